@@ -69,7 +69,8 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
-//! [`assert_lock!`] in a test reports the changes that lose or break old saves, before you ship them.
+//! With the feature `lock`, `assert_lock!` in a test reports the changes that lose or break old saves, before you ship
+//! them.
 //!
 //! # Undo and crash recovery
 //!
@@ -100,7 +101,7 @@
 //! | [`save`](mod@save) | reports, slots, backups, salvage, devices, the registry of classes |
 //! | [`world`] | objects made of components, with names, a tree and a life cycle |
 //! | [`history`] | undo, redo, and the journal from which a crashed program recovers |
-//! | [`lock`] | the schemas of released versions, and whether their saves still load |
+//! | `lock` | the schemas of released versions, and whether their saves still load; needs the feature `lock` |
 //! | [`storage`] | where files live, and how to replace the file system |
 //! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
 //! | [`reflect`] | the tables of a type: classes, field records, kinds |
@@ -115,6 +116,7 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
+//! | `lock` | `assert_lock!`: a test that reports which changes lose or break old saves; for `[dev-dependencies]` |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
 //! | `serde` | Fields with `#[persist(serde)]`, `serde::Saved`; `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
@@ -123,6 +125,14 @@
 #![forbid(unsafe_code)]
 // docs.rs shows which items need a feature.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "lock"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "questions that only the lock asks; builds of the workspace have it"
+    )
+)]
 
 pub mod codec;
 mod derive;
@@ -133,6 +143,7 @@ mod format;
 mod graph;
 pub mod history;
 mod limits;
+#[cfg(feature = "lock")]
 pub mod lock;
 mod names;
 mod object_id;
@@ -159,7 +170,7 @@ pub use value::{Record, Value};
 #[doc(inline)]
 pub use codec::Persist;
 #[doc(inline)]
-pub use codec::dynamic::Unknown;
+pub use codec::unknown::Unknown;
 #[doc(inline)]
 pub use codec::with::With;
 #[doc(inline)]
@@ -172,26 +183,40 @@ pub use save::{Document, Loaded, SaveManager, from_slice, load, save, to_vec};
 pub use storage::commit::SaveOptions;
 pub use world::{Component, Context, Reference, World};
 
+/// Says which feature is missing.
+#[cfg(not(feature = "lock"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! assert_lock {
+    ($($registry:tt)*) => {
+        ::std::compile_error!(
+            "`assert_lock!` needs the feature `lock`: under `[dev-dependencies]`, write `persist = { version = \"..\", features = [\"lock\"] }`"
+        )
+    };
+}
+
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__dynamic;
     pub use crate::codec::content::Content;
     pub use crate::codec::convert::{Conversion, convert};
-    pub use crate::codec::dynamic::{
-        ArcTo, AsTrait, Dynamic, Implements, Portable, RcTo, StandIn, TraitObject,
-    };
-    pub use crate::codec::field::FieldAccess;
-    pub use crate::codec::field_names::{FieldNames, FieldStep};
+    pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::persist::kind_of_class;
+    pub use crate::codec::pointer::{ArcFamily, RcFamily};
     pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
+    pub use crate::codec::trait_object::{
+        AsTrait, Dynamic, Implements, PointerTo, Portable, TraitObject,
+    };
     pub use crate::codec::type_set::TypeSet;
+    pub use crate::codec::unknown::StandIn;
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;
     pub use crate::fields::typed_path::{Identifier, TypedPath};
+    #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_file};
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
     pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};

@@ -325,3 +325,45 @@ fn a_command_that_panics_when_it_is_dropped_keeps_no_other_from_its_end() -> Res
     assert!(editor.history.poison().is_none());
     Ok(())
 }
+
+/// Writes a word, and may panic when it is asked for its name.
+struct Nameless(Write);
+
+impl Command<Document> for Nameless {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        self.0.apply(context)
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        self.0.undo(document)
+    }
+
+    fn label(&self) -> Label {
+        tell("label");
+        "Nameless".into()
+    }
+}
+
+#[test]
+fn a_label_that_panics_costs_no_event() -> Result<()> {
+    let mut editor = Editor::new();
+    let events = editor.listen();
+    fault("label", Fault::Panic);
+    panics(|| editor.apply(Nameless(Write("a"))).unwrap());
+    assert_eq!((editor.place(), editor.text().as_str()), ((1, 1), "a"));
+    let told = events.take();
+    assert!(
+        told.contains(&HistoryEvent::Position(1)) && told.contains(&HistoryEvent::CanUndo(true))
+    );
+    assert!(told.contains(&HistoryEvent::UndoText("Undo Nameless".into())), "{told:?}");
+    editor.write("b")?;
+    editor.undo()?;
+    assert!(events.take().contains(&HistoryEvent::RedoText("Redo Write b".into())));
+    // An undo that leaves it half done poisons the history, whatever its name.
+    fault("undo a", Fault::Panic);
+    fault("label", Fault::Panic);
+    panics(|| drop(editor.undo()));
+    assert_eq!(editor.history.poison().expect("a poison").entry, Some(0));
+    assert!(no_fault_is_left());
+    Ok(())
+}

@@ -6,7 +6,7 @@ use persist_tests::support::bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use persist::history::{CommandContext, Edit, End, Flush, Proof};
+use persist::history::{Capacity, CommandContext, Edit, End, Flush, Proof};
 use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
 };
@@ -334,5 +334,44 @@ fn a_large_budget_goes_to_many_files_of_a_bounded_size() -> Result<()> {
     while session.undo()? {}
     assert!(session.world().objects().len() == 0);
     assert!(files(folder.path()).len() < 100);
+    Ok(())
+}
+
+#[test]
+fn entries_in_files_count_in_a_limit_of_bytes_so_that_the_next_session_has_the_same() -> Result<()>
+{
+    let folder = tempfile::tempdir().unwrap();
+    let open = |memory| -> Result<Session<World>> {
+        let mut saves = SaveManager::new();
+        saves.register_component::<Place>()?;
+        let mut history: History = History::new(Capacity { entries: None, bytes: Some(20_000) });
+        history.set_proof(Proof::Off);
+        let options = Session::with(saves, history).memory(memory).flush(Flush::OnIdle);
+        Ok(options.open(folder.path().join("save"), folder.path().join("journal"))?.0)
+    };
+    let labels = |session: &Session| -> Vec<String> {
+        session.history().entries().map(|entry| entry.label.to_string()).collect()
+    };
+    let mut session = open(1_000)?;
+    let door = session.edit("Add door", |edit| {
+        let door = edit.spawn("Door")?;
+        edit.attach(door, Place::default())?;
+        Ok(door)
+    })?;
+    for step in 0..300_u64 {
+        session.edit(format!("Write {step}"), |edit| {
+            edit.set(door, "Place:text", long(step).repeat(4)).map(drop)
+        })?;
+    }
+    assert!(!files(folder.path()).is_empty());
+    let before = labels(&session);
+    assert!(before.len() < 100, "{} entries take 20 kB", before.len());
+    drop(session);
+    for memory in [1_000, usize::MAX] {
+        let mut session = open(memory)?;
+        assert_eq!(labels(&session), before);
+        while session.undo()? {}
+        while session.redo()? {}
+    }
     Ok(())
 }

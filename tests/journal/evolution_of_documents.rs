@@ -398,3 +398,60 @@ fn a_journal_of_a_document_with_any_byte_changed_is_no_panic() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_document_is_in_a_journal_that_begins_with_entries_once() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = old::options(&disk)?.open(SAVE, JOURNAL)?;
+    session.set_field("Document:title", "x".repeat(10_000))?;
+    session.set_field("Document:width", 1.0)?;
+    session.save()?;
+    session.set_field("Document:width", 2.0)?;
+    let length = disk.image()[Path::new(JOURNAL)].len();
+    // Once as the title was set, and once as it is.
+    assert!(length < 25_000, "{length} bytes");
+    drop(session);
+    let (mut session, _) = open(&disk, "again")?;
+    assert_eq!(session.target().width, 2.0);
+    while session.undo()? {}
+    assert_eq!((session.target().name.as_str(), session.target().width), ("", 0.0));
+    Ok(())
+}
+
+#[test]
+fn edits_of_lists_of_yesterday_are_called_as_they_were() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = old::options(&disk)?.open(SAVE, JOURNAL)?;
+    let page = || old::Page { lines: vec!["a".into()], number: 1 };
+    session.edit("", |document| {
+        document.pages.push(page());
+        Ok(())
+    })?;
+    for number in 2..9 {
+        session.set_field("Document:pages[0].number", number)?;
+        session.edit("", |document| {
+            document.pages.push(old::Page { lines: vec![number.to_string()], number });
+            Ok(())
+        })?;
+    }
+    session.edit("", |document| {
+        document.pages.remove(3);
+        Ok(())
+    })?;
+    let expected = labels(&session);
+    assert!(
+        expected.iter().any(|label| label.starts_with("Insert Document.pages")),
+        "{expected:?}"
+    );
+    assert!(
+        expected.iter().any(|label| label.starts_with("Remove Document.pages")),
+        "{expected:?}"
+    );
+    drop(session);
+    let (mut session, _) = open(&disk, "")?;
+    assert_eq!(labels(&session), expected);
+    session.save()?;
+    drop(session);
+    assert_eq!(labels(&open(&disk, "")?.0), expected);
+    Ok(())
+}

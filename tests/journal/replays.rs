@@ -8,7 +8,7 @@ use persist::history::{CommandContext, HistoryEvent};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
 use super::document::{Document, Insert, Rename, history, session_of};
-use super::driver::{Action, Driver, SCRIPT, check, manager, open};
+use super::driver::{Action, Driver, SCRIPT, check, manager, open, options};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Image};
 
@@ -299,9 +299,11 @@ fn a_command_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()>
     session.apply(Rename { title: String::from("behind") })?;
     drop(session);
     let disk = Disk::new(disk.image());
+    let info = options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap();
     let (session, recovered) = open(&disk)?;
     assert_eq!((session.target().title.as_str(), session.history().entries().len()), ("good", 1));
     let stopped = recovered.stopped.unwrap();
+    assert_eq!(info.stopped, Some(stopped.clone()), "a look says the same");
     assert_eq!(stopped.kind, ErrorKind::WrongClass);
     assert!(stopped.cause.contains("class Moody, which is not registered"), "{}", stopped.cause);
     drop(session);

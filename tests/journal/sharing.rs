@@ -49,3 +49,29 @@ fn what_ends_a_session_gives_its_journal_free() -> Result<()> {
     drop(open(&disk)?);
     Ok(())
 }
+
+#[cfg(unix)]
+#[test]
+fn a_journal_that_is_reached_by_a_hard_link_is_in_use() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let open = |save: &str, journal: &str| {
+        let history = super::document::history(None);
+        super::document::session_of(persist::SaveManager::new(), history)?
+            .open(at(save), at(journal))
+    };
+    let link = |to: &str| std::fs::hard_link(at(JOURNAL), at(to)).unwrap();
+    let (mut session, _) = open(SAVE, JOURNAL)?;
+    session.apply(Rename { title: String::from("mine") })?;
+    link("link");
+    assert_eq!(open("other.sav", "link").err().unwrap().kind(), ErrorKind::InUse);
+    // So is the one that each save begins.
+    session.save()?;
+    link("second");
+    assert_eq!(open("other.sav", "second").err().unwrap().kind(), ErrorKind::InUse);
+    drop(open("other.sav", "link")?);
+    drop(session);
+    drop(open("other.sav", "second")?);
+    assert_eq!(open(SAVE, JOURNAL)?.0.target().title, "mine");
+    Ok(())
+}

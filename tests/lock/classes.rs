@@ -296,7 +296,7 @@ fn what_a_stand_in_keeps_is_safe() {
         saves.register_as::<Bag, dyn Tool>()
     });
     // No sample holds a stand-in, as no save does.
-    assert!(!lock.to_string().contains("object Missing"));
+    assert!(!lock.to_string().contains("Object { class: Missing"));
     let saves = program(|saves| {
         saves.register::<WithTool>()?;
         saves.register_as::<Bag, dyn Tool>()

@@ -9,8 +9,10 @@ use std::sync::{self, Arc, Mutex};
 
 use persist::lock::{Lock, Values};
 use persist::save::Registry;
-use persist::{Arena, ErrorKind, Handle, Persist, Unknown};
+use persist::{Arena, ErrorKind, Handle, Persist, Unknown, Value};
 use persist_tests::support::fixture_types;
+
+use super::versions;
 
 struct Monsters;
 
@@ -120,8 +122,9 @@ fn a_lock_is_read_as_it_was_written() {
     let again: Lock = text.parse().unwrap();
     assert_eq!((&again, again.to_string()), (&lock(), text.clone()));
     assert!(again.is_current("0.3.0", &first_registry()));
-    // As some systems check it out.
+    // As some systems check it out, and as a value like any other.
     assert_eq!(text.replace('\n', "\r\n").parse::<Lock>().unwrap(), lock());
+    assert_eq!(text.parse::<Value>().unwrap().to_string().parse::<Lock>().unwrap(), lock());
     assert_eq!(
         again.versions().collect::<Vec<_>>(),
         ["0.1.0", "0.2.0-rc.1+\"x\"", "0.2.0", "0.3.0"]
@@ -159,16 +162,23 @@ fn a_class_that_did_not_change_is_not_repeated() {
     registry.register::<second::Hero>().unwrap();
     lock.update("2", &registry).unwrap();
     let text = lock.to_string();
-    insta::assert_snapshot!(text.strip_prefix(&before).unwrap(), @"
-
-    version 2
-
-    removed class u8, id 0x7
-
-    class quest.Hero, id 0xac763a494095e16d, version 3, struct
-      name: String
-      home: Option<Place>
-    ");
+    // What the two have in common ends with the list of versions.
+    insta::assert_snapshot!(text.strip_prefix(versions(&before)).unwrap(), @r#"
+            Version {
+                name: "2",
+                removed: [Class { name: "u8", id: "0x7" }],
+                added: [
+                    Class {
+                        name: "quest.Hero",
+                        id: "0xac763a494095e16d",
+                        version: 3u32,
+                        fields: { "name": "String", "home": some(Place {}) },
+                    },
+                ],
+            },
+        ],
+    }
+    "#);
 }
 
 #[derive(Persist)]
@@ -196,38 +206,64 @@ fn classes_of_one_name_are_told_apart() {
     lock.update("3", &alone).unwrap();
     let text = lock.to_string();
     assert_eq!(text.parse::<Lock>().unwrap(), lock);
-    insta::assert_snapshot!(text.lines().skip(1).collect::<Vec<_>>().join("\n"), @"
-
-    version 1
-
-    class Twin, id 0x2, version 1, struct
-      other: Option<Twin>
-
-    object Twin in Rc<RefCell>
-
-    version 2
-
-    class Twin, id 0x1, version 1, struct
-      other: Option<Rc<Twin#0x2>>
-
-    class Twin, id 0x2, version 1, struct
-      other: Option<Twin#0x2>
-
-    object Twin#0x1 in Rc<RefCell>
-    object Twin#0x2 in Rc
-    object Twin#0x2 in Rc<RefCell>
-
-    version 3
-
-    removed class Twin, id 0x1
-    removed object Twin#0x1 in Rc<RefCell>
-    removed object Twin#0x2 in Rc
-
-    class Twin, id 0x2, version 1, struct
-      other: Option<Twin>
-
-    object Twin in Rc<RefCell>
-    ");
+    insta::assert_snapshot!(text, @r#"
+    Lock {
+        format: 2u32,
+        versions: [
+            Version {
+                name: "1",
+                added: [
+                    Class {
+                        name: "Twin",
+                        id: "0x2",
+                        version: 1u32,
+                        fields: { "other": some(Twin {}) },
+                    },
+                    Object { class: Twin {}, holder: "Rc<RefCell>" },
+                ],
+            },
+            Version {
+                name: "2",
+                removed: [Object { class: Twin {}, holder: "Rc<RefCell>" }],
+                added: [
+                    Class {
+                        name: "Twin",
+                        id: "0x1",
+                        version: 1u32,
+                        fields: { "other": some(kind::Strong { holder: "Rc", to: Twin { id: "0x2" } }) },
+                    },
+                    Class {
+                        name: "Twin",
+                        id: "0x2",
+                        version: 1u32,
+                        fields: { "other": some(Twin { id: "0x2" }) },
+                    },
+                    Object { class: Twin { id: "0x1" }, holder: "Rc<RefCell>" },
+                    Object { class: Twin { id: "0x2" }, holder: "Rc" },
+                    Object { class: Twin { id: "0x2" }, holder: "Rc<RefCell>" },
+                ],
+            },
+            Version {
+                name: "3",
+                removed: [
+                    Class { name: "Twin", id: "0x1" },
+                    Object { class: Twin { id: "0x1" }, holder: "Rc<RefCell>" },
+                    Object { class: Twin { id: "0x2" }, holder: "Rc" },
+                    Object { class: Twin { id: "0x2" }, holder: "Rc<RefCell>" },
+                ],
+                added: [
+                    Class {
+                        name: "Twin",
+                        id: "0x2",
+                        version: 1u32,
+                        fields: { "other": some(Twin {}) },
+                    },
+                    Object { class: Twin {}, holder: "Rc<RefCell>" },
+                ],
+            },
+        ],
+    }
+    "#);
 }
 
 #[test]
@@ -240,67 +276,86 @@ fn locks_of_the_fixtures_are_read_as_they_were_written() {
     assert_eq!(lock.to_string().parse::<Lock>().unwrap(), lock);
 }
 
-/// A lock with this behind its header.
-fn read(text: &str) -> persist::Result<Lock> {
-    let header = Lock::new().to_string();
-    format!("{header}{text}").parse()
+/// A lock with these versions.
+fn read(versions: &str) -> persist::Result<Lock> {
+    format!("Lock {{ format: 2, versions: [{versions}] }}").parse()
 }
 
 #[test]
-fn a_text_that_is_no_lock_is_refused_with_its_line() {
-    let class = "version 1\nclass A, id 0x1, version 1, struct\n";
+fn a_text_that_is_no_lock_is_refused_with_its_place() {
+    let version =
+        |name: &str, added: &str| format!("Version {{ name: \"{name}\", added: [{added}] }}");
+    let one = |added: &str| version("1", added);
+    let fields = |fields: &str| {
+        one(&format!("Class {{ name: \"A\", id: \"0x1\", version: 1, fields: {{ {fields} }} }}"))
+    };
+    let variants = |variants: &str| {
+        one(&format!(
+            "Class {{ name: \"E\", id: \"0x1\", version: 1, variants: {{ {variants} }} }}"
+        ))
+    };
+    let class = "Class { name: \"A\", id: \"0x1\", version: 1, fields: {} }";
+    let object = "Object { class: A {}, holder: \"Rc\" }";
     let texts = [
-        String::from("class A, id 0x1, version 1, struct"),
-        String::from("version 1\nversion 1"),
-        String::from("version"),
-        String::from("version \"1"),
-        String::from("version \"\\q\""),
-        String::from("version 1 2"),
-        String::from("version 1\nklass A"),
-        String::from("version 1\nclass A, id 1, version 1, struct"),
-        String::from("version 1\nclass A, id 0x+1, version 1, struct"),
-        String::from("version 1\nclass A, id 0x1, version 0, struct"),
-        String::from("version 1\nclass A, id 0x1, version 1, union"),
-        String::from("version 1\n  a: u8"),
-        String::from("version 1\nremoved class A, id 0x1"),
-        String::from("version 1\nobject A in Rc"),
-        String::from("version 1\ntrait T\n  A"),
-        String::from("version 1\nclass E, id 0x1, version 1, enum"),
-        String::from("version 1\nclass E, id 0x1, version 1, enum\n  a: u8"),
-        String::from("version 1\nclass E, id 0x1, version 1, enum\n    a: u8"),
-        String::from("version 1\nclass V, id 0x1, version 1, value u8\n  a: u8"),
-        format!("{class}  a: u8\n  a: u8"),
-        format!("{class}  a u8"),
-        format!("{class}  a #x: u8"),
-        format!("{class}  a #4294967296: u8"),
-        format!("{class}   a: u8"),
-        format!("{class}\ta: u8"),
-        format!("{class}  a: u8 "),
-        format!("{class}  a: "),
-        format!("{class}  a: B"),
-        format!("{class}  a: compact u8"),
-        format!("{class}  a: Vec<compact>"),
-        format!("{class}  a: A"),
-        format!("{class}  a: A#0x2"),
-        format!("{class}  a: Option"),
-        format!("{class}  a: Option<u8"),
-        format!("{class}  a: Map<u8,u8>"),
-        format!("{class}  a: [u8; -1]"),
-        format!("{class}  a: (u8)"),
-        format!("{class}  a: Rc<Vec<A>>"),
-        format!("{class}  a: Box<A>"),
-        format!("{class}  a: Weak<RefCell<A>"),
-        format!("{class}  a: {}u8{}", "Option<".repeat(64), ">".repeat(64)),
-        format!("{class}class B, id 0x1, version 1, struct"),
-        format!("{class}class A, id 0x2, version 1, struct\nobject A in Rc"),
-        format!("{class}object A in Box"),
-        format!("{class}object A in Rc<Vec>"),
-        format!("{class}object A in Rc\nobject A#0x1 in Rc"),
-        format!("{class}trait T\n  A\n  A"),
-        format!("{class}trait T\ntrait T"),
-        format!("{class}object A in Rc\nversion 2\nremoved class A, id 0x1"),
-        format!("{class}version 2\nobject A in Rc\nremoved class A, id 0x1"),
-        format!("{class}<<<<<<< HEAD"),
+        String::from("Class { name: \"A\" }"),
+        format!("{}, {}", one(""), one("")),
+        String::from("Version { added: [] }"),
+        String::from("Version { name: 1, added: [] }"),
+        String::from("Version { name: \"1, added: [] }"),
+        String::from("Version { name: \"\\q\", added: [] }"),
+        String::from("Version { name: \"1\" }"),
+        String::from("Version { name: \"1\", added: [], gone: [] }"),
+        one("Klass { name: \"A\" }"),
+        one("3"),
+        one("Class { name: \"A\", id: 1, version: 1, fields: {} }"),
+        one("Class { name: \"A\", id: \"1\", version: 1, fields: {} }"),
+        one("Class { name: \"A\", id: \"0x+1\", version: 1, fields: {} }"),
+        one("Class { name: \"A\", id: \"0x1\", version: 0, fields: {} }"),
+        one("Class { name: \"A\", id: \"0x1\", version: 1 }"),
+        one("Class { name: \"A\", id: \"0x1\", version: 1, fields: {}, variants: {} }"),
+        String::from(
+            "Version { name: \"1\", removed: [Class { name: \"A\", id: \"0x1\" }], added: [] }",
+        ),
+        one(object),
+        one("Object { class: 3, holder: \"Rc\" }"),
+        one("Object { holder: \"Rc\" }"),
+        one("Trait { name: \"T\", classes: [A {}] }"),
+        variants(""),
+        variants("\"B\": [\"u8\"]"),
+        variants("\"B\": {}, \"B\": {}"),
+        variants("\"B\": { \"a\": \"u9\" }"),
+        fields("\"a\": \"u8\", \"a\": \"u8\""),
+        fields("\"a\" \"u8\""),
+        fields("(\"a\", \"x\"): \"u8\""),
+        fields("(\"a\", 4294967296): \"u8\""),
+        fields("\"a\": "),
+        fields("\"a\": B {}"),
+        fields("\"a\": \"compact u8\""),
+        fields("\"a\": A {}"),
+        fields("\"a\": A { id: \"0x2\" }"),
+        fields("\"a\": none"),
+        fields("\"a\": {}"),
+        fields("\"a\": [\"u8\", -1]"),
+        fields("\"a\": [\"u8\", 1, 2]"),
+        fields("\"a\": (\"u8\")"),
+        fields("\"a\": kind::Strong { holder: \"Rc\", to: [A {}] }"),
+        fields("\"a\": kind::Strong { holder: \"Box\", to: A {} }"),
+        fields("\"a\": kind::Strong { holder: \"Rc<Vec>\", to: A {} }"),
+        fields("\"a\": kind::Weak { holder: \"Rc\" }"),
+        fields("\"a\": kind::Dyn"),
+        fields("\"a\": kind::Bag { of: \"u8\" }"),
+        fields("\"a\": Kind::Set { of: \"u8\" }"),
+        fields(&format!("\"a\": {}\"u8\"{}", "some(".repeat(64), ")".repeat(64))),
+        one(&format!("{class}, {}", class.replace("\"A\"", "\"B\""))),
+        one(&format!("{class}, {}, {object}", class.replace("0x1", "0x2"))),
+        one(&format!("{class}, {object}, Object {{ class: A {{ id: \"0x1\" }}, holder: \"Rc\" }}")),
+        one(&format!("{class}, {object}, {object}")),
+        one(&format!("{class}, Trait {{ name: \"T\", classes: [A {{}}, A {{}}] }}")),
+        format!(
+            "{}, Version {{ name: \"2\", removed: [Class {{ name: \"A\", id: \"0x1\" }}], added: [] }}",
+            one(&format!("{class}, {object}"))
+        ),
+        one(&format!("{class},\n<<<<<<< HEAD")),
     ];
     let messages = texts.map(|text| {
         let error = read(&text).expect_err(&text);
@@ -315,10 +370,11 @@ fn a_text_that_is_no_lock_is_refused_with_its_line() {
 #[test]
 fn another_file_and_a_newer_format_are_refused() {
     let header = Lock::new().to_string();
+    assert_eq!("Save {}".parse::<Lock>().unwrap_err().kind(), ErrorKind::Damaged);
     assert_eq!("".parse::<Lock>().unwrap_err().kind(), ErrorKind::Damaged);
     assert_eq!("[package]".parse::<Lock>().unwrap_err().kind(), ErrorKind::Damaged);
-    let newer = header.replace("format 1", "format 2").parse::<Lock>().unwrap_err();
+    let newer = header.replace("format: 2", "format: 3").parse::<Lock>().unwrap_err();
     assert_eq!(newer.kind(), ErrorKind::NewerFormat);
-    let zero = header.replace("format 1", "format 0").parse::<Lock>().unwrap_err();
+    let zero = header.replace("format: 2", "format: 0").parse::<Lock>().unwrap_err();
     assert_eq!(zero.kind(), ErrorKind::Damaged);
 }

@@ -7,10 +7,11 @@ use persist::{ErrorKind, SaveManager};
 use persist_tests::support::fixture_types;
 use proptest::prelude::*;
 
-/// A lock with this behind its header.
-fn read(text: &str) -> persist::Result<Lock> {
-    let header = Lock::new().to_string();
-    format!("{header}{text}").parse()
+/// A lock of one version that has this.
+fn read(version: &str, added: &str) -> persist::Result<Lock> {
+    let version = quoted(version);
+    format!("Lock {{ format: 2, versions: [Version {{ name: {version}, added: [{added}] }}] }}")
+        .parse()
 }
 
 /// One with every sort of line.
@@ -32,36 +33,42 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.chars().map(escape).collect::<String>())
 }
 
+/// A class, as others name it.
+fn class_of(name: &str) -> String {
+    let name = quoted(name).replace('`', "\\`");
+    format!("`{}` {{}}", &name[1..name.len() - 1])
+}
+
 /// A kind of the one class there is, as text.
 fn kind() -> impl Strategy<Value = String> {
     let words = [
         "()",
-        "bool",
-        "char",
-        "u8",
-        "u16",
-        "u32",
-        "u64",
-        "u128",
-        "i8",
-        "i16",
-        "i32",
-        "i64",
-        "i128",
-        "f32",
-        "f64",
-        "String",
-        "Unknown",
-        "compact u16",
-        "compact i64",
+        "\"bool\"",
+        "\"char\"",
+        "\"u8\"",
+        "\"u16\"",
+        "\"u32\"",
+        "\"u64\"",
+        "\"u128\"",
+        "\"i8\"",
+        "\"i16\"",
+        "\"i32\"",
+        "\"i64\"",
+        "\"i128\"",
+        "\"f32\"",
+        "\"f64\"",
+        "\"String\"",
+        "\"Unknown\"",
+        "\"compact u16\"",
+        "\"compact i64\"",
         "(,)",
-        "Rc<OTHER>",
-        "Arc<Mutex<OTHER>>",
-        "Weak<RefCell<OTHER>>",
-        "sync::Weak<RwLock<OTHER>>",
-        "Rc<OnceCell<OTHER>>",
-        "Weak<OnceLock<OTHER>>",
-        "Rc<Cell<OTHER>>",
+        "kind::Strong { holder: \"Rc\", to: OTHER }",
+        "kind::Strong { holder: \"Arc<Mutex>\", to: OTHER }",
+        "kind::Weak { holder: \"Rc<RefCell>\", to: OTHER }",
+        "kind::Weak { holder: \"Arc<RwLock>\", to: OTHER }",
+        "kind::Strong { holder: \"Rc<OnceCell>\", to: OTHER }",
+        "kind::Weak { holder: \"Rc<OnceLock>\", to: OTHER }",
+        "kind::Strong { holder: \"Rc<Cell>\", to: OTHER }",
         "OTHER",
     ];
     let named = |before: &'static str, after: &'static str| {
@@ -69,18 +76,18 @@ fn kind() -> impl Strategy<Value = String> {
     };
     let leaf = prop_oneof![
         proptest::sample::select(words.to_vec()).prop_map(String::from),
-        named("Box<dyn ", ">"),
-        named("Handle<", ">"),
-        named("Rc<RefCell<dyn ", ">>"),
-        named("sync::Weak<dyn ", ">"),
+        named("kind::Dyn { of: ", "}"),
+        named("kind::Handle { of: ", "}"),
+        named("kind::Strong { holder: \"Rc<RefCell>\", to: kind::Dyn { of: ", "} }"),
+        named("kind::Weak { holder: \"Arc\", to: kind::Dyn { of: ", "} }"),
     ];
     leaf.prop_recursive(4, 12, 3, |inner| {
         prop_oneof![
-            inner.clone().prop_map(|kind| format!("Option<{kind}>")),
-            inner.clone().prop_map(|kind| format!("Vec<{kind}>")),
-            inner.clone().prop_map(|kind| format!("Set<{kind}>")),
-            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("Map<{a}, {b}>")),
-            (inner.clone(), 0..5_usize).prop_map(|(kind, len)| format!("[{kind}; {len}]")),
+            inner.clone().prop_map(|kind| format!("some({kind})")),
+            inner.clone().prop_map(|kind| format!("[{kind}]")),
+            inner.clone().prop_map(|kind| format!("kind::Set {{ of: {kind} }}")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{{ {a}: {b} }}")),
+            (inner.clone(), 0..5_usize).prop_map(|(kind, len)| format!("[{kind}, {len}]")),
             inner.clone().prop_map(|kind| format!("({kind},)")),
             (inner.clone(), inner).prop_map(|(a, b)| format!("({a}, {b})")),
         ]
@@ -90,21 +97,25 @@ fn kind() -> impl Strategy<Value = String> {
 #[test]
 fn a_class_of_too_many_parts_has_no_sample() {
     let class = |i: usize, of: &str| {
-        let head = format!("class C{i}, id 0x{i:x}, version 1, struct");
-        (head.clone() + "\n  a: OF\n  b: OF\n").replace("OF", of)
+        format!(
+            "Class {{ name: \"C{i}\", id: \"0x{i:x}\", version: 1, fields: {{ \"a\": {of}, \"b\": {of} }} }},"
+        )
     };
+    let object = "Object { class: C1 {}, holder: \"Rc\" }";
     let chain = |last: &str| {
-        let classes = (1..60).map(|i| class(i, &format!("C{}", i + 1)));
+        let classes = (1..60).map(|i| class(i, &format!("C{} {{}}", i + 1)));
         let classes: String = classes.chain([class(60, last)]).collect();
-        read(&format!("version 1\n{classes}object C1 in Rc\n")).unwrap()
+        read("1", &format!("{classes}{object}")).unwrap()
     };
-    for kind in ["()", "u8", "String", "[u8; 1000000000]", "[[(); 1000000000]; 1000000000]"] {
+    for kind in
+        ["()", "\"u8\"", "\"String\"", "[\"u8\", 1000000000]", "[[(), 1000000000], 1000000000]"]
+    {
         let error = chain(kind).sample("1", Values::Plain).unwrap_err();
         assert_eq!((error.kind(), error.class()), (ErrorKind::TooLarge, Some("C1")), "{kind}");
     }
     // What need not be there is not.
-    let classes: String = (1..=60).map(|i| class(i, &format!("Vec<C{}>", i % 60 + 1))).collect();
-    let lock = read(&format!("version 1\n{classes}object C1 in Rc\n")).unwrap();
+    let classes: String = (1..=60).map(|i| class(i, &format!("[C{} {{}}]", i % 60 + 1))).collect();
+    let lock = read("1", &format!("{classes}{object}")).unwrap();
     assert!(lock.sample("1", Values::Plain).unwrap().len() < 1 << 21);
 }
 
@@ -135,16 +146,20 @@ proptest! {
         names.dedup();
         // The other class is a leaf; its name is as strange as the others.
         let other = &names[0];
-        let mut text = format!(
-            "version {}\nclass {}, id 0x1, version 1, struct\nclass {}, id 0x2, version 4294967295, struct\n",
-            quoted(&version), quoted(other), quoted(&names[1]),
-        );
+        let mut fields = String::new();
         for (i, (name, kind)) in names.iter().zip(kinds.iter().cycle()).enumerate() {
-            let number = if i % 2 == 0 { format!(" #{i}") } else { String::new() };
-            text += &format!("  {}{number}: {}\n", quoted(name), kind.replace("OTHER", &quoted(other)));
+            let name = quoted(name);
+            let name = if i % 2 == 0 { format!("({name}, {i})") } else { name };
+            fields += &format!("{name}: {},", kind.replace("OTHER", &class_of(other)));
         }
-        text += &format!("trait {}\n  {}\nobject {} in Arc<RwLock>\n", quoted(&names[1]), quoted(other), quoted(other));
-        let lock = read(&text).unwrap();
+        let (first, second, class) = (quoted(other), quoted(&names[1]), class_of(other));
+        let text = [
+            format!("Class {{ name: {first}, id: \"0x1\", version: 1, fields: {{}} }},"),
+            format!("Class {{ name: {second}, id: \"0x2\", version: 4294967295, fields: {{ {fields} }} }},"),
+            format!("Trait {{ name: {second}, classes: [{class}] }},"),
+            format!("Object {{ class: {class}, holder: \"Arc<RwLock>\" }}"),
+        ];
+        let lock = read(&version, &text.concat()).unwrap();
         prop_assert_eq!(lock.versions().collect::<Vec<_>>(), [&*version]);
         let written = lock.to_string();
         let again: Lock = written.parse().unwrap();

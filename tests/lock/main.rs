@@ -37,6 +37,11 @@ fn locked(registry: &Registry) -> Lock {
     lock
 }
 
+/// A lock's text up to the end of its last version.
+fn versions(text: &str) -> &str {
+    text.strip_suffix("    ],\n}\n").unwrap()
+}
+
 /// What the lock of one class says of another.
 fn report<Then: Persist, Now: Persist>() -> LockReport {
     locked(&registry::<Then>()).compare(&registry::<Now>())

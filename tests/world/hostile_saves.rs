@@ -273,14 +273,14 @@ fn sparse(count: u32, step: u64) -> Vec<u8> {
 
 #[test]
 fn ids_far_apart_take_no_memory_out_of_proportion() {
-    for step in [1, 2048, 1 << 40] {
+    for step in [1, 4096, 1 << 40] {
         try_load(sparse(2_000, step), load_fillers).expect("a world");
     }
 }
 
 #[test]
 fn many_columns_over_sparse_objects_count_as_memory() {
-    let save = sparse(300_000, 2048);
+    let save = sparse(300_000, 4096);
     let mut error = None;
     let used = allocation_counter::measure(|| {
         let mut saves = with_fillers();

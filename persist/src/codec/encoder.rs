@@ -5,8 +5,9 @@ use std::mem;
 use super::compact::Coding;
 use super::list::{large, large_box, levels};
 use super::row::Inline;
+use super::text::copy;
 use super::windows::{Next, Run};
-use super::{Fail, Link, Persist, Referent, SaveLinks, Within, copy::copy, count};
+use super::{Fail, Link, Persist, Referent, SaveLinks, Within, count};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Limits};
 

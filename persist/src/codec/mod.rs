@@ -34,13 +34,10 @@ mod buffer;
 pub(crate) mod compact;
 pub(crate) mod content;
 pub(crate) mod convert;
-mod copy;
 pub(crate) mod count;
 pub(crate) mod decoder;
-pub(crate) mod dynamic;
 mod encoder;
 pub(crate) mod field;
-pub(crate) mod field_names;
 pub(crate) mod index;
 pub(crate) mod items;
 mod links;
@@ -50,11 +47,12 @@ mod object;
 mod parts;
 pub(crate) mod persist;
 pub(crate) mod pod;
-mod pointee;
-mod prototypes;
+pub(crate) mod pointer;
 pub(crate) mod row;
-mod text;
+pub(crate) mod text;
+pub(crate) mod trait_object;
 pub(crate) mod type_set;
+pub(crate) mod unknown;
 pub(crate) mod visitor;
 mod windows;
 pub(crate) mod with;
@@ -64,8 +62,8 @@ pub use decoder::{Decoder, Fail};
 pub use encoder::{Encoder, Stop};
 pub use parts::Parts;
 pub use persist::Reflect;
-pub use pointee::Pointee;
-pub use prototypes::Prototypes;
+pub use pointer::Pointee;
+pub use type_set::Prototypes;
 
 // The root shows it.
 #[doc(hidden)]
@@ -74,14 +72,7 @@ pub use persist::Persist;
 pub(crate) use buffer::left_over;
 pub(crate) use content::{BoxOf, Content};
 pub(crate) use convert::CONVERTED;
-pub(crate) use copy::copy;
-pub(crate) use dynamic::{
-    AsTrait, Caster, ForeignClass, Held, Implements, Part, Piece, Portable, StandInClass,
-    TraitObject, Unknown, UnknownContent, not_registered, not_registered_yet, reach_holder,
-    trait_name,
-};
-pub(crate) use field::FieldAccess;
-pub(crate) use field_names::{FieldNames, FieldStep};
+pub(crate) use field::{FieldAccess, FieldNames, FieldStep};
 pub(crate) use links::{
     Implementor, Link, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Referent, Remapped,
     SaveLinks, Slot, Within, charge_empty,
@@ -91,9 +82,17 @@ pub(crate) use list::extend_fixed;
 pub(crate) use list::{bad_part, decode_vec};
 pub(crate) use lock::Lock;
 pub(crate) use object::{Object, Shared, WeakShared};
-pub(crate) use pointee::{AsCell, AsLengthy, Lengthy, OpenCell, PointTo, Unsized};
-pub(crate) use prototypes::PrototypeTable;
+pub(crate) use pointer::{
+    ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
+};
 pub(crate) use text::{decode_text, decode_text_into};
-pub(crate) use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, TypeSet};
+pub(crate) use trait_object::{
+    AsTrait, Caster, Implements, Portable, TraitObject, not_registered, not_registered_yet,
+    reach_holder, trait_name,
+};
+pub(crate) use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, PrototypeTable, TypeSet};
+pub(crate) use unknown::{
+    Content as UnknownContent, ForeignClass, Held, Part, Piece, StandInClass, Unknown,
+};
 pub(crate) use visitor::{NoVisitLinks, Phase, VisitLinks, Visitor, Visits};
 pub(crate) use with::ADAPTED;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::row::Part;
 use super::{
-    Decoder, Encoder, Fail, FieldAccess, Prototypes, Reflect, Shared, StandInClass, Stop,
-    TraitObject, Visitor, trait_name,
+    Decoder, Encoder, Fail, FieldAccess, Persist, Reflect, Shared, StandInClass, Stop, TraitObject,
+    Visitor, trait_name,
 };
 use crate::Result;
 use crate::reflect::{Class, Holder, Inner, TraitName};
@@ -126,8 +126,46 @@ pub trait Draft {
     fn build(self: Box<Self>) -> Shared;
 }
 
+/// What is needed to make an empty value: the classes of each trait, and the
+/// program's own factories.
+#[derive(Clone, Copy)]
+pub struct Prototypes<'p>(Option<&'p dyn PrototypeTable>);
+
+pub(crate) trait PrototypeTable {
+    /// The `Caster` of the class that an empty trait object of this type is of.
+    fn implementor(&self, of: TypeId) -> Option<&dyn Any>;
+
+    /// The program's `Factory` of this type.
+    fn factory(&self, of: TypeId) -> Option<&dyn Any>;
+}
+
 /// A program's own way to make an empty `T`.
 pub(crate) struct Factory<T>(pub(crate) Box<dyn Fn() -> T + Send + Sync>);
+
+impl<'p> Prototypes<'p> {
+    pub(crate) fn new(table: &'p dyn PrototypeTable) -> Self {
+        Self(Some(table))
+    }
+
+    /// Without a registry: enough for types that hold no trait objects.
+    #[must_use]
+    pub fn bare() -> Prototypes<'static> {
+        Prototypes(None)
+    }
+
+    pub(crate) fn implementor(&self, of: TypeId) -> Option<&'p dyn Any> {
+        self.0?.implementor(of)
+    }
+
+    /// An empty value of an object: by the program's factory, if it gave one.
+    pub(crate) fn object<T: Persist>(&self) -> Result<T> {
+        let factory = self.0.and_then(|table| table.factory(TypeId::of::<T>()));
+        match factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
+            Some(factory) => Ok((factory.0)()),
+            None => T::persist_empty(self),
+        }
+    }
+}
 
 impl TypeSet {
     /// Enters a type; true the first time.

@@ -14,7 +14,7 @@ mod path;
 mod paths;
 pub(crate) mod typed_path;
 
-pub(crate) use bytes::{AsBytes, Bytes};
+pub(crate) use bytes::Bytes;
 pub(crate) use change::{FieldChange, How, Request, Root, Way, awaken, validate};
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;

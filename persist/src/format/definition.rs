@@ -35,7 +35,7 @@ pub(super) const UNKNOWN: u8 = 27;
 pub(super) const COMPACT: u8 = 28;
 
 /// The kinds without parts; a kind's tag is its index.
-pub(super) const SCALARS: [KindSchema; 16] = [
+pub(crate) const SCALARS: [KindSchema; 16] = [
     KindSchema::Unit,
     KindSchema::Bool,
     KindSchema::Char,

@@ -23,7 +23,7 @@ mod writer;
 
 pub(crate) use blocks::{Blocks, InMemory, Sealer, Snapshot, write_again};
 pub use compression::Compression;
-pub(crate) use definition::KIND_DEPTH;
+pub(crate) use definition::{KIND_DEPTH, SCALARS};
 pub(crate) use digest::Digest;
 pub(crate) use ends::{Ends, with_header};
 pub use header::Header;

@@ -6,16 +6,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Loader;
-use super::pending::Pending;
-use super::table::{Refused, Table, TypeIndex};
+use super::made::TypeIndex;
+use super::references::Pending;
+use super::table::{Refused, Table};
 use crate::codec::{
     ForeignClass, Linked, Made, Object, Part, Piece, Remapped, Shared, Unknown, UnknownContent,
     Within, left_over, not_registered,
 };
 use crate::format::RecordPlace;
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{Met, length};
+use crate::schema::{LoadEvent, Met, length};
 use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Result};
 
@@ -30,8 +30,9 @@ struct KeptHandle {
 const HANDLE: usize = 9;
 
 impl Table<'_> {
-    /// Keeps a value of a class that the program does not have, and what it refers to.
-    pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Piece, usize)> {
+    /// Keeps a value of a class that the program does not have, and what it refers to. Returns also how many bytes it
+    /// takes, and how many weak references in it have no target.
+    pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Piece, usize, usize)> {
         let stored = self.stored.clone();
         let mut parts = Vec::new();
         let mut references = Vec::new();
@@ -46,8 +47,9 @@ impl Table<'_> {
                 }
                 Met::Class(class) => UnknownContent::Class(class),
                 Met::Reference { id, weak, class, holder } => {
-                    let target = self.find(id);
-                    if !target.map_or(weak, |record| self.is_target(record, class, holder)) {
+                    let target = self.objects.find(id);
+                    if !target.map_or(weak, |record| self.objects.is_target(record, class, holder))
+                    {
                         return false;
                     }
                     references.push((target, id, weak));
@@ -57,14 +59,15 @@ impl Table<'_> {
             parts.push(Part { start, end, content });
             true
         };
-        let length = length(class, &stored, bytes, self.limits, &mut meet)?;
+        let length = length(class, &stored, bytes, &self.env.limits, &mut meet)?;
+        let mut dangling = 0;
         for (target, id, weak) in references {
-            self.dangling += u64::from(target.is_none() && id != 0);
+            dangling += usize::from(target.is_none() && id != 0);
             if let Some(record) = target {
                 self.ask_for(record as usize);
             }
             self.waits = true;
-            self.pending.push(Pending::new(target, weak, Within::Cell));
+            self.references.push(Pending::new(target, weak, Within::Cell));
         }
         let name = match self.kept_names.get(&class) {
             Some(name) => name.clone(),
@@ -79,15 +82,16 @@ impl Table<'_> {
         for handle in handles {
             self.renew(&handle, &mut bytes)?;
         }
-        Ok((Piece::new(class, bytes, parts), length))
+        Ok((Piece::new(class, bytes, parts), length, dangling))
     }
 
     /// Makes a handle in what is kept the one that this load gives.
     fn renew(&mut self, handle: &KeptHandle, bytes: &mut [u8]) -> Result<()> {
         let KeptHandle { start, arena: (arena, name), bits } = *handle;
-        let found = self.handles.find(arena, bits).inspect_err(|_| {
-            self.handles.refused = Some((name, bits));
-        })?;
+        let found =
+            self.handles.find(arena, bits, self.record, &mut self.tally).inspect_err(|_| {
+                self.handles.refused = Some((name, bits));
+            })?;
         let (state, bits) = match found {
             Remapped::Live(new) => (1, new),
             // An id of a world has no null: it is dead, in an option too, so that keys stay different.
@@ -127,8 +131,8 @@ impl Table<'_> {
 
     /// Has a record kept whose class the program does not have.
     pub(super) fn ask_for(&mut self, record: usize) {
-        let is_value = self.records.get(record).holder == Holder::VALUE;
-        if matches!(self.entries[record], Made::Nothing)
+        let is_value = self.objects.records.get(record).holder == Holder::VALUE;
+        if matches!(self.objects.entries[record], Made::Nothing)
             && !is_value
             && self.filling != Some(record)
             && self.asked_for.insert(record)
@@ -144,16 +148,13 @@ impl Table<'_> {
             return Ok(false);
         };
         let place = record as usize;
-        if self.kinds[place].is_some() || self.asked_for.contains(&place) {
+        if self.objects.kinds[place].is_some() || self.asked_for.contains(&place) {
             return Ok(false);
         }
-        let Some(kind) = self.registry.object(class, self.records.get(place).holder) else {
+        let Some(kind) = self.registry.object(class, self.objects.records.get(place).holder) else {
             return Ok(false);
         };
-        if self.stand_ins[kind].is_none() {
-            self.stand_ins[kind] = self.another(kind, &self.registry.prototypes())?;
-        }
-        self.kinds[place] = TypeIndex::new(kind);
+        self.objects.expect(place, kind)?;
         self.ask_for(place);
         Ok(true)
     }
@@ -167,7 +168,7 @@ impl Table<'_> {
         (weak, within): (bool, Within),
         of: TraitName,
     ) -> Result<Linked<'static>> {
-        let RecordPlace { class, holder, .. } = self.records.get(record as usize);
+        let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
         let resolved = self.resolved[class as usize];
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
@@ -181,60 +182,35 @@ impl Table<'_> {
             ));
         }
         if weak {
-            self.dangling += 1;
-            self.pending.push(Pending::new(None, true, within));
+            self.count(LoadEvent::Dangling);
+            self.references.push(Pending::new(None, true, within));
             return Ok(Linked::Nobody);
         }
         self.refused = Some(Refused::Record(record));
         let error = not_registered(self.name(class), of.name);
         Ok(Linked::Unregistered { class: u64::from(class) + 1, error })
     }
-}
 
-impl Loader<'_> {
-    /// Second pass, for an object of a class that the program does not have, but
-    /// which something that is kept refers to.
-    pub(super) fn keep_object(&mut self, index: usize) -> Result<()> {
-        let record = self.table.records.get(index);
-        let start = self.table.pending.len();
-        let payload = record.payload(self.save);
-        self.table.dangling = 0;
-        self.table.handles.enter(&record);
+    /// Keeps an object of a class that the program does not have, but which something that is kept refers to.
+    pub(super) fn keep_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
+        let record = self.objects.records.get(index);
+        self.begin(&record);
         let kept =
-            self.table.unknown(record.class as usize, payload).and_then(|(piece, length)| {
+            self.unknown(record.class as usize, payload).and_then(|(piece, length, dangling)| {
+                (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
                 let left = payload.len() - length;
                 if left == 0 { Ok(Unknown::from(piece)) } else { Err(left_over(left)) }
             });
-        let mut unknown = kept.map_err(|error| self.named(index, error.at(record.start as u64)))?;
-        // They come in the order in which they are referred to.
-        let kept = self.kept.entry(record.class).or_insert((0, record.id));
-        *kept = (kept.0 + 1, kept.1.min(record.id));
-        if self.table.dangling > 0 {
-            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
-        }
-        let before = self.kept_before(record.id);
-        self.keep(before, Some(index), record.id).map_err(|error| self.named(index, error))?;
-        self.table.late_ranges.insert(index, start..self.table.pending.len());
+        let mut unknown = kept.map_err(|error| error.at(record.start as u64))?;
+        self.tally.add_object(LoadEvent::Kept, record.class, record.id);
         unknown.holder = Some(record.holder);
-        let kind = self.table.kinds[index].map(TypeIndex::get);
+        let kind = self.objects.kinds[index].map(TypeIndex::get);
         let class = kind.map(|kind| self.registry.objects[kind].class);
         let stand_in = class.and_then(|class| self.registry.implementors.stand_in(class));
-        self.table.entries[index] = match stand_in {
+        self.objects.entries[index] = match stand_in {
             Some(stand_in) => (stand_in.make)(record.holder, unknown),
             None => Made::Shared(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)),
         };
         Ok(())
-    }
-
-    /// Notes the records whose class the program does not have: those that are
-    /// kept, and those that are skipped.
-    pub(super) fn count_unknown(&mut self) {
-        let entries = self.table.entries.iter().enumerate();
-        for (index, _) in entries.filter(|(_, entry)| matches!(entry, Made::Nothing)) {
-            let record = self.table.records.get(index);
-            if record.holder != Holder::VALUE && !self.plans.is_inlined(record.id) {
-                self.skipped.entry(record.class).or_insert((0, record.id)).0 += 1;
-            }
-        }
     }
 }

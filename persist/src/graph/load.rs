@@ -1,22 +1,29 @@
+//! Loads: the scan of a save, its objects, and their references.
+
 use std::collections::{HashMap, HashSet};
+use std::mem::take;
+use std::sync::Arc;
 
 use super::Registry;
-use super::connect::Aside;
+use super::connect::{Aside, CHUNK};
+use super::fault::in_bad_field;
 use super::handles::Handles;
-use super::ids::Ids;
+use super::made::{MadeObjects, TypeIndex};
 use super::outcome::{LoadedObjects, Outcome};
-use super::passes::CHUNK;
-use super::rewrite::FIRST_MADE;
-use super::table::{MADE, Refused, Table, TypeIndex};
+use super::table::{MADE, Refused, Table};
 use crate::codec::{
     Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over,
 };
 use crate::env::Env;
-use crate::format::{Outline, Plain, RecordPlace, outline};
+use crate::format::{MAX_ID, Outline, Plain, RecordPlace, outline};
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, Form, Matched, Met, Plans, locate};
+use crate::schema::{ClassSchema, Form, LoadEvent, Matched, Met, PlannedRow, Plans, Run, locate};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, LoadOptions, Result};
+
+/// Ids of values that have become objects, while they are decoded: those of the save are
+/// smaller, also those that name none of its objects.
+pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
 
 /// Loads a graph in passes: every object is made empty; each is filled, its references set
 /// aside as ids; then ids become pointers, in most saves while others are still to be filled;
@@ -28,14 +35,6 @@ pub(crate) struct Loader<'l> {
     pub(super) plans: Plans<'l>,
     pub(super) table: Table<'l>,
     pub(super) outcome: Outcome,
-    /// Weak references without a target and the first object that holds one, by class.
-    pub(super) dangling: HashMap<u32, (u64, u64)>,
-    /// Values that became `None` and the first object that holds one, by their class.
-    pub(super) nones: HashMap<u32, (u64, u64)>,
-    /// Objects that are skipped, likewise.
-    pub(super) skipped: HashMap<u32, (u64, u64)>,
-    /// Values that are kept as unknown, likewise.
-    pub(super) kept: HashMap<u32, (u64, u64)>,
     /// A record rewritten into the program's form.
     pub(super) scratch: Vec<u8>,
     /// What earlier programs kept of each object, by its id.
@@ -77,17 +76,17 @@ impl<'l> Loader<'l> {
         })?;
         let (stored, resolved) = (matched.stored.clone(), matched.resolved.clone());
         let Outline { header, records, .. } = outline;
-        let ids = Ids::new(&records)?;
+        let objects = MadeObjects::new(registry, records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
         for record in kept {
-            check_kept(&record, &ids, &stored)?;
+            check_kept(&record, &objects, &stored)?;
             before.entry(record.id).or_default().push(record);
         }
         let plans = Plans::of(matched, registry.program(), options);
-        let first_free = records.last_id() + 1;
+        let first_free = objects.records.last_id() + 1;
+        let handles = Handles::new(remap);
         let mut table =
-            Table::new(registry, limits, (ids, records), stored, resolved, Handles::new(remap));
-        table.save_bytes = save.weight;
+            Table::new(registry, env, objects, (stored, resolved), handles, save.weight);
         table.contested =
             plans.contested().map(|(class, candidates)| (class, candidates.to_vec())).collect();
         table.rewritten =
@@ -101,10 +100,6 @@ impl<'l> Loader<'l> {
             plans,
             table,
             outcome,
-            dangling: HashMap::new(),
-            nones: HashMap::new(),
-            skipped: HashMap::new(),
-            kept: HashMap::new(),
             scratch: Vec::new(),
             before,
             keeps: HashMap::new(),
@@ -124,7 +119,7 @@ impl<'l> Loader<'l> {
 
     /// Loads the objects of a save that a manager wrote.
     pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, Outcome)> {
-        if let Some(root) = self.table.records.value() {
+        if let Some(root) = self.table.objects.records.value() {
             let class = &self.plans.stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,
@@ -148,14 +143,19 @@ impl<'l> Loader<'l> {
         mut self: Box<Self>,
         class: usize,
     ) -> Result<(T, LoadedObjects, Outcome)> {
-        let roots: Vec<_> =
-            self.table.records.iter().filter(|record| record.holder == Holder::VALUE).collect();
+        let roots: Vec<_> = self
+            .table
+            .objects
+            .records
+            .iter()
+            .filter(|record| record.holder == Holder::VALUE)
+            .collect();
         let wanted = &self.registry.program().classes[class].name;
         let &[root] = &roots[..] else {
             let message = match roots.len() {
                 0 => format!(
                     "the save holds objects, {} in all, and no value of its own where one {wanted} is expected; load it with `SaveManager::load`",
-                    self.table.records.len()
+                    self.table.objects.records.len()
                 ),
                 several => {
                     format!(
@@ -253,17 +253,17 @@ impl<'l> Loader<'l> {
         self.create()?;
         self.choose_pass();
         let in_chunks = self.table.in_chunks;
-        let wanted = self.wanted(|traits| traits.references);
+        let wanted = self.table.wanted(|traits| traits.references);
         let mut late = Aside::new();
         let mut root = root(self)?;
-        let root_end = self.table.pending.len();
+        let root_end = self.table.references.len();
         let mut next = 0;
         // Values that become objects come on as they are met.
-        while next < self.table.records.len() {
+        while next < self.table.objects.records.len() {
             if in_chunks && next.is_multiple_of(CHUNK) {
                 self.connect_filled(&wanted, &mut late)?;
             }
-            self.table.begin_record()?;
+            self.table.references.begin_record()?;
             if !self.waits(next) {
                 self.fill_object(next)?;
             }
@@ -272,7 +272,7 @@ impl<'l> Loader<'l> {
         if in_chunks {
             self.connect_filled(&wanted, &mut late)?;
         }
-        self.table.begin_record()?;
+        self.table.references.begin_record()?;
         if !self.table.is_plain {
             self.keep_unknown()?;
             self.fill_late()?;
@@ -280,29 +280,48 @@ impl<'l> Loader<'l> {
             self.count_unknown();
         }
         self.check_policy()?;
-        if self.table.records.has_value() {
+        if self.table.objects.records.has_value() {
             // Nobody else could get at the others, or cut their cycles.
-            self.table.keep_reached(0..root_end);
+            let Table { objects, references, resolves, .. } = &mut self.table;
+            objects.keep_reached(0..root_end, references, *resolves);
         }
         let of_freed: usize = if self.table.is_plain {
             0
         } else {
-            let kinds = self.table.kinds.iter().enumerate();
+            let kinds = self.table.objects.kinds.iter().enumerate();
             let freed = kinds.filter(|(_, kind)| kind.is_none());
-            freed.map(|(record, _)| self.table.range(record).len()).sum()
+            freed.map(|(record, _)| self.table.references.of(record).len()).sum()
         };
-        self.outcome.references += (self.table.pending.len() - of_freed) as u64;
-        let aside = self.build()?;
+        self.outcome.references += (self.table.references.len() - of_freed) as u64;
+        let aside = self.table.build()?;
         if !in_chunks {
-            late = self.connect(aside, &wanted, |visitor| visit_root(&mut root, visitor))?;
+            let (keeps, root_keeps) = (&self.keeps, &self.root_keeps);
+            let visit_root = |visitor: &mut Visitor<'_>| visit_root(&mut root, visitor);
+            late = self.table.connect(aside, &wanted, keeps, root_keeps, visit_root)?;
         }
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = NoVisitLinks;
             visit_root(&mut root, &mut Visitor::new(phase, self.env, &mut links))?;
-            self.run_hooks(phase)?;
+            self.table.run_hooks(phase)?;
         }
-        self.seal(late);
+        self.table.seal(late);
         Ok(root)
+    }
+
+    /// Connects the objects that have been filled since the last call.
+    fn connect_filled(&mut self, wanted: &[bool], late: &mut Aside) -> Result<()> {
+        match self.table.connect_filled(wanted, late) {
+            Ok(references) => {
+                self.outcome.references += references;
+                Ok(())
+            }
+            Err((record, error)) => {
+                // Now that each target is looked at, the decode says in which field it is.
+                self.table.in_chunks = false;
+                self.fill_object(record)?;
+                Err(self.table.named(record, error))
+            }
+        }
     }
 
     /// First pass: every object is made empty by the factory of its class.
@@ -313,9 +332,9 @@ impl<'l> Loader<'l> {
         let prototypes = registry.prototypes();
         // Records of one type mostly stand together.
         let mut last = (u32::MAX, Holder::VALUE, None);
-        self.table.reserve();
-        for at in 0..self.table.records.len() {
-            let record = self.table.records.get(at);
+        self.table.objects.reserve();
+        for at in 0..self.table.objects.records.len() {
+            let record = self.table.objects.records.get(at);
             let class = record.class as usize;
             if (last.0, last.1) != (record.class, record.holder) {
                 let resolved = self.plans.resolve(class);
@@ -324,8 +343,8 @@ impl<'l> Loader<'l> {
                 last = (record.class, record.holder, object);
             }
             let Some(object) = last.2 else {
-                self.table.entries.push(Made::Nothing);
-                self.table.kinds.push(None);
+                self.table.objects.entries.push(Made::Nothing);
+                self.table.objects.kinds.push(None);
                 continue;
             };
             counts[class] += 1;
@@ -337,10 +356,10 @@ impl<'l> Loader<'l> {
                     error.at(record.start as u64).in_class(self.table.name(record.class))
                 })?;
             }
-            if let Err(error) = self.table.make(object, &prototypes) {
+            if let Err(error) = self.table.objects.make(object, &prototypes) {
                 return Err(error.in_object(record.id).in_class(self.table.name(record.class)));
             }
-            self.table.kinds.push(TypeIndex::new(object));
+            self.table.objects.kinds.push(TypeIndex::new(object));
         }
         self.table.held_bytes = held;
         let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -355,35 +374,37 @@ impl<'l> Loader<'l> {
     /// objects, where each look at one is a cache miss of its own, a few records later.
     fn choose_pass(&mut self) {
         const MOST: usize = 1 << 14;
-        let records = self.table.records.len();
+        let records = self.table.objects.records.len();
         let is_plain = self.before.is_empty()
             && (0..self.plans.stored.len()).all(|class| self.plans.is_identical(class))
-            && self.table.entries.iter().all(|entry| matches!(entry, Made::Shared(_)));
+            && self.table.objects.entries.iter().all(|entry| matches!(entry, Made::Shared(_)));
         self.table.is_plain = is_plain;
         self.table.resolves = is_plain && records <= MOST;
         // A cell that can be set once runs the hooks of its content when it is connected: then
         // all others must be filled.
         self.table.in_chunks = is_plain
             && records > MOST
-            && !self.table.records.has_value()
+            && !self.table.objects.records.has_value()
             && !self.registry.any_traits(|traits| traits.after_load);
-        self.table.starts.reserve_exact(if self.table.in_chunks { CHUNK } else { records } + 1);
+        self.table.references.reserve(if self.table.in_chunks { CHUNK } else { records });
     }
 
     /// Second pass, for one object.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
-        let record = self.table.records.get(index);
-        if matches!(self.table.entries[index], Made::Draft(_))
-            && let Some(mut draft) = self.table.entries[index].take_draft()
+        let record = self.table.objects.records.get(index);
+        if matches!(self.table.objects.entries[index], Made::Draft(_))
+            && let Some(mut draft) = self.table.objects.entries[index].take_draft()
         {
             self.table.filling = Some(index);
             self.fill(&record, Some(index), |input| draft.fill(input))?;
             self.table.filling = None;
-            self.table.entries[index] = Made::Draft(draft);
+            self.table.objects.entries[index] = Made::Draft(draft);
             return Ok(());
         }
-        let Some(shared) = self.table.entries[index].shared().cloned() else { return Ok(()) };
-        let kind = self.table.kinds[index].map_or(0, TypeIndex::get);
+        let Some(shared) = self.table.objects.entries[index].shared().cloned() else {
+            return Ok(());
+        };
+        let kind = self.table.objects.kinds[index].map_or(0, TypeIndex::get);
         let fill = self.registry.objects[kind].kind.fill;
         self.fill(&record, Some(index), |input| fill(&shared, input))
     }
@@ -409,14 +430,12 @@ impl<'l> Loader<'l> {
             rewritten.map_err(|error| self.placed(record, self.plans.of_instance(class, error)))?
         };
         let payload = if identical { record.payload(self.save) } else { &self.scratch[..] };
-        self.table.dangling = 0;
-        self.table.handles.enter(record);
+        self.table.begin(record);
         let mut input = Decoder::new(payload, self.env, &mut self.table);
         let result = read(&mut input);
         let left = input.rest().len();
         match result {
             Ok(value) if left == 0 => {
-                self.count_noted(record);
                 if !keeps.is_empty() {
                     let kept = self.keep(keeps, index, record.id);
                     kept.map_err(|error| self.placed(record, error))?;
@@ -425,7 +444,6 @@ impl<'l> Loader<'l> {
             }
             result => {
                 let refused = input.take_error();
-                self.count_noted(record);
                 Err(self.explained(record, identical, refused, (left, result.err())))
             }
         }
@@ -455,9 +473,9 @@ impl<'l> Loader<'l> {
         // The schema of the save often shows the field; a reason that
         // the type gave is better than any.
         let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
-            Met::Reference { id, weak, class, holder } => match self.table.find(id) {
+            Met::Reference { id, weak, class, holder } => match self.table.objects.find(id) {
                 Some(record) => {
-                    self.table.is_target(record, class, holder)
+                    self.table.objects.is_target(record, class, holder)
                         && (class.is_some() || self.table.refused != Some(Refused::Record(record)))
                 }
                 None => weak,
@@ -482,8 +500,58 @@ impl<'l> Loader<'l> {
         let Some(target) = target else { return named(error) };
         let rewritten = std::mem::take(&mut self.scratch);
         let payload = if identical { stored } else { &rewritten[..] };
-        let stored = Some((class, stored));
-        named(self.in_bad_field(error, (target, payload), stored))
+        let stored = Some((&*self.plans.stored, class, stored));
+        named(in_bad_field(&mut self.table, error, (target, payload), stored))
+    }
+
+    /// Counts of an event by class, in the order of names.
+    fn named_counts(
+        &self,
+        event: LoadEvent,
+    ) -> impl Iterator<Item = (LoadEvent, String, u64, u64)> {
+        let names = self.program_names();
+        let name = |class: u32| {
+            let stored = self.table.name(class);
+            names.get(stored).copied().unwrap_or(stored).to_owned()
+        };
+        let counts = self.table.tally.of(event);
+        let mut rows: Vec<_> =
+            counts.map(|(class, (count, first))| (event, name(class), count, first)).collect();
+        rows.sort();
+        rows.into_iter()
+    }
+
+    /// The names of the program's classes by those that the save has for them, where they differ.
+    fn program_names(&self) -> HashMap<&str, &str> {
+        let stored = self.plans.stored.iter().enumerate();
+        let names = stored.filter_map(|(class, stored)| {
+            let target = self.plans.resolve(class)?;
+            Some((&*stored.name, &*self.registry.program().classes[target].name))
+        });
+        names.filter(|(stored, name)| stored != name).collect()
+    }
+
+    fn finish(mut self) -> (LoadedObjects, Outcome) {
+        let names = self.program_names();
+        let named = |(row, run): (PlannedRow, Run)| {
+            let name = names.get(&*row.class).map(|name| Arc::from(*name));
+            (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
+        };
+        self.outcome.events = self.plans.events().map(named).collect();
+        let events = [
+            LoadEvent::Unknown,
+            LoadEvent::Dangling,
+            LoadEvent::Unregistered,
+            LoadEvent::Kept,
+            LoadEvent::Nulled,
+            LoadEvent::Dead,
+        ];
+        self.outcome.counted = events.into_iter().flat_map(|of| self.named_counts(of)).collect();
+        self.outcome.remapped = self.table.handles.remapped;
+        let (kept, root_kept) = (take(&mut self.keeps), take(&mut self.root_keeps));
+        let made = &mut self.table.objects;
+        let objects = LoadedObjects::new(self.registry, made, kept, root_kept);
+        (objects, self.outcome)
     }
 }
 
@@ -496,10 +564,14 @@ fn in_save(record: &RecordPlace, error: Error) -> Error {
 }
 
 /// Checks that what was kept is one field of an object of the save.
-fn check_kept(record: &RecordPlace, ids: &Ids, classes: &[ClassSchema]) -> Result<()> {
+fn check_kept(
+    record: &RecordPlace,
+    objects: &MadeObjects<'_>,
+    classes: &[ClassSchema],
+) -> Result<()> {
     let class = &classes[record.class as usize];
     let is_field = matches!(&class.form, Form::Struct(fields) if fields.len() == 1);
-    if is_field && ids.find(record.id).is_some() {
+    if is_field && objects.find(record.id).is_some() {
         return Ok(());
     }
     Err(Error::new(

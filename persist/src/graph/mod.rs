@@ -3,21 +3,18 @@
 
 mod components;
 mod connect;
-mod emptying;
 mod fault;
 mod handles;
 mod identity;
-mod ids;
 mod kept;
 mod links;
 mod load;
+mod made;
 mod object_list;
 mod outcome;
-mod passes;
-mod pending;
 mod queue;
+mod references;
 mod registry;
-mod resolve;
 mod rewrite;
 mod save;
 mod schemas;
@@ -29,8 +26,8 @@ mod unheld;
 pub use registry::{Counted, Registry};
 
 pub(crate) use components::Edges;
-pub(crate) use emptying::Emptying;
 pub(crate) use load::Loader;
+pub(crate) use made::Emptying;
 pub(crate) use outcome::{LoadedObjects, Outcome};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;

@@ -1,15 +1,18 @@
+//! What a load leaves: the objects, and what is reported of it.
+
 use std::collections::HashMap;
+use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::table::TypeIndex;
+use super::made::{MadeObjects, TypeIndex};
 use super::unheld::free_unheld;
-use super::{Implementors, Loader};
+use super::{Implementors, Registry};
 use crate::ObjectId;
 use crate::codec::{Made, Shared, Unknown};
 use crate::env::SharedContext;
 use crate::format::{Header, Records};
-use crate::schema::{PlannedRow, Run};
+use crate::schema::{LoadEvent, PlannedRow, Run};
 
 /// What a load has made: the objects in the order of ids, those that the program had added first.
 #[derive(Default)]
@@ -32,6 +35,37 @@ pub(crate) struct LoadedObjects {
 }
 
 impl LoadedObjects {
+    /// Takes over the objects of a load, with what is kept of each, by its record, and of the value.
+    pub(super) fn new(
+        registry: &Registry,
+        made: &mut MadeObjects<'_>,
+        kept: HashMap<usize, Unknown>,
+        root_kept: Unknown,
+    ) -> Self {
+        let records = take(&mut made.records);
+        let id = |record: usize| ObjectId::new(records.id(record));
+        let kept =
+            kept.into_iter().filter_map(|(record, kept)| Some((id(record)?, kept))).collect();
+        let class = |kind: TypeIndex| TypeIndex::new(registry.objects[kind.get()].class);
+        let mut classes = take(&mut made.kinds);
+        classes.iter_mut().for_each(|kind| *kind = kind.and_then(class));
+        let mut order = take(&mut made.order);
+        order.reverse();
+        let mut objects = Self {
+            entries: take(&mut made.entries),
+            records,
+            classes,
+            built: take(&mut made.built),
+            order,
+            kept,
+            root_kept,
+            implementors: registry.implementors.clone(),
+            context: registry.context.clone(),
+        };
+        objects.arrange();
+        objects
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -147,25 +181,38 @@ fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> us
     start
 }
 
+/// How often something happened to parts of a save, by the class of the save, and the first object.
+#[derive(Default)]
+pub(super) struct Tally(HashMap<(LoadEvent, u32), (u64, u64)>);
+
+impl Tally {
+    pub(super) fn add(&mut self, event: LoadEvent, class: u32, object: u64) {
+        self.0.entry((event, class)).or_insert((0, object)).0 += 1;
+    }
+
+    /// Counts an object; they may come in any order.
+    pub(super) fn add_object(&mut self, event: LoadEvent, class: u32, object: u64) {
+        let row = self.0.entry((event, class)).or_insert((0, object));
+        *row = (row.0 + 1, row.1.min(object));
+    }
+
+    /// The counts of one event by class.
+    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, (u64, u64))> {
+        let rows = self.0.iter().filter(move |((of, _), _)| *of == event);
+        rows.map(|((_, class), counts)| (*class, *counts))
+    }
+}
+
+/// Something that happened to a class: its name, how often, and the first object.
+pub(crate) type Counted = (LoadEvent, String, u64, u64);
+
 /// What a load did besides making objects.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) header: Header,
     pub(crate) events: Vec<(PlannedRow, Run)>,
-    /// Class name, number of objects and first id, of classes that are not registered.
-    pub(crate) skipped: Vec<(String, u64, u64)>,
-    /// Class name, number of weak references without a target and first object, of
-    /// classes that hold some.
-    pub(crate) dangling: Vec<(String, u64, u64)>,
-    /// Class name, number of values that became `None` and first object, of classes
-    /// that are not registered for the trait that was asked for.
-    pub(crate) nones: Vec<(String, u64, u64)>,
-    /// Class name, number of values that are kept and first object, of classes that
-    /// the program does not have.
-    pub(crate) kept: Vec<(String, u64, u64)>,
-    /// Per class that holds handles: how many became null or dead.
-    pub(crate) nulled: Vec<(String, u64, u64)>,
-    pub(crate) dead: Vec<(String, u64, u64)>,
+    /// What happened to whole objects, values and references.
+    pub(crate) counted: Vec<Counted>,
     /// Handles that got new ids.
     pub(crate) remapped: u64,
     pub(crate) references: u64,
@@ -190,71 +237,5 @@ impl Outcome {
                 self.objects.remove(at);
             }
         }
-    }
-}
-
-impl Loader<'_> {
-    /// Counts by class number as counts by class name, in the order of names.
-    pub(super) fn named_counts(
-        &self,
-        counts: &HashMap<u32, (u64, u64)>,
-    ) -> Vec<(String, u64, u64)> {
-        let names = self.program_names();
-        let name = |class: u32| {
-            let stored = self.table.name(class);
-            names.get(stored).copied().unwrap_or(stored).to_owned()
-        };
-        let mut rows: Vec<_> =
-            counts.iter().map(|(class, (count, first))| (name(*class), *count, *first)).collect();
-        rows.sort();
-        rows
-    }
-
-    /// The names of the program's classes by those that the save has for them, where they differ.
-    fn program_names(&self) -> HashMap<&str, &str> {
-        let stored = self.plans.stored.iter().enumerate();
-        let names = stored.filter_map(|(class, stored)| {
-            let target = self.plans.resolve(class)?;
-            Some((&*stored.name, &*self.registry.program().classes[target].name))
-        });
-        names.filter(|(stored, name)| stored != name).collect()
-    }
-
-    pub(super) fn finish(mut self) -> (LoadedObjects, Outcome) {
-        let names = self.program_names();
-        let named = |(row, run): (PlannedRow, Run)| {
-            let name = names.get(&*row.class).map(|name| Arc::from(*name));
-            (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
-        };
-        self.outcome.events = self.plans.events().map(named).collect();
-        self.outcome.dangling = self.named_counts(&self.dangling);
-        self.outcome.skipped = self.named_counts(&self.skipped);
-        self.outcome.nones = self.named_counts(&self.nones);
-        self.outcome.kept = self.named_counts(&self.kept);
-        let handles = &self.table.handles;
-        self.outcome.nulled = self.named_counts(&handles.nulled);
-        self.outcome.dead = self.named_counts(&handles.dead);
-        self.outcome.remapped = handles.remapped;
-        let keeps = std::mem::take(&mut self.keeps).into_iter();
-        let id = |record: usize| ObjectId::new(self.table.records.id(record));
-        let kept = keeps.filter_map(|(record, kept)| Some((id(record)?, kept))).collect();
-        let class = |kind: TypeIndex| TypeIndex::new(self.registry.objects[kind.get()].class);
-        let mut classes = std::mem::take(&mut self.table.kinds);
-        classes.iter_mut().for_each(|kind| *kind = kind.and_then(class));
-        let mut order = std::mem::take(&mut self.table.order);
-        order.reverse();
-        let mut objects = LoadedObjects {
-            entries: std::mem::take(&mut self.table.entries),
-            records: std::mem::take(&mut self.table.records),
-            classes,
-            built: std::mem::take(&mut self.table.built),
-            order,
-            kept,
-            root_kept: std::mem::take(&mut self.root_keeps),
-            implementors: self.registry.implementors.clone(),
-            context: self.registry.context.clone(),
-        };
-        objects.arrange();
-        (objects, self.outcome)
     }
 }

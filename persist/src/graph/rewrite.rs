@@ -2,18 +2,16 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::Loader;
-use super::pending::Pending;
-use super::table::{MADE, Table};
+use super::fault::in_bad_field;
+use super::load::{FIRST_MADE, Loader};
+use super::references::Pending;
+use super::table::MADE;
 use crate::codec::{Decoder, Fail, Made, Piece, Unknown, left_over};
 use crate::format::{MAX_ID, RecordPlace};
 use crate::options::LoadPolicy;
+use crate::reflect::Holder;
 use crate::schema::{Found, Keeps, KeptPlace, LoadEvent, SharedValue, Source, transcode};
 use crate::{Error, ErrorKind, Result};
-
-/// Ids of values that have become objects, while they are decoded: those of the save are
-/// smaller, also those that name none of its objects.
-pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
 
 fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
     let records = before.get(&id).map_or(&[][..], |records| records);
@@ -26,9 +24,9 @@ impl<'l> Loader<'l> {
         let payload = record.payload(self.save);
         let (save, table, before) = (self.save, &self.table, &self.before);
         let objects = |id, class, holder| {
-            let found = table.find(id)?;
-            let record = table.records.get(found as usize);
-            (table.is_target(found, Some(class), holder))
+            let found = table.objects.find(id)?;
+            let record = table.objects.records.get(found as usize);
+            (table.objects.is_target(found, Some(class), holder))
                 .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
         };
         let source = Source { class: record.class as usize, id: record.id, payload, kept };
@@ -74,7 +72,7 @@ impl<'l> Loader<'l> {
         }
         let mut pieces: Vec<Piece> = Vec::new();
         for (class, bytes) in keeps {
-            let (piece, length) = self.table.unknown(class, bytes)?;
+            let (piece, length, _) = self.table.unknown(class, bytes)?;
             if length < bytes.len() {
                 return Err(left_over(bytes.len() - length));
             }
@@ -82,7 +80,7 @@ impl<'l> Loader<'l> {
             if let Ok(class) = u32::try_from(class)
                 && (class as usize) < self.plans.stored.len()
             {
-                self.kept.entry(class).or_insert((0, object)).0 += 1;
+                self.table.tally.add(LoadEvent::Kept, class, object);
             }
         }
         match index {
@@ -105,7 +103,8 @@ impl<'l> Loader<'l> {
             )
         })?;
         if id > MAX_ID
-            || self.table.records.len() as u64 >= self.env.limits.objects.min(Pending::MOST as u64)
+            || self.table.objects.records.len() as u64
+                >= self.env.limits.objects.min(Pending::MOST as u64)
         {
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -121,7 +120,7 @@ impl<'l> Loader<'l> {
         let number = MADE + u32::try_from(class).unwrap_or_default();
         let start = self.made.len();
         let record = RecordPlace { id, start, class: number, holder, added: false };
-        self.table.enter(made_id, record, object)?;
+        self.table.objects.enter(made_id, record, object)?;
         self.made.push(payload);
         self.outcome.count_objects(name, 1);
         Ok(())
@@ -134,48 +133,18 @@ impl<'l> Loader<'l> {
         read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
     ) -> Result<R> {
         let payload = std::mem::take(&mut self.made[record.start]);
-        self.table.dangling = 0;
-        self.table.handles.enter(record);
+        self.table.begin(record);
         let mut input = Decoder::new(&payload, self.env, &mut self.table);
         let result = read(&mut input);
         let (left, refused) = (input.rest().len(), input.take_error());
-        self.count_noted(record);
         let error = match result {
             Ok(value) if left == 0 => return Ok(value),
             Ok(_) => left_over(left),
             Err(fail) => refused.unwrap_or_else(|| Error::from(fail)),
         };
         let class = record.class.saturating_sub(MADE) as usize;
-        let error = self.in_bad_field(error, (class, &payload), None);
+        let error = in_bad_field(&mut self.table, error, (class, &payload), None);
         Err(error.in_object(record.id).in_class(self.table.name(record.class)))
-    }
-
-    /// Counts what a decode has noted of the object that was read.
-    #[inline]
-    pub(super) fn count_noted(&mut self, record: &RecordPlace) {
-        let Table { dangling, nones, kept, .. } = &self.table;
-        if *dangling > 0 || !nones.is_empty() || !kept.is_empty() {
-            self.count_some(record);
-        }
-    }
-
-    #[cold]
-    fn count_some(&mut self, record: &RecordPlace) {
-        if self.table.dangling > 0 {
-            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
-        }
-        for (noted, counts) in
-            [(&mut self.table.nones, &mut self.nones), (&mut self.table.kept, &mut self.kept)]
-        {
-            for number in noted.drain(..) {
-                // What is kept of a class has been counted by the plan.
-                if let Ok(class) = u32::try_from(number.wrapping_sub(1))
-                    && (class as usize) < self.plans.stored.len()
-                {
-                    counts.entry(class).or_insert((0, record.id)).0 += 1;
-                }
-            }
-        }
     }
 
     /// True for an object that has become a value already, so that it may be nowhere else: it is
@@ -186,11 +155,11 @@ impl<'l> Loader<'l> {
     }
 
     fn is_inlined(&mut self, index: usize) -> bool {
-        let record = self.table.records.get(index);
+        let record = self.table.objects.records.get(index);
         let waits = !record.added
             && record.class < MADE
             && self.plans.is_inlined(record.id)
-            && !matches!(self.table.entries[index], Made::Nothing);
+            && !matches!(self.table.objects.entries[index], Made::Nothing);
         if waits {
             self.waiting.insert(index);
         }
@@ -204,7 +173,7 @@ impl<'l> Loader<'l> {
         loop {
             // Mostly none waits; then no reference is looked at.
             let unseen =
-                if self.waiting.is_empty() { &[][..] } else { &self.table.pending[seen..] };
+                if self.waiting.is_empty() { &[][..] } else { self.table.references.since(seen) };
             for reference in unseen {
                 if let Some(target) = reference.target().filter(|_| !reference.is_weak())
                     && self.waiting.remove(&target)
@@ -212,13 +181,14 @@ impl<'l> Loader<'l> {
                     ready.push_back(target);
                 }
             }
-            seen = self.table.pending.len();
+            seen = self.table.references.len();
             if let Some(record) = ready.pop_front() {
                 self.fill_behind(record)?;
-                while self.table.starts.len() <= self.table.records.len() {
-                    let made = self.table.starts.len() - 1;
+                // What it has made of values, each of which begins where the one before it ends.
+                while self.table.references.begun().end <= self.table.objects.records.len() {
+                    let made = self.table.references.begun().end - 1;
                     self.fill_behind(made)?;
-                    self.table.begin_record()?;
+                    self.table.references.begin_record()?;
                 }
             } else if let Some(record) = self.table.late.pop_front() {
                 self.keep_object(record)?;
@@ -230,10 +200,37 @@ impl<'l> Loader<'l> {
 
     /// Fills an object that comes after all others.
     fn fill_behind(&mut self, record: usize) -> Result<()> {
-        let start = self.table.pending.len();
+        let start = self.table.references.len();
         self.fill_object(record)?;
-        self.table.late_ranges.insert(record, start..self.table.pending.len());
+        self.table.references.end_late(record, start);
         Ok(())
+    }
+
+    /// Second pass, for an object of a class that the program does not have, but
+    /// which something that is kept refers to.
+    fn keep_object(&mut self, index: usize) -> Result<()> {
+        let record = self.table.objects.records.get(index);
+        let start = self.table.references.len();
+        let kept = self.table.keep_object(index, record.payload(self.save)).and_then(|()| {
+            let before = self.kept_before(record.id);
+            self.keep(before, Some(index), record.id)
+        });
+        kept.map_err(|error| self.table.named(index, error))?;
+        self.table.references.end_late(index, start);
+        Ok(())
+    }
+
+    /// Notes the records whose class the program does not have, and that are not kept.
+    pub(super) fn count_unknown(&mut self) {
+        for (index, entry) in self.table.objects.entries.iter().enumerate() {
+            let record = self.table.objects.records.get(index);
+            if matches!(entry, Made::Nothing)
+                && record.holder != Holder::VALUE
+                && !self.plans.is_inlined(record.id)
+            {
+                self.table.tally.add(LoadEvent::Unknown, record.class, record.id);
+            }
+        }
     }
 
     /// Frees the objects that are values now and nothing else, and counts the others as copied.
@@ -243,7 +240,7 @@ impl<'l> Loader<'l> {
             return;
         }
         let (mut strong, mut any) = (HashSet::new(), HashSet::new());
-        for reference in &self.table.pending {
+        for reference in self.table.references.since(0) {
             if let Some(target) = reference.target() {
                 any.insert(target);
                 if !reference.is_weak() {
@@ -251,11 +248,13 @@ impl<'l> Loader<'l> {
                 }
             }
         }
-        self.table.stand_ins.clear();
+        self.table.objects.drop_stand_ins();
         let mut freed = HashSet::new();
         for id in inlined {
-            let Some(record) = self.table.find(id).map(|record| record as usize) else { continue };
-            let is_added = self.table.records.is_added(record);
+            let Some(record) = self.table.objects.find(id).map(|record| record as usize) else {
+                continue;
+            };
+            let is_added = self.table.objects.records.is_added(record);
             if is_added || any.contains(&record) {
                 self.plans.count_unshared(id);
             }
@@ -263,11 +262,11 @@ impl<'l> Loader<'l> {
                 continue;
             }
             // Nothing is connected yet: it holds stand-ins only.
-            self.table.entries[record] = Made::Nothing;
+            self.table.objects.entries[record] = Made::Nothing;
             freed.insert(record);
             self.keeps.remove(&record);
-            if self.table.kinds[record].take().is_some() {
-                let class = self.table.records.get(record).class as usize;
+            if self.table.objects.kinds[record].take().is_some() {
+                let class = self.table.objects.records.get(record).class as usize;
                 self.outcome.uncount_object(&self.plans.stored[class].name);
             }
         }
@@ -278,18 +277,22 @@ impl<'l> Loader<'l> {
     fn count_dangling(&mut self, freed: &HashSet<usize>) {
         let is_freed =
             |reference: &Pending| reference.target().is_some_and(|target| freed.contains(&target));
-        for (index, record) in self.table.records.iter().enumerate() {
-            let held = self.table.range(index);
-            let count = self.table.pending[held].iter().filter(|held| is_freed(held)).count();
-            if count > 0 && !freed.contains(&index) {
-                self.dangling.entry(record.class).or_insert((0, record.id)).0 += count as u64;
+        let count = |places| {
+            let held = self.table.references.in_places(places).iter();
+            held.filter(|held| is_freed(held)).count()
+        };
+        let mut counts = Vec::new();
+        for (index, record) in self.table.objects.records.iter().enumerate() {
+            if !freed.contains(&index) {
+                counts.push((record, count(self.table.references.of(index))));
             }
         }
-        let root = self.table.root();
-        let count = self.table.pending[root].iter().filter(|held| is_freed(held)).count();
-        let value = self.table.records.iter().find(|record| record.is_value());
-        if let Some(value) = value.filter(|_| count > 0) {
-            self.dangling.entry(value.class).or_insert((0, value.id)).0 += count as u64;
+        let value = self.table.objects.records.iter().find(RecordPlace::is_value);
+        counts.extend(value.map(|value| (value, count(self.table.references.of_root()))));
+        for (record, count) in counts {
+            (0..count).for_each(|_| {
+                self.table.tally.add(LoadEvent::Dangling, record.class, record.id);
+            });
         }
     }
 
@@ -299,14 +302,14 @@ impl<'l> Loader<'l> {
     ///
     /// If one could become one of several classes that it has.
     pub(super) fn keep_unknown(&mut self) -> Result<()> {
-        let is_value = self.table.records.has_value();
+        let is_value = self.table.objects.records.has_value();
         let keeps = !is_value && !self.plans.options().drop_unknown;
         let is_contested = !self.table.contested.is_empty();
-        for i in 0..self.table.records.len() {
-            if !is_contested && !matches!(self.table.entries[i], Made::Nothing) {
+        for i in 0..self.table.objects.records.len() {
+            if !is_contested && !matches!(self.table.objects.entries[i], Made::Nothing) {
                 continue;
             }
-            let record = self.table.records.get(i);
+            let record = self.table.objects.records.get(i);
             let is_removed = || self.registry.is_removed_class(self.table.name(record.class));
             if self.plans.is_inlined(record.id) || is_removed() {
                 continue;
@@ -316,7 +319,7 @@ impl<'l> Loader<'l> {
                 .check_contested(record.class as usize, |_, class| {
                     registry.object(class, holder).is_some()
                 })
-                .map_err(|error| self.named(i, error.at(record.start as u64)))?;
+                .map_err(|error| self.table.named(i, error.at(record.start as u64)))?;
             if keeps {
                 self.table.ask_for(i);
             }
@@ -355,18 +358,15 @@ impl<'l> Loader<'l> {
             };
             return Err(error(what, &row.class, run.first).in_field(&row.field));
         }
-        let counts = [
-            (&self.kept, "the program does not have the class"),
-            (&self.skipped, "the program does not have the class"),
-            (&self.nones, "the class is not registered for its trait"),
-        ];
-        for (counts, what) in counts {
+        for (event, what) in [
+            (LoadEvent::Kept, "the program does not have the class"),
+            (LoadEvent::Unknown, "the program does not have the class"),
+            (LoadEvent::Unregistered, "the class is not registered for its trait"),
+        ] {
             let meant = |class: u32| self.registry.is_removed_class(self.table.name(class));
-            let counts = counts.iter().filter(|(class, _)| !meant(**class));
-            if let Some((class, (_, first))) =
-                counts.min_by_key(|(class, (_, first))| (*first, **class))
-            {
-                return Err(error(what, self.table.name(*class), *first));
+            let counts = self.table.tally.of(event).filter(|(class, _)| !meant(*class));
+            if let Some((class, (_, first))) = counts.min_by_key(|(class, (_, at))| (*at, *class)) {
+                return Err(error(what, self.table.name(class), first));
             }
         }
         Ok(())

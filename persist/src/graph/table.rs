@@ -1,38 +1,36 @@
+//! What a decode asks of the load around it.
+
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Registry;
-use super::emptying::Emptying;
 use super::handles::Handles;
-use super::ids::Ids;
-use super::pending::Pending;
-use crate::codec::{Made, Phase, Prototypes, Shared, Visitor};
+use super::made::{MadeObjects, TypeIndex};
+use super::outcome::Tally;
+use super::references::{Pending, References};
+use crate::codec::{
+    Implementor, Linked, LoadLinks, Note, Pointed, Pointing, Prototypes, Remapped, Shared, Unknown,
+    Within, charge_empty,
+};
 use crate::env::Env;
 use crate::format::{RecordPlace, Records};
-use crate::reflect::Holder;
-use crate::schema::{Stored, contested};
+use crate::reflect::{Holder, TraitName};
+use crate::schema::{LoadEvent, Stored, contested, length};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// The objects of the load, and the references set aside.
+/// The objects of a load and their references, with all that a decode needs to know of the save.
 pub(super) struct Table<'l> {
     pub(super) registry: &'l Registry,
-    pub(super) limits: &'l Limits,
-    ids: Ids,
+    pub(super) env: &'l Env<'l>,
+    pub(super) objects: MadeObjects<'l>,
+    pub(super) references: References,
+    pub(super) handles: Handles<'l>,
+    /// What is reported of the load.
+    pub(super) tally: Tally,
     /// Names of the classes of what is kept.
     pub(super) kept_names: HashMap<usize, Arc<str>>,
-    /// Ids of values that have become objects.
-    more_ids: HashMap<u64, u32>,
-    /// By record.
-    pub(super) entries: Vec<Made>,
-    /// Whether an object was whole when it was shared, by record; empty if none was.
-    pub(super) built: Vec<bool>,
-    /// Index into the registry's object types, by record.
-    pub(super) kinds: Vec<Option<TypeIndex>>,
-    /// An object of each type, the stand-in while references wait.
-    pub(super) stand_ins: Vec<Option<Shared>>,
     /// The classes of the save, and which of the program's they are.
     pub(super) stored: Arc<Stored>,
     pub(super) resolved: Arc<[Option<usize>]>,
@@ -40,8 +38,6 @@ pub(super) struct Table<'l> {
     pub(super) contested: HashMap<usize, Vec<usize>>,
     /// Whether the object's trait objects by value have been rewritten.
     pub(super) rewritten: Vec<bool>,
-    /// The records of the save, then those of values that have become objects.
-    pub(super) records: Records,
     /// True if every record is an object in its cell, and in the program's form: nothing is kept, made or freed.
     pub(super) is_plain: bool,
     /// True if every object is in its entry before the first one is filled: then a reference
@@ -49,38 +45,23 @@ pub(super) struct Table<'l> {
     pub(super) resolves: bool,
     /// True if a reference was decoded that does not lead to its target yet.
     pub(super) waits: bool,
-    /// The references, in the order of decoding.
-    pub(super) pending: Vec<Pending>,
-    /// Where those of each record begin, in the order of records, and the end.
-    pub(super) starts: Vec<u32>,
-    /// The record whose references these are first.
-    pub(super) first: usize,
     /// True if references are connected a few records after they are decoded, so that only
     /// then their targets are looked at.
     pub(super) in_chunks: bool,
     /// Object types by what references lead to, for references whose targets are not looked at.
     guesses: Vec<(TypeId, TypeIndex)>,
-    /// Objects that cannot be emptied, each after those that it holds.
-    pub(super) order: Vec<u32>,
     /// Why the decode stopped, if a class is not registered for a trait.
     pub(super) refused: Option<Refused>,
-    /// The record that is being filled.
+    /// Class and id of the record that is being filled.
+    pub(super) record: (u32, u64),
+    /// Its place, if its object is not in its entry meanwhile.
     pub(super) filling: Option<usize>,
-    /// Weak references without a target, in the record that is being filled.
-    pub(super) dangling: u64,
-    /// Class numbers of what became `None`, in the record that is being filled.
-    pub(super) nones: Vec<u64>,
-    /// Class numbers of what is kept as unknown, likewise.
-    pub(super) kept: Vec<u64>,
-    /// Records of classes that the program does not have, but that are kept: those
-    /// that are still to be filled, and the references of the others.
+    /// Records of classes that the program does not have, but that are kept: those that are still to be filled.
     pub(super) late: VecDeque<usize>,
-    pub(super) late_ranges: HashMap<usize, Range<usize>>,
     pub(super) asked_for: HashSet<usize>,
-    pub(super) handles: Handles<'l>,
     /// The classes that traits have, as far as they were asked for.
     casters: Vec<(TypeId, Vec<Option<&'l dyn Any>>)>,
-    pub(super) empty_elements: usize,
+    empty_elements: usize,
     /// What the objects and the elements that are large for their bytes take.
     pub(super) held_bytes: u64,
     pub(super) save_bytes: u64,
@@ -98,109 +79,66 @@ pub(super) enum Refused {
     Record(u32),
 }
 
-/// Index of an object type in the registry; 4 bytes, as an `Option` too.
-#[derive(Clone, Copy)]
-pub(super) struct TypeIndex(NonZeroU32);
-
-impl TypeIndex {
-    pub(super) fn new(index: usize) -> Option<Self> {
-        u32::try_from(index + 1).ok().and_then(NonZeroU32::new).map(Self)
-    }
-
-    pub(super) fn get(self) -> usize {
-        self.0.get() as usize - 1
-    }
-}
-
 impl<'l> Table<'l> {
     pub(super) fn new(
         registry: &'l Registry,
-        limits: &'l Limits,
-        (ids, records): (Ids, Records),
-        stored: Arc<Stored>,
-        resolved: Arc<[Option<usize>]>,
+        env: &'l Env<'l>,
+        objects: MadeObjects<'l>,
+        (stored, resolved): (Arc<Stored>, Arc<[Option<usize>]>),
         handles: Handles<'l>,
+        save_bytes: u64,
     ) -> Self {
         Self {
             registry,
-            limits,
-            ids,
+            env,
+            objects,
+            references: References::default(),
+            handles,
+            tally: Tally::default(),
             kept_names: HashMap::new(),
-            more_ids: HashMap::new(),
-            entries: Vec::new(),
-            built: Vec::new(),
-            kinds: Vec::new(),
-            stand_ins: vec![None; registry.objects.len()],
             stored,
             resolved,
             contested: HashMap::new(),
             rewritten: Vec::new(),
-            records,
             is_plain: false,
             resolves: false,
             waits: false,
-            pending: Vec::new(),
-            starts: Vec::new(),
-            first: 0,
             in_chunks: false,
             guesses: Vec::new(),
-            order: Vec::new(),
             refused: None,
+            record: (0, 0),
             filling: None,
-            dangling: 0,
-            nones: Vec::new(),
-            kept: Vec::new(),
             late: VecDeque::new(),
-            late_ranges: HashMap::new(),
             asked_for: HashSet::new(),
-            handles,
             casters: Vec::new(),
             empty_elements: 0,
             held_bytes: 0,
-            save_bytes: 0,
+            save_bytes,
         }
     }
 
-    /// The references of a record.
-    pub(super) fn range(&self, record: usize) -> Range<usize> {
-        let late = if self.late_ranges.is_empty() { None } else { self.late_ranges.get(&record) };
-        late.cloned().unwrap_or_else(|| {
-            let at = record - self.first;
-            self.starts[at] as usize..self.starts[at + 1] as usize
-        })
+    /// Says whose value is decoded next.
+    pub(super) fn begin(&mut self, record: &RecordPlace) {
+        self.record = (record.class, record.id);
+        self.handles.begin();
     }
 
-    /// The references of the value that is loaded.
-    pub(super) fn root(&self) -> Range<usize> {
-        0..self.starts.first().map_or(0, |start| *start as usize)
+    /// Counts something in the record that is being filled.
+    #[cold]
+    pub(super) fn count(&mut self, event: LoadEvent) {
+        let (class, object) = self.record;
+        self.tally.add(event, class, object);
     }
 
-    /// What is decoded from now on are the references of the next record.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::TooLarge`] if there are 2^32 references.
-    #[inline]
-    pub(super) fn begin_record(&mut self) -> Result<()> {
-        let Ok(start) = u32::try_from(self.pending.len()) else {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                "a save has at most 4294967295 references",
-            ));
-        };
-        self.starts.push(start);
-        Ok(())
-    }
-
-    /// True if the object was whole when it was shared.
-    pub(super) fn is_built(&self, record: usize) -> bool {
-        self.built.get(record).copied().unwrap_or(false)
-    }
-
-    /// True if a record is of the class, or of any, in the holder.
-    pub(super) fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
-        let record = self.records.get(record as usize);
-        class.is_none_or(|class| class == record.class as usize) && record.holder == holder
+    /// Counts a value of a class of the save, by its number, in the record that is being filled.
+    #[cold]
+    fn count_value(&mut self, event: LoadEvent, number: u64) {
+        // What is kept of a class has been counted by the plan.
+        if let Ok(class) = u32::try_from(number.wrapping_sub(1))
+            && (class as usize) < self.stored.len()
+        {
+            self.tally.add(event, class, self.record.1);
+        }
     }
 
     /// True if a value of the class ended the decode; not if the class is registered for
@@ -247,28 +185,6 @@ impl<'l> Table<'l> {
         self.stored.schema(class).map_or_else(String::new, |class| class.name.clone())
     }
 
-    /// The record of an object.
-    #[inline(always)]
-    pub(super) fn find(&self, id: u64) -> Option<u32> {
-        match self.ids.find(id) {
-            // Mostly no value has become an object; then not even a hash is asked for.
-            None if !self.more_ids.is_empty() => self.find_made(id),
-            found => found,
-        }
-    }
-
-    #[cold]
-    fn find_made(&self, id: u64) -> Option<u32> {
-        self.more_ids.get(&id).copied()
-    }
-
-    /// Makes room for every record.
-    pub(super) fn reserve(&mut self) {
-        let records = self.records.len();
-        self.entries.reserve_exact(records);
-        self.kinds.reserve_exact(records);
-    }
-
     /// The type of object to which such a reference mostly leads; the target itself is looked
     /// at when it is connected.
     #[inline]
@@ -286,42 +202,6 @@ impl<'l> Table<'l> {
         }
     }
 
-    /// Makes an empty object of a type, for the next record.
-    #[inline(always)]
-    pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<()> {
-        let make = self.registry.objects[object].kind.make;
-        make(prototypes, &mut self.entries)?;
-        if self.stand_ins[object].is_none() {
-            self.stand_ins[object] = match self.entries.last().and_then(Made::shared) {
-                Some(shared) => Some(shared.clone()),
-                None => self.another(object, prototypes)?,
-            };
-        }
-        Ok(())
-    }
-
-    /// An empty object of a type, which is that of no record.
-    #[cold]
-    pub(super) fn another(
-        &self,
-        object: usize,
-        prototypes: &Prototypes<'_>,
-    ) -> Result<Option<Shared>> {
-        let mut made = Vec::new();
-        (self.registry.objects[object].kind.make)(prototypes, &mut made)?;
-        Ok(made.pop().and_then(Made::build))
-    }
-
-    /// Enters the object that a value has become, and its record; `made_id` is the id by which
-    /// the references to it know it.
-    pub(super) fn enter(&mut self, made_id: u64, record: RecordPlace, object: usize) -> Result<()> {
-        let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        self.more_ids.insert(made_id, place);
-        self.records.push(record);
-        self.kinds.push(TypeIndex::new(object));
-        self.make(object, &self.registry.prototypes())
-    }
-
     /// How objects of a class of the program become trait objects.
     pub(super) fn caster(&mut self, of: TypeId, class: usize) -> Option<&'l dyn Any> {
         let place = self.casters.iter().position(|(known, _)| *known == of);
@@ -335,63 +215,199 @@ impl<'l> Table<'l> {
         self.casters[place].1.get(class).copied().flatten()
     }
 
-    /// Empties the cells of objects.
-    fn empty(&self, records: impl Iterator<Item = usize>) {
-        let mut emptying = Emptying(self.registry.prototypes());
-        for shared in records.filter_map(|record| self.entries[record].shared()) {
-            let mut visitor = Visitor::new(Phase::Dismantle, &Env::FREEING, &mut emptying);
-            // One that cannot be emptied, since the program borrows it, is the program's.
-            let _ = shared.object().visit_object(&mut visitor);
-        }
-    }
-
-    /// Frees the objects to which no strong references lead from the value whose
-    /// references are the first ones.
-    pub(super) fn keep_reached(&mut self, root: Range<usize>) {
-        let mut reached = vec![false; self.entries.len()];
-        let mut work = vec![root];
-        while let Some(range) = work.pop() {
-            for reference in &self.pending[range] {
-                if let Some(target) = reference.target().filter(|_| !reference.is_weak())
-                    && !std::mem::replace(&mut reached[target], true)
-                {
-                    work.push(self.range(target));
-                }
-            }
-        }
-        if reached
-            .iter()
-            .zip(&self.entries)
-            .all(|(reached, entry)| *reached || matches!(entry, Made::Nothing))
-        {
-            return;
-        }
-        self.stand_ins.clear();
-        let freed = || (0..reached.len()).filter(|record| !reached[*record]);
-        if self.resolves {
-            self.empty(freed());
-        }
-        for record in freed() {
-            // Nothing that it holds is freed with it: those are stand-ins, or it has been emptied.
-            self.entries[record] = Made::Nothing;
-            self.kinds[record] = None;
-        }
+    /// An error with the object and the class of a record.
+    pub(super) fn named(&self, record: usize, error: Error) -> Error {
+        let record = self.objects.records.get(record);
+        error.in_object(record.id).in_class(self.name(record.class))
     }
 }
 
-/// Frees what an unfinished load has made, cycles and long chains too:
-/// while the table holds every object, emptying one frees no other.
-impl Drop for Table<'_> {
-    fn drop(&mut self) {
-        self.stand_ins.clear();
-        for entry in &mut self.entries {
-            if matches!(entry, Made::Draft(_)) {
-                *entry = Made::Nothing;
+impl LoadLinks for Table<'_> {
+    #[inline]
+    fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>> {
+        let Pointing { weak, pointed, within } = pointing;
+        let record = self.objects.find(id);
+        let kind = record.and_then(|record| self.objects.kinds[record as usize]);
+        let (Some(record), Some(kind)) = (record, kind) else {
+            if let (Some(record), Pointed::As(of)) = (record, pointed) {
+                let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
+                self.check_contested(class as usize, |this, class| {
+                    this.registry.object(class, holder).is_some()
+                        && this.caster((of.id)(), class).is_some()
+                })?;
+                if self.stand_in(record, of)? {
+                    return self.link(id, pointing);
+                }
+                return self.unregistered(id, record, (weak, within), of);
+            }
+            if weak {
+                if id != 0 {
+                    self.count(LoadEvent::Dangling);
+                }
+                self.references.push(Pending::new(None, true, within));
+                return Ok(Linked::Nobody);
+            }
+            return Err(missing(id, record.is_some()));
+        };
+        let mut caster = None;
+        if let Pointed::As(of) = pointed {
+            let class = self.registry.objects[kind.get()].class;
+            caster = self.caster((of.id)(), class);
+            if caster.is_none() {
+                return self.unregistered(id, record, (weak, within), of);
             }
         }
-        self.empty(0..self.entries.len());
-        for record in self.order.iter().rev() {
-            self.entries[*record as usize] = Made::Nothing;
+        if let (true, Pointed::At(pointee)) = (self.in_chunks, pointed) {
+            self.learn(pointee, kind);
+        }
+        self.references.push(Pending::new(Some(record), weak, within));
+        let target = if self.resolves { self.objects.shared(record as usize) } else { None };
+        self.waits |= target.is_none();
+        Ok(match target.or(self.objects.stand_in(kind)) {
+            Some(object) => Linked::To { object, caster },
+            None => Linked::Nobody,
+        })
+    }
+
+    #[inline]
+    fn plain_link(
+        &mut self,
+        id: u64,
+        pointee: TypeId,
+        weak: bool,
+        within: Within,
+    ) -> Option<&Shared> {
+        let record = self.objects.find(id)?;
+        let target = if self.resolves {
+            self.objects.shared(record as usize)?
+        } else {
+            let kind = if self.in_chunks {
+                self.guess(pointee)
+            } else {
+                self.objects.kinds[record as usize]
+            };
+            self.waits = true;
+            self.objects.stand_in(kind?)?
+        };
+        self.references.push(Pending::new(Some(record), weak, within));
+        Some(target)
+    }
+
+    fn unlink(&mut self) {
+        self.references.pop();
+    }
+
+    fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
+        let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let Some(class) = class.filter(|class| *class < self.stored.len()) else {
+            return Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "a trait object is of class number {number}, which the save does not define; it is damaged or made to harm"
+                ),
+            ));
+        };
+        self.check_contested(class, |this, class| this.caster((of.id)(), class).is_some())?;
+        let caster = self.resolved[class].and_then(|class| self.caster((of.id)(), class));
+        Ok(match caster {
+            Some(caster) => Implementor::Known(caster),
+            None => Implementor::Unknown(self.stored[class].name.clone()),
+        })
+    }
+
+    fn foreign(
+        &mut self,
+        number: u64,
+        rest: &[u8],
+        keep: bool,
+    ) -> Result<(usize, Option<Unknown>)> {
+        let class = self.as_stored(number)?;
+        if keep {
+            self.count_value(LoadEvent::Kept, number);
+            let (piece, length, dangling) = self.unknown(class, rest)?;
+            (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
+            return Ok((length, Some(piece.into())));
+        }
+        self.refused = Some(Refused::Class(class));
+        let length = length(class, &self.stored, rest, &self.env.limits, &mut |_, _, _| true)?;
+        Ok((length, None))
+    }
+
+    fn note(&mut self, note: Note) {
+        match note {
+            Note::BecameNone(number) => {
+                self.refused = None;
+                self.count_value(LoadEvent::Unregistered, number);
+            }
+            Note::RefusedHandle { arena, bits } => self.handles.refused = Some((arena, bits)),
         }
     }
+
+    fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
+        self.handles.find(arena, bits, self.record, &mut self.tally)
+    }
+
+    fn prototypes(&self) -> Prototypes<'_> {
+        self.registry.prototypes()
+    }
+
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)?;
+        if memory == 0 {
+            return Ok(());
+        }
+        self.held_bytes = self.held_bytes.saturating_add(memory);
+        limits.check_expansion(self.save_bytes, self.held_bytes)
+    }
+
+    fn describe(&self, id: u64) -> String {
+        let Some(record) = self.objects.find(id).map(|record| record as usize) else {
+            return String::from("unknown");
+        };
+        match self.objects.kinds[record] {
+            Some(kind) => {
+                let kind = &self.registry.objects[kind.get()].kind;
+                kind.holder.around_class(false, &(kind.name)())
+            }
+            None => {
+                let RecordPlace { class, holder, .. } = self.objects.records.get(record);
+                holder.around_class(false, self.name(class))
+            }
+        }
+    }
+
+    fn is_elsewhere(&self, id: u64, holder: Holder, of_trait: bool) -> bool {
+        let Some(record) = self.objects.find(id).map(|record| record as usize) else {
+            return false;
+        };
+        // Of a class that is registered for the pointer, the target itself is looked at.
+        self.objects.kinds[record].is_none()
+            && (self.objects.records.get(record).holder != holder || !of_trait)
+    }
+
+    fn pending(&self) -> usize {
+        self.references.len()
+    }
+
+    fn reorder(&mut self, start: usize, ranges: &[Range<usize>]) {
+        self.references.reorder(start, ranges);
+    }
+}
+
+#[cold]
+fn missing(id: u64, is_there: bool) -> Error {
+    let what = if id == 0 {
+        String::from(
+            "a reference that cannot be empty is empty; the save is damaged or made to harm",
+        )
+    } else if is_there {
+        format!(
+            "the reference is to object #{id}, whose class is not registered for such a pointer; register it"
+        )
+    } else {
+        format!(
+            "the reference is to object #{id}, which the save does not hold; it is damaged or made to harm"
+        )
+    };
+    Error::new(ErrorKind::MissingObject, what)
 }

@@ -23,6 +23,7 @@ pub struct Capacity {
     /// How many entries, at most. With 0, nothing can be undone.
     pub entries: Option<usize>,
     /// How many [bytes](super::HistoryEntry::bytes) the entries may take in all; the current one is kept, however large.
+    /// Those in [files](super::SessionOptions::memory) count as in memory.
     ///
     /// Entries are dropped when one is added, or another limit is set. An undo or a redo may lead over this limit until then, since what it
     /// takes out of the target is held: it drops nothing.

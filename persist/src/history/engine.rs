@@ -149,7 +149,9 @@ impl<T: 'static> History<T> {
         });
         let merging = merging.map_err(|failure| Failure { broken: None, ..failure })?;
         let (label, steps) = (&entry.label, &mut entry.steps);
-        self.record(Record::Done { target, label, steps, merging })?;
+        let recorded =
+            guarded(|| Ok(self.record(Record::Done { target, label, steps, merging })?));
+        recorded.map_err(|failure| Failure { broken: None, ..failure })?;
         Ok(merging)
     }
 
@@ -272,9 +274,10 @@ impl<T: 'static> History<T> {
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
-        let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
+        let Some(entry) = self.ring.get(index) else { return Ok(None) };
         let before = entry.size;
-        let name = entry.has_cut.then(|| entry.label());
+        let name = entry.has_cut.then(|| self.label_of(index));
+        let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
         let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The entries that it cut are gone. Without it the next undo would take back the edit before.
@@ -333,6 +336,7 @@ impl<T: 'static> History<T> {
         let entry = self.ring.remove(index)?;
         if let Some(spill) = &mut self.spill {
             spill.forget_index(index, len);
+            spill.away -= entry.away_size();
         }
         self.bytes -= entry.size;
         self.held -= entry.held;
@@ -452,8 +456,9 @@ impl<T: 'static> History<T> {
         error
     }
 
+    /// What an entry is called, for a failure: also if its command panics when it is asked.
     fn label_of(&self, index: usize) -> Label {
-        self.ring.get(index).map_or(Label::None, Entry::label)
+        guarded(|| Ok(self.ring.get(index).map_or(Label::None, Entry::label))).unwrap_or_default()
     }
 
     /// Like [`fail`](Self::fail), for an edit.

@@ -1,6 +1,7 @@
 //! What a history is a list of.
 
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::HashSet;
@@ -44,6 +45,8 @@ pub(super) struct Away {
     pub(super) label: Label,
     /// Whether something is done when it is dropped for good.
     pub(super) has_end: bool,
+    /// Bytes that its steps take in memory, and count in a limit: so the same entries are left in the next session.
+    pub(super) size: usize,
 }
 
 impl<T: 'static> Entry<T> {
@@ -79,7 +82,12 @@ impl<T: 'static> Entry<T> {
 
     /// Counts its bytes anew.
     pub(super) fn measure(&mut self) {
-        self.size = size_of::<Self>() + self.steps.size() + self.held;
+        self.size = size_of::<Self>() + self.steps.size() + self.held + self.away_size();
+    }
+
+    /// Bytes of its size that are in a file.
+    pub(super) fn away_size(&self) -> usize {
+        self.away.as_ref().map_or(0, |away| away.size)
     }
 
     /// Makes it one that does nothing, as what was merged into it has taken it back. It is called as it was, and leaves the state before it.
@@ -107,24 +115,23 @@ impl<T: 'static> Entry<T> {
         }
     }
 
-    /// Makes a label that of this entry; true if it was another.
-    pub(super) fn rename(&self, label: &mut Label) -> bool {
-        // Mostly the same field of another object was set, whose path both share.
+    /// Makes a label that of this entry, if both are of the same field that was set; true if it was another.
+    pub(super) fn rename(&self, label: &mut Label) -> Option<bool> {
         if let (Label::None, [Step::Change(change)]) = (&self.label, &*self.steps)
             && let Some((path, name)) = change.set_field()
             && let Label::Change { verb: Verb::Set, field: Some(field), object } = label
             && field.is(path)
         {
-            let is_other = object.as_ref() != name;
-            if is_other {
+            let is_same = match (&*object, name) {
+                (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old == new,
+                (old, new) => old.is_none() && new.is_none(),
+            };
+            if !is_same {
                 *object = name.cloned();
             }
-            return is_other;
+            return Some(!is_same);
         }
-        let new = self.label();
-        let is_other = *label != new;
-        *label = new;
-        is_other
+        None
     }
 
     /// Merges in the steps of the edit that immediately followed. They stay in that if it does not; steps that end by it are appended.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::entry::Entry;
+use super::step::Panic;
 use super::{History, Label};
 
 /// A value of a [`History`] that has changed.
@@ -85,14 +86,19 @@ struct Told {
 }
 
 impl Told {
-    /// Takes in what has changed since; the events that say so.
-    fn update<T: 'static>(&mut self, history: &History<T>) -> [Option<HistoryEvent>; 7] {
+    /// Takes in what has changed since; the events that say so. A label that panics counts as none, and the panic is given
+    /// back.
+    fn update<T: 'static>(
+        &mut self,
+        history: &History<T>,
+    ) -> ([Option<HistoryEvent>; 7], Option<Panic>) {
+        let mut panic = None;
         let position = replace(&mut self.position, history.position());
         let state = replace(&mut self.state, history.state());
         let is_modified = replace(&mut self.is_modified, history.is_modified());
-        let (can_undo, is_undo_other) = renamed(&mut self.undo, history.undo_entry());
-        let (can_redo, is_redo_other) = renamed(&mut self.redo, history.redo_entry());
-        [
+        let (can_undo, is_undo_other) = renamed(&mut self.undo, history.undo_entry(), &mut panic);
+        let (can_redo, is_redo_other) = renamed(&mut self.redo, history.redo_entry(), &mut panic);
+        let events = [
             position.map(HistoryEvent::Position),
             state.map(HistoryEvent::State),
             can_undo.map(HistoryEvent::CanUndo),
@@ -100,7 +106,8 @@ impl Told {
             can_redo.map(HistoryEvent::CanRedo),
             is_redo_other.then_some(HistoryEvent::RedoText),
             is_modified.map(HistoryEvent::Modified),
-        ]
+        ];
+        (events, panic)
     }
 }
 
@@ -114,15 +121,27 @@ fn replace<V: Copy + PartialEq>(old: &mut V, new: V) -> Option<V> {
 fn renamed<T: 'static>(
     label: &mut Option<Label>,
     entry: Option<&Entry<T>>,
+    panic: &mut Option<Panic>,
 ) -> (Option<bool>, bool) {
-    match (&mut *label, entry) {
-        (None, None) => (None, false),
-        (Some(label), Some(entry)) => (None, entry.rename(label)),
-        (_, entry) => {
-            *label = entry.map(Entry::label);
-            (Some(label.is_some()), true)
-        }
+    // Mostly the same field of another object was set, whose path both share.
+    if let (Some(label), Some(entry)) = (&mut *label, entry)
+        && let Some(is_other) = entry.rename(label)
+    {
+        return (None, is_other);
     }
+    if label.is_none() && entry.is_none() {
+        return (None, false);
+    }
+    let new = entry.map(|entry| {
+        catch_unwind(AssertUnwindSafe(|| entry.label())).unwrap_or_else(|why| {
+            panic.get_or_insert(why);
+            Label::None
+        })
+    });
+    let is_there = (label.is_some() != new.is_some()).then_some(new.is_some());
+    let is_other = *label != new;
+    *label = new;
+    (is_there, is_other)
 }
 
 impl<T: 'static> History<T> {
@@ -193,8 +212,9 @@ impl<T: 'static> History<T> {
             return;
         }
         let Some(mut told) = self.listeners.told.take() else { return };
-        let events = told.update(self);
+        let (events, panic) = told.update(self);
         self.listeners.told = Some(told);
+        self.panic = self.panic.take().or(panic);
         self.send(&events);
     }
 

@@ -265,7 +265,7 @@ impl<T: 'static> Entries<'_, T> {
             index,
             label: entry.label(),
             state: entry.state,
-            bytes: entry.size,
+            bytes: entry.size - entry.away_size(),
             is_applied: index < self.history.position(),
             is_saved: self.saved == Some(index + 1),
         })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::step::Step;
 use crate::FieldPath;
+use crate::fields::AsText;
 
 /// What an entry of a history is called in lists and menus.
 ///
@@ -21,7 +22,8 @@ use crate::FieldPath;
 /// let label = Label::from("Move door by 3 to the left").action("Move door");
 /// assert_eq!(label.action_text(), "Move door");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(crate::Persist, Clone, Debug, Default, PartialEq, Eq)]
+#[persist(crate = crate, class = "persist.Label")]
 #[non_exhaustive]
 pub enum Label {
     /// None was given.
@@ -30,8 +32,10 @@ pub enum Label {
     /// The program's own.
     Text {
         /// In a list of entries.
+        #[persist(with = AsText)]
         text: Arc<str>,
         /// The text in a menu, after "Undo" and "Redo"; the label's own text if there is none.
+        #[persist(with = "Option<AsText>")]
         action: Option<Arc<str>>,
     },
     /// Something was done to an object, its component or a field.
@@ -39,8 +43,10 @@ pub enum Label {
         /// What.
         verb: Verb,
         /// To which class or field.
+        #[persist(with = "Option<AsText>")]
         field: Option<FieldPath>,
         /// The name of the object at that time; none if it is a resource.
+        #[persist(with = "Option<AsText>")]
         object: Option<Arc<str>>,
     },
     /// Several things were done.
@@ -53,7 +59,8 @@ pub enum Label {
 }
 
 /// What was done, where the program gave no [`Label`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[persist(crate = crate, class = "persist.Verb")]
 #[non_exhaustive]
 pub enum Verb {
     /// A field was set.

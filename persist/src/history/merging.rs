@@ -9,7 +9,8 @@ use super::{Editable, History, Label};
 use crate::Result;
 
 /// How an edit may become a part of the entry before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq)]
+#[persist(crate = crate, class = "persist.Merging")]
 pub(super) enum Merging {
     /// Not at all.
     No,

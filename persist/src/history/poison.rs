@@ -7,7 +7,8 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 /// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
 ///
 /// Until [`History::drop_entry`] or [`History::clear`] it undoes and redoes nothing, and its target counts as modified. The target can be saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(crate::Persist, Clone, Debug, PartialEq, Eq)]
+#[persist(crate = crate, class = "persist.Poison")]
 #[non_exhaustive]
 pub struct Poison {
     /// Index of the entry; `None` if it is one that was being made, which is in no list.
@@ -22,6 +23,13 @@ pub struct Poison {
     pub why: String,
     /// How many of its steps are done.
     pub(super) done: usize,
+}
+
+impl Poison {
+    /// How many steps are done of an entry, if it is the one that was left half done.
+    pub(super) fn done_of(&self, entry: usize) -> Option<usize> {
+        (self.entry == Some(entry)).then_some(self.done)
+    }
 }
 
 impl<T: 'static> History<T> {

@@ -173,7 +173,10 @@ impl<T: 'static> History<T> {
         let label = open.label.clone();
         let mut steps = open.into_steps();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
-        let recorded = self.record(Record::RolledBack);
+        let recorded = guarded(|| Ok(self.record(Record::RolledBack)?)).map_err(|failure| {
+            self.panic = self.panic.take().or(failure.panic);
+            failure.error
+        });
         if let Err(error) = self.check_sound() {
             let done = steps.len();
             self.released.extend(ends(steps, done));

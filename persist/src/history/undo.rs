@@ -120,8 +120,8 @@ impl<T: 'static> History<T> {
             Way::Undo => Record::Undone { is_followed },
             Way::Redo => Record::Redone { is_followed },
         };
-        if let Err(error) = self.record(record) {
-            return Err(self.take_back(target, index, way, error.into()));
+        if let Err(failure) = guarded(|| Ok(self.record(record)?)) {
+            return Err(self.take_back(target, index, way, failure));
         }
         self.ring.step(is_redo);
         self.count_held(index, target);

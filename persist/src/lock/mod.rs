@@ -89,13 +89,11 @@
 pub(crate) mod check;
 mod compare;
 mod load;
-mod parse;
 mod report;
 mod sample;
 mod section;
 mod source;
 mod text;
-mod words;
 
 use std::fmt;
 use std::path::Path;
@@ -112,7 +110,8 @@ use crate::{Error, ErrorKind, Limits, Result, World, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
-/// As text it is a section for each version, oldest first, with what is not as in the version before.
+/// Its text is that of a [`Value`](crate::Value): a list of versions, oldest first, each with what is not as in the
+/// version before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
     sections: Vec<Section>,
@@ -129,7 +128,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`]; [`ErrorKind::Damaged`], with the line, if the text is not that of a lock.
+    /// [`ErrorKind::Io`]; [`ErrorKind::Damaged`], with the place, if the text is not that of a lock.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let bytes = storage::read_file(&FILES, path.as_ref(), &Limits::DEFAULT)?;
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -259,7 +258,7 @@ impl Lock {
 
 impl fmt::Display for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text::write(&self.sections, f)
+        writeln!(f, "{:#}", text::write(&self.sections))
     }
 }
 
@@ -267,6 +266,6 @@ impl FromStr for Lock {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Ok(Self { sections: parse::read(text)? })
+        Ok(Self { sections: text::read(text)? })
     }
 }

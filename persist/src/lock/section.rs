@@ -127,6 +127,15 @@ pub(super) fn map_classes(kind: &mut KindSchema, place: &dyn Fn(usize) -> usize)
     }
 }
 
+/// A holder without a target: `Rc<RefCell>`.
+pub(super) fn cell_of(holder: Holder) -> String {
+    match holder.parts() {
+        Some((pointer, Cell::None)) => format!("{pointer:?}"),
+        Some((pointer, cell)) => format!("{pointer:?}<{cell:?}>"),
+        None => String::new(),
+    }
+}
+
 /// Where a kind stands in its section: by it samples know it again.
 pub(super) fn address(kind: &KindSchema) -> usize {
     std::ptr::from_ref(kind).addr()

@@ -24,16 +24,13 @@
 //! | [`HandleValue`] | a handle, where a value is read without its type |
 
 pub(crate) mod class;
-mod field;
 mod holder;
-mod kind;
 
-pub use class::{Class, ClassId, VariantRecord};
-pub use field::FieldRecord;
-pub use kind::Kind;
+pub use class::{Class, ClassId, FieldRecord, Kind, VariantRecord};
 
 pub use crate::value::HandleValue;
 
-pub(crate) use class::{Argument, Body, Migration, Prototype};
+pub(crate) use class::{
+    Argument, Body, Inner, Integer, Migration, Prototype, Reference, Target, TraitName,
+};
 pub(crate) use holder::{Cell, Holder, Pointer};
-pub(crate) use kind::{Inner, Integer, Reference, Target, TraitName};

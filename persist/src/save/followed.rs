@@ -41,7 +41,7 @@ impl ValueSaver {
     }
 
     /// Makes an empty value that knows what is registered here.
-    pub(crate) fn new_followed<T: Persist + Default>(&mut self) -> T {
+    pub(crate) fn new_followed<T: Persist + Default>(&self) -> T {
         let mut value = T::default();
         self.introduce(&mut value);
         value

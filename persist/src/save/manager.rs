@@ -5,10 +5,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::objects::Objects;
+use super::objects::{Objects, Unknowns};
 use super::source::Source;
-use super::unknowns::Unknowns;
-use super::{Loaded, SaveOutcome, ValueSaver};
+use super::{BackgroundSave, Loaded, SaveOutcome, ValueSaver};
 use crate::codec::{Implements, Persist, Pointee};
 use crate::format::{Blocks, LONGEST_DEVICE};
 use crate::graph::{Counted, Registry};
@@ -307,6 +306,57 @@ impl SaveManager {
     }
 }
 
+/// Saves on another thread.
+impl SaveManager {
+    /// Takes a snapshot of the objects, and saves it on another thread.
+    ///
+    /// The call runs hooks and encodes, which for a graph of many objects is most of a save.
+    ///
+    /// A manager has one such thread, which writes one save after the other. If a file is still being written, the
+    /// next save of it waits; of several that wait only the newest is written. A load of the file by this manager, or
+    /// a [`save`](Self::save), waits for all of them.
+    ///
+    /// `std::process::exit` ends the thread wherever it is, and leaves the previous save. Call
+    /// [`wait_for_saves`](Self::wait_for_saves) first.
+    ///
+    /// # Errors
+    ///
+    /// What an object refuses, as [`save`](Self::save). [`BackgroundSave::wait`] or
+    /// [`wait_for_saves`](Self::wait_for_saves) returns what goes wrong later.
+    pub fn save_in_background(&mut self, path: impl AsRef<Path>) -> Result<BackgroundSave> {
+        self.enqueue(path.as_ref(), 0, |saves, objects, out| {
+            saves.write_objects(objects, out, None)
+        })
+    }
+
+    /// Takes a snapshot of one value, and saves it on another thread.
+    ///
+    /// The rest is as in [`save_in_background`](Self::save_in_background) and [`save_value`](Self::save_value).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`save_value`](Self::save_value); later ones as in [`save_in_background`](Self::save_in_background).
+    pub fn save_value_in_background<T: Persist>(
+        &mut self,
+        path: impl AsRef<Path>,
+        value: &T,
+    ) -> Result<BackgroundSave> {
+        self.enqueue(path.as_ref(), 0, |saves, objects, out| saves.write_value(objects, out, value))
+    }
+
+    /// Waits for all saves in the background.
+    ///
+    /// # Errors
+    ///
+    /// The first error since the last call that no [`BackgroundSave::wait`] has returned.
+    pub fn wait_for_saves(&mut self) -> Result<()> {
+        match self.values.worker.wait_for_all() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Settings.
 impl SaveManager {
     /// Sets the bounds on what is saved and loaded.
@@ -479,6 +529,40 @@ impl SaveManager {
     ) -> Result<SaveOutcome> {
         let Self { values, objects } = self;
         values.replace(path, least, |values, out| write(values, objects, out))
+    }
+
+    /// Takes a snapshot of a save of a generation that is at least `least`, and has it written.
+    pub(super) fn enqueue(
+        &mut self,
+        path: &Path,
+        least: u64,
+        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut dyn Blocks) -> Result<()>,
+    ) -> Result<BackgroundSave> {
+        let Self { values, objects } = self;
+        values.enqueue(path, least, |values, out| write(values, objects, out))
+    }
+}
+
+/// The objects are dropped; what the program does not know of a value that was [adopted](SaveManager::adopt) does not.
+impl From<SaveManager> for ValueSaver {
+    fn from(saves: SaveManager) -> Self {
+        let SaveManager { mut values, mut objects } = saves;
+        if !objects.is_bare() {
+            values.unknowns = objects.take_unknowns();
+        }
+        values
+    }
+}
+
+/// The manager has no objects.
+impl From<ValueSaver> for SaveManager {
+    fn from(mut values: ValueSaver) -> Self {
+        let objects = values.unknowns.objects();
+        if objects.is_ok() {
+            values.unknowns = Unknowns::default();
+        }
+        // What is of another thread keeps values from being saved.
+        Self { values, objects: objects.unwrap_or_default() }
     }
 }
 

@@ -54,8 +54,6 @@ mod report;
 mod salvage;
 mod slots;
 mod source;
-mod unknowns;
-mod value;
 mod value_saver;
 
 pub use background::{BackgroundSave, Progress};
@@ -67,8 +65,7 @@ pub use salvage::Salvage;
 #[cfg(feature = "directories")]
 pub use slots::slots_folder;
 pub use slots::{Health, Slot, Slots};
-pub use value::{save_mut, to_vec_mut};
-pub use value_saver::ValueSaver;
+pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
 
 // What these rooms define is shown here, where a program meets it.
 pub use crate::format::{Compression, Header, Lineage};
@@ -84,5 +81,5 @@ pub use {
     document::Document,
     loaded::Loaded,
     manager::SaveManager,
-    value::{from_slice, load, save, to_vec},
+    value_saver::{from_slice, load, save, to_vec},
 };

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Loaded;
-use super::unknowns::Unknowns;
-use crate::codec::{Shared, Unknown, WeakShared};
+use crate::codec::{Held, Shared, Unknown, WeakShared};
 use crate::env::Env;
 use crate::format::MAX_ID;
 use crate::graph::{Registry, SaveTables, Saver, free_unheld};
@@ -140,23 +139,8 @@ impl Objects {
         let met = self.met.iter().filter_map(|(id, weak)| Some((*id, weak.upgrade()?)));
         let there = self.added.iter().map(|(id, shared)| (*id, shared.clone())).chain(met);
         let mut kept = std::mem::take(&mut self.kept);
-        let objects = there.filter_map(|(id, shared)| Some((shared, id, kept.remove(&id)?)));
-        Unknowns::new(self.root_kept.take(), objects)
-    }
-
-    /// Puts in what the program does not know of a value and its objects.
-    pub(super) fn put_unknowns(
-        &mut self,
-        of_value: Option<(ClassId, Unknown)>,
-        objects: impl Iterator<Item = (Shared, ObjectId, Unknown)>,
-    ) {
-        self.root_kept = of_value;
-        for (shared, id, unknown) in objects {
-            self.last_id = self.last_id.max(id.get());
-            self.ids.insert(shared.address(), id);
-            self.met.insert(id, shared.downgrade());
-            self.kept.insert(id, unknown);
-        }
+        let held = |(id, shared)| Some((Held::new(&shared, true), id, kept.remove(&id)?));
+        Unknowns { of_value: self.root_kept.take(), of_objects: there.filter_map(held).collect() }
     }
 
     /// Forgets the objects that were met and are gone: their pointers held the addresses, which
@@ -179,5 +163,45 @@ impl Objects {
 impl Drop for Objects {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// What the program does not know of a value that was loaded, and of the objects that it leads to.
+///
+/// The pointers to the objects may be `Rc`s, and stay in a table of the thread that loaded them.
+#[derive(Default)]
+pub(super) struct Unknowns {
+    of_value: Option<(ClassId, Unknown)>,
+    of_objects: Vec<(Held, ObjectId, Unknown)>,
+}
+
+const AWAY: &str = "what the program does not know of a shared object stays on the thread that loaded it; save on that thread, or register the classes";
+
+impl Unknowns {
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_value.is_none() && self.of_objects.is_empty()
+    }
+
+    /// The objects that are left, for a save.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if there are some, on another thread.
+    pub(super) fn objects(&mut self) -> Result<Objects> {
+        let mut objects = Objects::default();
+        objects.root_kept = self.of_value.clone();
+        for at in (0..self.of_objects.len()).rev() {
+            match self.of_objects[at].0.object().map_err(|error| error.reworded(AWAY.into()))? {
+                Some(shared) => {
+                    let (_, id, unknown) = &self.of_objects[at];
+                    objects.last_id = objects.last_id.max(id.get());
+                    objects.ids.insert(shared.address(), *id);
+                    objects.met.insert(*id, shared.downgrade());
+                    objects.kept.insert(*id, unknown.clone());
+                }
+                None => drop(self.of_objects.swap_remove(at)),
+            }
+        }
+        Ok(objects)
     }
 }

@@ -54,23 +54,14 @@ impl LoadReport {
                 object: ObjectId::new(run.first),
             })
             .collect();
-        for (event, counts) in [
-            (LoadEvent::Unknown, outcome.skipped),
-            (LoadEvent::Dangling, outcome.dangling),
-            (LoadEvent::Unregistered, outcome.nones),
-            (LoadEvent::Kept, outcome.kept),
-            (LoadEvent::Nulled, outcome.nulled),
-            (LoadEvent::Dead, outcome.dead),
-        ] {
-            rows.extend(counts.into_iter().map(|(class, count, first)| ReportRow {
-                event,
-                class,
-                field: None,
-                detail: None,
-                count,
-                object: ObjectId::new(first),
-            }));
-        }
+        rows.extend(outcome.counted.into_iter().map(|(event, class, count, first)| ReportRow {
+            event,
+            class,
+            field: None,
+            detail: None,
+            count,
+            object: ObjectId::new(first),
+        }));
         Self {
             header: outcome.header,
             rows,

@@ -1,19 +1,20 @@
-//! What saves and loads single values: the classes and the settings of a manager, without its objects.
+//! One value, saved and loaded: by the classes and the settings of a manager without its objects, or by none; and the
+//! one in a header.
 
 use std::any::Any;
 use std::fmt;
 use std::mem;
 use std::path::Path;
 
-use super::background::Worker;
-use super::objects::Objects;
-use super::output::Output;
+use super::background::{BackgroundSave, Worker};
+use super::document::Document;
+use super::objects::{Objects, Unknowns};
+use super::output::{Output, SaveOutcome};
 use super::source::{Rescue, Source};
-use super::unknowns::Unknowns;
-use super::{LoadReport, Loaded, SaveManager, SaveOutcome, to_vec};
+use super::{LoadReport, Loaded};
 use crate::codec::{Buffer, NoVisitLinks, Persist, Phase, Visitor};
 use crate::env::{AnyContext, Env, SharedContext, shared};
-use crate::format::{Blocks, Compression, Header, InMemory, Sealer, unpacked};
+use crate::format::{Blocks, Compression, Header, InMemory, Sealer, Snapshot, unpacked};
 use crate::graph::{LoadedObjects, Loader, Outcome, Registry};
 use crate::types::{Remap, Renumber};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result, World};
@@ -21,7 +22,7 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, Result, World};
 /// Bytes from which on a save in memory is encoded where it stays. Smaller ones are copied while they are in cache.
 const IN_PLACE: usize = 64 << 10;
 
-/// Saves and loads values on any thread, with the classes and settings of a [`SaveManager`].
+/// Saves and loads values on any thread, with the classes and settings of a [`SaveManager`](crate::SaveManager).
 ///
 /// It is `Send` and `Sync`, so that an engine can keep it as a shared resource; a [`Session`](crate::Session) holds one. It is
 /// made from a manager, whose objects it leaves, and a manager can be made from it again.
@@ -57,29 +58,6 @@ pub struct ValueSaver {
     pub(super) unknowns: Unknowns,
 }
 
-/// The objects are dropped; what the program does not know of a value that was [adopted](SaveManager::adopt) does not.
-impl From<SaveManager> for ValueSaver {
-    fn from(saves: SaveManager) -> Self {
-        let SaveManager { mut values, mut objects } = saves;
-        if !objects.is_bare() {
-            values.unknowns = objects.take_unknowns();
-        }
-        values
-    }
-}
-
-/// The manager has no objects.
-impl From<ValueSaver> for SaveManager {
-    fn from(mut values: ValueSaver) -> Self {
-        let objects = values.unknowns.objects();
-        if objects.is_ok() {
-            values.unknowns = Unknowns::default();
-        }
-        // What is of another thread keeps values from being saved.
-        Self { values, objects: objects.unwrap_or_default() }
-    }
-}
-
 impl ValueSaver {
     /// The classes that are registered.
     #[must_use]
@@ -92,11 +70,11 @@ impl ValueSaver {
         &mut self.registry
     }
 
-    /// Puts a value into the header of every save from now on: see [`SaveManager::set_metadata`].
+    /// Puts a value into the header of every save from now on: see [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::set_metadata`].
+    /// Those of [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
     pub fn set_metadata<T: Persist>(&mut self, value: &T) -> Result<()> {
         let bytes = to_vec(value)?;
         self.output.limits.check_metadata(bytes.len() as u64)?;
@@ -104,11 +82,11 @@ impl ValueSaver {
         Ok(())
     }
 
-    /// Saves one value: see [`SaveManager::save_value`].
+    /// Saves one value: see [`SaveManager::save_value`](crate::SaveManager::save_value).
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::save_value`]; [`ErrorKind::Unsupported`] if the value that was loaded last had unknown fields in shared
+    /// Those of [`SaveManager::save_value`](crate::SaveManager::save_value); [`ErrorKind::Unsupported`] if the value that was loaded last had unknown fields in shared
     /// objects, which stay on the thread that loaded them, and this is another thread.
     pub fn save_value<T: Persist>(
         &mut self,
@@ -120,13 +98,13 @@ impl ValueSaver {
         })
     }
 
-    /// Loads one value, with the report: see [`SaveManager::load_value`].
+    /// Loads one value, with the report: see [`SaveManager::load_value`](crate::SaveManager::load_value).
     ///
     /// Unknown fields of the value are saved with the next value of its class.
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::load_value`].
+    /// Those of [`SaveManager::load_value`](crate::SaveManager::load_value).
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, LoadReport)> {
         let (value, loaded) = self.load_one(Source::File(path.as_ref()), None)?;
         Ok((value, self.keep_unknowns(loaded)))
@@ -195,6 +173,23 @@ impl ValueSaver {
             let sealer = Sealer::new(out, output.options.compression, &output.limits);
             write(self, &mut sealer.of_file(header))
         })
+    }
+
+    /// Takes a snapshot of a save of a generation that is at least `least`, and has it written by another thread.
+    pub(super) fn enqueue(
+        &mut self,
+        path: &Path,
+        least: u64,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+    ) -> Result<BackgroundSave> {
+        let resolved = self.output.storage.resolve(path);
+        let resolved = resolved.map_err(|error| Error::io("write the save to", path, error))?;
+        let mut snapshot = Snapshot::new(self.output.options.compression, &self.output.limits);
+        let kept = mem::replace(&mut self.buffer, self.worker.spare_buffer());
+        let result = write(self, &mut snapshot);
+        snapshot.take(mem::replace(&mut self.buffer, kept));
+        result?;
+        Ok(self.worker.enqueue(resolved, least, snapshot, self.output.clone()))
     }
 
     /// Waits for the saves of a file in the background.
@@ -415,5 +410,110 @@ impl ValueSaver {
         })?;
         self.introduce(&mut value);
         Ok((value, objects, outcome))
+    }
+}
+
+/// Saves one value with everything in it, and every object that it points to.
+///
+/// ```
+/// use persist::Persist;
+///
+/// #[derive(Persist, Debug, PartialEq)]
+/// struct Game { level: u32, name: String }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("game.sav");
+/// let game = Game { level: 3, name: "Ada".into() };
+/// persist::save(&path, &game)?;
+/// assert_eq!(persist::load::<Game>(&path)?, game);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The file is replaced whole: a crash leaves the old save or the new one. The outcome says whether it was
+/// locked against other programs.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a class in it has a `before_save` hook, which
+/// needs [`save_mut`]; what the value refuses; [`ErrorKind::Io`](crate::ErrorKind::Io).
+pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome> {
+    ValueSaver::default().save_value(path, value)
+}
+
+/// Saves one value like [`save`], after its `before_save` hooks have run.
+///
+/// # Errors
+///
+/// Those of [`save`], and what a hook refuses.
+pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<SaveOutcome> {
+    ValueSaver::default().replace(path.as_ref(), 0, |saves, out| {
+        saves.write_value_mut(&mut Objects::default(), out, value)
+    })
+}
+
+/// Loads one value from a file.
+///
+/// If the file is damaged, its newest good backup is loaded and takes its place, as in
+/// [`SaveManager::load`](crate::SaveManager::load). Nothing reports it here, nor what the load converts or drops. A program that wants to
+/// tell its player, or to choose other options, uses [`SaveManager::load_value`](crate::SaveManager::load_value), whose
+/// [`report`](super::Loaded::report) has it.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such file; whatever is not a whole, true
+/// save of a `T`, and has no backup that is.
+pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
+    ValueSaver::default().load_alone(Source::File(path.as_ref()))
+}
+
+/// Saves one value into memory.
+///
+/// # Errors
+///
+/// Those of [`save`].
+pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
+    ValueSaver::default().value_to_vec(value)
+}
+
+/// Saves one value into memory, after its `before_save` hooks have run.
+///
+/// # Errors
+///
+/// Those of [`save_mut`].
+pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
+    ValueSaver::default()
+        .in_memory(|saves, out| saves.write_value_mut(&mut Objects::default(), out, value))
+}
+
+/// Loads one value from a save in memory.
+///
+/// # Errors
+///
+/// Whatever is not a whole, true save of a `T`.
+pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
+    ValueSaver::default().load_alone(Source::Memory(save))
+}
+
+impl Header {
+    /// The value that [`SaveManager::set_metadata`](crate::SaveManager::set_metadata) put into the header; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`persist::from_slice`](from_slice()): it is no `T`, or no save.
+    pub fn metadata<T: Persist>(&self) -> Result<Option<T>> {
+        let Some(bytes) = &self.metadata else { return Ok(None) };
+        let wrong = |error: Error| {
+            Error::new(error.kind(), format!("the metadata cannot be loaded: {error}"))
+        };
+        from_slice(&bytes.0).map(Some).map_err(wrong)
+    }
+
+    /// The metadata without its type.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Document::from_slice`], if it is no save.
+    pub fn metadata_document(&self) -> Result<Option<Document>> {
+        self.metadata.as_ref().map(|bytes| Document::from_slice(&bytes.0)).transpose()
     }
 }

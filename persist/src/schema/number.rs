@@ -4,7 +4,8 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::KindSchema;
 use crate::codec::compact::{unzigzag, zigzag};
-use crate::codec::{Decoder, Fail, copy, count};
+use crate::codec::text::copy;
+use crate::codec::{Decoder, Fail, count};
 use crate::reflect::Integer;
 
 /// A kind of number.

@@ -3,7 +3,7 @@
 
 use super::number::Width;
 use super::stored::Pass;
-use crate::codec::copy;
+use crate::codec::text::copy;
 
 /// How the records of a small struct are rewritten.
 pub(super) struct Quick {

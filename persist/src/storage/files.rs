@@ -146,6 +146,17 @@ impl Storage for Files {
         }
     }
 
+    /// Elsewhere a lock keeps others from reading.
+    #[cfg(unix)]
+    fn lock_file(&self, path: &Path) -> io::Result<Option<Lock>> {
+        let file = open_file(path, OpenOptions::new().read(true))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         use io::ErrorKind::{NotADirectory, NotFound};
         let path = through_links(path);

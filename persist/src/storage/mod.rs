@@ -177,6 +177,18 @@ pub trait Storage: Send + Sync {
     /// the file from being created.
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>>;
 
+    /// Locks a file that is there, by what it is: whoever comes to it by another name, as a hard link, finds it locked.
+    /// It stays when what is returned is dropped. `None` if another has it.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](io::ErrorKind::Unsupported) where files have one name, or no locks; whatever else keeps the file
+    /// from being locked. A session then goes without.
+    fn lock_file(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Where a path leads, through links; the file need not be there. All paths of a file lead to the same, before
     /// it is there and after: by it saves in the background know of each other.
     ///

@@ -111,6 +111,10 @@ impl<S: Storage> Storage for Patient<S> {
         self.0.lock(path)
     }
 
+    fn lock_file(&self, path: &Path) -> io::Result<Option<Lock>> {
+        self.0.lock_file(path)
+    }
+
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         patiently(|| self.0.resolve(path))
     }

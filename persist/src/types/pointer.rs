@@ -6,8 +6,9 @@ use std::sync::{self, Arc};
 use std::time::Duration;
 
 use crate::codec::{
-    AsLengthy, Decoder, Encoder, Fail, Lengthy, Linked, Persist, PointTo, Pointed, Pointee,
-    Prototypes, Referent, Shared, Slot, Stop, TypeSet, Unsized, Visitor, count,
+    ArcFamily, AsLengthy, Decoder, Encoder, Fail, Family, Lengthy, Linked, Persist, PointTo,
+    Pointed, Pointee, Prototypes, RcFamily, Referent, Shared, Slot, Stop, TypeSet, Unsized,
+    Visitor, count,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference};
 use crate::{Error, ErrorKind, Result};
@@ -36,66 +37,53 @@ fn encode_link<P: ?Sized + Pointee>(
 
 /// A pointer of the target's type; the reference itself is set aside.
 #[inline]
-fn decode_link<P: ?Sized + Pointee, Q>(
-    pointer: Pointer,
+fn decode_link<P: ?Sized + Pointee, F: Family>(
     weak: bool,
     input: &mut Decoder<'_>,
-    find: impl Fn(&Shared, Option<&dyn Any>) -> Option<Q>,
-) -> Result<Option<Q>, Fail> {
+) -> Result<Option<F::Strong<P>>, Fail> {
     let id = count::decode(input)?;
     if let Pointed::At(pointee) = P::As::pointed()
         && let Some(object) = input.plain_link(id, pointee, weak)
     {
-        match find(object, None) {
+        match P::As::find::<F>(object, None) {
             Some(found) => return Ok(Some(found)),
             None => input.links().unlink(),
         }
     }
-    decode_other::<P, Q>((id, pointer, weak), input, find)
+    decode_other::<P, F>(id, weak, input)
 }
 
 /// A reference to a trait object, or one that leads nowhere or to something of another type.
 #[inline(never)]
-fn decode_other<P: ?Sized + Pointee, Q>(
-    (id, pointer, weak): (u64, Pointer, bool),
+fn decode_other<P: ?Sized + Pointee, F: Family>(
+    id: u64,
+    weak: bool,
     input: &mut Decoder<'_>,
-    find: impl Fn(&Shared, Option<&dyn Any>) -> Option<Q>,
-) -> Result<Option<Q>, Fail> {
-    let found = match input.link(id, weak, P::As::pointed()) {
-        Ok(Linked::To { object, caster }) => find(object, caster),
-        Ok(Linked::Nobody) => {
-            return if is_elsewhere::<P>(pointer, id, input) {
-                Err(wrong::<P>(pointer, id, input))
-            } else {
-                Ok(None)
-            };
-        }
-        Ok(Linked::Unregistered { class, error }) => {
-            return Err(if is_elsewhere::<P>(pointer, id, input) {
-                wrong::<P>(pointer, id, input)
-            } else {
-                input.unregistered(class, error)
-            });
-        }
+) -> Result<Option<F::Strong<P>>, Fail> {
+    let pointed = P::As::pointed();
+    let unregistered = match input.link(id, weak, pointed) {
+        Ok(Linked::To { object, caster }) => match P::As::find::<F>(object, caster) {
+            Some(found) => return Ok(Some(found)),
+            None => return Err(wrong(id, name::<P>(F::POINTER, false), input)),
+        },
+        Ok(Linked::Nobody) => None,
+        Ok(Linked::Unregistered { class, error }) => Some((class, error)),
         Err(error) => return Err(input.refuse(error)),
     };
-    if found.is_none() {
-        return Err(wrong::<P>(pointer, id, input));
+    let holder = Holder::new(F::POINTER, P::CELL);
+    if input.links().is_elsewhere(id, holder, pointed.of().is_some()) {
+        return Err(wrong(id, name::<P>(F::POINTER, false), input));
     }
-    Ok(found)
+    match unregistered {
+        Some((class, error)) => Err(input.unregistered(class, error)),
+        None => Ok(None),
+    }
 }
 
-/// True if the object is there, but not where such a pointer leads.
+/// The object is there, but not where such a pointer leads.
 #[cold]
-fn is_elsewhere<P: ?Sized + Pointee>(pointer: Pointer, id: u64, input: &mut Decoder<'_>) -> bool {
-    let of_trait = P::As::pointed().of().is_some();
-    input.links().is_elsewhere(id, Holder::new(pointer, P::CELL), of_trait)
-}
-
-#[cold]
-fn wrong<P: ?Sized + Pointee>(pointer: Pointer, id: u64, input: &mut Decoder<'_>) -> Fail {
+fn wrong(id: u64, wanted: String, input: &mut Decoder<'_>) -> Fail {
     let found = input.links().describe(id);
-    let wanted = name::<P>(pointer, false);
     input.refuse(Error::new(
         ErrorKind::WrongClass,
         format!("the reference is to object #{id}, {found}, where {wanted} is expected"),
@@ -103,7 +91,7 @@ fn wrong<P: ?Sized + Pointee>(pointer: Pointer, id: u64, input: &mut Decoder<'_>
 }
 
 macro_rules! pointers {
-    ($($strong:ident $weak:path, $share:ident $find:ident $empty:ident $gone:ident;)*) => {$(
+    ($($strong:ident $weak:path, $family:ident;)*) => {$(
         impl<P: ?Sized + Pointee> Persist for $strong<P> {
             const __MIN: usize = 1;
             const __LEAF: bool = false;
@@ -119,11 +107,11 @@ macro_rules! pointers {
             }
 
             fn __reach(types: &mut TypeSet) {
-                P::As::reach(Pointer::$strong, types);
+                P::As::reach::<$family>(types);
             }
 
             fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
-                P::As::$empty(prototypes)
+                P::As::empty::<$family>(prototypes)
             }
 
             #[inline]
@@ -134,9 +122,7 @@ macro_rules! pointers {
 
             #[inline]
             fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                let found =
-                    decode_link::<P, Self>(Pointer::$strong, false, input, P::As::$find)?;
-                found.ok_or(Fail::Value)
+                decode_link::<P, $family>(false, input)?.ok_or(Fail::Value)
             }
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -150,7 +136,7 @@ macro_rules! pointers {
             }
 
             fn share(&self) -> Shared {
-                P::As::$share(self)
+                P::As::share::<$family>(self)
             }
         }
 
@@ -160,7 +146,7 @@ macro_rules! pointers {
             }
 
             fn connect(&mut self, object: &Shared, caster: Option<&dyn Any>) -> bool {
-                match P::As::$find(object, caster) {
+                match P::As::find::<$family>(object, caster) {
                     Some(target) => {
                         *self = target;
                         true
@@ -185,11 +171,11 @@ macro_rules! pointers {
             }
 
             fn __reach(types: &mut TypeSet) {
-                P::As::reach(Pointer::$strong, types);
+                P::As::reach::<$family>(types);
             }
 
             fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
-                P::As::$gone(prototypes)
+                P::As::gone::<$family>(prototypes)
             }
 
             #[inline]
@@ -201,12 +187,10 @@ macro_rules! pointers {
 
             #[inline]
             fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                let found =
-                    decode_link::<P, $strong<P>>(Pointer::$strong, true, input, P::As::$find)?;
-                if let Some(target) = found {
+                if let Some(target) = decode_link::<P, $family>(true, input)? {
                     return Ok($strong::downgrade(&target));
                 }
-                match P::As::$gone(&input.links().prototypes()) {
+                match P::As::gone::<$family>(&input.links().prototypes()) {
                     Ok(gone) => Ok(gone),
                     Err(error) => Err(input.refuse(error)),
                 }
@@ -223,7 +207,7 @@ macro_rules! pointers {
             }
 
             fn connect(&mut self, object: &Shared, caster: Option<&dyn Any>) -> bool {
-                match P::As::$find(object, caster) {
+                match P::As::find::<$family>(object, caster) {
                     Some(target) => {
                         *self = $strong::downgrade(&target);
                         true
@@ -245,8 +229,8 @@ macro_rules! pointers {
 }
 
 pointers! {
-    Rc rc::Weak<P>, share_rc rc empty_rc gone_rc;
-    Arc sync::Weak<P>, share_arc arc empty_arc gone_arc;
+    Rc rc::Weak<P>, RcFamily;
+    Arc sync::Weak<P>, ArcFamily;
 }
 
 #[diagnostic::do_not_recommend]

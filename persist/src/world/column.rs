@@ -1,36 +1,23 @@
-//! The components of one type, in the order of their objects.
+//! Values in the order of their objects: the objects themselves, and the components of one type.
 
-use std::any::Any;
-
-use super::any_component::AnyComponent;
-use super::component::Component;
-use super::directory::Place;
-use crate::codec::row::Inline;
-use crate::codec::{Decoder, Encoder, Fail, Stop, count};
+use super::directory::{Place, WIDTH, WORDS, first_bit};
 
 /// Values by place. Each page has the values of neighbouring ids, close together and in their order, and says by a bit for
 /// each whether it is there: a column takes the memory of what is in it, and is gone through as memory is read best.
 pub(super) struct Column<T> {
-    pub(super) pages: Vec<Page<T>>,
+    pages: Vec<Option<Box<Page<T>>>>,
 }
 
-/// 64-bit words in the mask of a page. At the start of a page a query waits for memory: a million objects took it 1.3 times as long
-/// with 8 words as with 32, and with 1 about 2.5 times.
-pub(super) const WORDS: usize = 32;
-
-/// Ids of a page.
-pub(super) const WIDTH: usize = WORDS * 64;
-
-/// The first bit of a word.
-#[expect(clippy::cast_possible_truncation, reason = "there are few words")]
-pub(super) fn first_bit(word: usize) -> u32 {
-    word as u32 * u64::BITS
+/// The values of neighbouring ids.
+pub(super) struct Page<T> {
+    /// One value for each bit, in order, except for those that are out.
+    items: Vec<T>,
+    out: Option<Out>,
+    index: Index,
 }
 
-/// The values of neighbouring ids; a page without any takes the memory of a pointer.
-pub(super) struct Page<T>(Option<Box<Filled<T>>>);
-
-struct Filled<T> {
+/// Which ids have values.
+struct Index {
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
     /// How many bits the words before each have; counts only where the word has bits itself. So a value that comes after
@@ -38,27 +25,24 @@ struct Filled<T> {
     before: [u16; WORDS],
     /// No bit from this one on has a value.
     end: u32,
-    /// One value for each bit, in order, except for those that are out.
-    items: Vec<T>,
-    out: Option<Out>,
 }
 
 /// A value that is out of its place for a while. The last of the page is in its place.
 #[derive(Clone, Copy)]
 struct Out {
     bit: u32,
-    rank: usize,
+    rank: u32,
 }
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self(None)
+        Self { items: Vec::new(), out: None, index: Index::default() }
     }
 }
 
-impl<T> Default for Filled<T> {
+impl Default for Index {
     fn default() -> Self {
-        Self { mask: [0; WORDS], before: [0; WORDS], end: 0, items: Vec::new(), out: None }
+        Self { mask: [0; WORDS], before: [0; WORDS], end: 0 }
     }
 }
 
@@ -72,36 +56,78 @@ fn split(bit: u32) -> (usize, u64) {
     (bit as usize / 64, 1 << (bit % 64))
 }
 
+impl Index {
+    fn has(&self, bit: u32) -> bool {
+        let (word, one) = split(bit);
+        self.mask[word] & one != 0
+    }
+
+    /// How many values are before that of a bit that has one.
+    fn rank(&self, bit: u32) -> usize {
+        let (word, one) = split(bit);
+        usize::from(self.before[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
+    }
+
+    /// Sets a bit after all `len` others: nothing is to be counted.
+    #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
+    fn append(&mut self, bit: u32, len: usize) {
+        let (word, one) = split(bit);
+        if self.mask[word] == 0 {
+            self.before[word] = len as u16;
+        }
+        self.mask[word] |= one;
+        self.end = bit + 1;
+    }
+
+    /// Sets a bit; returns its rank.
+    #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
+    fn insert(&mut self, bit: u32) -> usize {
+        let (word, one) = split(bit);
+        if self.mask[word] == 0 {
+            self.before[word] = self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
+        }
+        self.mask[word] |= one;
+        self.end = self.end.max(bit + 1);
+        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
+        self.rank(bit)
+    }
+
+    fn clear(&mut self, bit: u32) {
+        let (word, one) = split(bit);
+        self.mask[word] &= !one;
+        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_sub(1));
+    }
+}
+
 impl<T> Page<T> {
     pub(super) fn has(&self, bit: u32) -> bool {
-        self.0.as_ref().is_some_and(|page| page.has(bit))
+        self.index.has(bit) && self.out() != Some(bit)
     }
 
     /// The bits of a word that have values.
     #[inline]
     pub(super) fn word(&self, word: usize) -> u64 {
-        self.0.as_ref().map_or(0, |page| page.word(word))
+        let mask = self.index.mask[word];
+        match self.out() {
+            Some(out) if out as usize / 64 == word => mask & !split(out).1,
+            _ => mask,
+        }
     }
 
     /// How many values there are, with one that is out of its place.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |page| page.items.len() + usize::from(page.out.is_some()))
+        self.items.len() + usize::from(self.out.is_some())
     }
 
-    /// The words of its mask, and its values, by the order of their bits if none is out.
-    #[inline]
-    pub(super) fn parts_mut(&mut self) -> (&[u64; WORDS], &mut [T]) {
-        match &mut self.0 {
-            Some(page) => (&page.mask, &mut page.items),
-            None => (&[0; WORDS], &mut []),
-        }
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
-    /// The bit of the value that is out of its place.
+    /// The bit of the value that is out of its place; if there is one, the values are not in the order of their bits.
     #[inline]
     pub(super) fn out(&self) -> Option<u32> {
-        Some(self.0.as_ref()?.out?.bit)
+        self.out.map(|out| out.bit)
     }
 
     /// The bits that have values.
@@ -118,113 +144,64 @@ impl<T> Page<T> {
         })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|page| page.items.is_empty() && page.out.is_none())
-    }
-
-    /// True if all values are where their bits say.
-    #[inline]
-    pub(super) fn is_in_order(&self) -> bool {
-        self.0.as_ref().is_none_or(|page| page.out.is_none())
-    }
-
     /// The values, by the order of their bits if none is out.
     #[inline]
     pub(super) fn items(&self) -> &[T] {
-        self.0.as_ref().map_or(&[], |page| &page.items)
+        &self.items
+    }
+
+    /// The words of its mask, and its values, by the order of their bits if none is out.
+    #[inline]
+    pub(super) fn parts_mut(&mut self) -> (&[u64; WORDS], &mut [T]) {
+        (&self.index.mask, &mut self.items)
     }
 
     /// The words of its mask, and its values in the order of their bits, where one is out.
     pub(super) fn ordered_mut(&mut self) -> (&[u64; WORDS], Vec<&mut T>) {
-        match &mut self.0 {
-            Some(page) => {
-                let out = page.out;
-                (&page.mask, in_order(&mut page.items, out))
-            }
-            None => (&[0; WORDS], Vec::new()),
+        let rank = self.out.map(|out| out.rank as usize);
+        let (mask, items) = self.parts_mut();
+        let mut items: Vec<&mut T> = items.iter_mut().collect();
+        if let Some(rank) = rank.filter(|rank| *rank < items.len()) {
+            let last = items.remove(rank);
+            items.push(last);
+        }
+        (mask, items)
+    }
+
+    /// Where the value of a bit is.
+    #[inline]
+    fn place(&self, bit: u32) -> Option<usize> {
+        if !self.index.has(bit) {
+            return None;
+        }
+        let rank = self.index.rank(bit);
+        match self.out {
+            None => Some(rank),
+            Some(out) if out.bit == bit => None,
+            // The last one has moved.
+            Some(out) if rank == self.items.len() => Some(out.rank as usize),
+            Some(_) => Some(rank),
         }
     }
 
     #[inline]
     pub(super) fn get(&self, bit: u32) -> Option<&T> {
-        self.0.as_ref()?.get(bit)
-    }
-
-    #[inline]
-    fn get_mut(&mut self, bit: u32) -> Option<&mut T> {
-        self.0.as_mut()?.get_mut(bit)
-    }
-}
-
-impl<T> Filled<T> {
-    fn holds(&self, bit: u32) -> bool {
-        let (word, one) = split(bit);
-        self.mask[word] & one != 0
-    }
-
-    fn has(&self, bit: u32) -> bool {
-        self.holds(bit) && self.out.is_none_or(|out| out.bit != bit)
-    }
-
-    /// The bits of a word that have values.
-    #[inline]
-    fn word(&self, word: usize) -> u64 {
-        let mask = self.mask.get(word).copied().unwrap_or(0);
-        match self.out {
-            Some(out) if out.bit as usize / 64 == word => mask & !split(out.bit).1,
-            _ => mask,
-        }
-    }
-
-    /// How many values are before that of a bit that has one.
-    fn rank(&self, bit: u32) -> usize {
-        let (word, one) = split(bit);
-        usize::from(self.before[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
-    }
-
-    /// Counts the bits before a word that has none.
-    #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
-    fn count_before(&mut self, word: usize) {
-        self.before[word] = self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
-    }
-
-    /// Where the value of a bit is.
-    fn place(&self, bit: u32) -> Option<usize> {
-        if !self.holds(bit) {
-            return None;
-        }
-        let rank = self.rank(bit);
-        match self.out {
-            None => Some(rank),
-            Some(out) if out.bit == bit => None,
-            // The last one has moved.
-            Some(out) if rank == self.items.len() => Some(out.rank),
-            Some(_) => Some(rank),
-        }
-    }
-
-    fn get(&self, bit: u32) -> Option<&T> {
         self.items.get(self.place(bit)?)
     }
 
+    #[inline]
     fn get_mut(&mut self, bit: u32) -> Option<&mut T> {
         let place = self.place(bit)?;
         self.items.get_mut(place)
     }
 
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
     fn insert(&mut self, bit: u32, value: T) -> Option<T> {
-        if bit < self.end || self.out.is_some() {
+        if bit < self.index.end || self.out.is_some() {
             return self.insert_between(bit, value);
         }
-        // After all others, as objects are mostly made: nothing is to be counted or moved.
-        let (word, one) = split(bit);
-        if self.mask[word] == 0 {
-            self.before[word] = self.items.len() as u16;
-        }
-        self.mask[word] |= one;
-        self.end = bit + 1;
+        // After all others, as objects are mostly made: nothing is to be moved.
+        self.index.append(bit, self.items.len());
         self.items.push(value);
         None
     }
@@ -233,129 +210,127 @@ impl<T> Filled<T> {
         if let Some(here) = self.get_mut(bit) {
             return Some(std::mem::replace(here, value));
         }
-        if let Some(out) = self.out.take() {
-            self.items.push(value);
-            let last = self.items.len() - 1;
-            self.items.swap(out.rank, last);
-            if out.bit == bit {
-                return None;
+        match self.out {
+            // It was swapped with the last one.
+            Some(out) if out.bit == bit => {
+                self.out = None;
+                let last = self.items.len();
+                self.items.push(value);
+                self.items.swap(out.rank as usize, last);
             }
-            // Another one than what is out: what is out stays away for good.
-            let value = self.items.remove(out.rank);
-            self.clear(out.bit);
-            return self.insert(bit, value);
+            out => {
+                if out.is_some() {
+                    self.forget_out();
+                }
+                let rank = self.index.insert(bit);
+                self.items.insert(rank, value);
+            }
         }
-        let (word, one) = split(bit);
-        if self.mask[word] == 0 {
-            self.count_before(word);
-        }
-        let rank = self.rank(bit);
-        self.mask[word] |= one;
-        self.end = self.end.max(bit + 1);
-        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
-        self.items.insert(rank, value);
         None
     }
 
     fn remove(&mut self, bit: u32) -> Option<T> {
         self.place(bit)?;
-        if let Some(out) = self.out.take() {
-            // What is out stays away for good.
-            let last = self.items.len().saturating_sub(1);
-            if out.rank < last {
-                let moved = self.items.remove(out.rank);
-                self.items.push(moved);
-            }
-            self.clear(out.bit);
-        }
-        let rank = self.rank(bit);
-        self.clear(bit);
+        self.forget_out();
+        let rank = self.index.rank(bit);
+        self.index.clear(bit);
         Some(self.items.remove(rank))
     }
 
-    fn clear(&mut self, bit: u32) {
-        let (word, one) = split(bit);
-        self.mask[word] &= !one;
-        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_sub(1));
+    /// What is out stays away for good: the others come into order.
+    fn forget_out(&mut self) {
+        let Some(Out { bit, rank }) = self.out.take() else { return };
+        let rank = rank as usize;
+        if rank < self.items.len() {
+            self.items[rank..].rotate_left(1);
+        }
+        self.index.clear(bit);
     }
 
     /// Takes a value out for a while, in constant time; [`insert`](Self::insert) puts it back.
+    #[expect(clippy::cast_possible_truncation, reason = "a page has few values")]
     fn take(&mut self, bit: u32) -> Option<T> {
         if self.out.is_some() {
             return self.remove(bit);
         }
         let rank = self.place(bit)?;
-        self.out = Some(Out { bit, rank });
+        self.out = Some(Out { bit, rank: rank as u32 });
         Some(self.items.swap_remove(rank))
     }
 }
 
-/// Values in the order of their bits, where one is out.
-fn in_order<T>(items: &mut [T], out: Option<Out>) -> Vec<&mut T> {
-    let mut items: Vec<&mut T> = items.iter_mut().collect();
-    if let Some(out) = out
-        && out.rank < items.len()
-    {
-        let last = items.remove(out.rank);
-        items.push(last);
-    }
-    items
-}
-
 impl<T> Column<T> {
-    pub(super) fn get(&self, place: Place) -> Option<&T> {
-        self.pages.get(place.page)?.get(place.bit)
+    /// The pages; none where no id has a value.
+    pub(super) fn pages(&self) -> &[Option<Box<Page<T>>>] {
+        &self.pages
     }
 
+    pub(super) fn pages_mut(&mut self) -> &mut [Option<Box<Page<T>>>] {
+        &mut self.pages
+    }
+
+    #[inline]
+    pub(super) fn page(&self, page: usize) -> Option<&Page<T>> {
+        self.pages.get(page)?.as_deref()
+    }
+
+    #[inline]
+    fn page_mut(&mut self, page: usize) -> Option<&mut Page<T>> {
+        self.pages.get_mut(page)?.as_deref_mut()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, place: Place) -> Option<&T> {
+        self.page(place.page)?.get(place.bit)
+    }
+
+    #[inline]
     pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
-        self.pages.get_mut(place.page)?.get_mut(place.bit)
+        self.page_mut(place.page)?.get_mut(place.bit)
     }
 
     pub(super) fn has(&self, place: Place) -> bool {
-        self.pages.get(place.page).is_some_and(|page| page.has(place.bit))
+        self.page(place.page).is_some_and(|page| page.has(place.bit))
     }
 
     /// Puts a value in, and returns the one that was there.
     #[inline]
     pub(super) fn insert(&mut self, place: Place, value: T) -> Option<T> {
-        if let Some(Page(Some(page))) = self.pages.get_mut(place.page) {
-            return page.insert(place.bit, value);
+        match self.page_mut(place.page) {
+            Some(page) => page.insert(place.bit, value),
+            None => self.insert_first(place, value),
         }
-        self.insert_first(place, value)
     }
 
     /// Puts the first value into a page.
     #[cold]
     fn insert_first(&mut self, place: Place, value: T) -> Option<T> {
         if self.pages.len() <= place.page {
-            self.pages.resize_with(place.page + 1, Page::default);
+            self.pages.resize_with(place.page + 1, || None);
         }
+        let mut page = Box::<Page<T>>::default();
         // Where neighbours are full this one will be, and takes its memory at once.
-        let is_dense = || place.page > 0 && self.pages[place.page - 1].items().len() >= WIDTH / 2;
-        if self.pages[place.page].0.is_none() {
-            let mut page = Box::<Filled<T>>::default();
-            if is_dense() {
-                page.items.reserve_exact(WIDTH);
-            }
-            self.pages[place.page].0 = Some(page);
+        let before = place.page.checked_sub(1).and_then(|before| self.page(before));
+        if before.is_some_and(|before| before.len() >= WIDTH / 2) {
+            page.items.reserve_exact(WIDTH);
         }
-        self.pages[place.page].0.as_mut()?.insert(place.bit, value)
+        self.pages[place.page].insert(page).insert(place.bit, value)
     }
 
     pub(super) fn remove(&mut self, place: Place) -> Option<T> {
-        self.pages.get_mut(place.page)?.0.as_mut()?.remove(place.bit)
+        self.page_mut(place.page)?.remove(place.bit)
     }
 
     /// Takes a value out for a while: it is not there until [`insert`](Self::insert) puts it back, which costs
     /// nothing in between.
     pub(super) fn take(&mut self, place: Place) -> Option<T> {
-        self.pages.get_mut(place.page)?.0.as_mut()?.take(place.bit)
+        self.page_mut(place.page)?.take(place.bit)
     }
 
     /// Makes room for a page that came into the directory.
     pub(super) fn insert_page(&mut self, page: usize) {
         if page < self.pages.len() {
-            self.pages.insert(page, Page::default());
+            self.pages.insert(page, None);
         }
     }
 
@@ -364,132 +339,4 @@ impl<T> Column<T> {
         let mut keep = keep.iter();
         self.pages.retain(|_| keep.next().is_none_or(|keep| *keep));
     }
-}
-
-/// A column whose type is known at run time only.
-pub(super) trait AnyColumn: Any + Send {
-    fn as_any(&self) -> &dyn Any;
-    fn as_any_mut(&mut self) -> &mut dyn Any;
-    fn has(&self, place: Place) -> bool;
-    fn get(&self, place: Place) -> Option<&dyn AnyComponent>;
-    fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent>;
-    fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>>;
-    fn insert_page(&mut self, page: usize);
-    fn retain_pages(&mut self, keep: &[bool]);
-    fn pages(&self) -> usize;
-    /// The components of a page, one after the other; `None` if one of them is out of its place, or there are none.
-    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>>;
-    /// Writes the component of a place after the number of its class, as a box holds it; `None` if there is none.
-    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
-    /// Reads the component of a place; false, without reading, if there is one.
-    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail>;
-}
-
-/// Writes a component as a box holds it: the number of its class, and the value.
-#[inline]
-fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.count_box::<T>();
-    // Both at once, where both have a fixed width.
-    if Inline::<T>::FIXED
-        && let Ok(short) = u8::try_from(number)
-        && number <= count::SHORT
-    {
-        return out.nested_in::<T>(|out| {
-            if let [first, value @ ..] = out.take(1 + T::__HEAD)? {
-                *first = short;
-                component.__encode_head(value);
-            }
-            Ok(())
-        });
-    }
-    count::encode(number, out)?;
-    out.nested_in::<T>(|out| out.value(component))
-}
-
-/// Components of a type that is known at run time only, to be written one after the other.
-pub(super) trait Items {
-    /// Writes the next one after the number of its class, as a box holds it; `None` if there is none.
-    fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
-}
-
-impl<T: Component> Items for std::slice::Iter<'_, T> {
-    fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
-        self.next().map(|component| encode(component, number, out))
-    }
-}
-
-impl<T: Component> AnyColumn for Column<T> {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn has(&self, place: Place) -> bool {
-        self.has(place)
-    }
-
-    fn get(&self, place: Place) -> Option<&dyn AnyComponent> {
-        self.get(place).map(|component| component as &dyn AnyComponent)
-    }
-
-    fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent> {
-        self.get_mut(place).map(|component| component as &mut dyn AnyComponent)
-    }
-
-    fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>> {
-        self.remove(place).map(|component| Box::new(component) as Box<dyn AnyComponent>)
-    }
-
-    fn insert_page(&mut self, page: usize) {
-        self.insert_page(page);
-    }
-
-    fn retain_pages(&mut self, keep: &[bool]) {
-        self.retain_pages(keep);
-    }
-
-    fn pages(&self) -> usize {
-        self.pages.len()
-    }
-
-    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>> {
-        let page = self.pages.get(page).filter(|page| !page.is_empty() && page.is_in_order())?;
-        Some(Box::new(page.items().iter()))
-    }
-
-    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
-        self.get(place).map(|component| encode(component, number, out))
-    }
-
-    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail> {
-        if self.has(place) {
-            return Ok(false);
-        }
-        charge_pages(self.pages.len(), place, input)?;
-        input.charge_box::<T>()?;
-        // What is not registered is inside: this component has not been passed over.
-        let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
-            Err(Fail::Unregistered) => Err(Fail::Refused),
-            result => result,
-        })?;
-        self.insert(place, component);
-        Ok(true)
-    }
-}
-
-/// A component on a page of its own takes all pages before in its column.
-#[inline]
-pub(super) fn charge_pages(
-    pages: usize,
-    place: Place,
-    input: &mut Decoder<'_>,
-) -> Result<(), Fail> {
-    let pages = (place.page + 1).saturating_sub(pages);
-    if pages > 1 {
-        input.charge(0, (pages * size_of::<Page<u8>>()) as u64)?;
-    }
-    Ok(())
 }

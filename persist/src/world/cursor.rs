@@ -2,7 +2,8 @@
 
 use std::{mem, slice, vec};
 
-use super::column::{Page, WORDS, first_bit};
+use super::column::Page;
+use super::directory::{WORDS, first_bit};
 use crate::ObjectId;
 
 /// Goes through the pages of columns, the words of their masks, and the values of a page.
@@ -40,7 +41,7 @@ pub trait Cursor {
 
 /// The values of a column, to be read.
 pub struct Shared<'w, T> {
-    pages: slice::Iter<'w, Page<T>>,
+    pages: slice::Iter<'w, Option<Box<Page<T>>>>,
     page: Option<&'w Page<T>>,
     items: slice::Iter<'w, T>,
     /// Bits of the word whose values `items` still has.
@@ -51,7 +52,7 @@ pub struct Shared<'w, T> {
 
 /// The values of a column, to be changed.
 pub struct Exclusive<'w, T> {
-    pages: slice::IterMut<'w, Page<T>>,
+    pages: slice::IterMut<'w, Option<Box<Page<T>>>>,
     /// The words of the page.
     words: &'w [u64; WORDS],
     /// The bit among them whose value is out of its place.
@@ -63,13 +64,13 @@ pub struct Exclusive<'w, T> {
 }
 
 impl<'w, T> Shared<'w, T> {
-    pub(super) fn new(pages: &'w [Page<T>]) -> Self {
+    pub(super) fn new(pages: &'w [Option<Box<Page<T>>>]) -> Self {
         Self { pages: pages.iter(), page: None, items: [].iter(), mask: 0, first: 0 }
     }
 }
 
 impl<'w, T> Exclusive<'w, T> {
-    pub(super) fn new(pages: &'w mut [Page<T>]) -> Self {
+    pub(super) fn new(pages: &'w mut [Option<Box<Page<T>>>]) -> Self {
         let (words, items) = (&[0; WORDS], [].iter_mut());
         Self { pages: pages.iter_mut(), words, out: None, items, ordered: None, mask: 0 }
     }
@@ -94,7 +95,7 @@ impl<'w, T> Cursor for Shared<'w, T> {
 
     #[inline]
     fn has_page(&self, objects: usize) -> bool {
-        self.items.len() == objects && self.page.is_some_and(Page::is_in_order)
+        self.items.len() == objects && self.page.is_some_and(|page| page.out().is_none())
     }
 
     #[inline]
@@ -104,7 +105,7 @@ impl<'w, T> Cursor for Shared<'w, T> {
 
     #[inline]
     fn page(&mut self) {
-        self.page = self.pages.next();
+        self.page = self.pages.next().and_then(Option::as_deref);
         self.items = self.page.map_or(&[][..], Page::items).iter();
         self.mask = 0;
     }
@@ -122,7 +123,7 @@ impl<'w, T> Cursor for Shared<'w, T> {
 
     #[inline]
     fn is_all(&self, wanted: u64) -> bool {
-        self.mask == wanted && self.page.is_none_or(Page::is_in_order)
+        self.mask == wanted && self.page.is_none_or(|page| page.out().is_none())
     }
 
     #[inline]
@@ -137,7 +138,7 @@ impl<'w, T> Cursor for Shared<'w, T> {
     #[inline]
     fn item(&mut self, bit: u32) -> Option<&'w T> {
         let page = self.page?;
-        if page.is_in_order() {
+        if page.out().is_none() {
             self.items.nth(pass(&mut self.mask, bit))
         } else {
             page.get(self.first + bit)
@@ -168,7 +169,7 @@ impl<'w, T> Cursor for Exclusive<'w, T> {
     fn page(&mut self) {
         self.mask = 0;
         (self.items, self.ordered, self.words) = (Default::default(), None, &[0; WORDS]);
-        let Some(page) = self.pages.next() else { return };
+        let Some(Some(page)) = self.pages.next() else { return };
         self.out = page.out();
         if self.out.is_none() {
             let (words, items) = page.parts_mut();

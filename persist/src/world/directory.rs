@@ -1,7 +1,20 @@
 //! Where in the columns an id has its place.
 
-use super::column::WIDTH;
 use crate::ObjectId;
+
+/// 64-bit words in the mask of a page. At the start of a page a query waits for memory: two components of a million objects take
+/// it 1.5 times as long as one array each with 32 words, 1.2 times with 64 and 1.1 with 128. To take an object out from between
+/// others moves those of its page: 5, 8 and 14 us.
+pub(super) const WORDS: usize = 64;
+
+/// Ids of a page.
+pub(super) const WIDTH: usize = WORDS * 64;
+
+/// The first bit of a word.
+#[expect(clippy::cast_possible_truncation, reason = "there are few words")]
+pub(super) fn first_bit(word: usize) -> u32 {
+    word as u32 * u64::BITS
+}
 
 /// Which pages there are, in the order of their ids; all columns have the same ones, so that the order of
 /// every column is that of the ids, which is the order of creation.
@@ -79,35 +92,26 @@ impl Directory {
 mod tests {
     use super::*;
 
-    fn id(number: u64) -> ObjectId {
-        ObjectId::new(number).expect("not 0")
-    }
-
     #[test]
     fn places_keep_the_order_of_ids_whatever_the_order_of_entries() {
+        let width = WIDTH as u64;
+        let id = |number| ObjectId::new(number).expect("not 0");
         let mut directory = Directory::default();
-        for number in [9000, 1, 5000, 2048, 2047] {
+        for number in [5 * width - 1, 1, 3 * width, width, width - 1] {
             directory.enter(id(number));
         }
-        let mut places: Vec<(usize, u32, u64)> = [1, 2047, 2048, 5000, 9000]
-            .map(|number| {
-                let place = directory.place(id(number)).expect("entered");
-                (place.page, place.bit, number)
-            })
-            .to_vec();
-        for (page, bit, number) in &places {
-            assert_eq!(directory.id(*page, *bit), Some(id(*number)));
-        }
-        assert!(places.is_sorted());
-        assert_eq!(directory.place(id(7000)), None);
+        let check = |directory: &Directory, numbers: &[u64]| {
+            let places =
+                numbers.iter().map(|number| directory.place(id(*number)).expect("entered"));
+            let places: Vec<(usize, u32)> = places.map(|place| (place.page, place.bit)).collect();
+            assert!(places.is_sorted());
+            let ids = places.iter().map(|(page, bit)| directory.id(*page, *bit));
+            assert!(ids.eq(numbers.iter().map(|number| Some(id(*number)))));
+        };
+        check(&directory, &[1, width - 1, width, 3 * width, 5 * width - 1]);
+        assert_eq!(directory.place(id(2 * width)), None);
         directory.retain_pages(&[true, false, true, true]);
-        assert_eq!(directory.place(id(2048)), None);
-        places = [1, 2047, 5000, 9000]
-            .map(|number| {
-                let place = directory.place(id(number)).expect("still there");
-                (place.page, place.bit, number)
-            })
-            .to_vec();
-        assert!(places.is_sorted());
+        assert_eq!(directory.place(id(width)), None);
+        check(&directory, &[1, width - 1, 3 * width, 5 * width - 1]);
     }
 }

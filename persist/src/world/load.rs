@@ -1,8 +1,8 @@
 //! How a world is read from a save.
 
 use super::World;
-use super::any_component::{AnyComponent, UnknownComponent};
-use super::column::{Column, charge_pages};
+use super::any_component::{AnyComponent, UnknownComponent, charge_pages};
+use super::column::Column;
 use super::directory::Place;
 use super::object::{Activity, KeptComponent, Object, Shape};
 use super::resources::AnyResource;

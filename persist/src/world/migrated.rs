@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::change::Refused;
-use crate::fields::{AsBytes, AsText, Bytes, FieldChange, How, Way};
+use crate::fields::{AsText, Bytes, FieldChange, How, Way};
 use crate::schema::Stored;
 use crate::{FieldPath, Result};
 
@@ -11,56 +11,41 @@ use crate::{FieldPath, Result};
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.Migrated")]
 pub(crate) struct Migrated {
-    /// What was changed where it was recorded: by it, it is called and merged.
+    /// What was changed where it was recorded, and how, without the bytes of elements: so it is called and merged.
     #[persist(with = AsText, empty = FieldPath::new(""))]
     path: FieldPath,
-    /// The bytes that were set there.
-    set: Option<Ends>,
+    how: How,
     fields: Vec<FieldChange>,
     /// What was recorded, while its journal is replayed: an undo there is one of these.
     recorded: Vec<FieldChange>,
-}
-
-/// The bytes of a field before and after.
-#[derive(crate::Persist, Clone)]
-#[persist(crate = crate, class = "persist.Ends")]
-struct Ends {
-    #[persist(with = AsBytes)]
-    old: Bytes,
-    #[persist(with = AsBytes)]
-    new: Bytes,
-}
-
-impl Ends {
-    fn of(change: &FieldChange) -> Option<Self> {
-        match &change.how {
-            How::Set { old, new } => Some(Self { old: old.clone(), new: new.clone() }),
-            _ => None,
-        }
-    }
 }
 
 impl Migrated {
     /// What a change is on today's types.
     pub(super) fn of(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
         let recorded = vec![change.clone()];
-        Self { path: change.path.clone(), set: Ends::of(change), fields, recorded }
+        let how = match &change.how {
+            How::Insert { index, .. } => How::Insert { index: *index, element: Bytes::default() },
+            How::Remove { index, .. } => How::Remove { index: *index, element: Bytes::default() },
+            how => how.clone(),
+        };
+        Self { path: change.path.clone(), how, fields, recorded }
     }
 
     /// What it is on the types of a program that is later again.
     pub(super) fn with(&self, fields: Vec<FieldChange>) -> Self {
-        let (path, set, recorded) = (self.path.clone(), self.set.clone(), self.fields.clone());
-        Self { path, set, fields, recorded }
+        let (path, how, recorded) = (self.path.clone(), self.how.clone(), self.fields.clone());
+        Self { path, how, fields, recorded }
     }
 
     /// What a journal keeps of it, which begins with it.
     pub(super) fn stored(&self) -> Self {
-        let (path, set, fields) = (self.path.clone(), self.set.clone(), self.fields.clone());
-        Self { path, set, fields, recorded: Vec::new() }
+        Self { recorded: Vec::new(), ..self.with(self.fields.clone()) }
     }
 
-    pub(crate) fn path(&self) -> &FieldPath {
-        &self.path
+    /// What was changed where it was recorded, and how.
+    pub(crate) fn named(&self) -> (&FieldPath, &How) {
+        (&self.path, &self.how)
     }
 
     /// The class whose fields it sets; one without fields is about none any more.
@@ -69,7 +54,7 @@ impl Migrated {
     }
 
     pub(super) fn is_setting(&self) -> bool {
-        self.set.is_some()
+        matches!(self.how, How::Set { .. })
     }
 
     /// The bytes of a value, with the fields set in them.
@@ -116,12 +101,15 @@ impl Migrated {
 
     /// As the changes where they were recorded.
     pub(super) fn merge(&mut self, next: &mut Self) -> Option<bool> {
-        let (Some(set), Some(last)) = (&mut self.set, &mut next.set) else { return None };
+        let (How::Set { old, new }, How::Set { new: last, .. }) = (&mut self.how, &mut next.how)
+        else {
+            return None;
+        };
         if self.path != next.path {
             return None;
         }
-        set.new = mem::take(&mut last.new);
-        let is_annulled = set.old == set.new;
+        *new = mem::take(last);
+        let is_annulled = old == new;
         for mut field in next.fields.drain(..) {
             let known = self.fields.iter_mut().find(|known| known.path == field.path);
             match known {

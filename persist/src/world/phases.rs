@@ -6,6 +6,7 @@ use super::World;
 use super::column::{Column, Page};
 use super::commands::Command;
 use super::component::{Component, Context, Phase};
+use super::directory::Place;
 use super::object::{Activity, Shapes};
 use super::parked::ParkedObject;
 use crate::ObjectId;
@@ -77,9 +78,9 @@ impl World {
         }
         // What is there stays there until the phase ends.
         for page in 0..self.directory.len() {
-            let Some(bits) = self.objects.pages.get(page).map(Page::bits) else { continue };
+            let Some(bits) = self.objects.page(page).map(Page::bits) else { continue };
             for bit in bits {
-                let found = self.objects.pages.get(page).and_then(|objects| objects.get(bit));
+                let found = self.objects.get(Place { page, bit });
                 let Some(found) = found.filter(|found| {
                     wanted.get(Shapes::index(found.shape)).is_some_and(|wanted| *wanted)
                         && !found.is_held
@@ -91,7 +92,7 @@ impl World {
                 for column in columns.iter().take(started.into()) {
                     self.run_one(*column, object, phase, step);
                     // It may have paused itself, or put another world in place of this one.
-                    let found = self.objects.pages.get(page).and_then(|objects| objects.get(bit));
+                    let found = self.objects.get(Place { page, bit });
                     if found.is_none_or(|found| found.is_held) {
                         break;
                     }
@@ -165,7 +166,7 @@ impl World {
             world.columns.iter().any(|entry| entry.hooks & Phase::Release.bit() != 0)
         };
         'objects: for page in 0..self.directory.len() {
-            let Some(bits) = self.objects.pages.get(page).map(Page::bits) else { continue };
+            let Some(bits) = self.objects.page(page).map(Page::bits) else { continue };
             for bit in bits {
                 if !is_released(self) {
                     break 'objects;

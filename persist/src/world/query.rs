@@ -6,10 +6,10 @@ use std::{mem, slice};
 use hashbrown::HashMap;
 
 use super::World;
-use super::column::{Column, Page, WIDTH, WORDS};
+use super::column::{Column, Page};
 use super::component::Component;
 use super::cursor::{Cursor, Exclusive, Ids, Maybe, Shared};
-use super::directory::Directory;
+use super::directory::{Directory, WIDTH, WORDS};
 use super::object::Object;
 use super::world::ColumnEntry;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -111,7 +111,7 @@ type Run<'w, Q> = <<Q as Query>::Cursor<'w> as Cursor>::Run;
 struct Rest<'w, Q: Query> {
     cursor: Q::Cursor<'w>,
     /// The objects of the pages that are not begun.
-    pages: slice::Iter<'w, Page<Object>>,
+    pages: slice::Iter<'w, Option<Box<Page<Object>>>>,
     /// The page that is gone through.
     objects: Option<&'w Page<Object>>,
     page: usize,
@@ -165,9 +165,13 @@ impl<'w, Q: Query> Rest<'w, Q> {
             let objects = match self.objects {
                 Some(objects) => objects,
                 None => {
-                    let objects = self.pages.next()?;
-                    self.objects = Some(objects);
+                    let objects = self.pages.next()?.as_deref();
                     self.cursor.page();
+                    let Some(objects) = objects else {
+                        self.page += 1;
+                        continue;
+                    };
+                    self.objects = Some(objects);
                     // Only objects have components, so columns that have as many have the same.
                     if self.cursor.has_page(objects.len()) {
                         self.word = WORDS;
@@ -194,7 +198,7 @@ impl<'w, Q: Query> Rest<'w, Q> {
 impl<'w, Q: Query> QueryIter<'w, Q> {
     fn new(world: (&'w Column<Object>, &'w Directory), cursor: Q::Cursor<'w>) -> Self {
         let (objects, directory) = world;
-        let pages = objects.pages.iter();
+        let pages = objects.pages().iter();
         let rest = Rest { cursor, pages, objects: None, page: 0, word: 0, directory, bits: 0 };
         Self { run: Q::Cursor::empty(), rest: Box::new(rest) }
     }
@@ -290,7 +294,7 @@ impl<T: Component> Query for &T {
     type Cursor<'w> = Shared<'w, T>;
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        Ok(Shared::new(columns.shared::<T>()?.map_or(&[], |column| &column.pages)))
+        Ok(Shared::new(columns.shared::<T>()?.map_or(&[], |column| column.pages())))
     }
 }
 
@@ -302,7 +306,7 @@ impl<T: Component> Query for &mut T {
     type Cursor<'w> = Exclusive<'w, T>;
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        Ok(Exclusive::new(columns.exclusive::<T>()?.map_or(&mut [], |column| &mut column.pages)))
+        Ok(Exclusive::new(columns.exclusive::<T>()?.map_or(&mut [], |column| column.pages_mut())))
     }
 }
 

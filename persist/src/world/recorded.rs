@@ -9,7 +9,7 @@ use super::resources::AnyResource;
 use crate::codec::{AsTrait, BoxOf, Decoder, Portable, TraitObject, count, left_over};
 use crate::fields::{FieldChange, FieldLinks, Paths, compared, content_of};
 use crate::graph::Registry;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{Error, ErrorKind, ObjectId, Persist as _, Result};
 
 /// The contents of the values of a target: the components and resources of a world, or any other target itself.
 pub(crate) trait Recorded {
@@ -123,14 +123,13 @@ impl World {
     /// Refuses a class whose content is not all in it, since it holds shared pointers.
     pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
         let Some(index) = self.registry.named(class) else { return Ok(()) };
-        if !self.registry.traits(index).references {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own",
-        )
-        .in_class(class))
+        let Some((_, holder)) = self.registry.shared_field(index) else { return Ok(()) };
+        let message = if holder == Self::persist_name() {
+            "the class holds a world, and what is in that is not recorded; give that world a history of its own, or change it by a command of your own"
+        } else {
+            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own"
+        };
+        Err(Error::new(ErrorKind::Unsupported, message).in_class(class))
     }
 
     /// Its own, and as many as what it leads to takes in a save.

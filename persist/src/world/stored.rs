@@ -4,8 +4,7 @@
 //! schema it has.
 
 use super::World;
-use super::any_component::AnyComponent;
-use super::column::Items;
+use super::any_component::{AnyComponent, Items};
 use super::directory::Place;
 use super::object::{Activity, KeptComponent, Object};
 use super::parked::ParkedObject;
@@ -105,7 +104,7 @@ impl World {
         out.value(&self.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| match objects {
-            Objects::All => (0..self.objects.pages.len())
+            Objects::All => (0..self.directory.len())
                 .try_for_each(|page| self.encode_page(page, content, &mut progress, out)),
             Objects::These(objects) => objects.iter().try_for_each(|(id, source)| {
                 let (object, components) = match source {
@@ -157,7 +156,7 @@ impl World {
         for (progress, entry) in progress.iter_mut().zip(&self.columns) {
             progress.items = entry.column.items(page);
         }
-        let objects = &self.objects.pages[page];
+        let Some(objects) = self.objects.page(page) else { return Ok(()) };
         for (bit, object) in objects.bits().zip(objects.items()) {
             let Some(id) = self.directory.id(page, bit) else { return Err(out.no_field()) };
             let components = Components::Live(Place { page, bit });

@@ -1,6 +1,8 @@
 //! Visits of what is in a world: its references and hooks.
 
 use super::World;
+use super::column::Page;
+use super::directory::Place;
 use super::object::Shapes;
 use crate::codec::{Persist, TraitObject, Visitor};
 use crate::{ObjectId, Result};
@@ -10,12 +12,14 @@ impl World {
     fn visited(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
         let wanted = self.shapes.any(|column| !self.columns[column].of.is_leaf);
         let is_none = !wanted.contains(&true) && !self.has_unknown;
-        let pages = if is_none { &[][..] } else { &self.objects.pages };
-        pages.iter().enumerate().flat_map(move |(page, objects)| {
+        let pages = if is_none { 0..0 } else { 0..self.directory.len() };
+        pages.flat_map(move |page| {
+            let objects = self.objects.page(page);
             let bits: Vec<u32> = objects
-                .bits()
+                .into_iter()
+                .flat_map(Page::bits)
                 .filter(|bit| {
-                    objects.get(*bit).is_some_and(|object| {
+                    self.objects.get(Place { page, bit: *bit }).is_some_and(|object| {
                         wanted.get(Shapes::index(object.shape)).is_some_and(|wanted| *wanted)
                             || !object.unknown().is_empty()
                     })

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
-use super::any_component::ComponentType;
+use super::any_component::{AnyColumn, ComponentType};
 use super::bundle::Bundles;
-use super::column::{AnyColumn, Column};
+use super::column::{Column, Page};
 use super::commands::Command;
 use super::directory::{Directory, Place};
 use super::fields::Numbers;
@@ -253,7 +253,7 @@ impl World {
     pub(super) fn take_object(&mut self, place: Place) -> Option<Object> {
         let object = self.objects.remove(place)?;
         self.count -= 1;
-        self.emptied += usize::from(self.objects.pages[place.page].is_empty());
+        self.emptied += usize::from(self.objects.page(place.page).is_some_and(Page::is_empty));
         Some(object)
     }
 
@@ -284,8 +284,9 @@ impl World {
 
     /// All objects, in the order in which they were made. How many they are, `objects().len()` says in constant time.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = ObjectId> + use<'_> {
-        let objects = self.objects.pages.iter().enumerate().flat_map(move |(page, objects)| {
-            objects.bits().filter_map(move |bit| self.directory.id(page, bit))
+        let objects = (0..self.directory.len()).flat_map(move |page| {
+            let bits = self.objects.page(page).into_iter().flat_map(Page::bits);
+            bits.filter_map(move |bit| self.directory.id(page, bit))
         });
         Counted { iter: objects, rest: self.count }
     }
@@ -392,10 +393,12 @@ impl World {
 
     /// Drops pages without objects, when they have become many.
     pub(super) fn compact(&mut self) {
-        if self.emptied < 16 || self.emptied * 2 < self.objects.pages.len() {
+        if self.emptied < 16 || self.emptied * 2 < self.directory.len() {
             return;
         }
-        let keep: Vec<bool> = self.objects.pages.iter().map(|page| !page.is_empty()).collect();
+        let keep: Vec<bool> = (0..self.directory.len())
+            .map(|page| self.objects.page(page).is_some_and(|page| !page.is_empty()))
+            .collect();
         // Some may have been filled again since.
         self.emptied = keep.iter().filter(|keep| !**keep).count();
         if self.emptied * 2 < keep.len() {

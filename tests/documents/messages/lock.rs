@@ -69,36 +69,72 @@ fn checks_of_a_project() {
     insta::assert_snapshot!(table.text());
 }
 
-const HEAD: &str = "# persist.lock, format 1; written by the test with PERSIST_LOCK=update, the versions before stay as they are\n";
-
 #[test]
 fn texts_that_are_no_lock() {
     let mut table = Table::new();
     for (what, text) in [
-        ("nothing", String::new()),
-        ("another text", "# another file\n".into()),
-        ("a format that is no number", "# persist.lock, format one\n".into()),
-        ("format 0", HEAD.replace("format 1", "format 0")),
-        ("a newer format", HEAD.replace("format 1", "format 9")),
+        ("nothing", ""),
+        ("another text", "# another file\n"),
+        ("another value", "Save { format: 2 }"),
+        ("a format that is no number", "Lock { format: \"one\", versions: [] }"),
+        ("format 0", "Lock { format: 0, versions: [] }"),
+        ("a newer format", "Lock { format: 9, versions: [] }"),
+        ("no versions", "Lock { format: 2 }"),
+        ("a version without a name", "Lock { format: 2, versions: [Version { added: [] }] }"),
+        (
+            "a version that stands there twice",
+            "Lock { format: 2, versions: [Version { name: \"1\", added: [] }, Version { name: \"1\", added: [] }] }",
+        ),
+        (
+            "something to remove",
+            "Lock { format: 2, versions: [Version { name: \"1\", removed: [Sword {}], added: [] }] }",
+        ),
+        (
+            "another part of a version",
+            "Lock { format: 2, versions: [Version { name: \"1\", gone: [] }] }",
+        ),
     ] {
         table.add(what, text.parse::<Lock>());
     }
-    let class = "class A, id 0x1, version 1, struct\n";
+    let class = "Class { name: \"A\", id: \"0x1\", version: 1, fields: {} }";
+    let of = |form: &str| format!("Class {{ name: \"A\", id: \"0x1\", version: 1, {form} }}");
+    let kind = |kind: &str| of(&format!("fields: {{ \"a\": {kind} }}"));
     for (what, text) in [
-        ("no version", "version \n".to_owned()),
-        ("no trait", "version 1\ntrait \n".into()),
-        ("a trait to remove", "version 1\n\nversion 2\nremoved trait \n".into()),
-        ("something to remove", "version 1\n\nversion 2\nremoved sword A\n".into()),
-        ("no class", "version 1\nclass \n".into()),
-        ("no version of a class", "version 1\nclass A, id 0x1, version x, struct\n".into()),
-        ("no variant", "version 1\nclass A, id 0x1, version 1, enum\n  variant \n".into()),
-        ("no field", format!("version 1\n{class}  #\n")),
-        ("a field without a name", format!("version 1\n{class}  : u8\n")),
-        ("a trait object", format!("version 1\n{class}  a: Box<dyn >\n")),
-        ("a pointer to a trait object", format!("version 1\n{class}  a: Rc<dyn >\n")),
-        ("a handle", format!("version 1\n{class}  a: Handle<>\n")),
+        ("another entry", String::from("3")),
+        ("an entry that stands there twice", format!("{class}, {class}")),
+        ("an id that stands there twice", format!("{class}, {}", class.replace("\"A\"", "\"B\""))),
+        ("no id", class.replace("0x1", "1")),
+        ("no version of a class", class.replace("version: 1", "version: 0")),
+        ("no form", class.replace("fields: {}", "")),
+        ("no fields", of("fields: 3")),
+        ("a field without a name", of("fields: { 3: \"u8\" }")),
+        ("two fields of a name", of("fields: { \"a\": \"u8\", (\"a\", 1): \"u8\" }")),
+        ("an enum without variants", of("variants: {}")),
+        ("a class in itself", kind("A {}")),
+        ("a word", kind("\"u9\"")),
+        ("a value that is no kind", kind("3")),
+        ("a class that is not there", kind("B {}")),
+        ("one of several classes", format!("{}, {}", kind("[A {}]"), class.replace("0x1", "0x2"))),
+        ("an array without a length", kind("[\"u8\", \"u8\"]")),
+        ("a pointer to a number", kind("kind::Strong { holder: \"Rc\", to: \"u8\" }")),
+        ("another pointer", kind("kind::Strong { holder: \"Box\", to: A {} }")),
+        ("a deep kind", kind(&format!("{}\"u8\"{}", "some(".repeat(64), ")".repeat(64)))),
+        ("an object of no class", String::from("Object { holder: \"Rc\" }")),
+        ("an object of another value", String::from("Object { class: 3, holder: \"Rc\" }")),
+        (
+            "an object that stands there twice",
+            format!(
+                "{class}, Object {{ class: A {{}}, holder: \"Rc\" }}, Object {{ class: A {{ id: \"0x1\" }}, holder: \"Rc\" }}"
+            ),
+        ),
+        (
+            "a class of a trait twice",
+            format!("{class}, Trait {{ name: \"T\", classes: [A {{}}, A {{}}] }}"),
+        ),
     ] {
-        table.add(what, format!("{HEAD}\n{text}").parse::<Lock>());
+        let text =
+            format!("Lock {{ format: 2, versions: [Version {{ name: \"1\", added: [{text}] }}] }}");
+        table.add(what, text.parse::<Lock>());
     }
     insta::assert_snapshot!(table.text());
 }

@@ -240,3 +240,23 @@ fn what_a_method_asked_for_before_it_panicked_is_done_before_the_next_edit() -> 
     assert_eq!(history.redo_text(), "Redo Set Transform.x of Ada");
     Ok(())
 }
+
+#[derive(Persist, Default)]
+struct Dollhouse {
+    inside: World,
+}
+
+impl Component for Dollhouse {}
+
+#[test]
+fn a_world_in_a_component_is_refused_as_what_it_is() -> Result<()> {
+    let (mut world, mut history, ada) = with(Dollhouse::default());
+    let error = history.edit(&mut world, "", |edit| edit.get_mut::<Dollhouse>(ada).map(drop));
+    let error = error.expect_err("it holds a world");
+    assert_eq!((error.kind(), error.class()), (ErrorKind::Unsupported, Some("Dollhouse")));
+    assert_eq!(
+        error.message(),
+        "the class holds a world, and what is in that is not recorded; give that world a history of its own, or change it by a command of your own"
+    );
+    Ok(())
+}

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use persist::{Record, Value};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
@@ -91,101 +92,87 @@ impl Form {
     }
 }
 
-/// Reads a kind, and returns what follows it.
-fn kind(text: &str) -> (Kind, &str) {
-    let inner = |text| {
-        let (found, rest) = kind(text);
-        (Box::new(found), &rest[1..])
-    };
-    if let Some(rest) = text.strip_prefix("()") {
-        return (Kind::Plain(0), rest);
-    }
-    if let Some(mut rest) = text.strip_prefix('(') {
-        let mut parts = Vec::new();
-        loop {
-            rest = rest.trim_start_matches([',', ' ']);
-            if let Some(rest) = rest.strip_prefix(')') {
-                return (Kind::Tuple(parts), rest);
-            }
-            let (part, after) = kind(rest);
-            parts.push(part);
-            rest = after;
-        }
-    }
-    if let Some(rest) = text.strip_prefix('[') {
-        let (part, rest) = kind(rest);
-        let (length, rest) = rest[2..].split_once(']').expect("an array");
-        return (Kind::Array(Box::new(part), length.parse().expect("a length")), rest);
-    }
-    for (before, is_weak) in [("Rc<RefCell<", false), ("Weak<RefCell<", true)] {
-        if let Some(rest) = text.strip_prefix(before) {
-            let (class, rest) = rest.split_once(">>").expect("a pointer");
-            return (Kind::Reference(is_weak, class.to_owned()), rest);
-        }
-    }
-    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-    let (word, rest) = text.split_at(end);
-    let (of, after) = (|| rest.strip_prefix('<').map(inner), rest);
-    match word {
-        "Option" => of().map(|(part, rest)| (Kind::Option(part), rest)),
-        "Vec" => of().map(|(part, rest)| (Kind::List(part), rest)),
-        "Set" => of().map(|(part, rest)| (Kind::Set(part), rest)),
-        "Map" => {
-            let (key, rest) = kind(&rest[1..]);
-            let (value, rest) = kind(&rest[2..]);
-            Some((Kind::Map(Box::new(key), Box::new(value)), &rest[1..]))
-        }
-        "Unknown" => Some((Kind::Unknown, after)),
-        word => match WORDS.iter().position(|known| *known == word) {
-            Some(tag) => Some((Kind::Plain(u8::try_from(tag).expect("a tag")), after)),
-            None => Some((Kind::Class(word.to_owned()), after)),
-        },
-    }
-    .expect("a kind")
+fn at<'r>(record: &'r Record, name: &str) -> &'r Value {
+    record.get(name).expect("the field")
 }
 
-fn field(line: &str) -> Field {
-    let (name, text) = line.trim().split_once(": ").expect("a field");
-    let (name, number) = match name.split_once(" #") {
-        Some((name, number)) => (name, Some(number.parse().expect("a number"))),
-        None => (name, None),
+/// Reads a kind of a lock.
+fn kind(value: &Value) -> Kind {
+    let part = |value: &Value| Box::new(kind(value));
+    match value {
+        Value::Unit => Kind::Plain(0),
+        Value::Text(word) if word == "Unknown" => Kind::Unknown,
+        Value::Text(word) => {
+            let tag = WORDS.iter().position(|known| known == word).expect("a kind");
+            Kind::Plain(u8::try_from(tag).expect("a tag"))
+        }
+        Value::Option(Some(inner)) => Kind::Option(part(inner)),
+        Value::Seq(parts) => match &parts[..] {
+            [inner] => Kind::List(part(inner)),
+            parts => {
+                let length = parts[1].as_u64().expect("a length");
+                Kind::Array(part(&parts[0]), usize::try_from(length).expect("a length"))
+            }
+        },
+        Value::Map(parts) => Kind::Map(part(&parts[0].0), part(&parts[0].1)),
+        Value::Tuple(parts) => Kind::Tuple(parts.iter().map(kind).collect()),
+        Value::Struct(class) => Kind::Class(class.class().to_owned()),
+        Value::Enum(of) if of.variant() == Some("Set") => Kind::Set(part(at(of, "of"))),
+        Value::Enum(of) => {
+            assert_eq!(at(of, "holder").as_text(), Some("Rc<RefCell>"));
+            let class = at(of, "to").as_record().expect("a class").class();
+            Kind::Reference(of.variant() == Some("Weak"), class.to_owned())
+        }
+        _ => panic!("{value}"),
+    }
+}
+
+fn fields(value: &Value) -> Vec<Field> {
+    let Value::Map(fields) = value else { panic!("{value}") };
+    let field = |(key, of): &(Value, Value)| {
+        let (name, number) = match key {
+            Value::Tuple(parts) => (&parts[0], parts[1].as_u64()),
+            name => (name, None),
+        };
+        let number = number.map(|number| u32::try_from(number).expect("a number"));
+        Field { name: name.as_text().expect("a name").to_owned(), number, kind: kind(of) }
     };
-    let (kind, rest) = kind(text);
-    assert_eq!(rest, "", "{line}");
-    Field { name: name.to_owned(), number, kind }
+    fields.iter().map(field).collect()
+}
+
+fn class(record: &Record) -> Class {
+    let form = match (record.get("fields"), record.get("variants"), record.get("value")) {
+        (Some(list), ..) => Form::Struct(fields(list)),
+        (_, Some(Value::Map(variants)), _) => {
+            let variant = |(name, list): &(Value, Value)| {
+                (name.as_text().expect("a name").to_owned(), fields(list))
+            };
+            Form::Enum(variants.iter().map(variant).collect())
+        }
+        (.., value) => Form::Bare(kind(value.expect("a kind"))),
+    };
+    let version = at(record, "version").as_u64().expect("a version");
+    let name = at(record, "name").as_text().expect("a name").to_owned();
+    Class { name, version: u32::try_from(version).expect("a version"), form }
 }
 
 impl Schema {
     /// Reads a lock of one version.
     pub(crate) fn parse(text: &str) -> Self {
         let mut schema = Self { classes: Vec::new(), objects: Vec::new() };
-        for line in text.lines() {
-            if let Some(rest) = line.strip_prefix("class ") {
-                let (name, rest) = rest.split_once(", id ").expect("an id");
-                let (_, rest) = rest.split_once(", version ").expect("a version");
-                let (version, form) = rest.split_once(", ").expect("a form");
-                let form = match form.split_once(' ') {
-                    None if form == "struct" => Form::Struct(Vec::new()),
-                    None => Form::Enum(Vec::new()),
-                    Some((_, text)) => Form::Bare(kind(text).0),
-                };
-                let version = version.parse().expect("a version");
-                schema.classes.push(Class { name: name.to_owned(), version, form });
-            } else if let Some(rest) = line.strip_prefix("object ") {
-                let name = rest.strip_suffix(" in Rc<RefCell>").expect("that holder alone");
-                schema.objects.push(name.to_owned());
-            } else if let Some(name) = line.strip_prefix("  variant ") {
-                if let Some(Class { form: Form::Enum(variants), .. }) = schema.classes.last_mut() {
-                    variants.push((name.to_owned(), Vec::new()));
+        let lock: Value = text.parse().expect("a value");
+        let lock = lock.as_record().expect("a lock");
+        let version = at(lock, "versions").as_seq().expect("versions")[0].as_record();
+        for entry in at(version.expect("a version"), "added").as_seq().expect("entries") {
+            let record = entry.as_record().expect("an entry");
+            match record.class() {
+                "Class" => schema.classes.push(class(record)),
+                "Object" => {
+                    assert_eq!(at(record, "holder").as_text(), Some("Rc<RefCell>"));
+                    let class = at(record, "class").as_record().expect("a class").class();
+                    schema.objects.push(class.to_owned());
                 }
-            } else if line.starts_with("  ") {
-                match schema.classes.last_mut().map(|class| &mut class.form) {
-                    Some(Form::Struct(fields)) => fields.push(field(line)),
-                    Some(Form::Enum(variants)) => {
-                        variants.last_mut().expect("a variant").1.push(field(line));
-                    }
-                    form => panic!("{line} of {form:?}"),
-                }
+                _ => {}
             }
         }
         schema
@@ -193,40 +180,38 @@ impl Schema {
 
     /// The lock that has this as its one version.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::from(
-            "# persist.lock, format 1; written by the test with PERSIST_LOCK=update, the versions before stay as they are\n\nversion 0.1.0\n",
-        );
-        let fields = |fields: &[Field], indent: &str, text: &mut String| {
-            for field in fields {
-                let number = field.number.map_or_else(String::new, |number| format!(" #{number}"));
-                text.push_str(&format!("{indent}{}{number}: {}\n", field.name, word(&field.kind)));
-            }
-        };
-        for class in &self.classes {
-            let Class { name, version, form } = class;
-            let form_word = match form {
-                Form::Struct(_) => String::from("struct"),
-                Form::Enum(_) => String::from("enum"),
-                Form::Bare(kind) => format!("value {}", word(kind)),
+        let fields = |fields: &[Field]| {
+            let field = |field: &Field| {
+                let Field { name, number, kind } = field;
+                let key = match number {
+                    Some(number) => format!("({name:?}, {number})"),
+                    None => format!("{name:?}"),
+                };
+                format!("{key}: {},", word(kind))
             };
+            format!("{{ {} }}", fields.iter().map(field).collect::<String>())
+        };
+        let class = |Class { name, version, form }: &Class| {
             let id = forge::id_of(name);
-            text.push_str(&format!("\nclass {name}, id {id:#x}, version {version}, {form_word}\n"));
-            match form {
-                Form::Struct(list) => fields(list, "  ", &mut text),
+            let form = match form {
+                Form::Struct(list) => format!("fields: {}", fields(list)),
                 Form::Enum(variants) => {
-                    for (name, list) in variants {
-                        text.push_str(&format!("  variant {name}\n"));
-                        fields(list, "    ", &mut text);
-                    }
+                    let variant = |(name, list): &(String, Vec<Field>)| {
+                        format!("{name:?}: {},", fields(list))
+                    };
+                    format!("variants: {{ {} }}", variants.iter().map(variant).collect::<String>())
                 }
-                Form::Bare(_) => {}
-            }
-        }
-        text.push('\n');
-        self.objects
-            .iter()
-            .for_each(|name| text.push_str(&format!("object {name} in Rc<RefCell>\n")));
-        text
+                Form::Bare(kind) => format!("value: {}", word(kind)),
+            };
+            format!("Class {{ name: {name:?}, id: \"{id:#x}\", version: {version}, {form} }},\n")
+        };
+        let object =
+            |name: &String| format!("Object {{ class: {name} {{}}, holder: \"Rc<RefCell>\" }},\n");
+        let added = self.classes.iter().map(class).chain(self.objects.iter().map(object));
+        let added: String = added.collect();
+        format!(
+            "Lock {{ format: 2, versions: [Version {{ name: \"0.1.0\", added: [\n{added}] }}] }}"
+        )
     }
 
     pub(crate) fn class(&self, name: &str) -> &Class {
@@ -323,21 +308,23 @@ impl Schema {
 /// A kind as a lock has it.
 fn word(kind: &Kind) -> String {
     match kind {
-        Kind::Plain(tag) => WORDS[usize::from(*tag)].to_owned(),
-        Kind::Option(part) => format!("Option<{}>", word(part)),
-        Kind::List(part) => format!("Vec<{}>", word(part)),
-        Kind::Set(part) => format!("Set<{}>", word(part)),
-        Kind::Map(key, value) => format!("Map<{}, {}>", word(key), word(value)),
-        Kind::Array(part, length) => format!("[{}; {length}]", word(part)),
+        Kind::Plain(0) => String::from("()"),
+        Kind::Plain(tag) => format!("{:?}", WORDS[usize::from(*tag)]),
+        Kind::Option(part) => format!("some({})", word(part)),
+        Kind::List(part) => format!("[{}]", word(part)),
+        Kind::Set(part) => format!("kind::Set {{ of: {} }}", word(part)),
+        Kind::Map(key, value) => format!("{{ {}: {} }}", word(key), word(value)),
+        Kind::Array(part, length) => format!("[{}, {length}]", word(part)),
+        Kind::Tuple(parts) if parts.is_empty() => String::from("(,)"),
         Kind::Tuple(parts) => {
-            let words: Vec<String> = parts.iter().map(word).collect();
-            format!("({}{})", words.join(", "), if parts.len() < 2 { "," } else { "" })
+            format!("({})", parts.iter().map(|part| word(part) + ",").collect::<String>())
         }
-        Kind::Class(name) => name.clone(),
+        Kind::Class(name) => format!("{name} {{}}"),
         Kind::Reference(is_weak, name) => {
-            format!("{}<RefCell<{name}>>", if *is_weak { "Weak" } else { "Rc" })
+            let word = if *is_weak { "Weak" } else { "Strong" };
+            format!("kind::{word} {{ holder: \"Rc<RefCell>\", to: {name} {{}} }}")
         }
-        Kind::Unknown => String::from("Unknown"),
+        Kind::Unknown => String::from("\"Unknown\""),
     }
 }
 

@@ -6,6 +6,7 @@ mod implementors;
 mod names;
 
 use std::any::{Any, TypeId};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
@@ -17,8 +18,8 @@ pub(crate) use self::implementors::Implementors;
 use self::implementors::TraitClass;
 use super::schemas::Schemas;
 use crate::codec::{
-    Caster, Factory, Implements, ObjectType, Persist, PointTo, Pointee, Prototypes, Shared,
-    TypeSet, reach_holder, trait_name,
+    ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
+    Prototypes, RcFamily, Shared, TypeSet, reach_holder, trait_name,
 };
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
@@ -112,7 +113,7 @@ impl Registry {
     /// elements of sets with references or hooks, or a prototype without end.
     /// The registry then is as it was.
     pub fn register<T: Persist>(&mut self) -> Result<()> {
-        self.register_pointee::<std::cell::RefCell<T>>(Pointer::Rc)
+        self.register_pointer::<Rc<RefCell<T>>>()
     }
 
     /// Registers what a pointer of type `Q` leads to: `Arc<Mutex<Hero>>`, ...
@@ -121,7 +122,12 @@ impl Registry {
     ///
     /// Those of [`register`](Self::register).
     pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
-        self.register_pointee::<Q::Pointee>(Q::POINTER)
+        if self.by_pointee.contains_key(&(Q::Family::POINTER, TypeId::of::<Q::Pointee>())) {
+            return Ok(());
+        }
+        let mut types = TypeSet::default();
+        <Q::Pointee as Pointee>::As::reach::<Q::Family>(&mut types);
+        self.enter(&types)
     }
 
     /// Registers class `T` as an implementor of a trait, and what it reaches.
@@ -205,7 +211,7 @@ impl Registry {
     }
 
     /// Says that a class is gone for good: objects of it in older saves are dropped instead of being kept as
-    /// unknown, and [the lock](crate::lock) does not ask for it any more.
+    /// unknown, and the lock does not ask for it any more.
     ///
     /// The name is the one that the saves hold. An object that a kept one leads to is kept with it.
     ///
@@ -231,15 +237,6 @@ impl Registry {
     /// True for the name of a class that is gone for good.
     pub(crate) fn is_removed_class(&self, name: &str) -> bool {
         !self.program.removed.is_empty() && self.program.removed.contains(name)
-    }
-
-    pub(crate) fn register_pointee<P: ?Sized + Pointee>(&mut self, pointer: Pointer) -> Result<()> {
-        if self.by_pointee.contains_key(&(pointer, TypeId::of::<P>())) {
-            return Ok(());
-        }
-        let mut types = TypeSet::default();
-        P::As::reach(pointer, &mut types);
-        self.enter(&types)
     }
 
     /// Registers what a bare value reaches, and returns the class of its record.
@@ -338,17 +335,19 @@ impl Registry {
     label = "not a counted pointer",
     note = "an object of a `SaveManager` is shared: put it into an `Rc<RefCell<_>>`; a value of its own is saved by `save_value` or `persist::save`"
 )]
-pub trait Counted: 'static {
+pub trait Counted: Sized + 'static {
     /// What it leads to.
     type Pointee: ?Sized + Pointee;
 
     /// Which of the two it is.
     #[doc(hidden)]
-    const POINTER: Pointer;
+    type Family: Family<Strong<Self::Pointee> = Self>;
 
     /// The pointer as one whose type is known at run time only.
     #[doc(hidden)]
-    fn share(&self) -> Shared;
+    fn share(&self) -> Shared {
+        <Self::Pointee as Pointee>::As::share::<Self::Family>(self)
+    }
 
     /// The trait whose trait objects it leads to.
     #[doc(hidden)]
@@ -358,37 +357,19 @@ pub trait Counted: 'static {
 
     /// A pointer with its type back.
     #[doc(hidden)]
-    fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self>
-    where
-        Self: Sized;
+    fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self> {
+        <Self::Pointee as Pointee>::As::find::<Self::Family>(object, caster)
+    }
 }
 
 impl<P: ?Sized + Pointee> Counted for Rc<P> {
     type Pointee = P;
-
-    const POINTER: Pointer = Pointer::Rc;
-
-    fn share(&self) -> Shared {
-        P::As::share_rc(self)
-    }
-
-    fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self> {
-        P::As::rc(object, caster)
-    }
+    type Family = RcFamily;
 }
 
 impl<P: ?Sized + Pointee> Counted for Arc<P> {
     type Pointee = P;
-
-    const POINTER: Pointer = Pointer::Arc;
-
-    fn share(&self) -> Shared {
-        P::As::share_arc(self)
-    }
-
-    fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self> {
-        P::As::arc(object, caster)
-    }
+    type Family = ArcFamily;
 }
 
 impl fmt::Debug for Registry {

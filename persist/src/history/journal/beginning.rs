@@ -3,7 +3,7 @@
 use super::evolution::recorded;
 use super::frame::Kind;
 use super::replay::Replay;
-use super::stored::{StoredEntry, StoredPoison, StoredStacks, place, read, wrong};
+use super::stored::{StoredEntry, StoredStacks, place, read, wrong};
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::Entry;
@@ -62,7 +62,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             self.contents.bring_on_entries(steps, position, classes, recorded)?;
         }
         let mut entries = Vec::with_capacity(stored.len());
-        let poison = stacks.poison.clone().map(StoredPoison::restore).transpose()?;
+        let poison = &stacks.poison;
         for (at, StoredEntry { label, state, mut steps }) in stored.into_iter().enumerate() {
             let done = poison.as_ref().and_then(|poison| poison.done_of(at));
             let moment =
@@ -70,7 +70,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
             let mut steps = self.restore_all(history, steps, moment)?;
             steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
-            let mut entry = Entry::new(label.restore()?, steps.into());
+            let mut entry = Entry::new(label, steps.into());
             entry.time = history.clocked();
             entry.weigh();
             entry.state = state;
@@ -95,7 +95,7 @@ impl<T: 'static> History<T> {
         if !states().is_sorted() {
             return Err(wrong("a state that is older than the one before it"));
         }
-        let poison = stacks.poison.take().map(|poison| poison.restore()).transpose()?;
+        let poison = stacks.poison.take();
         if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {
             return Err(wrong("the number of an entry that is not there"));
         }

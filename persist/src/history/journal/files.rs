@@ -13,6 +13,8 @@ use crate::{Error, ErrorKind, Result};
 pub(super) struct Locks {
     pub(super) journal: Option<Lock>,
     pub(super) _save: Option<Lock>,
+    /// The file of the journal itself, which may have other names.
+    pub(super) file: Option<Lock>,
 }
 
 /// The journal that a session continues.
@@ -68,8 +70,13 @@ pub(super) fn lock(storage: &dyn Storage, save: &Path, journal: &Path) -> Result
         }
         Err(error) => Err(Error::io("lock", of, error)),
     };
-    let journal = take(journal, names::lock(journal))?;
-    Ok(Locks { journal, _save: take(save, names::session(save))? })
+    let locked = take(journal, names::lock(journal))?;
+    let save = take(save, names::session(save))?;
+    let file = match storage.lock_file(journal) {
+        Ok(None) => return Err(in_use(journal)),
+        lock => lock.ok().flatten(),
+    };
+    Ok(Locks { journal: locked, _save: save, file })
 }
 
 /// Looks for the journal that follows a save.

@@ -9,7 +9,7 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const MAGIC: [u8; 8] = *b"\x89PSJ\r\n\x1a\n";
 
 /// The format that this library writes, and the only one that it reads: a journal lives until the next save.
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// Magic, version, flags, digest and checksum.
 pub(super) const HEADER: usize = 8 + 2 + 2 + Digest::SIZE + 4;
@@ -43,7 +43,6 @@ pub(super) enum Kind {
     Saved = 22,
     Cleared = 23,
     Dropped = 24,
-    // 25 was that of floors.
     Evicted = 26,
     Skipped = 27,
 }

@@ -1,5 +1,7 @@
 //! How a session is opened.
 
+use std::any::TypeId;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +10,7 @@ use super::frame::header;
 use super::programs::Programs;
 use super::reader::Reader;
 use super::recorder::{Journal, program};
-use super::recovered::{JournalInfo, Recovered};
+use super::recovered::{JournalInfo, Recovered, Stopped};
 use super::replay::Outcome;
 use super::writer::Writer;
 use super::{Flush, Session, frame};
@@ -19,7 +21,7 @@ use crate::history::{History, HistoryEvent};
 use crate::reflect::Kind;
 use crate::save::{LoadReport, ValueSaver};
 use crate::storage::{Storage, names, read_save};
-use crate::{Error, ErrorKind, Persist, Result};
+use crate::{Error, ErrorKind, Persist, Result, World};
 
 /// How a [`Session`] is opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
@@ -134,7 +136,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let is_all_kept = unkept.is_empty();
         let paths = (journal, save.clone());
         let mut writer = Writer::new(Arc::clone(&storage), paths, locks, unkept, flush);
-        match (&chosen, end) {
+        let told = match (&chosen, end) {
             (Some(Chosen { path, scan }), Some(Good { length, sequence, program: written })) => {
                 let own = program(&history.support, &loaded.target)?;
                 let mut frames = Vec::new();
@@ -142,12 +144,14 @@ impl<T: Persist + Default> SessionOptions<T> {
                     frames.push((frame::Kind::Program, own));
                 }
                 writer.go_on(path, (length, scan.size), sequence, &frames)?;
+                HashSet::new()
             }
             _ => {
-                let frames = history.begin_journal(&loaded.target, false)?;
+                let (frames, told) = history.begin_journal(&loaded.target, false)?;
                 writer.begin(&header(loaded.digest.as_ref()), &frames)?;
+                told
             }
-        }
+        };
         let next = names::next_journal(writer.path());
         if is_all_kept && !writer.is_at(&next) {
             // If it stays, it follows no save that is there, and the next one takes its place.
@@ -158,7 +162,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let known = known.map_or(0, |world| world.registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
-        history.journal = Some(Box::new(Journal::new(writer, support, &loaded.target)));
+        history.journal = Some(Box::new(Journal::new(writer, support, &loaded.target, told)));
         history.count_all_held(&loaded.target);
         history.trim();
         history.tell_nothing();
@@ -173,7 +177,9 @@ impl<T: Persist + Default> SessionOptions<T> {
 
     /// Reports what is in a journal, without locking or changing it; `None` if there is none.
     ///
-    /// It works while another program has the journal open.
+    /// It works while another program has the journal open. Where the journal has changes or commands of a class that is
+    /// not registered here, it is [stopped](JournalInfo::stopped) there, as [`open`](Self::open) will be. What the
+    /// program's own code refuses in a replay, only `open` finds out.
     ///
     /// # Errors
     ///
@@ -192,10 +198,10 @@ impl<T: Persist + Default> SessionOptions<T> {
         };
         let mut recovered = Recovered::default();
         let found = find(&*storage, &journal, digest.as_ref(), &mut recovered)?;
-        let (scan, follows_save) = match found {
-            Files { chosen: Some(chosen), .. } => (chosen.scan, true),
+        let (Chosen { path, scan }, follows_save) = match found {
+            Files { chosen: Some(chosen), .. } => (chosen, true),
             Files { others, .. } => match others.into_iter().next() {
-                Some(other) => (other.scan, false),
+                Some(other) => (other, false),
                 None => {
                     let info = recovered.stopped.map(|stopped| JournalInfo {
                         stopped: Some(stopped),
@@ -206,15 +212,44 @@ impl<T: Persist + Default> SessionOptions<T> {
             },
         };
         let torn = torn(&scan);
+        let damage = scan.damage.as_ref().map(|error| stopped(scan.end, error));
+        let unknown = self.unknown_class(&*storage, &path, scan.end)?;
         Ok(Some(JournalInfo {
             follows_save,
             bytes: scan.size,
             frames: scan.frames,
             events: scan.events,
             torn,
-            stopped: scan.damage.as_ref().map(|error| stopped(scan.end, error)),
+            stopped: unknown.or(damage),
             open: scan.open.map_or(0, |open| open.depth),
         }))
+    }
+
+    /// Where a journal has something of a class that is not registered, if it has.
+    fn unknown_class(
+        &self,
+        storage: &dyn Storage,
+        path: &Path,
+        until: u64,
+    ) -> Result<Option<Stopped>> {
+        let support = &self.history.support;
+        let mut commands = support.classes.registry.clone();
+        if TypeId::of::<T>() != TypeId::of::<World>() {
+            // One that cannot have fields has changes by commands alone.
+            let _ = commands.register_value::<T>();
+        }
+        let target = self.saves.new_followed::<T>();
+        let classes = world(&target).map(World::registry);
+        let mut programs = Programs::new(&commands, classes, self.saves.load_options());
+        let mut reader = Reader::open(storage, path)?;
+        while reader.offset < until {
+            let next = reader.next().map_err(|error| Error::io("read", path, error))?;
+            let Ok(frame) = next else { break };
+            if let Err(error) = programs.check(&frame, &support.classes) {
+                return Ok(Some(stopped(frame.offset, &error.moved_to(frame.offset))));
+            }
+        }
+        Ok(None)
     }
 }
 

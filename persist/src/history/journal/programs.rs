@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::commands::Reading;
-use super::stored::{StoredProgram, wrong};
+use super::commands::{CommandClass, CommandClasses, Reading};
+use super::frame::Kind;
+use super::reader::Frame;
+use super::stored::{StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong};
 use crate::format::scan;
 use crate::graph::Registry;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
@@ -40,6 +42,49 @@ impl<'p> Programs<'p> {
             Some(world) if !program.world.is_empty() => world.read(&program.world),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a frame with something of a class that the program does not have.
+    pub(super) fn check<T: 'static>(
+        &mut self,
+        frame: &Frame,
+        commands: &CommandClasses<T>,
+    ) -> Result<()> {
+        let steps = match frame.kind {
+            Kind::Program => return self.read(&read(&frame.payload)?),
+            Kind::Entry => read::<StoredEntry>(&frame.payload)?.steps,
+            Kind::Done => read::<StoredDone>(&frame.payload)?.steps,
+            _ => return Ok(()),
+        };
+        steps.iter().try_for_each(|step| self.check_step(step, commands))
+    }
+
+    fn check_step<T: 'static>(
+        &mut self,
+        step: &StoredStep,
+        commands: &CommandClasses<T>,
+    ) -> Result<()> {
+        match step {
+            StoredStep::Command(command) => {
+                self.command(command.class, commands)?;
+                command.further.iter().try_for_each(|step| self.check_step(step, commands))
+            }
+            StoredStep::Change(change) => match change.class() {
+                Some(class) => self.of_fields().known(class).map(drop),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// The program's class of a command.
+    pub(super) fn command<T: 'static>(
+        &self,
+        number: u32,
+        commands: &CommandClasses<T>,
+    ) -> Result<CommandClass<T>> {
+        let class = self.commands.class(number)?;
+        let name = &self.commands.registry.program().classes[class].name;
+        commands.class(class).ok_or_else(|| unregistered(name))
     }
 }
 
@@ -95,7 +140,7 @@ impl<'p> Classes<'p> {
     }
 
     /// The program's class of a command.
-    pub(super) fn class(&self, number: u32) -> Result<usize> {
+    fn class(&self, number: u32) -> Result<usize> {
         let Some(found) = &self.found else { return Err(wrong("no classes")) };
         match found.numbers.get(number as usize) {
             Some(Some(class)) => Ok(*class),

@@ -9,8 +9,8 @@ use super::commands::definitions;
 use super::evolution::Key;
 use super::frame::Kind;
 use super::stored::{
-    StoredBegun, StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredIds, StoredLabel,
-    StoredProgram, StoredStacks, StoredStep, payload,
+    StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredIds, StoredProgram, StoredStacks,
+    StoredStep, payload,
 };
 use super::writer::{Frames, Writer};
 use crate::history::History;
@@ -86,9 +86,20 @@ impl Known {
 
 impl Journal {
     /// A journal that knows the classes that there are.
-    pub(super) fn new<T: 'static>(writer: Writer, support: &Support<T>, target: &T) -> Self {
-        let known = Known { last_id: None, ..Known::of(support, target) };
-        Self { writer, known, told: Contents::default(), evicted: StoredEvicted::default() }
+    pub(super) fn new<T: 'static>(
+        writer: Writer,
+        support: &Support<T>,
+        target: &T,
+        told: HashSet<Key>,
+    ) -> Self {
+        let mut journal = Self {
+            writer,
+            known: Known::of(support, target),
+            told: Contents::default(),
+            evicted: StoredEvicted::default(),
+        };
+        journal.begun(support, target, told);
+        journal
     }
 
     fn frames<T: 'static>(
@@ -128,13 +139,12 @@ impl Journal {
                 told.new = push_contents(target, support, changed, &mut frames)?;
                 let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
                 let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
-                let (label, ids) = (StoredLabel::from(label), ids.filter(|_| ids != known));
-                let merging = merging.into();
+                let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
                 (Kind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
             Record::Undone { .. } => (Kind::Undone, Vec::new()),
             Record::Redone { .. } => (Kind::Redone, Vec::new()),
-            Record::Begun(label) => (Kind::Begun, payload(&StoredBegun { label: label.into() })?),
+            Record::Begun(label) => (Kind::Begun, payload(label)?),
             Record::Committed => (Kind::Committed, Vec::new()),
             Record::RolledBack => (Kind::RolledBack, Vec::new()),
             Record::Saved(state) => (Kind::Saved, payload(&state)?),
@@ -202,10 +212,16 @@ impl Journal {
         }
     }
 
-    /// Notes that a new journal has begun with the history as it is.
-    pub(super) fn begun<T: 'static>(&mut self, support: &Support<T>, target: &T) {
+    /// Notes that a new journal has begun with the history as it is, and with the contents of these.
+    pub(super) fn begun<T: 'static>(
+        &mut self,
+        support: &Support<T>,
+        target: &T,
+        told: HashSet<Key>,
+    ) {
         self.known = Known { last_id: None, ..Known::of(support, target) };
         (self.told, self.evicted) = (Contents::default(), StoredEvicted::default());
+        self.told.extend(told);
     }
 
     /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.
@@ -272,8 +288,13 @@ pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Ve
 }
 
 impl<T: 'static> History<T> {
-    /// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is.
-    pub(super) fn begin_journal(&mut self, target: &T, is_saved: bool) -> Result<Frames> {
+    /// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is. Also
+    /// whose contents it has then.
+    pub(super) fn begin_journal(
+        &mut self,
+        target: &T,
+        is_saved: bool,
+    ) -> Result<(Frames, HashSet<Key>)> {
         let mut frames = vec![(Kind::Program, program(&self.support, target)?)];
         let saved = if is_saved { Some(self.state()) } else { self.saved };
         let stacks = StoredStacks {
@@ -282,8 +303,7 @@ impl<T: 'static> History<T> {
             base: self.base,
             last_state: self.last_state,
             saved,
-            floors: Vec::new(),
-            poison: self.poison.as_ref().map(Into::into),
+            poison: self.poison.clone(),
         };
         frames.push((Kind::Stacks, payload(&stacks)?));
         let (begin, mut changed) = (frames.len(), BTreeSet::new());
@@ -292,7 +312,7 @@ impl<T: 'static> History<T> {
             let moment = if index < position { Moment::Applied } else { Moment::Undone };
             let done = self.poison.as_ref().and_then(|poison| poison.done_of(index));
             let Some(entry) = self.ring.get_mut(index) else { continue };
-            let label = (&entry.label).into();
+            let label = entry.label.clone();
             let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
             let (first, rest) = entry.steps.split_at_mut(half);
             let moment = if done.is_some() { Moment::Applied } else { moment };
@@ -309,8 +329,8 @@ impl<T: 'static> History<T> {
         }
         // They come before the last entry, with which the beginning ends.
         let mut contents = Frames::new();
-        push_contents(target, &self.support, changed, &mut contents)?;
+        let told = push_contents(target, &self.support, changed, &mut contents)?;
         frames.splice(begin..begin, contents);
-        Ok(frames)
+        Ok((frames, told))
     }
 }

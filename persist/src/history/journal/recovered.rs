@@ -68,7 +68,7 @@ pub struct JournalInfo {
     pub events: u64,
     /// Its end, if it was cut off in the middle of being written.
     pub torn: Option<Torn>,
-    /// Where it is damaged, if it is.
+    /// Where it is damaged, if it is, or has something of a class that is not registered.
     pub stopped: Option<Stopped>,
     /// How many transactions are open at its end, one in the other.
     pub open: usize,

@@ -7,18 +7,17 @@ use super::beginning::Begun;
 use super::commands::CommandClass;
 use super::evolution::{Contents, recorded};
 use super::frame::Kind;
-use super::programs::{Programs, unregistered};
+use super::programs::Programs;
 use super::reader::{Frame, OpenTransaction, Reader};
 use super::stored::{
-    StoredBegun, StoredCommand, StoredContent, StoredDone, StoredEvicted, StoredStep, place, read,
-    wrong,
+    StoredCommand, StoredContent, StoredDone, StoredEvicted, StoredStep, place, read, wrong,
 };
 use crate::fields::Way;
-use crate::history::History;
 use crate::history::entry::Entry;
 use crate::history::step::{
     End, Failure, Step, is_broken, restored_change, run_all, world, world_mut,
 };
+use crate::history::{History, Label};
 use crate::world::Moment;
 use crate::{Error, ErrorKind, Result, World};
 
@@ -153,7 +152,6 @@ impl<T: 'static> Replay<'_, '_, T> {
             Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
             Kind::Done => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
-                let label = label.restore()?;
                 let is_direct = self.bring_on(history, &mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
                 let steps = self.do_again(history, steps)?;
@@ -162,14 +160,14 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let mut entry = Entry::new(label, steps.into());
                 entry.time = history.now();
                 entry.weigh();
-                history.enter(self.target, entry, merging.into(), None);
+                history.enter(self.target, entry, merging, None);
                 if is_direct {
                     self.contents.clear();
                 }
             }
             Kind::Undone => self.moved(history, Way::Undo)?,
             Kind::Redone => self.moved(history, Way::Redo)?,
-            Kind::Begun => history.begin(read::<StoredBegun>(payload)?.label.restore()?)?,
+            Kind::Begun => history.begin(read::<Label>(payload)?)?,
             Kind::Committed => history.commit(self.target)?,
             Kind::RolledBack => {
                 history.rollback(self.target)?;
@@ -360,11 +358,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         history: &History<T>,
         mut stored: StoredCommand,
     ) -> Result<(CommandClass<T>, StoredCommand)> {
-        let class = self.programs.commands.class(stored.class)?;
-        let found = history.support.classes.class(class);
-        let found = found.ok_or_else(|| {
-            unregistered(&self.programs.commands.registry.program().classes[class].name)
-        })?;
+        let found = self.programs.command(stored.class, &history.support.classes)?;
         stored.bytes =
             self.programs.commands.bring_on(stored.class as usize, &stored.bytes)?.into_owned();
         if let Some(before) = &mut stored.before {

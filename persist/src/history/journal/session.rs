@@ -1,5 +1,6 @@
 //! A target with its history, its save and its journal.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -176,7 +177,11 @@ impl<T: Persist> Session<T> {
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
         let there = history.bring_all(&mut self.target);
-        let frames = there.and_then(|()| history.begin_journal(&self.target, true));
+        let begun = there.and_then(|()| history.begin_journal(&self.target, true));
+        let (frames, told) = match begun {
+            Ok((frames, told)) => (Ok(frames), told),
+            Err(error) => (Err(error), HashSet::new()),
+        };
         let journal = writer(&mut history.journal)?;
         // If it fails, the new journal cannot be written beside it, and waits in memory.
         let _ = journal.settle(Some(&self.save));
@@ -199,7 +204,7 @@ impl<T: Persist> Session<T> {
             Err(_) => {}
         }
         if let Some(journal) = history.journal.as_mut().filter(|_| is_in_place) {
-            journal.begun(&history.support, &self.target);
+            journal.begun(&history.support, &self.target, told);
             // The new journal does not know what the last entry could be merged with.
             history.may_merge = false;
         }

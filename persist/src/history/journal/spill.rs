@@ -9,8 +9,9 @@ use super::spill_files::{Spill, Spilled, StoredSpill, StoredSteps};
 use super::stored::{StoredStep, payload, wrong};
 use crate::Result;
 use crate::history::History;
+use crate::history::Label;
 use crate::history::entry::{Away, Entry};
-use crate::history::step::{End, Step, ends, restored_change};
+use crate::history::step::{End, Step, ends, guarded, restored_change};
 use crate::history::steps::Steps;
 use crate::history::support::Support;
 use crate::storage::Storage;
@@ -20,6 +21,7 @@ use crate::world::Moment;
 struct Gathered {
     index: usize,
     steps: StoredSteps,
+    label: Label,
     size: usize,
 }
 
@@ -41,8 +43,8 @@ impl<T: 'static> History<T> {
     /// Moves entries to files until there are few enough in memory.
     pub(in crate::history) fn spill(&mut self, target: &T) {
         let of_entries = self.ring.len() * size_of::<Entry<T>>();
-        let held = self.bytes.saturating_sub(of_entries + self.held);
         let Some(spill) = &mut self.spill else { return };
+        let held = self.bytes.saturating_sub(of_entries + self.held + spill.away);
         if held <= spill.budget || held < spill.retry {
             return;
         }
@@ -70,10 +72,12 @@ impl<T: 'static> History<T> {
         let mut found = found.into_iter().peekable();
         while found.peek().is_some() {
             let (mut size, mut places, mut entries) = (0, Vec::new(), Vec::new());
-            while let Some(next) = found.next_if(|_| size < FILE) {
-                size += next.size;
-                places.push(next.index);
-                entries.push(next.steps);
+            while let Some(Gathered { index, steps, label, size: more }) =
+                found.next_if(|_| size < FILE)
+            {
+                size += more;
+                places.push((index, label, more));
+                entries.push(steps);
             }
             let written = payload(&StoredSpill { entries }).and_then(|bytes| spill.write(&bytes));
             let Ok(file) = written else {
@@ -81,16 +85,13 @@ impl<T: 'static> History<T> {
                 return;
             };
             spill.files.insert(file, places.len());
-            for (place, index) in places.into_iter().enumerate() {
+            for (place, (index, label, size)) in places.into_iter().enumerate() {
                 let Some(entry) = self.ring.get_mut(index) else { continue };
                 let has_end = entry.steps.iter().any(Step::has_end);
                 let at = Spilled { file, place };
-                let away = Away { at, label: entry.label(), has_end };
                 (entry.steps, entry.proved, entry.order) = (Steps::default(), None, None);
-                entry.away = Some(Box::new(away));
-                let before = entry.size;
-                entry.measure();
-                self.bytes = self.bytes - before + entry.size;
+                entry.away = Some(Box::new(Away { at, label, has_end, size }));
+                spill.away += size;
             }
         }
         (spill.front, spill.back, spill.retry) = (front, back, 0);
@@ -102,14 +103,16 @@ impl<T: 'static> History<T> {
         if entry.away.is_some() {
             return 0;
         }
-        match recorder::stored(&mut entry.steps, target, &self.support, Moment::Spilled) {
-            Ok(steps) => {
-                let size = entry.size - size_of::<Entry<T>>() - entry.held;
-                found.push(Gathered { index, steps: StoredSteps { steps }, size });
-                size
-            }
-            Err(_) => 0,
-        }
+        // What a command panics in, when it is written or asked for its label, stays in memory.
+        let stored = guarded(|| {
+            let label = entry.label();
+            let moment = Moment::Spilled;
+            Ok((label, recorder::stored(&mut entry.steps, target, &self.support, moment)?))
+        });
+        let Ok((label, steps)) = stored else { return 0 };
+        let size = entry.size - size_of::<Entry<T>>() - entry.held;
+        found.push(Gathered { index, steps: StoredSteps { steps }, label, size });
+        size
     }
 
     /// Brings an entry back from its file, with those beside it that are in the same one.
@@ -145,6 +148,8 @@ impl<T: 'static> History<T> {
         }
         for (index, steps) in restored {
             if let Some(entry) = self.ring.get_mut(index) {
+                let away = entry.away_size();
+                self.spill.iter_mut().for_each(|spill| spill.away -= away);
                 (entry.steps, entry.away) = (steps.into(), None);
             }
             self.measure(index);

@@ -19,6 +19,8 @@ pub(in crate::history) struct Spill {
     like: PathBuf,
     /// Bytes of steps that may be in memory.
     pub(super) budget: usize,
+    /// Bytes of steps that are in files.
+    pub(in crate::history) away: usize,
     /// Bytes at which it is tried again, if a file could not be written.
     pub(super) retry: usize,
     last_file: u64,
@@ -59,9 +61,20 @@ impl Spill {
         budget: usize,
     ) -> Self {
         let (files, dropped) = (HashMap::new(), Vec::new());
-        let (retry, last_file, front, back) = (0, 0, 0, 0);
-        let spill =
-            Self { storage, path, like, budget, retry, last_file, files, front, back, dropped };
+        let (away, retry, last_file, front, back) = (0, 0, 0, 0, 0);
+        let spill = Self {
+            storage,
+            path,
+            like,
+            budget,
+            away,
+            retry,
+            last_file,
+            files,
+            front,
+            back,
+            dropped,
+        };
         spill.sweep();
         spill
     }

@@ -56,6 +56,7 @@ impl Writer {
             Ok(file) => {
                 self.state = State::good(file, length);
                 self.live = names::next_journal(&self.path);
+                self.hold();
                 if is_sure {
                     // If that fails it is found under the other name, and tried again.
                     let _ = self.settle(None);

@@ -1,6 +1,7 @@
 //! The file of a journal that is written on.
 
 use std::io::{self, Read, SeekFrom, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -122,6 +123,7 @@ impl Writer {
         from.clone_into(&mut self.live);
         // If it cannot get its name it is found under the other one.
         let _ = self.settle(Some(&self.save.clone()));
+        self.hold();
         let must_cut = size > length && self.unkept.is_empty();
         let file = if must_cut { self.storage.append(&self.live, length).ok() } else { None };
         self.excess = if file.is_some() { 0 } else { size.saturating_sub(length) };
@@ -138,6 +140,7 @@ impl Writer {
             self.storage.sync_folder(folder_of(&self.live))?;
             Ok(file)
         });
+        self.hold();
         self.last_crc = content.last_chunk().copied();
         self.state = match written {
             Ok(file) => State::good(file, content.len() as u64),
@@ -147,6 +150,11 @@ impl Writer {
             Err(error) => return Err(self.failed(error)),
         };
         Ok(())
+    }
+
+    /// Locks the file that is the journal now.
+    pub(super) fn hold(&mut self) {
+        self.locks.file = self.storage.lock_file(&self.live).ok().flatten();
     }
 
     /// Keeps copies of what the next write replaces.
@@ -188,22 +196,36 @@ impl Writer {
     }
 
     /// Appends frames, all or none. Those that `must` be in the journal, as what they say has happened, wait for the next time if they cannot be written.
+    ///
+    /// If the storage panics, nobody knows what of them is in the file: it is mended before the next ones.
     pub(super) fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         let last = encode(frames, self.sequence, &mut bytes)?;
-        match &mut self.state {
-            State::Good { .. } => {
-                let result = self.append_bytes(&bytes, must, last);
-                self.scratch = bytes;
-                result
+        let appended = catch_unwind(AssertUnwindSafe(|| self.append_all(&bytes, must, last)));
+        self.scratch = bytes;
+        appended.unwrap_or_else(|panic| {
+            if let State::Good { length, waiting, .. } = &mut self.state {
+                let (good, mut pending) = (Good::File(*length), std::mem::take(waiting));
+                if must {
+                    pending.extend_from_slice(&self.scratch);
+                    self.sequence = last;
+                }
+                self.state = State::broken(good, pending, String::from(PANICKED));
             }
+            resume_unwind(panic)
+        })
+    }
+
+    fn append_all(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
+        match &mut self.state {
+            State::Good { .. } => self.append_bytes(bytes, must, last),
             State::Lost { kind, why } => {
                 let path = self.path.display();
                 let message = format!("what is done now cannot be in the journal {path}, {why}");
                 Err(Error::new(*kind, message))
             }
-            State::Broken { .. } => self.mend(&bytes, must, last),
+            State::Broken { .. } => self.mend(bytes, must, last),
         }
     }
 
@@ -289,7 +311,10 @@ impl Writer {
         }
         let before = std::mem::replace(
             &mut self.state,
-            State::Lost { kind: ErrorKind::Io, why: String::new() },
+            State::Lost {
+                kind: ErrorKind::Io,
+                why: format!("{PANICKED}; save, which begins a new one"),
+            },
         );
         let State::Broken { mut good, mut pending, .. } = before else {
             self.state = before;
@@ -310,6 +335,7 @@ impl Writer {
             Ok(mut file) => {
                 let kept = good.length() + pending.len() as u64;
                 self.excess = 0;
+                self.hold();
                 if let Good::Memory(content) = &good {
                     self.last_crc = content.last_chunk().copied();
                 }
@@ -419,6 +445,8 @@ impl Writer {
         Error::io("write the journal", &self.path, error)
     }
 }
+
+const PANICKED: &str = "the storage panicked";
 
 /// What waits is tried once more.
 impl Drop for Writer {

@@ -6,25 +6,20 @@
 //! are small but for the way to the choice. Worlds are empty; what a world may hold is in objects of their own.
 
 mod ends;
-mod scalars;
+mod maker;
 mod variations;
-mod write;
 
-use std::any::{Any, TypeId};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use self::ends::Ends;
+use self::maker::{Basic, Maker};
 pub(super) use self::variations::Reads;
-use self::variations::{Choices, Variation, Varied};
-use self::write::{Basic, Value, basic_id};
-use super::section::{PART, Section};
-use super::text::cell_of;
-use crate::codec::{Buffer, Link, NoLinks, Referent, SaveLinks};
+use self::variations::{Choices, Varied};
+use super::section::{PART, Section, cell_of};
+use crate::codec::Buffer;
 use crate::env::Env;
-use crate::format::{ClassNumbers, Compression, Header, RecordLinks, Sealer, Writer};
-use crate::reflect::TraitName;
-use crate::schema::Texts;
+use crate::format::{Compression, Header, Sealer, Writer};
+use crate::schema::{KindSchema, Strict, Texts, write_value};
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -150,85 +145,44 @@ impl<'s> Samples<'s> {
         let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
         let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
         let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
-        let mut links = Links::default();
-        let mut write = |object: usize, id: u64, payload: Vec<u8>, links: &mut Links| {
-            let (class, holder) = section.objects[object];
-            let number = links.numbers.number(class, &section.classes);
-            writer.record(number, (holder, true), id, links, |out| out.bytes(&payload))
-        };
+        section.classes.iter().try_for_each(|class| writer.definition(class))?;
+        let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
+        let mut payload = Vec::new();
         let nothing = Choices::new();
-        for object in 0..section.objects.len() {
-            if ends.objects[object].is_none() {
-                continue;
-            }
-            for basic in Basic::ALL {
-                let value = self.value(ends, &mut links.numbers, &nothing, basic);
-                let payload = value.object(object)?;
-                write(object, basic_id(object, basic), payload, &mut links)?;
-            }
-        }
-        let first = basic_id(section.objects.len(), Basic::ALL[0]);
+        let basics =
+            (0..section.objects.len()).flat_map(|object| Basic::ALL.map(|it| (object, it)));
+        let basics = basics.map(|(object, basic)| (object, basic, None));
+        let varied = self.varied.variations.iter().enumerate();
+        let varied = varied.map(|it| (it.1.object, Basic::Small, Some(it)));
         let (mut total, mut left_out) = (0, 0);
-        for (id, (place, variation)) in (first..).zip(self.varied.variations.iter().enumerate()) {
-            let Variation { object, boundary, choices, .. } = variation;
-            if *boundary != (values == Values::Boundary)
-                || ends.objects[*object].is_none()
-                || skip.variations.contains(&place)
-            {
+        for (id, (object, basic, varied)) in (1..).zip(basics.chain(varied)) {
+            let is_left = varied.is_some_and(|(place, variation)| {
+                variation.boundary != (values == Values::Boundary)
+                    || skip.variations.contains(&place)
+            });
+            if is_left || ends.objects[object].is_none() {
                 continue;
             }
-            if total > MOST_BYTES {
+            if varied.is_some() && total > MOST_BYTES {
                 left_out += 1;
                 continue;
             }
-            let choices = choices.iter().copied().collect();
-            let value = self.value(ends, &mut links.numbers, &choices, Basic::Small);
-            let payload = value.object(*object)?;
-            total += payload.len();
-            write(*object, id, payload, &mut links)?;
+            let choices: Option<Choices> = varied.map(|it| it.1.choices.iter().copied().collect());
+            let choices = choices.as_ref().unwrap_or(&nothing);
+            let value = Maker::new((section, ends, &self.texts), choices, basic).object(object)?;
+            let (class, holder) = section.objects[object];
+            payload.clear();
+            write_value(
+                &mut target,
+                &section.classes,
+                &KindSchema::Class(class),
+                &value,
+                &mut payload,
+            )?;
+            total += if varied.is_some() { payload.len() } else { 0 };
+            writer.payload(class as u64 + 1, (holder, true), id, &payload)?;
         }
         writer.finish(0)?;
         Ok(Sample { bytes, left_out })
-    }
-
-    fn value<'v>(
-        &'v self,
-        ends: &'v Ends,
-        numbers: &'v mut ClassNumbers,
-        choices: &'v Choices,
-        basic: Basic,
-    ) -> Value<'v> {
-        Value::new((self.section, ends, &self.texts), numbers, choices, basic)
-    }
-}
-
-/// Numbers classes; objects have their ids already.
-#[derive(Default)]
-struct Links {
-    numbers: ClassNumbers,
-    none: NoLinks,
-}
-
-impl RecordLinks for Links {
-    fn numbers(&mut self) -> &mut ClassNumbers {
-        &mut self.numbers
-    }
-}
-
-impl SaveLinks for Links {
-    fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
-        SaveLinks::link(&mut self.none, address, link, target)
-    }
-
-    fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
-        SaveLinks::class(&mut self.none, class, of, name)
-    }
-
-    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
-        self.none.foreign_class(schema, index)
-    }
-
-    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
-        SaveLinks::charge(&mut self.none, empty, memory, limits)
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::ends::Ends;
-use super::scalars;
+use super::maker::{HANDLES, boundaries};
 use crate::lock::section::{Section, address};
 use crate::schema::{FieldSchema, Form, KindSchema, Texts};
 
@@ -274,8 +274,7 @@ impl<'s> Search<'s> {
                 }
             }
             KindSchema::Handle(_) => {
-                for choice in 1..=3 {
-                    let (name, _) = scalars::handle(choice);
+                for (choice, (name, _)) in HANDLES.into_iter().enumerate().skip(1) {
                     self.vary(route, site, choice, format!("{place} as {name}"), true);
                 }
             }
@@ -286,7 +285,7 @@ impl<'s> Search<'s> {
                 self.found.named.push(place.to_owned());
             }
             scalar => {
-                for (i, (name, _)) in scalars::boundaries(scalar).iter().enumerate() {
+                for (i, (name, _)) in boundaries(scalar).iter().enumerate() {
                     self.vary(route, site, i + 1, format!("{place} = {name}"), true);
                 }
             }

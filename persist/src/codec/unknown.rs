@@ -1,14 +1,15 @@
-//! What a save has and the program does not.
+//! What a save has and the program does not: kept as it is, and given back to the next save.
 
-use std::any::Any;
-use std::cell::RefCell;
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::held::Held;
-use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Phase, Pointed, Pointee, Prototypes, Referent, Shared, Slot,
-    Stop, Visitor, Within, count,
+use super::trait_object::{Caster, Implements, TraitObject, make_stand_in, reach_holder};
+use super::{
+    Decoder, Encoder, Fail, Made, Persist, Phase, Pointed, Pointee, Prototypes, Referent, Shared,
+    Slot, Stop, TypeSet, Visitor, WeakShared, Within, count,
 };
 use crate::reflect::{Holder, Kind};
 use crate::{Error, ErrorKind, Result};
@@ -305,5 +306,177 @@ impl fmt::Debug for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.names().collect();
         write!(f, "Unknown({}, {} bytes)", names.join(", "), self.size())
+    }
+}
+
+/// The type that stands in for unknown classes of a trait.
+pub struct StandIn<D: ?Sized> {
+    pub(crate) class: StandInClass,
+    /// In a box.
+    pub(crate) boxed: fn(Unknown) -> Box<D>,
+}
+
+/// A class that stands in for unknown classes of objects.
+#[derive(Clone)]
+pub(crate) struct StandInClass {
+    pub(crate) type_id: TypeId,
+    /// Enters its class.
+    pub(crate) enter: fn(&mut TypeSet),
+    /// Enters its object type in a holder.
+    pub(crate) reach: fn(Holder, &mut TypeSet),
+    /// What a stand-in holds.
+    pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
+    /// An object that holds it.
+    pub(crate) make: fn(Holder, Unknown) -> Made,
+    /// A `Caster` to the trait.
+    pub(crate) caster: Arc<dyn Any + Send + Sync>,
+}
+
+impl<D: ?Sized + TraitObject> StandIn<D> {
+    /// That of type `T`.
+    #[must_use]
+    pub fn of<T>() -> Self
+    where
+        T: Persist + Pointee + From<Unknown> + AsRef<Unknown>,
+        D: Implements<T>,
+    {
+        Self {
+            class: StandInClass {
+                type_id: TypeId::of::<T>(),
+                enter: T::__reach,
+                reach: reach_holder::<T>,
+                unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
+                make: make_stand_in::<T>,
+                caster: Arc::new(Caster::<D>::of::<T>()),
+            },
+            boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
+        }
+    }
+}
+
+/// A pointer to an object, or a weak one.
+#[derive(Clone)]
+enum Kept {
+    Strong(Shared),
+    Weak(WeakShared),
+}
+
+/// What a kept reference leads to.
+///
+/// The pointer may be an `Rc`, so it lies in a table of the thread that loaded it. This is its key, which may go to any
+/// thread: an `Unknown` is `Send` and `Sync`.
+pub(crate) struct Held(Arc<Key>);
+
+struct Key {
+    home: Arc<Home>,
+    number: u64,
+}
+
+/// The thread of a table.
+#[derive(Default)]
+struct Home {
+    /// Keys that were dropped on other threads.
+    gone: Mutex<Vec<u64>>,
+}
+
+#[derive(Default)]
+struct Pointers {
+    home: Arc<Home>,
+    pointers: RefCell<HashMap<u64, Kept>>,
+    last: Cell<u64>,
+}
+
+thread_local! {
+    static POINTERS: Pointers = Pointers::default();
+}
+
+impl Pointers {
+    fn hold(&self, pointer: Kept) -> Held {
+        // What is dropped may drop keys of its own.
+        let gone = std::mem::take(&mut *lock(&self.home.gone));
+        for number in gone {
+            drop(self.take(number));
+        }
+        let number = self.last.get() + 1;
+        self.last.set(number);
+        self.pointers.borrow_mut().insert(number, pointer);
+        Held(Arc::new(Key { home: Arc::clone(&self.home), number }))
+    }
+
+    fn take(&self, number: u64) -> Option<Kept> {
+        self.pointers.borrow_mut().remove(&number)
+    }
+}
+
+fn lock(gone: &Mutex<Vec<u64>>) -> std::sync::MutexGuard<'_, Vec<u64>> {
+    gone.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Held {
+    pub(crate) fn new(object: &Shared, weak: bool) -> Self {
+        let pointer = match weak {
+            true => Kept::Weak(object.downgrade()),
+            false => Kept::Strong(object.clone()),
+        };
+        POINTERS.with(|table| table.hold(pointer))
+    }
+
+    /// The pointer in the table, if this is its thread.
+    fn look<R>(&self, look: impl FnOnce(&Pointers, &Kept) -> R) -> Option<R> {
+        let found = POINTERS.try_with(|table| {
+            if !Arc::ptr_eq(&table.home, &self.0.home) {
+                return None;
+            }
+            let pointer = table.pointers.borrow().get(&self.0.number).cloned();
+            pointer.map(|pointer| look(table, &pointer))
+        });
+        found.ok().flatten()
+    }
+
+    /// The object; `None` if it is gone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] on another thread.
+    pub(crate) fn object(&self) -> Result<Option<Shared>> {
+        let object = self.look(|_, pointer| match pointer {
+            Kept::Strong(object) => Some(object.clone()),
+            Kept::Weak(object) => object.upgrade(),
+        });
+        object.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Unsupported,
+                "a value of an unknown class refers to a shared object, which stays on the thread that loaded it; save on that thread, or register the class",
+            )
+        })
+    }
+}
+
+/// Each holds the object on its own, or it would not be seen how many do.
+impl Clone for Held {
+    fn clone(&self) -> Self {
+        let again = self.look(|table, pointer| table.hold(pointer.clone()));
+        again.unwrap_or_else(|| Self(Arc::clone(&self.0)))
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        let pointer = POINTERS.try_with(|table| {
+            let is_home = Arc::ptr_eq(&table.home, &self.home);
+            if is_home {
+                table.take(self.number)
+            } else {
+                lock(&self.home.gone).push(self.number);
+                None
+            }
+        });
+        drop(pointer);
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Held({})", self.0.number)
     }
 }

@@ -1,3 +1,8 @@
+//! Saves that are written by another thread.
+//!
+//! The thread of the game takes the snapshot: hooks run and every object is encoded into memory.
+//! Checksums, writing and flushing happen on a thread of the manager's.
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,21 +11,106 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::super::output::Output;
-use super::{Progress, SaveOutcome, cancelled};
+use super::output::{Output, SaveOutcome};
 use crate::codec::Buffer;
 use crate::format::Snapshot;
 use crate::platform::spawn;
 use crate::{Error, ErrorKind, Result};
 
+/// A save that is being written by another thread.
+///
+/// ```
+/// use persist::SaveManager;
+/// use persist::save::SaveOutcome;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("auto.sav");
+/// let mut saves = SaveManager::new();
+/// let save = saves.save_value_in_background(&path, &vec![7_u8; 1_000_000])?;
+/// // The game continues, and may show a bar.
+/// let progress = save.progress();
+/// assert!(progress.done <= progress.total);
+/// assert_eq!(save.wait()?, SaveOutcome::Saved);
+/// assert_eq!(persist::load::<Vec<u8>>(&path)?.len(), 1_000_000);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// If it is dropped, the save continues. Dropping the [`SaveManager`](crate::SaveManager) waits for it.
+#[must_use = "an error is only seen by `wait`, or by `SaveManager::wait_for_saves`"]
+#[derive(Debug)]
+pub struct BackgroundSave {
+    path: PathBuf,
+    ticket: Arc<Ticket>,
+}
+
+/// How far a save in the background is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the snapshot that have been written.
+    pub done: u64,
+    /// Bytes of the snapshot. The flush after the last byte is not counted.
+    pub total: u64,
+}
+
+impl Progress {
+    /// The part that is done, from 0 to 1.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a bar has fewer pixels")]
+    pub fn fraction(self) -> f32 {
+        if self.total == 0 { 1.0 } else { self.done as f32 / self.total as f32 }
+    }
+}
+
+impl BackgroundSave {
+    /// The file that is written, with links and the current folder resolved.
+    ///
+    /// The name of a slot is its file stem.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How far the save is.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.ticket.progress()
+    }
+
+    /// True once the save is in its place, superseded or cancelled, or has failed.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.ticket.is_done()
+    }
+
+    /// Gives the save up, unless it is in its place already.
+    ///
+    /// Those that it [superseded](SaveOutcome::Superseded) do not come back.
+    pub fn cancel(&self) {
+        self.ticket.cancel();
+    }
+
+    /// Waits until the save is done.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::save`](crate::SaveManager::save).
+    pub fn wait(self) -> Result<SaveOutcome> {
+        self.ticket.wait()
+    }
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "the save was cancelled")
+}
+
 /// A save that is to be written.
-pub(super) struct Job {
-    pub(super) path: PathBuf,
-    pub(super) snapshot: Snapshot,
+struct Job {
+    path: PathBuf,
+    snapshot: Snapshot,
     /// The save has no smaller generation.
-    pub(super) least: u64,
-    pub(super) output: Output,
-    pub(super) ticket: Arc<Ticket>,
+    least: u64,
+    output: Output,
+    ticket: Arc<Ticket>,
 }
 
 impl Job {
@@ -46,7 +136,7 @@ impl Job {
 }
 
 /// What the thread of the game and that of the saves both know of a save.
-pub(super) struct Ticket {
+struct Ticket {
     done: AtomicU64,
     total: u64,
     is_cancelled: AtomicBool,
@@ -72,7 +162,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Ticket {
-    pub(super) fn new(total: u64) -> Self {
+    fn new(total: u64) -> Self {
         Self {
             done: AtomicU64::new(0),
             total,
@@ -82,15 +172,15 @@ impl Ticket {
         }
     }
 
-    pub(super) fn progress(&self) -> Progress {
+    fn progress(&self) -> Progress {
         Progress { done: self.done.load(Ordering::Relaxed), total: self.total }
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         !matches!(*held(&self.result), Outcome::Waiting)
     }
 
-    pub(super) fn cancel(&self) {
+    fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
     }
 
@@ -98,7 +188,7 @@ impl Ticket {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    pub(super) fn wait(&self) -> Result<SaveOutcome> {
+    fn wait(&self) -> Result<SaveOutcome> {
         let is_waiting = |outcome: &mut Outcome| matches!(outcome, Outcome::Waiting);
         let result = held(&self.result);
         let result = self.is_ready.wait_while(result, is_waiting);
@@ -131,7 +221,7 @@ impl Ticket {
 
 /// The thread that writes saves, and what waits for it.
 #[derive(Default)]
-pub(in crate::save) struct Worker {
+pub(super) struct Worker {
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
 }
@@ -170,8 +260,17 @@ impl Worker {
         std::mem::take(&mut held(&self.queue.state).spare)
     }
 
-    /// Has a save written, in place of one of the same file that waits.
-    pub(super) fn enqueue(&mut self, job: Job) {
+    /// Has a save of a generation that is at least `least` written, in place of one of the same file that waits.
+    pub(super) fn enqueue(
+        &mut self,
+        path: PathBuf,
+        least: u64,
+        snapshot: Snapshot,
+        output: Output,
+    ) -> BackgroundSave {
+        let ticket = Arc::new(Ticket::new(snapshot.size()));
+        let save = BackgroundSave { path: path.clone(), ticket: Arc::clone(&ticket) };
+        let job = Job { path, snapshot, least, output, ticket };
         self.supersede(&job);
         held(&self.queue.state).waiting.push_back(job);
         self.queue.changed.notify_all();
@@ -183,10 +282,11 @@ impl Worker {
                 Err(_) => while self.queue.run_next(false) {},
             }
         }
+        save
     }
 
     /// True if it has never had anything to do.
-    pub(in crate::save) fn is_new(&self) -> bool {
+    pub(super) fn is_new(&self) -> bool {
         self.thread.is_none()
     }
 
@@ -205,7 +305,7 @@ impl Worker {
     }
 
     /// Waits for all saves of a file.
-    pub(in crate::save) fn settle(&self, path: &Path) {
+    pub(super) fn settle(&self, path: &Path) {
         self.wait_while(|state| {
             state.current.as_deref() == Some(path)
                 || state.waiting.iter().any(|job| job.path == path)
@@ -213,7 +313,7 @@ impl Worker {
     }
 
     /// Waits for all saves.
-    pub(in crate::save) fn settle_all(&self) {
+    pub(super) fn settle_all(&self) {
         self.wait_while(|state| state.current.is_some() || !state.waiting.is_empty());
     }
 

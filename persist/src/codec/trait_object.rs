@@ -1,0 +1,652 @@
+//! Trait objects: values of classes that are known at run time only.
+//!
+//! `#[persist::dynamic]` on a trait implements [`TraitObject`] for `dyn Trait`,
+//! and [`Implements<T>`](Implements) for every class `T` that has the trait. A
+//! [`Caster`] is what the registry keeps of such a class.
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::sync::{Mutex, RwLock};
+use std::time::Duration;
+
+use super::lock::Lock;
+use super::pointer::{ArcFamily, AsCell, Family, RcFamily, Unsized, share_unsized, unshared};
+use super::unknown::StandIn;
+use super::{
+    BoxOf, Content, Decoder, Encoder, Fail, Implementor, Made, Persist, PointTo, Pointed, Pointee,
+    Prototypes, Shared, Stop, TypeSet, Unknown, Visitor, count,
+};
+use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
+use crate::{Error, ErrorKind, Result};
+
+/// A persistent value of a type that is known at run time only.
+pub trait Portable: Any {
+    /// Like [`Encoder::value`].
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// Reads over the value.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Persist::__decode_into`].
+    fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
+
+    /// Counts it as a value in a box.
+    fn count_box(&self, out: &mut Encoder<'_>);
+
+    /// Like [`Persist::__visit`].
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
+
+    /// Like [`Persist::__visit_shared`].
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()>;
+
+    /// Like [`Persist::persist_name`].
+    fn class_name(&self) -> String;
+
+    /// The type in such a cell.
+    fn in_cell(&self, cell: Cell) -> TypeId;
+}
+
+impl<T: Persist> Portable for T {
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.nested_in::<T>(|out| out.value(self))
+    }
+
+    fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        input.nested_in::<T, _>(|input| input.value_into(self))
+    }
+
+    fn count_box(&self, out: &mut Encoder<'_>) {
+        out.count_box::<T>();
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        Persist::__visit(self, visitor)
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        Persist::__visit_shared(self, visitor)
+    }
+
+    fn class_name(&self) -> String {
+        T::persist_name()
+    }
+
+    fn in_cell(&self, cell: Cell) -> TypeId {
+        match cell {
+            Cell::RefCell => TypeId::of::<RefCell<T>>(),
+            Cell::Mutex => TypeId::of::<Mutex<T>>(),
+            Cell::RwLock => TypeId::of::<RwLock<T>>(),
+            _ => TypeId::of::<T>(),
+        }
+    }
+}
+
+/// What `#[persist::dynamic]` puts above a trait, so that its trait objects can be
+/// saved: every type that is [`Persist`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` implements a `#[persist::dynamic]` trait, but not `Persist`",
+    label = "not `Persist`",
+    note = "add `#[derive(Persist)]` to it"
+)]
+pub trait Dynamic: 'static {
+    /// The value.
+    #[doc(hidden)]
+    fn __portable(&self) -> &dyn Portable;
+
+    /// The value, to be changed.
+    #[doc(hidden)]
+    fn __portable_mut(&mut self) -> &mut dyn Portable;
+}
+
+impl<T: Persist> Dynamic for T {
+    fn __portable(&self) -> &dyn Portable {
+        self
+    }
+
+    fn __portable_mut(&mut self) -> &mut dyn Portable {
+        self
+    }
+}
+
+/// A `dyn Trait` whose trait is `#[persist::dynamic]`.
+pub trait TraitObject: 'static {
+    /// Name of the trait in a save.
+    const NAME: &'static str;
+
+    /// The value.
+    fn portable(&self) -> &dyn Portable;
+
+    /// The value, to be changed.
+    fn portable_mut(&mut self) -> &mut dyn Portable;
+
+    /// What stands in for unknown classes.
+    #[must_use]
+    fn stand_in() -> Option<StandIn<Self>> {
+        None
+    }
+}
+
+pub(crate) fn trait_name<D: ?Sized + TraitObject>() -> TraitName {
+    TraitName { id: TypeId::of::<D>, name: D::NAME }
+}
+
+/// A trait object that a `T` can become; `#[persist::dynamic]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` cannot become a `{Self}`",
+    note = "implement the trait for it, and put `#[persist::dynamic]` above the trait"
+)]
+pub trait Implements<T: 'static>: TraitObject {
+    /// In a box.
+    fn boxed(value: Box<T>) -> Box<Self>;
+    /// Behind `Rc` or its `Weak`, in any cell; the variant stays.
+    fn rc(pointer: PointerTo<RcFamily, T>) -> PointerTo<RcFamily, Self>;
+    /// Behind `Arc` or its `Weak`, in any cell; the variant stays.
+    fn arc(pointer: PointerTo<ArcFamily, T>) -> PointerTo<ArcFamily, Self>;
+}
+
+/// A counted pointer or its `Weak`, to a value or to a cell around one.
+pub enum PointerTo<F: Family, T: ?Sized + 'static> {
+    /// To a value.
+    Bare(F::Strong<T>),
+    /// To a `RefCell`.
+    RefCell(F::Strong<RefCell<T>>),
+    /// To a `Mutex`.
+    Mutex(F::Strong<Mutex<T>>),
+    /// To a `RwLock`.
+    RwLock(F::Strong<RwLock<T>>),
+    /// A weak one to a value.
+    WeakBare(F::Weak<T>),
+    /// A weak one to a `RefCell`.
+    WeakRefCell(F::Weak<RefCell<T>>),
+    /// A weak one to a `Mutex`.
+    WeakMutex(F::Weak<Mutex<T>>),
+    /// A weak one to a `RwLock`.
+    WeakRwLock(F::Weak<RwLock<T>>),
+}
+
+/// How the values of one class become `D`s.
+pub struct Caster<D: ?Sized + 'static> {
+    /// Reads a value, after its class number.
+    decode: fn(&mut Decoder<'_>) -> Result<Box<D>, Fail>,
+    /// An empty value.
+    empty: fn(&Prototypes<'_>) -> Result<Box<D>>,
+    pub(super) rc: Coercions<RcFamily, D>,
+    pub(super) arc: Coercions<ArcFamily, D>,
+}
+
+/// How pointers to values of one class, or to such a cell around one, become pointers to `D`s.
+pub struct Coercions<F: Family, D: ?Sized + 'static> {
+    find: fn(Cell, &Shared) -> Option<PointerTo<F, D>>,
+    /// To an empty object.
+    empty: fn(Cell, &Prototypes<'_>) -> Result<PointerTo<F, D>>,
+    /// A weak one to nothing.
+    gone: fn(Cell) -> PointerTo<F, D>,
+}
+
+impl<D: ?Sized + TraitObject> Caster<D> {
+    /// An empty value.
+    pub(crate) fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<D>> {
+        (self.empty)(prototypes)
+    }
+
+    /// That of class `T`.
+    pub(crate) fn of<T: Persist + Pointee>() -> Self
+    where
+        D: Implements<T>,
+    {
+        Self {
+            decode: |input| {
+                input.charge_box::<T>()?;
+                // As a box does it: with a `?` there would be more copies of the value on
+                // the stack, at each level of nesting.
+                input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
+            },
+            empty: |prototypes| Ok(D::boxed(Box::new(T::persist_empty(prototypes)?))),
+            rc: Coercions::of::<T>(),
+            arc: Coercions::of::<T>(),
+        }
+    }
+}
+
+impl<F: Family, D: ?Sized + TraitObject> Coercions<F, D> {
+    fn of<T: Persist + Pointee>() -> Self
+    where
+        D: Implements<T>,
+    {
+        Self {
+            find: |cell, shared| {
+                Some(F::coerce(match cell {
+                    Cell::RefCell => PointerTo::<F, T>::RefCell(F::typed::<RefCell<T>>(shared)?),
+                    Cell::Mutex => PointerTo::Mutex(F::typed::<Mutex<T>>(shared)?),
+                    Cell::RwLock => PointerTo::RwLock(F::typed::<RwLock<T>>(shared)?),
+                    _ => PointerTo::Bare(F::typed::<T>(shared)?),
+                }))
+            },
+            empty: |cell, prototypes| {
+                Ok(F::coerce(match cell {
+                    Cell::RefCell => {
+                        PointerTo::<F, T>::RefCell(empty::<F, RefCell<T>>(prototypes)?)
+                    }
+                    Cell::Mutex => PointerTo::Mutex(empty::<F, Mutex<T>>(prototypes)?),
+                    Cell::RwLock => PointerTo::RwLock(empty::<F, RwLock<T>>(prototypes)?),
+                    _ => PointerTo::Bare(empty::<F, T>(prototypes)?),
+                }))
+            },
+            gone: |cell| {
+                F::coerce(match cell {
+                    Cell::RefCell => PointerTo::<F, T>::WeakRefCell(F::gone::<RefCell<T>>()),
+                    Cell::Mutex => PointerTo::WeakMutex(F::gone::<Mutex<T>>()),
+                    Cell::RwLock => PointerTo::WeakRwLock(F::gone::<RwLock<T>>()),
+                    _ => PointerTo::WeakBare(F::gone::<T>()),
+                })
+            },
+        }
+    }
+}
+
+/// An empty object.
+fn empty<F: Family, P: Pointee>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>> {
+    P::As::empty::<F>(prototypes)
+}
+
+/// The object types of class `T` in the holders that a trait object may have.
+pub(crate) fn reach_holder<T: Persist + Pointee>(holder: Holder, types: &mut TypeSet) {
+    match holder.parts() {
+        Some((Pointer::Rc, cell)) => reach_cell::<RcFamily, T>(cell, types),
+        Some((Pointer::Arc, cell)) => reach_cell::<ArcFamily, T>(cell, types),
+        None => {}
+    }
+}
+
+fn reach_cell<F: Family, T: Persist + Pointee>(cell: Cell, types: &mut TypeSet) {
+    match cell {
+        Cell::RefCell => <AsCell as PointTo<RefCell<T>>>::reach::<F>(types),
+        Cell::Mutex => <AsCell as PointTo<Mutex<T>>>::reach::<F>(types),
+        Cell::RwLock => <AsCell as PointTo<RwLock<T>>>::reach::<F>(types),
+        _ => T::As::reach::<F>(types),
+    }
+}
+
+/// An object of a class that stands in for unknown ones, in a holder.
+pub(super) fn make_stand_in<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> Made {
+    match holder.parts() {
+        Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, T::from(unknown)),
+        Some((Pointer::Arc, cell)) => make_in::<ArcFamily, T>(cell, T::from(unknown)),
+        None => Made::Nothing,
+    }
+}
+
+fn make_in<F: Family, T: Persist>(cell: Cell, value: T) -> Made {
+    Made::Shared(match cell {
+        Cell::None => return unshared::<F, T>(value),
+        Cell::RefCell => F::share::<RefCell<T>>(F::new(RefCell::new(value))),
+        Cell::Mutex => F::share::<Mutex<T>>(F::new(Mutex::new(value))),
+        Cell::RwLock => F::share::<RwLock<T>>(F::new(RwLock::new(value))),
+        _ => return Made::Nothing,
+    })
+}
+
+/// A `dyn Trait`, or a cell around one.
+pub trait TraitCell: Unsized {
+    /// The `dyn Trait`.
+    type Trait: ?Sized + TraitObject;
+
+    #[doc(hidden)]
+    fn __strong<F: Family>(pointer: PointerTo<F, Self::Trait>) -> Option<F::Strong<Self>>;
+
+    #[doc(hidden)]
+    fn __weak<F: Family>(pointer: PointerTo<F, Self::Trait>) -> Option<F::Weak<Self>>;
+}
+
+macro_rules! pointers {
+    ($strong:ident $weak:ident) => {
+        fn __strong<F: Family>(pointer: PointerTo<F, D>) -> Option<F::Strong<Self>> {
+            if let PointerTo::$strong(pointer) = pointer { Some(pointer) } else { None }
+        }
+
+        fn __weak<F: Family>(pointer: PointerTo<F, D>) -> Option<F::Weak<Self>> {
+            if let PointerTo::$weak(pointer) = pointer { Some(pointer) } else { None }
+        }
+    };
+}
+
+impl<D: ?Sized + TraitObject + Pointee> Unsized for D {
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        self.portable().encode(out)
+    }
+
+    fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        self.portable().visit_shared(visitor)
+    }
+
+    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
+        look(self.portable());
+    }
+
+    fn pointee(&self, _: Duration) -> Result<TypeId> {
+        Ok(self.portable().in_cell(Cell::None))
+    }
+
+    fn class_name(&self) -> Option<String> {
+        Some(self.portable().class_name())
+    }
+}
+
+impl<D: ?Sized + TraitObject + Pointee> TraitCell for D {
+    type Trait = D;
+
+    pointers! { Bare WeakBare }
+}
+
+macro_rules! trait_cells {
+    ($($cell:ident $weak:ident)*) => {$(
+        impl<D: ?Sized + TraitObject + Content<As = AsTrait>> Unsized for $cell<D> {
+            fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                match self.open(out.limits().lock_wait) {
+                    Ok(value) => value.portable().encode(out),
+                    Err(error) => Err(out.refuse(error)),
+                }
+            }
+
+            fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                self.open_mut(visitor.limits().lock_wait)?.portable_mut().visit(visitor)
+            }
+
+            fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+                if let Ok(value) = self.open(wait) {
+                    look(value.portable());
+                }
+            }
+
+            fn pointee(&self, wait: Duration) -> Result<TypeId> {
+                match self.open(wait) {
+                    Ok(value) => Ok(value.portable().in_cell(Cell::$cell)),
+                    // More of its class is not known.
+                    Err(error) => Err(error.in_class(format!("dyn {}", D::NAME))),
+                }
+            }
+
+            fn class_name(&self) -> Option<String> {
+                let value = self.open(Duration::ZERO).ok()?;
+                Some(value.portable().class_name())
+            }
+        }
+
+        impl<D: ?Sized + TraitObject + Content<As = AsTrait>> TraitCell for $cell<D> {
+            type Trait = D;
+
+            pointers! { $cell $weak }
+        }
+    )*};
+}
+
+trait_cells! { RefCell WeakRefCell  Mutex WeakMutex  RwLock WeakRwLock }
+
+/// Stands in a box or a cell, or behind a pointer, as a trait object.
+pub struct AsTrait;
+
+fn caster<'p, D: ?Sized + TraitObject>(prototypes: &Prototypes<'p>) -> Result<&'p Caster<D>> {
+    let caster = prototypes.implementor(TypeId::of::<D>());
+    caster.and_then(|caster| caster.downcast_ref()).ok_or_else(no_implementor::<D>)
+}
+
+#[cold]
+fn no_implementor<D: ?Sized + TraitObject>() -> Error {
+    let name = D::NAME;
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "no class with an empty value is registered for trait {name}; call `register_as::<Class, dyn {name}>()`"
+        ),
+    )
+}
+
+/// Stored as the number of its class, then the value.
+impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
+    const MIN: usize = 1;
+    const NULLABLE: bool = true;
+
+    fn kind() -> Kind {
+        Kind::Dynamic(trait_name::<D>())
+    }
+
+    fn name() -> String {
+        format!("dyn {}", D::NAME)
+    }
+
+    fn reach(types: &mut TypeSet) {
+        types.implementors::<D>(None);
+    }
+
+    fn empty(prototypes: &Prototypes<'_>) -> Result<Box<D>> {
+        (caster::<D>(prototypes)?.empty)(prototypes)
+    }
+
+    fn encode(content: &D, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let value = content.portable();
+        if encode_class::<D>(value, out)? {
+            value.count_box(out);
+            value.encode(out)?;
+        }
+        Ok(())
+    }
+
+    fn decode(input: &mut Decoder<'_>) -> Result<Box<D>, Fail> {
+        let number = count::decode(input)?;
+        let decode = match input.links().class(number, trait_name::<D>()) {
+            Ok(Implementor::Known(caster)) => {
+                caster.downcast_ref::<Caster<D>>().ok_or(Fail::Value)?.decode
+            }
+            Ok(Implementor::Unknown(class)) => return keep::<D>(number, &class, input),
+            Err(error) => return Err(input.refuse(error)),
+        };
+        decode(input).map_err(|fail| match fail {
+            // What is not registered is inside: this value has not been passed over.
+            Fail::Unregistered => Fail::Refused,
+            fail => fail,
+        })
+    }
+
+    fn visit(content: &mut D, visitor: &mut Visitor<'_>) -> Result<()> {
+        visitor.nested(|visitor| content.portable_mut().visit(visitor))
+    }
+
+    fn visit_shared(content: &D, visitor: &mut Visitor<'_>) -> Result<()> {
+        visitor.nested(|visitor| content.portable().visit_shared(visitor))
+    }
+}
+
+/// Writes the class of a value, which is to follow; false if a stand-in has written what it stands for.
+///
+/// Not inlined: its frame is no part of those of values that nest.
+#[inline(never)]
+fn encode_class<D: ?Sized + TraitObject>(
+    value: &dyn Portable,
+    out: &mut Encoder<'_>,
+) -> Result<bool, Stop> {
+    if let Some(stand_in) = D::stand_in()
+        && let Some(unknown) = (stand_in.class.unknown)(value)
+    {
+        return match unknown.value() {
+            Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)).map(|()| false),
+            Err(error) => Err(out.refuse(error)),
+        };
+    }
+    let class = value.type_id();
+    let number = out.ask(|links| links.class(class, trait_name::<D>(), &|| value.class_name()))?;
+    count::encode(number, out)?;
+    Ok(true)
+}
+
+/// Takes a value of a class that is not registered for the trait.
+#[cold]
+fn keep<D: ?Sized + TraitObject>(
+    number: u64,
+    class: &str,
+    input: &mut Decoder<'_>,
+) -> Result<Box<D>, Fail> {
+    let Some(stand_in) = D::stand_in() else { return Err(skip::<D>(number, class, input)) };
+    let rest = input.rest();
+    match input.links().foreign(number, rest, true) {
+        Ok((length, value)) => {
+            input.take(length)?;
+            Ok((stand_in.boxed)(value.unwrap_or_default()))
+        }
+        Err(error) => Err(input.refuse(error)),
+    }
+}
+
+/// Passes over a value of a class that is not registered for the trait.
+fn skip<D: ?Sized + TraitObject>(number: u64, class: &str, input: &mut Decoder<'_>) -> Fail {
+    let rest = input.rest();
+    match input.links().foreign(number, rest, false) {
+        Ok((length, _)) => match input.take(length) {
+            Ok(_) => input.unregistered(number, not_registered(class, D::NAME)),
+            Err(fail) => fail,
+        },
+        Err(error) => input.refuse(error),
+    }
+}
+
+#[cold]
+pub(crate) fn not_registered(class: &str, of: &str) -> Error {
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager`, name a stand-in by `#[persist::dynamic(unknown = Type)]`, or make it an `Option`"
+        ),
+    )
+}
+
+/// Like [`not_registered`], for a value that is being saved.
+#[cold]
+pub(crate) fn not_registered_yet(class: &str, of: &str) -> Error {
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager` before the save"
+        ),
+    )
+}
+
+impl<P: ?Sized + TraitCell> PointTo<P> for AsTrait {
+    fn target() -> Target {
+        Target::Trait(trait_name::<P::Trait>())
+    }
+
+    fn reach<F: Family>(types: &mut TypeSet) {
+        types.implementors::<P::Trait>(Some(Holder::new(F::POINTER, P::CELL)));
+    }
+
+    fn pointed() -> Pointed {
+        Pointed::As(trait_name::<P::Trait>())
+    }
+
+    fn share<F: Family>(this: &F::Strong<P>) -> Shared {
+        share_unsized::<F, P>(this)
+    }
+
+    fn find<F: Family>(object: &Shared, caster: Option<&dyn Any>) -> Option<F::Strong<P>> {
+        let caster: &Caster<P::Trait> = caster?.downcast_ref()?;
+        P::__strong::<F>((F::coercions(caster).find)(P::CELL, object)?)
+    }
+
+    fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>> {
+        let gone = (F::coercions(caster::<P::Trait>(prototypes)?).gone)(P::CELL);
+        P::__weak::<F>(gone).ok_or_else(no_implementor::<P::Trait>)
+    }
+
+    fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>> {
+        let coercions = F::coercions(caster::<P::Trait>(prototypes)?);
+        let empty = (coercions.empty)(P::CELL, prototypes)?;
+        P::__strong::<F>(empty).ok_or_else(no_implementor::<P::Trait>)
+    }
+}
+
+/// What `#[persist::dynamic]` puts beside a trait, for each of its trait objects.
+///
+/// It stands where the library is known as `_persist`; tokens that have been moved
+/// have no `$crate`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __dynamic {
+    ($name:expr, ($($bounds:tt)*), $object:ty $(, unknown $stand_in:ty)?) => {
+        $crate::__private::at_one_place! { ($object)
+            impl _persist::TraitObject for $object {
+                const NAME: &'static _persist::str = $name;
+
+                fn portable(&self) -> &dyn _persist::Portable {
+                    _persist::Dynamic::__portable(self)
+                }
+
+                fn portable_mut(&mut self) -> &mut dyn _persist::Portable {
+                    _persist::Dynamic::__portable_mut(self)
+                }
+                $(
+                    fn stand_in() -> _persist::Option<_persist::StandIn<Self>> {
+                        _persist::Option::Some(
+                            _persist::StandIn::of::<$stand_in>(),
+                        )
+                    }
+                )?
+            }
+
+            impl _persist::Content for $object {
+                type As = _persist::AsTrait;
+            }
+
+            impl _persist::Pointee for $object {
+                type As = _persist::AsTrait;
+            }
+
+            impl<__T: _persist::Persist + $($bounds)*> _persist::Implements<__T> for $object {
+                fn boxed(value: _persist::std::boxed::Box<__T>) -> _persist::std::boxed::Box<Self> {
+                    value
+                }
+                fn rc(
+                    pointer: _persist::PointerTo<_persist::RcFamily, __T>,
+                ) -> _persist::PointerTo<_persist::RcFamily, Self> {
+                    type __To = _persist::PointerTo<_persist::RcFamily, $object>;
+                    match pointer {
+                        _persist::PointerTo::Bare(__pointer) => __To::Bare(__pointer),
+                        _persist::PointerTo::RefCell(__pointer) => __To::RefCell(__pointer),
+                        _persist::PointerTo::Mutex(__pointer) => __To::Mutex(__pointer),
+                        _persist::PointerTo::RwLock(__pointer) => __To::RwLock(__pointer),
+                        _persist::PointerTo::WeakBare(__pointer) => __To::WeakBare(__pointer),
+                        _persist::PointerTo::WeakRefCell(__pointer) => __To::WeakRefCell(__pointer),
+                        _persist::PointerTo::WeakMutex(__pointer) => __To::WeakMutex(__pointer),
+                        _persist::PointerTo::WeakRwLock(__pointer) => __To::WeakRwLock(__pointer),
+                    }
+                }
+                fn arc(
+                    pointer: _persist::PointerTo<_persist::ArcFamily, __T>,
+                ) -> _persist::PointerTo<_persist::ArcFamily, Self> {
+                    type __To = _persist::PointerTo<_persist::ArcFamily, $object>;
+                    match pointer {
+                        _persist::PointerTo::Bare(__pointer) => __To::Bare(__pointer),
+                        _persist::PointerTo::RefCell(__pointer) => __To::RefCell(__pointer),
+                        _persist::PointerTo::Mutex(__pointer) => __To::Mutex(__pointer),
+                        _persist::PointerTo::RwLock(__pointer) => __To::RwLock(__pointer),
+                        _persist::PointerTo::WeakBare(__pointer) => __To::WeakBare(__pointer),
+                        _persist::PointerTo::WeakRefCell(__pointer) => __To::WeakRefCell(__pointer),
+                        _persist::PointerTo::WeakMutex(__pointer) => __To::WeakMutex(__pointer),
+                        _persist::PointerTo::WeakRwLock(__pointer) => __To::WeakRwLock(__pointer),
+                    }
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,308 @@
+//! The objects that a load makes, by the records of the save.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+use super::Registry;
+use super::references::{Pending, References};
+use crate::codec::{Made, Phase, Prototypes, Shared, VisitLinks, Visitor};
+use crate::env::Env;
+use crate::format::{RecordPlace, Records};
+use crate::reflect::Holder;
+use crate::{Error, ErrorKind, Result};
+
+/// Index of an object type in the registry; 4 bytes, as an `Option` too.
+#[derive(Clone, Copy)]
+pub(super) struct TypeIndex(NonZeroU32);
+
+impl TypeIndex {
+    pub(super) fn new(index: usize) -> Option<Self> {
+        u32::try_from(index + 1).ok().and_then(NonZeroU32::new).map(Self)
+    }
+
+    pub(super) fn get(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// The objects of a load.
+pub(super) struct MadeObjects<'l> {
+    registry: &'l Registry,
+    ids: Ids,
+    /// Ids of values that have become objects.
+    more_ids: HashMap<u64, u32>,
+    /// The records of the save, then those of values that have become objects.
+    pub(super) records: Records,
+    /// By record.
+    pub(super) entries: Vec<Made>,
+    /// Index into the registry's object types, by record.
+    pub(super) kinds: Vec<Option<TypeIndex>>,
+    /// Whether an object was whole when it was shared, by record; empty if none was.
+    pub(super) built: Vec<bool>,
+    /// An object of each type, the stand-in while references wait.
+    stand_ins: Vec<Option<Shared>>,
+    /// Objects that cannot be emptied, each after those that it holds.
+    pub(super) order: Vec<u32>,
+}
+
+impl<'l> MadeObjects<'l> {
+    pub(super) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
+        Ok(Self {
+            registry,
+            ids: Ids::new(&records)?,
+            more_ids: HashMap::new(),
+            records,
+            entries: Vec::new(),
+            kinds: Vec::new(),
+            built: Vec::new(),
+            stand_ins: vec![None; registry.objects.len()],
+            order: Vec::new(),
+        })
+    }
+
+    /// Makes room for every record.
+    pub(super) fn reserve(&mut self) {
+        let records = self.records.len();
+        self.entries.reserve_exact(records);
+        self.kinds.reserve_exact(records);
+    }
+
+    /// The record of an object.
+    #[inline(always)]
+    pub(super) fn find(&self, id: u64) -> Option<u32> {
+        match self.ids.find(id) {
+            // Mostly no value has become an object; then not even a hash is asked for.
+            None if !self.more_ids.is_empty() => self.find_made(id),
+            found => found,
+        }
+    }
+
+    #[cold]
+    fn find_made(&self, id: u64) -> Option<u32> {
+        self.more_ids.get(&id).copied()
+    }
+
+    /// The object of a record, if others can refer to it.
+    #[inline]
+    pub(super) fn shared(&self, record: usize) -> Option<&Shared> {
+        self.entries[record].shared()
+    }
+
+    /// The object that stands for those of a type while references wait.
+    #[inline]
+    pub(super) fn stand_in(&self, kind: TypeIndex) -> Option<&Shared> {
+        self.stand_ins[kind.get()].as_ref()
+    }
+
+    /// True if the object was whole when it was shared.
+    pub(super) fn is_built(&self, record: usize) -> bool {
+        self.built.get(record).copied().unwrap_or(false)
+    }
+
+    /// True if a record is of the class, or of any, in the holder.
+    pub(super) fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
+        let record = self.records.get(record as usize);
+        class.is_none_or(|class| class == record.class as usize) && record.holder == holder
+    }
+
+    /// Makes an empty object of a type, for the next record.
+    #[inline(always)]
+    pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<()> {
+        let make = self.registry.objects[object].kind.make;
+        make(prototypes, &mut self.entries)?;
+        if self.stand_ins[object].is_none() {
+            self.stand_ins[object] = match self.entries.last().and_then(Made::shared) {
+                Some(shared) => Some(shared.clone()),
+                None => self.another(object, prototypes)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// An empty object of a type, which is that of no record.
+    #[cold]
+    fn another(&self, object: usize, prototypes: &Prototypes<'_>) -> Result<Option<Shared>> {
+        let mut made = Vec::new();
+        (self.registry.objects[object].kind.make)(prototypes, &mut made)?;
+        Ok(made.pop().and_then(Made::build))
+    }
+
+    /// Says that a record becomes an object of a type, which it is not yet.
+    pub(super) fn expect(&mut self, record: usize, object: usize) -> Result<()> {
+        if self.stand_ins[object].is_none() {
+            self.stand_ins[object] = self.another(object, &self.registry.prototypes())?;
+        }
+        self.kinds[record] = TypeIndex::new(object);
+        Ok(())
+    }
+
+    /// Enters the object that a value has become, and its record; `made_id` is the id by which
+    /// the references to it know it.
+    pub(super) fn enter(&mut self, made_id: u64, record: RecordPlace, object: usize) -> Result<()> {
+        let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.more_ids.insert(made_id, place);
+        self.records.push(record);
+        self.kinds.push(TypeIndex::new(object));
+        self.make(object, &self.registry.prototypes())
+    }
+
+    /// Empties the cells of objects.
+    fn empty(&self, records: impl Iterator<Item = usize>) {
+        let mut emptying = Emptying(self.registry.prototypes());
+        for shared in records.filter_map(|record| self.shared(record)) {
+            let mut visitor = Visitor::new(Phase::Dismantle, &Env::FREEING, &mut emptying);
+            // One that cannot be emptied, since the program borrows it, is the program's.
+            let _ = shared.object().visit_object(&mut visitor);
+        }
+    }
+
+    /// Frees the objects to which no strong references lead from the value whose references are at these places.
+    /// `resolved` says that references lead to their targets already.
+    pub(super) fn keep_reached(
+        &mut self,
+        root: Range<usize>,
+        references: &References,
+        resolved: bool,
+    ) {
+        let mut reached = vec![false; self.entries.len()];
+        let mut work = vec![root];
+        while let Some(places) = work.pop() {
+            for reference in references.in_places(places) {
+                if let Some(target) = reference.target().filter(|_| !reference.is_weak())
+                    && !std::mem::replace(&mut reached[target], true)
+                {
+                    work.push(references.of(target));
+                }
+            }
+        }
+        if reached
+            .iter()
+            .zip(&self.entries)
+            .all(|(reached, entry)| *reached || matches!(entry, Made::Nothing))
+        {
+            return;
+        }
+        self.stand_ins.clear();
+        let freed = || (0..reached.len()).filter(|record| !reached[*record]);
+        if resolved {
+            self.empty(freed());
+        }
+        for record in freed() {
+            // Nothing that it holds is freed with it: those are stand-ins, or it has been emptied.
+            self.entries[record] = Made::Nothing;
+            self.kinds[record] = None;
+        }
+    }
+
+    /// Lets go of the stand-ins: no reference is decoded any more.
+    pub(super) fn drop_stand_ins(&mut self) {
+        self.stand_ins.clear();
+    }
+}
+
+/// Frees what an unfinished load has made, cycles and long chains too:
+/// while the table holds every object, emptying one frees no other.
+impl Drop for MadeObjects<'_> {
+    fn drop(&mut self) {
+        self.stand_ins.clear();
+        for entry in &mut self.entries {
+            if matches!(entry, Made::Draft(_)) {
+                *entry = Made::Nothing;
+            }
+        }
+        self.empty(0..self.entries.len());
+        for record in self.order.iter().rev() {
+            self.entries[*record as usize] = Made::Nothing;
+        }
+    }
+}
+
+/// The links of a visit that empties cells.
+pub(crate) struct Emptying<'p>(pub(crate) Prototypes<'p>);
+
+impl VisitLinks for Emptying<'_> {
+    fn prototypes(&self) -> Prototypes<'_> {
+        self.0
+    }
+}
+
+/// No record.
+const NOBODY: u32 = u32::MAX;
+
+/// Ids to record indices.
+enum Ids {
+    /// Every record's is one more than that of the record before it.
+    Ordered {
+        first: u64,
+        count: u64,
+    },
+    /// Ids that lie close together: by difference to the first.
+    Dense {
+        first: u64,
+        records: Vec<u32>,
+    },
+    Sparse(HashMap<u64, u32>),
+}
+
+impl Ids {
+    fn new(records: &Records) -> Result<Self> {
+        if records.len() >= Pending::MOST {
+            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
+        }
+        if let Some(first) = records.first_id() {
+            return Ok(Self::Ordered { first, count: records.len() as u64 });
+        }
+        let first = records.iter().map(|record| record.id).min().unwrap_or(1);
+        let span = records.last_id() - first;
+        let mut ids = if span < records.len() as u64 * 4 + 64 {
+            let size = usize::try_from(span + 1).unwrap_or_default();
+            Self::Dense { first, records: vec![NOBODY; size] }
+        } else {
+            Self::Sparse(HashMap::with_capacity(records.len()))
+        };
+        for (i, record) in records.iter().enumerate() {
+            // There are fewer records than bytes in a block's length.
+            let index = u32::try_from(i).unwrap_or(NOBODY);
+            let taken = match &mut ids {
+                Self::Dense { first, records } => {
+                    let at = usize::try_from(record.id - *first).unwrap_or_default();
+                    std::mem::replace(&mut records[at], index) != NOBODY
+                }
+                Self::Ordered { .. } => false,
+                Self::Sparse(map) => map.insert(record.id, index).is_some(),
+            };
+            if taken {
+                return Err(Error::new(
+                    ErrorKind::DuplicateId,
+                    format!(
+                        "object id #{} is used by two records; the save is damaged or made to harm",
+                        record.id
+                    ),
+                )
+                .at(record.start as u64)
+                .in_object(record.id));
+            }
+        }
+        Ok(ids)
+    }
+
+    #[inline(always)]
+    fn find(&self, id: u64) -> Option<u32> {
+        let Self::Ordered { first, count } = self else { return self.find_other(id) };
+        let at = id.wrapping_sub(*first);
+        if at < *count { u32::try_from(at).ok() } else { None }
+    }
+
+    #[inline(never)]
+    fn find_other(&self, id: u64) -> Option<u32> {
+        match self {
+            Self::Ordered { .. } => None,
+            Self::Dense { first, records } => {
+                let at = usize::try_from(id.checked_sub(*first)?).ok()?;
+                records.get(at).copied().filter(|record| *record != NOBODY)
+            }
+            Self::Sparse(map) => map.get(&id).copied(),
+        }
+    }
+}
