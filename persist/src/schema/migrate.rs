@@ -93,7 +93,50 @@ impl Written<'_, '_> {
             record.class = self.plans.program.classes[target].name.as_str().into();
             record.origin = None;
         }
+        self.give_back(record, class, target);
         Ok(())
+    }
+
+    /// Gives a record the fields back that were kept of it and that the program has; the rest stays kept.
+    fn give_back(&mut self, record: &mut Record, class: usize, target: usize) {
+        let stored = self.plans.stored.clone();
+        let named = |variants: &[VariantSchema]| {
+            let is = |variant: &VariantSchema| Some(&*variant.name) == record.variant();
+            variants.iter().position(is)
+        };
+        let variant = match &stored[class].form {
+            Form::Enum(variants) => named(variants),
+            _ => Some(0),
+        };
+        let fields = variant.map_or(&[][..], |variant| stored.fields(class, variant));
+        let unknown = fields.iter().find(|field| field.kind == KindSchema::Unknown);
+        let Some(Value::Seq(parts)) = unknown.and_then(|unknown| record.take(&unknown.name)) else {
+            return;
+        };
+        let variant = record.variant().and_then(|name| self.variant(target, name)).unwrap_or(0);
+        let records = self.plans.wanted(target, variant).records;
+        let mut rest = Vec::new();
+        for part in parts {
+            match part {
+                Value::Struct(Record { mut fields, .. })
+                    if fields.len() == 1 && records.iter().any(|it| it.may_be(&&fields[0])) =>
+                {
+                    fields[0].origin = Origin::Kept;
+                    record.fields.append(&mut fields);
+                }
+                part => rest.push(part),
+            }
+        }
+        let room = records.iter().find(|record| record.keeps_unknown);
+        match room.filter(|_| !self.plans.options.drop_unknown) {
+            Some(room) => record.push(room.name, Value::Seq(rest)),
+            None => {
+                for part in rest {
+                    let name = part.as_record().map_or("", Record::class);
+                    self.plans.happened(LoadEvent::Dropped, name, "", "", self.id);
+                }
+            }
+        }
     }
 
     /// True for a record that is as it was read.
