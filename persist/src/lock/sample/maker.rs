@@ -395,7 +395,7 @@ impl<'v> Maker<'v> {
                 all.chain(equal.map(Other::boundary)).collect()
             }
             KindSchema::Set(inner) => elements(self.is_there(inner)),
-            KindSchema::Map(parts) => elements(self.is_there(&parts.0) && self.is_there(&parts.1)),
+            KindSchema::Map(parts) => elements(self.is_there(&parts[0]) && self.is_there(&parts[1])),
             KindSchema::Reference { weak: true, .. } => vec![count(1, "with a target")],
             KindSchema::TraitReference { name, holder, .. } => {
                 let objects = section.objects_of(name, *holder).enumerate();
@@ -449,9 +449,9 @@ impl<'v> Maker<'v> {
                 Ok(Value::Seq(elements.into_iter().map(|(element, _)| element).collect()))
             }
             KindSchema::Map(parts) => {
-                let is_there = self.is_there(&parts.0) && self.is_there(&parts.1);
+                let is_there = self.is_there(&parts[0]) && self.is_there(&parts[1]);
                 let count = if is_there { count } else { 0 };
-                self.elements(count, true, size, (&parts.0, Some(&parts.1))).map(Value::Map)
+                self.elements(count, true, size, (&parts[0], Some(&parts[1]))).map(Value::Map)
             }
             KindSchema::Array(inner, len) => self.array(inner, *len, size),
             KindSchema::Tuple(parts) => self.tuple(parts, size),

@@ -17,7 +17,7 @@ use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, Writer};
-use crate::schema::{Strict, Texts, write_class};
+use crate::schema::{KindSchema, Strict, Texts, write_value};
 use crate::value::Value;
 use crate::{Limits, Result};
 
@@ -85,8 +85,8 @@ impl<'s> Samples<'s> {
         let limits = Limits::DEFAULT;
         let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
         let mut payload = |of: usize, value: &Value| -> Result<Vec<u8>> {
-            let (mut payload, class) = (Vec::new(), section.objects[of].0);
-            write_class(&mut target, &section.classes, class, value, &mut payload)?;
+            let (mut payload, kind) = (Vec::new(), KindSchema::Class(section.objects[of].0));
+            write_value(&mut target, &section.classes, &kind, value, &mut payload)?;
             Ok(payload)
         };
         let mut maker = Maker::new((section, &names), &ends, texts, reads);
