@@ -11,7 +11,7 @@ use super::path::{FieldPath, Steps};
 use super::paths::AsText;
 use crate::codec::items::ListAccess;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoVisitLinks, Phase, Portable, Visitor, left_over,
+    Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor, left_over,
 };
 use crate::graph::Registry;
 use crate::schema::{Cursor, KindSchema, Stored, Strict};
@@ -438,13 +438,13 @@ fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
 
 /// Lets the `validate` functions of a value run.
 pub(crate) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
-    root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut NoVisitLinks))
+    root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut Prototypes::bare()))
 }
 
 /// Does what a load does with a value once it is read.
 pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     validate(root, registry)?;
-    root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut NoVisitLinks))
+    root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))
 }
 
 /// Reads bytes whole.

@@ -275,7 +275,7 @@ impl World {
     /// Makes the classes of a registry known, for what is loaded with it.
     pub(crate) fn know(&mut self, registry: &Registry) {
         self.registry = registry.clone();
-        for caster in registry.implementors.casters(TypeId::of::<dyn AnyComponent>()) {
+        for caster in registry.implementors().casters(TypeId::of::<dyn AnyComponent>()) {
             let caster = caster.downcast_ref::<Caster<dyn AnyComponent>>();
             // One without an empty value cannot be made by its class's name either.
             if let Some(Ok(empty)) = caster.map(|caster| caster.empty(&registry.prototypes())) {

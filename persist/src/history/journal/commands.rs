@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
 use super::stored::StoredCommand;
-use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
+use crate::codec::{Buffer, Decoder, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::fields::FieldLinks;
 use crate::format::{Compression, Header, Sealer, Writer};
@@ -136,7 +136,7 @@ impl Reading<'_> {
             Err(fail) => return Err(named(input.take_error().unwrap_or_else(|| fail.into()))),
         };
         for phase in [Phase::Validate, Phase::AfterLoad] {
-            let mut links = NoVisitLinks;
+            let mut links = Prototypes::bare();
             command.__visit(&mut Visitor::new(phase, &env, &mut links)).map_err(named)?;
         }
         Ok(command)
