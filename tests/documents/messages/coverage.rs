@@ -68,7 +68,11 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/spill.rs", "no files of moved entries", INVARIANT),
     ("history/journal/spill.rs", "fewer entries than", HARM),
     ("history/journal/spill.rs", "a command of no class", HARM),
-    ("history/journal/spill.rs", "move entries", "it is not returned: the entries stay in memory"),
+    (
+        "history/journal/spill_files.rs",
+        "move entries",
+        "it is not returned: the entries stay in memory",
+    ),
     ("history/journal/stored.rs", "an index", "it takes a computer of 32 bits"),
     ("history/journal/writer.rs", "it has not been begun", INVARIANT),
     ("history/journal/writer.rs", "the journal before", "journal/ looks at it"),
@@ -101,7 +105,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("world/detached.rs", "{class} is in its place", INVARIANT),
     ("world/detached.rs", "what it holds", "it is not returned: the step stays in memory"),
     ("world/prefab.rs", "the ids of a world", HUGE),
-    ("world/prefab.rs", "the prefab has no object at its top", INVARIANT),
+    ("world/public.rs", "the prefab has no object at its top", INVARIANT),
 ];
 
 /// Every snapshot of the tests.
