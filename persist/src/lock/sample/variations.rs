@@ -236,7 +236,7 @@ impl<'s> Search<'s> {
                 }
             }
             KindSchema::Set(inner) => self.elements(&[&**inner], site, place, route),
-            KindSchema::Map(parts) => self.elements(&[&parts.0, &parts.1], site, place, route),
+            KindSchema::Map(parts) => self.elements(&[&parts[0], &parts[1]], site, place, route),
             KindSchema::Array(inner, len) if *len > 0 => self.kind(inner, place, route),
             KindSchema::Tuple(parts) => {
                 for (i, part) in parts.iter().enumerate() {
