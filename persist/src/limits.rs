@@ -96,6 +96,18 @@ impl Limits {
     /// The most bytes of metadata, for which a header has room.
     const MOST_METADATA: u32 = 1 << 30;
 
+    /// Checks the bytes of a save.
+    pub(crate) fn check_total(&self, bytes: u64) -> Result<()> {
+        let limit = self.bytes;
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
+        ))
+    }
+
     /// Checks the length of the metadata.
     pub(crate) fn check_metadata(&self, length: u64) -> Result<()> {
         let limit = u64::from(self.metadata.min(Self::MOST_METADATA));

@@ -307,6 +307,64 @@ fn two_traits_of_one_name_are_refused() {
     assert!(saves.registry().class("Sword").is_none());
 }
 
+/// Its alias is the name of another class, which shows when all that it reaches has been entered.
+#[derive(Persist)]
+#[persist(alias = "Bag")]
+struct Rack {
+    hooks: Vec<Hook>,
+    items: Vec<Shared<dyn Item>>,
+    weapons: Vec<Shared<dyn Weapon>>,
+}
+
+#[derive(Persist)]
+struct Hook(u8);
+
+impl Item for Rack {
+    fn price(&self) -> u32 {
+        self.hooks.iter().map(|hook| u32::from(hook.0)).sum()
+    }
+}
+
+#[test]
+fn a_registration_that_is_refused_leaves_nothing() {
+    let register = |saves: &mut SaveManager| {
+        saves.register_as::<Sword, dyn Item>().unwrap();
+        saves.register_as::<Bag, dyn Item>().unwrap();
+    };
+    let (mut saves, mut twin) = (SaveManager::new(), SaveManager::new());
+    register(&mut saves);
+    register(&mut twin);
+    for _ in 0..2 {
+        let refused = [saves.register::<Rack>(), saves.register_as::<Rack, dyn Item>()];
+        for error in refused.map(Result::unwrap_err) {
+            assert_eq!(error.kind(), ErrorKind::DuplicateId);
+            assert!(error.message().contains("`Bag` is an alias of Rack"), "{error}");
+        }
+        assert_eq!(format!("{:?}", saves.registry()), format!("{:?}", twin.registry()));
+        assert!(saves.registry().class("Hook").is_none());
+    }
+    // Neither is the rack of the trait, nor do swords lie in its pointers.
+    let rack = || Rack { hooks: vec![Hook(3)], items: Vec::new(), weapons: Vec::new() };
+    let items: [Box<dyn Item>; 2] = [Box::new(rack()), sword(2)];
+    for (item, is_known) in items.into_iter().zip([false, true]) {
+        let bag = shared(Bag { name: "sack".into(), items: vec![item] });
+        let saved = [&mut saves, &mut twin].map(|saves| {
+            let id = saves.add(&bag).unwrap();
+            let saved = saves.to_vec();
+            saves.remove(id);
+            saved.map_err(|error| error.to_string())
+        });
+        assert_eq!(saved[0], saved[1]);
+        assert_eq!(saved[0].is_ok(), is_known);
+    }
+    let object: Shared<dyn Item> = shared(Sword { sharp: 1 });
+    let refused = [&mut saves, &mut twin].map(|saves| {
+        saves.add(&object).unwrap();
+        saves.to_vec().map_err(|error| error.to_string())
+    });
+    assert_eq!(refused[0], refused[1]);
+}
+
 #[test]
 fn one_class_may_have_two_traits() {
     type Two = (Box<dyn Item>, Box<dyn Weapon>, Shared<dyn Item>, Shared<dyn Weapon>);

@@ -1,6 +1,5 @@
 //! Objects: their ids, their order, and that they go for good.
 
-use persist::world::ComponentId;
 use persist::{ErrorKind, ObjectId, Result, World};
 
 use super::actor::{Actor, actor, enter, saved_and_loaded};
@@ -36,11 +35,9 @@ fn an_id_is_not_given_again_after_a_load_even_if_its_object_was_gone() {
 fn a_stale_id_leads_to_no_object() {
     let mut world = World::new();
     let stale = enter(&mut world, "stale");
-    let id = ComponentId::<Actor>::of(stale);
     world.remove(stale);
     let new = enter(&mut world, "stale");
     assert!(!world.contains(stale));
-    assert!(id.get(&world).is_none() && id.get_mut(&mut world).is_none());
     assert!(world.get::<Actor>(stale).is_none() && world.get_mut::<Actor>(stale).is_none());
     assert!(world.get::<Actor>(stale).is_none());
     assert!(world.name(stale).is_none() && world.parent(stale).is_none());
@@ -65,19 +62,6 @@ fn a_stale_id_in_a_save_stays_stale() -> Result<()> {
     assert_ne!(new, stale);
     assert!(again.get::<Actor>(stale).is_none());
     Ok(())
-}
-
-#[test]
-fn a_component_id_is_copied_and_knows_its_owner() {
-    let mut world = World::new();
-    let ada = enter(&mut world, "Ada");
-    let id = ComponentId::<Actor>::of(ada);
-    let copy = id;
-    assert_eq!((id, id.object()), (copy, ada));
-    id.get_mut(&mut world).expect("there").name = "Eve".into();
-    assert_eq!(copy.get(&world).map(|actor| &*actor.name), Some("Eve"));
-    assert_eq!(size_of_val(&id), size_of::<ObjectId>());
-    assert_eq!(format!("{id:?}"), format!("ComponentId({ada})"));
 }
 
 #[test]

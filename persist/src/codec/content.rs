@@ -43,31 +43,15 @@ pub trait BoxOf<C: ?Sized> {
     fn reach(types: &mut TypeSet);
 
     /// Like [`Persist::persist_empty`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the method of [`Persist`].
     fn empty(prototypes: &Prototypes<'_>) -> Result<Box<C>>;
 
     /// Writes the content.
-    ///
-    /// # Errors
-    ///
-    /// Like [`Persist::persist_encode`].
     fn encode(content: &C, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Like [`Persist::persist_decode`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the method of [`Persist`].
     fn decode(input: &mut Decoder<'_>) -> Result<Box<C>, Fail>;
 
     /// Like [`Persist::__decode_into`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the method of [`Persist`].
     fn decode_into(content: &mut Box<C>, input: &mut Decoder<'_>) -> Result<(), Fail> {
         *content = Self::decode(input)?;
         Ok(())
@@ -79,17 +63,9 @@ pub trait BoxOf<C: ?Sized> {
     }
 
     /// Like [`Persist::__visit`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the method of [`Persist`].
     fn visit(content: &mut C, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Like [`Persist::__visit_shared`].
-    ///
-    /// # Errors
-    ///
-    /// Those of the method of [`Persist`].
     fn visit_shared(content: &C, visitor: &mut Visitor<'_>) -> Result<()>;
 }
 

@@ -179,10 +179,6 @@ fn place(class: &Class, variant: usize, field: usize) -> String {
 #[doc(hidden)]
 pub trait Converted<T> {
     /// The field; the reason against it as text.
-    ///
-    /// # Errors
-    ///
-    /// The function's own.
     fn into_result(self) -> Result<T, String>;
 }
 

@@ -3,7 +3,7 @@ use std::any::{Any, TypeId};
 use super::compact::Coding;
 use super::list::{is_large, is_large_for, large_box, levels};
 use super::row::{Inline, decode_row_into};
-use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Shared, Within, count};
+use super::{Linked, LoadLinks, Persist, Pointed, Pointing, Shared, Within, count};
 use crate::env::Env;
 use crate::{Error, Limits};
 
@@ -255,7 +255,7 @@ impl<'a> Decoder<'a> {
     pub(crate) fn forgive(&mut self) {
         if let Some(class) = self.skipped.take() {
             self.error = None;
-            self.links.note(Note::BecameNone(class));
+            self.links.became_none(class);
         }
     }
 

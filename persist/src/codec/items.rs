@@ -23,10 +23,6 @@ pub trait ListAccess: Sync {
     fn element(&self) -> &'static FieldAccess;
 
     /// Reads an element and puts it in before the one of an index, or at the end.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Fail`] if the bytes are not such an element, or the index is beyond the end.
     fn insert(&self, list: &mut dyn Any, index: usize, input: &mut Decoder<'_>)
     -> Result<(), Fail>;
 

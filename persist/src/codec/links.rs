@@ -131,10 +131,6 @@ impl Within {
 /// What only a whole save has, such as cells and new ids for handles, is left out where it is not implemented.
 pub(crate) trait LoadLinks {
     /// Sets a reference to `id` aside and returns an object of its target's type.
-    ///
-    /// # Errors
-    ///
-    /// If the save has no such object.
     fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>>;
 
     /// Like [`link`](Self::link), for a pointer to a `pointee`, if nothing is amiss. If what this returns is of
@@ -154,10 +150,6 @@ pub(crate) trait LoadLinks {
     fn unlink(&mut self) {}
 
     /// How to make trait objects of class number `number` of the save for trait `of`.
-    ///
-    /// # Errors
-    ///
-    /// If the save has no such class.
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>>;
 
     /// How many of these bytes a value of class number `number` takes, which the program does not have; and the value,
@@ -179,19 +171,20 @@ pub(crate) trait LoadLinks {
         Ok(Remapped::Live(bits))
     }
 
-    /// Notes what the decode did with a part of the save.
-    fn note(&mut self, note: Note) {
-        let _ = note;
+    /// Says that a value became `None`: its class, of this number, is not registered for the trait that was asked for.
+    fn became_none(&mut self, class: u64) {
+        let _ = class;
+    }
+
+    /// Says that a handle ends the decode, whose error can name its field.
+    fn refuse_handle(&mut self, arena: &'static str, bits: u64) {
+        let _ = (arena, bits);
     }
 
     /// What makes empty values.
     fn prototypes(&self) -> Prototypes<'_>;
 
     /// Counts elements, as [`SaveLinks::charge`] does.
-    ///
-    /// # Errors
-    ///
-    /// Returns what that returns.
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
 
     /// What the object with this id is, for an error.
@@ -217,20 +210,6 @@ pub(crate) trait LoadLinks {
     fn reorder(&mut self, start: usize, ranges: &[std::ops::Range<usize>]) {
         let _ = (start, ranges);
     }
-}
-
-/// What a decode did with a part of a save.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Note {
-    /// A value became `None`: its class, of this number, is not registered for the trait that was asked for.
-    BecameNone(u64),
-    /// A handle ends the decode, whose error can name its field.
-    RefusedHandle {
-        /// Name of the arena.
-        arena: &'static str,
-        /// The number of the key.
-        bits: u64,
-    },
 }
 
 /// What a decoded reference leads to.

@@ -74,7 +74,7 @@ pub(crate) use content::{BoxOf, Content};
 pub(crate) use convert::CONVERTED;
 pub(crate) use field::{FieldAccess, FieldNames, FieldStep};
 pub(crate) use links::{
-    Implementor, Link, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Referent, Remapped,
+    Implementor, Link, Linked, LoadLinks, NoLinks, Pointed, Pointing, Referent, Remapped,
     SaveLinks, Slot, Within, charge_empty,
 };
 #[allow(unused_imports, reason = "lists of other crates need it")]
@@ -94,5 +94,5 @@ pub(crate) use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, Prototy
 pub(crate) use unknown::{
     Content as UnknownContent, ForeignClass, Held, Part, Piece, StandInClass, Unknown,
 };
-pub(crate) use visitor::{NoVisitLinks, Phase, VisitLinks, Visitor, Visits};
+pub(crate) use visitor::{Phase, VisitLinks, Visitor, Visits};
 pub(crate) use with::ADAPTED;

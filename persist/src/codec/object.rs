@@ -14,17 +14,9 @@ use crate::reflect::Pointer;
 /// Every [`Persist`] type is one; a program does not need to implement it.
 pub trait Object: Any {
     /// Writes the value.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit, or with a reason if it is borrowed or locked.
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Visits what can be reached through a shared pointer.
-    ///
-    /// # Errors
-    ///
-    /// What the visitor or a hook returns, or that the value is borrowed.
     fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Shows the value, unless it stays mutably borrowed or locked for so long.

@@ -198,10 +198,6 @@ pub trait PointTo<P: ?Sized + 'static> {
     fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>>;
 
     /// An empty object.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Persist::persist_empty`].
     fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>>;
 }
 
@@ -310,10 +306,6 @@ pub trait OpenCell: Persist + Pointee {
     fn hold(value: Self::Value) -> Self;
 
     /// Reads over the value inside.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value, or if it is borrowed.
     fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
     /// Shows the value inside, unless it stays mutably borrowed or locked for so long.
@@ -376,27 +368,15 @@ impl<X: OpenCell> PointTo<X> for AsCell {
 /// object.
 pub trait Unsized: Pointee {
     /// Writes the value.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Object::encode_object`].
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Visits what can be reached through a shared pointer.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Object::visit_object`].
     fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Shows the value.
     fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
 
     /// The type behind the pointer.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Object::pointee`].
     fn pointee(&self, wait: Duration) -> Result<TypeId>;
 
     /// Name of the class of a trait object.

@@ -109,17 +109,9 @@ impl Made {
 /// An object before it is shared.
 pub trait Draft {
     /// Reads over the value.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
     fn fill(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
     /// Visits the value.
-    ///
-    /// # Errors
-    ///
-    /// What the visitor or a hook returns.
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Shares the value.
@@ -191,10 +183,6 @@ impl TypeSet {
         first
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.classes.is_empty() && self.objects.is_empty() && self.traits.is_empty()
-    }
-
     /// Enters a trait, whose trait objects are in boxes (`holder` is `None`) or
     /// behind pointers.
     pub fn implementors<D: ?Sized + TraitObject>(&mut self, holder: Option<Holder>) {
@@ -232,10 +220,6 @@ pub(crate) trait ClassAccess: Sync {
     fn open_mut<'v>(&self, value: &'v mut dyn Any) -> Option<&'v mut dyn Fields>;
 
     /// Writes a field that a save does not have as it is; see [`Reflect::persist_make_field`].
-    ///
-    /// # Errors
-    ///
-    /// Returns what that returns.
     fn make_field(
         &self,
         variant: usize,
@@ -304,10 +288,6 @@ impl dyn ClassAccess {
     }
 
     /// Writes a field of the value.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Stop`] if the field does not fit or is not there.
     pub(crate) fn encode_field(
         &self,
         value: &dyn Any,

@@ -70,15 +70,15 @@ pub(crate) trait VisitLinks {
         false
     }
 
-    fn prototypes(&self) -> Prototypes<'_> {
-        Prototypes::bare()
-    }
+    fn prototypes(&self) -> Prototypes<'_>;
 }
 
-/// The links of a visit that only runs hooks.
-pub(crate) struct NoVisitLinks;
-
-impl VisitLinks for NoVisitLinks {}
+/// The links of a visit that connects nothing: it runs hooks, or empties cells, which takes empty values.
+impl VisitLinks for Prototypes<'_> {
+    fn prototypes(&self) -> Prototypes<'_> {
+        *self
+    }
+}
 
 /// Values that are visited one after the other.
 pub(crate) trait Visits {

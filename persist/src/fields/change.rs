@@ -5,14 +5,13 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::bytes::{AsBytes, Bytes};
-use super::compare::compared_at;
 use super::links::FieldLinks;
-use super::part::{Part, Room, follow};
-use super::path::{AsText, FieldPath, Steps};
-use super::paths::Paths;
+use super::part::{FieldPart, Room, follow};
+use super::path::{FieldPath, Steps};
+use super::paths::AsText;
 use crate::codec::items::ListAccess;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoVisitLinks, Phase, Portable, Visitor, left_over,
+    Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor, left_over,
 };
 use crate::graph::Registry;
 use crate::schema::{Cursor, KindSchema, Stored, Strict};
@@ -193,7 +192,7 @@ impl Root<'_> {
     ) -> Result<(FieldChange, Option<Value>)> {
         let steps = path.steps();
         let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
-        let (mut part, value) = Part::reach(self.room, self.registry, &*self.value, steps)?;
+        let (mut part, value) = FieldPart::reach(self.room, self.registry, &*self.value, steps)?;
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
         let validates = self.registry.validates(part.class);
@@ -260,7 +259,7 @@ impl Root<'_> {
     /// others that are to follow.
     pub(crate) fn make(&mut self, change: &FieldChange, way: Way) -> Result<bool> {
         let steps = change.path.steps();
-        let (mut part, value) = Part::reach(self.room, self.registry, &*self.value, steps)?;
+        let (mut part, value) = FieldPart::reach(self.room, self.registry, &*self.value, steps)?;
         let validates = self.registry.validates(part.class);
         let splice = change.how.splice(way);
         if let Some(list) = part.whole_list()
@@ -277,7 +276,7 @@ impl Root<'_> {
 
     /// The bytes of a part that lies somewhere.
     pub(crate) fn content_at(&mut self, path: &FieldPath) -> Result<Bytes> {
-        let part = Part::find(self.room, self.registry, &*self.value, path.steps())?;
+        let part = FieldPart::find(self.room, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
         let content = part.bytes().into();
         self.room.trim();
@@ -286,7 +285,7 @@ impl Root<'_> {
 
     /// The part at a path, to be changed.
     pub(crate) fn part_mut(&mut self, path: &FieldPath) -> Result<&mut dyn Any> {
-        let (part, _) = Part::reach(self.room, self.registry, &*self.value, path.steps())?;
+        let (part, _) = FieldPart::reach(self.room, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
         if part.is_whole() {
             return Ok(self.value);
@@ -297,26 +296,10 @@ impl Root<'_> {
         }
     }
 
-    /// The fields of a part that differ from a content that it had.
-    pub(crate) fn changes_at(
-        &mut self,
-        paths: &Paths,
-        path: &FieldPath,
-        old: &[u8],
-    ) -> Result<Vec<FieldChange>> {
-        let root = &*self.value;
-        let (mut part, value) = Part::reach(self.room, self.registry, root, path.steps())?;
-        check_end(&part, path)?;
-        part.encode(self.registry, root, value)?;
-        let found = compared_at(self.registry, paths, path, (&part, value), old)?;
-        self.room.trim();
-        Ok(found)
-    }
-
     /// Puts a part back to a content that it had, unless it has it.
     pub(crate) fn put_at(&mut self, path: &FieldPath, content: &[u8]) -> Result<()> {
         let root = &*self.value;
-        let (mut part, value) = Part::reach(self.room, self.registry, root, path.steps())?;
+        let (mut part, value) = FieldPart::reach(self.room, self.registry, root, path.steps())?;
         check_end(&part, path)?;
         // What is put back is read anew, without what is skipped in it. What cannot be encoded is not what it was.
         if part.encode(self.registry, root, value).is_ok() && part.bytes() == content {
@@ -339,7 +322,7 @@ impl Root<'_> {
     }
 }
 
-impl Part<'_> {
+impl FieldPart<'_> {
     /// Makes a change, unless it is refused, or the program's own code in it panics.
     fn change(
         self,
@@ -438,7 +421,7 @@ impl Splice<'_> {
 }
 
 /// Refuses a part that does not lie where it can be borrowed.
-fn check_end(part: &Part<'_>, path: &FieldPath) -> Result<()> {
+pub(super) fn check_end(part: &FieldPart<'_>, path: &FieldPath) -> Result<()> {
     if part.is_end() {
         return Ok(());
     }
@@ -455,13 +438,13 @@ fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
 
 /// Lets the `validate` functions of a value run.
 pub(crate) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
-    root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut NoVisitLinks))
+    root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut Prototypes::bare()))
 }
 
 /// Does what a load does with a value once it is read.
 pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     validate(root, registry)?;
-    root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut NoVisitLinks))
+    root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))
 }
 
 /// Reads bytes whole.

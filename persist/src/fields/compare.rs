@@ -3,9 +3,9 @@
 use std::any::Any;
 
 use super::bytes::Bytes;
-use super::change::{FieldChange, How};
+use super::change::{FieldChange, How, Root, check_end};
 use super::diff::{Op, script};
-use super::part::{Part, Room};
+use super::part::{FieldPart, Room, Spot};
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
 use crate::Result;
@@ -17,7 +17,7 @@ use crate::schema::{Cursor, Target};
 /// The bytes of a whole value.
 pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec<u8>> {
     let mut room = Room::default();
-    Part::find(&mut room, registry, root, &[])?;
+    FieldPart::find(&mut room, registry, root, &[])?;
     Ok(room.into_bytes())
 }
 
@@ -38,24 +38,29 @@ pub(crate) fn compared(
     Ok(comparison.found)
 }
 
-/// Like [`compared`], of a part of a value that a path leads to.
-pub(super) fn compared_at(
-    registry: &Registry,
-    paths: &Paths,
-    path: &FieldPath,
-    (part, value): (&Part<'_>, &dyn Any),
-    old: &[u8],
-) -> Result<Vec<FieldChange>> {
-    let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
-    let mut comparison = Comparison { registry, paths, trail, found: Vec::new() };
-    if old != new {
-        comparison.value(value, part.access(), part.spot(), (old, new))?;
+impl Root<'_> {
+    /// The fields of a part that differ from a content that it had.
+    pub(crate) fn changes_at(
+        &mut self,
+        paths: &Paths,
+        path: &FieldPath,
+        old: &[u8],
+    ) -> Result<Vec<FieldChange>> {
+        let root = &*self.value;
+        let (mut part, value) = FieldPart::reach(self.room, self.registry, root, path.steps())?;
+        check_end(&part, path)?;
+        part.encode(self.registry, root, value)?;
+        let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
+        let mut comparison =
+            Comparison { registry: self.registry, paths, trail, found: Vec::new() };
+        if old != new {
+            comparison.value(value, part.access(), part.spot(), (old, new))?;
+        }
+        let found = comparison.found;
+        self.room.trim();
+        Ok(found)
     }
-    Ok(comparison.found)
 }
-
-/// The schema of a part: class, variant and index of a field, and how many elements deep in it the part is.
-pub(super) type Spot = ((usize, usize, usize), usize);
 
 /// What of a value has changed.
 struct Comparison<'w> {

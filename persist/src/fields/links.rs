@@ -88,7 +88,7 @@ impl LoadLinks for FieldLinks<'_> {
         else {
             return self.unsupported(UNKNOWN);
         };
-        Ok(match self.registry.implementors.caster((of.id)(), class) {
+        Ok(match self.registry.implementors().caster((of.id)(), class) {
             Some(caster) => Implementor::Known(caster),
             None => Implementor::Unknown(known.name.clone()),
         })

@@ -19,9 +19,8 @@ pub(crate) use change::{FieldChange, How, Request, Root, Way, awaken, validate};
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
 pub(crate) use number::{NumberField, NumberFields, Replaced};
-pub(crate) use part::{Part, Room};
-pub(crate) use path::{AsText, IntoFieldPath};
-pub(crate) use paths::Paths;
+pub(crate) use part::{FieldPart, Room};
+pub(crate) use paths::{AsText, IntoFieldPath, Paths};
 
 // The root shows it.
 #[doc(hidden)]

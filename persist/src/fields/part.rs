@@ -2,7 +2,6 @@
 
 use std::any::Any;
 
-use super::compare::Spot;
 use super::links::FieldLinks;
 use super::path::{Step, Steps};
 use crate::codec::items::{ListAccess, MapAccess};
@@ -19,6 +18,9 @@ enum Hop {
     /// With the key as it is stored.
     Value(&'static dyn MapAccess, Vec<u8>),
 }
+
+/// The schema of a part: class, variant and index of a field, and how many elements deep in it the part is.
+pub(super) type Spot = ((usize, usize, usize), usize);
 
 /// More bytes than these are not kept from one use to the next.
 const MOST_KEPT: usize = 4 << 10;
@@ -46,7 +48,7 @@ impl Room {
 }
 
 /// The innermost part on a path that can be reached where it lies: a field, an element of a list or a value of a map.
-pub(crate) struct Part<'p> {
+pub(crate) struct FieldPart<'p> {
     /// Index of the class of the whole value.
     pub(super) class: usize,
     pub(super) room: &'p mut Room,
@@ -60,7 +62,7 @@ pub(crate) struct Part<'p> {
     taken: usize,
 }
 
-impl<'p> Part<'p> {
+impl<'p> FieldPart<'p> {
     /// Goes along a path as far as it leads through structs, enums, lists and maps.
     pub(super) fn reach<'v>(
         room: &'p mut Room,

@@ -1,15 +1,12 @@
 //! Paths of fields, and their text.
 
-use std::borrow::{Borrow, Cow};
-use std::convert::Infallible;
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::paths::Paths;
-use crate::codec::with::With;
 use crate::value::{NameOf, first_name, first_value, write_name};
 use crate::{Error, ErrorKind, Result, Value};
 
@@ -176,75 +173,6 @@ impl Step {
             Some(index) => Self::Index(index),
             None => Self::Key(key.to_string().into()),
         }
-    }
-}
-
-/// Stores what is known by its text: paths, and texts that are shared.
-pub(crate) struct AsText;
-
-impl With<FieldPath> for AsText {
-    type Stored = String;
-    type Error = Error;
-
-    fn store(path: &FieldPath) -> impl Borrow<String> {
-        path.to_string()
-    }
-
-    fn restore(text: String) -> Result<FieldPath> {
-        text.parse()
-    }
-}
-
-impl With<Arc<str>> for AsText {
-    type Stored = String;
-    type Error = Infallible;
-
-    fn store(text: &Arc<str>) -> impl Borrow<String> {
-        text.to_string()
-    }
-
-    fn restore(text: String) -> Result<Arc<str>, Infallible> {
-        Ok(text.into())
-    }
-}
-
-/// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
-pub trait IntoFieldPath {
-    /// The path, perhaps one of those that are known.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidValue`] if a text is none.
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath>;
-}
-
-impl IntoFieldPath for FieldPath {
-    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
-        Ok(self)
-    }
-}
-
-impl IntoFieldPath for &FieldPath {
-    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
-        Ok(self.clone())
-    }
-}
-
-impl IntoFieldPath for &str {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(self)
-    }
-}
-
-impl IntoFieldPath for &String {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(self)
-    }
-}
-
-impl IntoFieldPath for String {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(&self)
     }
 }
 

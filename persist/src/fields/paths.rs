@@ -1,11 +1,15 @@
 //! The paths of the fields that were found to have changed.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::path::{FieldPath, Step};
-use crate::Result;
+use crate::codec::with::With;
+use crate::{Error, Result};
 
 /// Paths that were asked for, each made once, since histories keep them.
 #[derive(Default)]
@@ -17,8 +21,9 @@ pub struct Paths {
 
 type OfClass = HashMap<Box<[usize]>, FieldPath>;
 
-/// More texts than an editor has are not kept: they may have an index in them that always is another.
+/// More texts than an editor has are not kept, nor longer ones: they may have an index in them that always is another.
 const MOST_TEXTS: usize = 4096;
+const LONGEST_TEXT: usize = 256;
 
 /// The way from a class to a field, or to an element.
 pub(super) struct Trail<'c> {
@@ -73,11 +78,87 @@ impl Paths {
             return Ok(path.clone());
         }
         let path: FieldPath = text.parse()?;
+        if text.len() > LONGEST_TEXT {
+            return Ok(path);
+        }
         let mut texts = self.texts.borrow_mut();
         if texts.len() >= MOST_TEXTS {
             texts.clear();
         }
         texts.insert(text.into(), path.clone());
         Ok(path)
+    }
+}
+
+/// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
+pub trait IntoFieldPath {
+    /// The path, perhaps one of those that are known.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] if a text is none.
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath>;
+}
+
+impl IntoFieldPath for FieldPath {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+        Ok(self)
+    }
+}
+
+impl IntoFieldPath for &FieldPath {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoFieldPath for &str {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
+    }
+}
+
+impl IntoFieldPath for &String {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
+    }
+}
+
+impl IntoFieldPath for String {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(&self)
+    }
+}
+
+/// Stores what is known by its text: paths, and texts that are shared.
+pub(crate) struct AsText;
+
+impl With<FieldPath> for AsText {
+    type Stored = String;
+    type Error = Error;
+
+    fn store(path: &FieldPath) -> impl Borrow<String> {
+        path.to_string()
+    }
+
+    /// A journal has the same paths in many entries, which then share them.
+    fn restore(text: String) -> Result<FieldPath> {
+        thread_local! {
+            static KNOWN: Paths = Paths::default();
+        }
+        KNOWN.with(|known| known.of_text(&text))
+    }
+}
+
+impl With<Arc<str>> for AsText {
+    type Stored = String;
+    type Error = Infallible;
+
+    fn store(text: &Arc<str>) -> impl Borrow<String> {
+        text.to_string()
+    }
+
+    fn restore(text: String) -> Result<Arc<str>, Infallible> {
+        Ok(text.into())
     }
 }

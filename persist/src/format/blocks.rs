@@ -4,8 +4,7 @@
 use std::io::Write;
 use std::mem;
 
-use byteorder::{ByteOrder, LittleEndian};
-
+use super::ends::Trailer;
 use super::pack::Packer;
 use super::reader::{self, Block};
 use super::{BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE};
@@ -59,7 +58,7 @@ impl<'w> Sealer<'w> {
 
     fn emit(&mut self, bytes: &[u8]) -> Result<()> {
         self.written += bytes.len() as u64;
-        check_total(self.written, self.limits)?;
+        self.limits.check_total(self.written)?;
         self.out.write_all(bytes).map_err(write_error)
     }
 }
@@ -77,7 +76,7 @@ impl Blocks for Sealer<'_> {
         let pieces = if packed.is_empty() { pieces } else { packed };
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         self.written += (length + CRC_SIZE) as u64;
-        check_total(self.written, self.limits)?;
+        self.limits.check_total(self.written)?;
         let mut crc = crc32fast::Hasher::new();
         for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
             crc.update(piece);
@@ -88,22 +87,12 @@ impl Blocks for Sealer<'_> {
     }
 
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
-        let total = self.written + TRAILER_SIZE as u64;
-        self.emit(&trailer(records, definitions, total))?;
+        let length = self.written + TRAILER_SIZE as u64;
+        self.emit(&Trailer { records, definitions, length }.write())?;
         // A buffered writer would swallow what it cannot write when it is dropped.
         self.out.flush().map_err(write_error)?;
-        self.limits.check_expansion(self.packer.weight(total), memory).map(|()| None)
+        self.limits.check_expansion(self.packer.weight(length), memory).map(|()| None)
     }
-}
-
-fn trailer(records: u64, definitions: u64, total: u64) -> Vec<u8> {
-    let mut trailer = vec![BLOCK_TRAILER];
-    for word in [records, definitions, total] {
-        trailer.extend_from_slice(&word.to_le_bytes());
-    }
-    let crc = crc32fast::hash(&trailer);
-    trailer.extend_from_slice(&crc.to_le_bytes());
-    trailer
 }
 
 /// Puts checksums to the blocks where they are, of a save in memory.
@@ -136,7 +125,7 @@ impl<'l> InMemory<'l> {
 
     fn count(&mut self, bytes: usize) -> Result<()> {
         self.written += bytes as u64;
-        check_total(self.written, self.limits)
+        self.limits.check_total(self.written)
     }
 }
 
@@ -159,7 +148,7 @@ impl Blocks for InMemory<'_> {
         self.count(TRAILER_SIZE)?;
         self.limits.check_expansion(self.written, memory)?;
         self.ended = true;
-        Ok(Some(trailer(records, definitions, self.written)))
+        Ok(Some(Trailer { records, definitions, length: self.written }.write()))
     }
 
     fn keep(&mut self, buffer: &mut Buffer) {
@@ -241,11 +230,7 @@ impl Snapshot {
     }
 
     fn check_total(&self, total: u64) -> Result<()> {
-        if self.compression == Compression::None {
-            check_total(total, &self.limits)
-        } else {
-            Ok(())
-        }
+        if self.compression == Compression::None { self.limits.check_total(total) } else { Ok(()) }
     }
 }
 
@@ -283,22 +268,10 @@ pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) ->
         at = block.end + CRC_SIZE;
     }
     let trailer = reader::trailer(save, at)?;
-    let [records, definitions] = [1, 9].map(|word| LittleEndian::read_u64(&trailer[word..]));
     // What its objects take has been checked when it was written or loaded.
-    out.finish(records, definitions, 0).map(drop)
+    out.finish(trailer.records, trailer.definitions, 0).map(drop)
 }
 
 fn write_error(error: std::io::Error) -> Error {
     Error::new(ErrorKind::of(&error), format!("cannot write the save: {error}")).because(error)
-}
-
-pub(super) fn check_total(written: u64, limits: &Limits) -> Result<()> {
-    if written <= limits.bytes {
-        return Ok(());
-    }
-    let limit = limits.bytes;
-    Err(Error::new(
-        ErrorKind::TooLarge,
-        format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
-    ))
 }

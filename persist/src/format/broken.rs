@@ -16,3 +16,14 @@ pub(super) fn damaged(at: usize, what: &str) -> Error {
     Error::new(ErrorKind::Damaged, format!("the save is damaged: {what}; restore a backup"))
         .at(at as u64)
 }
+
+/// The error for a damaged save without a whole object.
+pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
+    let lost = match lost {
+        Some(1) => String::from("its one object is lost"),
+        Some(lost) => format!("all {lost} objects are lost"),
+        None => String::from("it is not known how many objects are lost"),
+    };
+    let what = format!("nothing of the save is whole, {lost}; restore a backup");
+    Error::new(ErrorKind::Damaged, what)
+}

@@ -15,13 +15,13 @@ mod numbers;
 mod pack;
 mod reader;
 mod records;
-mod search;
+mod salvage;
 mod unpack;
 mod version_vector;
-mod wreck;
 mod writer;
 
 pub(crate) use blocks::{Blocks, InMemory, Sealer, Snapshot, write_again};
+pub(crate) use broken::nothing_whole;
 pub use compression::Compression;
 pub(crate) use definition::{KIND_DEPTH, SCALARS};
 pub(crate) use digest::Digest;
@@ -31,9 +31,9 @@ pub use lineage::Lineage;
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use reader::{Definition, Outline, Scan, outline, scan, scan_definitions};
 pub(crate) use records::{RecordPlace, Records};
+pub(crate) use salvage::Wreck;
 pub(crate) use unpack::{Plain, unpacked, weight};
 pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
-pub(crate) use wreck::{Wreck, nothing_whole};
 pub(crate) use writer::{RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a

@@ -204,7 +204,7 @@ struct First {
 
 /// The numbers with which saves begin, for the classes of their first records.
 ///
-/// A clone remembers nothing: a registry is cloned before it changes.
+/// A clone remembers nothing, and a registry that changes forgets all.
 #[derive(Default)]
 pub(crate) struct FirstNumbers(Mutex<Vec<Arc<First>>>);
 

@@ -2,6 +2,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::broken::{cut_short, damaged};
 use super::definition::{self, Bad, Why};
+use super::ends::Trailer;
 use super::header::newer;
 use super::records::{RecordPlace, Records};
 use super::{
@@ -83,19 +84,18 @@ impl Block {
 }
 
 /// Reads the trailer, which ends the save.
-pub(super) fn trailer(save: &[u8], at: usize) -> Result<[u8; TRAILER_SIZE]> {
-    let Some(trailer) = save.get(at..).and_then(|rest| rest.first_chunk::<TRAILER_SIZE>()) else {
+pub(super) fn trailer(save: &[u8], at: usize) -> Result<Trailer> {
+    let Some(bytes) = save.get(at..).and_then(|rest| rest.first_chunk()) else {
         return Err(cut_short(save.len()));
     };
-    let (content, crc) = trailer.split_at(TRAILER_SIZE - CRC_SIZE);
-    if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
+    let Some(trailer) = Trailer::read(bytes) else {
         return Err(damaged(at, "the checksum of the trailer does not match"));
-    }
+    };
     if save.len() > at + TRAILER_SIZE {
         return Err(damaged(at + TRAILER_SIZE, "there are bytes after its end"));
     }
-    check_count(at, LittleEndian::read_u64(&content[17..]), save.len(), "bytes")?;
-    Ok(*trailer)
+    check_count(at, trailer.length, save.len(), "bytes")?;
+    Ok(trailer)
 }
 
 fn check_count(at: usize, told: u64, found: usize, what: &str) -> Result<()> {
@@ -237,9 +237,8 @@ impl<'s> Scanner<'s> {
             at = block.end + CRC_SIZE;
         }
         let trailer = trailer(save, at)?;
-        let [records, definitions] = [1, 9].map(|word| LittleEndian::read_u64(&trailer[word..]));
-        check_count(at, records, self.outline.records.len(), "records")?;
-        check_count(at, definitions, self.classes(), "definitions")
+        check_count(at, trailer.records, self.outline.records.len(), "records")?;
+        check_count(at, trailer.definitions, self.classes(), "definitions")
     }
 
     /// Checks a block of the definitions once more, which ends the save but for its trailer.
@@ -341,12 +340,14 @@ impl<'s> Scanner<'s> {
 
 /// The number of a class that the kind mentions and that is not there.
 fn undefined(kind: &KindSchema, classes: usize) -> Option<usize> {
-    match kind {
+    let mut found = None;
+    kind.visit(&mut |part| match part {
         KindSchema::Class(class) | KindSchema::Reference { class, .. } if *class >= classes => {
-            Some(class.saturating_add(1))
+            found = found.or(Some(class.saturating_add(1)));
         }
-        kind => kind.parts().iter().find_map(|part| undefined(part, classes)),
-    }
+        _ => {}
+    });
+    found
 }
 
 /// The error for a definition that was read up to `end`.

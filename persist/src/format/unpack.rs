@@ -4,6 +4,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::broken::damaged;
 use super::compression::most_for_each;
+use super::ends::Trailer;
 use super::reader::{Block, trailer};
 use super::{
     BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE,
@@ -100,8 +101,12 @@ impl<'s> Unpacker<'s> {
     }
 
     /// Takes a part of the save as it is.
-    pub(super) fn copy(&mut self, part: Range<usize>) {
+    fn copy(&mut self, part: Range<usize>) {
         self.plain.extend_from_slice(&self.save[part]);
+    }
+
+    pub(super) fn plain(&self) -> &[u8] {
+        &self.plain
     }
 
     pub(super) fn into_plain(self) -> Vec<u8> {
@@ -118,12 +123,9 @@ impl<'s> Unpacker<'s> {
             at = block.end + CRC_SIZE;
         }
         unpacker.places.push((unpacker.plain.len(), at, false));
-        let mut trailer = trailer(save, at)?;
-        let length = unpacker.plain.len() + TRAILER_SIZE;
-        LittleEndian::write_u64(&mut trailer[17..], length as u64);
-        let crc = crc32fast::hash(&trailer[..TRAILER_SIZE - CRC_SIZE]);
-        LittleEndian::write_u32(&mut trailer[TRAILER_SIZE - CRC_SIZE..], crc);
-        unpacker.plain.extend_from_slice(&trailer);
+        let length = (unpacker.plain.len() + TRAILER_SIZE) as u64;
+        let trailer = Trailer { length, ..trailer(save, at)? };
+        unpacker.plain.extend(trailer.write());
         Ok(unpacker)
     }
 

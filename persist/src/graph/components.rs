@@ -21,7 +21,8 @@ impl Edges {
         self.starts.push(self.targets.len());
     }
 
-    fn of(&self, node: u32) -> &[u32] {
+    /// The nodes that one leads to.
+    pub(crate) fn of(&self, node: u32) -> &[u32] {
         &self.targets[self.starts[node as usize]..self.starts[node as usize + 1]]
     }
 

@@ -11,9 +11,7 @@ use super::made::TypeIndex;
 use super::references::{Pass, Pending};
 use super::registry::Traits;
 use super::table::Table;
-use crate::codec::{
-    Made, NoVisitLinks, Persist, Phase, Prototypes, Slot, Unknown, VisitLinks, Visitor,
-};
+use crate::codec::{Made, Persist, Phase, Prototypes, Slot, Unknown, VisitLinks, Visitor};
 use crate::{Error, ErrorKind, Result};
 
 /// How many records are connected after one look at all their targets: few enough that
@@ -41,7 +39,7 @@ impl Table<'_> {
                 .visit(&mut Visitor::new(Phase::Connect, env, &mut connector).outside_of_cells())
                 .and_then(|()| connector.end());
             let contents = connector.take();
-            let mut links = NoVisitLinks;
+            let mut links = Prototypes::bare();
             let visited = connected.and_then(|()| {
                 // It could not be changed later.
                 let visitor = Visitor::new(Phase::AfterLoad, env, &mut links);
@@ -210,7 +208,7 @@ impl Table<'_> {
             return Ok(());
         }
         let wanted = self.wanted(|traits| traits.after_load);
-        let mut links = NoVisitLinks;
+        let mut links = Prototypes::bare();
         let mut visitor = Visitor::new(phase, self.env, &mut links);
         for (record, entry) in self.objects.entries.iter().enumerate() {
             let kind = self.objects.kinds[record].filter(|kind| wanted[kind.get()]);

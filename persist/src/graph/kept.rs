@@ -144,7 +144,7 @@ impl Table<'_> {
     /// Has the stand-in of a trait stand for an object of a class that the program does not
     /// have.
     pub(super) fn stand_in(&mut self, record: u32, of: TraitName) -> Result<bool> {
-        let Some(class) = self.registry.implementors.stand_in_of((of.id)()) else {
+        let Some(class) = self.registry.implementors().stand_in_of((of.id)()) else {
             return Ok(false);
         };
         let place = record as usize;
@@ -206,7 +206,7 @@ impl Table<'_> {
         unknown.holder = Some(record.holder);
         let kind = self.objects.kinds[index].map(TypeIndex::get);
         let class = kind.map(|kind| self.registry.objects[kind].class);
-        let stand_in = class.and_then(|class| self.registry.implementors.stand_in(class));
+        let stand_in = class.and_then(|class| self.registry.implementors().stand_in(class));
         self.objects.entries[index] = match stand_in {
             Some(stand_in) => (stand_in.make)(record.holder, unknown),
             None => Made::Shared(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)),

@@ -124,10 +124,6 @@ impl<'s> Links<'s> {
     }
 
     /// The number in the save of a class of the program.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FirstNumbers::number`](crate::format::FirstNumbers::number).
     pub(super) fn class_number(&mut self, class: usize) -> Result<u64> {
         let classes = &self.registry.program().classes;
         self.registry.first_numbers.number(&mut self.tables.numbers, class, classes)
@@ -190,7 +186,7 @@ impl<'s> Links<'s> {
         for (number, of) in &self.claims {
             let of = self.traits[*of as usize];
             if let Some(entry) = self.written(*number)
-                && self.registry.implementors.caster((of.id)(), entry.class).is_none()
+                && self.registry.implementors().caster((of.id)(), entry.class).is_none()
             {
                 let class = &self.registry.program().classes[entry.class].name;
                 return Err(not_registered_yet(class, of.name)

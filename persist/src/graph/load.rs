@@ -11,9 +11,7 @@ use super::handles::Handles;
 use super::made::{MadeObjects, TypeIndex};
 use super::outcome::{LoadedObjects, Outcome};
 use super::table::{MADE, Refused, Table};
-use crate::codec::{
-    Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over,
-};
+use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Unknown, Visitor, left_over};
 use crate::env::Env;
 use crate::format::{MAX_ID, Outline, Plain, RecordPlace, outline};
 use crate::reflect::Holder;
@@ -300,7 +298,7 @@ impl<'l> Loader<'l> {
             late = self.table.connect(aside, &wanted, keeps, root_keeps, visit_root)?;
         }
         for phase in [Phase::Validate, Phase::AfterLoad] {
-            let mut links = NoVisitLinks;
+            let mut links = Prototypes::bare();
             visit_root(&mut root, &mut Visitor::new(phase, self.env, &mut links))?;
             self.table.run_hooks(phase)?;
         }
@@ -349,7 +347,7 @@ impl<'l> Loader<'l> {
             };
             counts[class] += 1;
             // A small record may claim a large object, but not many of them.
-            held = held.saturating_add(registry.objects[object].footprint);
+            held = held.saturating_add(registry.footprint(object));
             if held > most_held {
                 let refused = self.env.limits.check_expansion(self.table.save_bytes, held);
                 refused.map_err(|error| {

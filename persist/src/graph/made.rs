@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::Registry;
 use super::references::{Pending, References};
-use crate::codec::{Made, Phase, Prototypes, Shared, VisitLinks, Visitor};
+use crate::codec::{Made, Phase, Prototypes, Shared, Visitor};
 use crate::env::Env;
 use crate::format::{RecordPlace, Records};
 use crate::reflect::Holder;
@@ -149,7 +149,7 @@ impl<'l> MadeObjects<'l> {
 
     /// Empties the cells of objects.
     fn empty(&self, records: impl Iterator<Item = usize>) {
-        let mut emptying = Emptying(self.registry.prototypes());
+        let mut emptying = self.registry.prototypes();
         for shared in records.filter_map(|record| self.shared(record)) {
             let mut visitor = Visitor::new(Phase::Dismantle, &Env::FREEING, &mut emptying);
             // One that cannot be emptied, since the program borrows it, is the program's.
@@ -215,15 +215,6 @@ impl Drop for MadeObjects<'_> {
         for record in self.order.iter().rev() {
             self.entries[*record as usize] = Made::Nothing;
         }
-    }
-}
-
-/// The links of a visit that empties cells.
-pub(crate) struct Emptying<'p>(pub(crate) Prototypes<'p>);
-
-impl VisitLinks for Emptying<'_> {
-    fn prototypes(&self) -> Prototypes<'_> {
-        self.0
     }
 }
 

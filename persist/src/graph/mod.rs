@@ -27,7 +27,6 @@ pub use registry::{Counted, Registry};
 
 pub(crate) use components::Edges;
 pub(crate) use load::Loader;
-pub(crate) use made::Emptying;
 pub(crate) use outcome::{LoadedObjects, Outcome};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;

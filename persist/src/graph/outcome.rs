@@ -59,7 +59,7 @@ impl LoadedObjects {
             order,
             kept,
             root_kept,
-            implementors: registry.implementors.clone(),
+            implementors: registry.implementors().clone(),
             context: registry.context.clone(),
         };
         objects.arrange();

@@ -85,7 +85,7 @@ pub(super) struct References {
     starts: Vec<u32>,
     /// The record whose references these are first.
     first: usize,
-    /// Those of records that were filled after all others.
+    /// The references of records that were filled after all others.
     late: HashMap<usize, Range<usize>>,
 }
 
@@ -118,7 +118,7 @@ impl References {
         &self.all[places]
     }
 
-    /// Those that were decoded since there were `seen`.
+    /// The references that were decoded since there were `seen`.
     pub(super) fn since(&self, seen: usize) -> &[Pending] {
         &self.all[seen..]
     }
@@ -154,7 +154,7 @@ impl References {
         0..self.starts.first().map_or(0, |start| *start as usize)
     }
 
-    /// Those of records that were filled in their order.
+    /// The references of records that were filled in their order.
     pub(super) fn of_records(&self, records: Range<usize>) -> &[Pending] {
         let start = |record: usize| self.starts[record - self.first] as usize;
         &self.all[start(records.start)..start(records.end)]
@@ -180,7 +180,7 @@ impl References {
         self.all[place].0 |= IN_CELL | IN_ONCE;
     }
 
-    /// Reorders those since `start`: first those of `ranges[0]`, then those of `ranges[1]`, ...
+    /// Reorders the references since `start`: first those of `ranges[0]`, then those of `ranges[1]`, ...
     pub(super) fn reorder(&mut self, start: usize, ranges: &[Range<usize>]) {
         let ordered: Vec<Pending> =
             ranges.iter().flat_map(|range| &self.all[range.clone()]).copied().collect();

@@ -114,8 +114,7 @@ impl<'l> Loader<'l> {
                 ),
             ));
         }
-        self.table.held_bytes =
-            self.table.held_bytes.saturating_add(registry.objects[object].footprint);
+        self.table.held_bytes = self.table.held_bytes.saturating_add(registry.footprint(object));
         self.env.limits.check_expansion(self.table.save_bytes, self.table.held_bytes)?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
         let start = self.made.len();

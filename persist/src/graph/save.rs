@@ -9,7 +9,7 @@ use super::registry::ObjectEntry;
 use super::tables::SaveTables;
 use super::targets::Targets;
 use crate::codec::{
-    Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Stop, Unknown, Visitor,
+    Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, Visitor,
     not_registered_yet,
 };
 use crate::env::Env;
@@ -257,11 +257,11 @@ impl<'s> Saver<'s> {
         let name = &self.registry.program().classes[entry.class].name;
         let named = |error: Error| error.in_object(id).in_class(&**name);
         if self.registry.traits(entry.class).before_save {
-            let mut links = NoVisitLinks;
+            let mut links = Prototypes::bare();
             let mut visitor = Visitor::new(Phase::BeforeSave, self.env, &mut links);
             shared.object().visit_object(&mut visitor).map_err(named)?;
         }
-        let Some(stand_in) = self.registry.implementors.stand_in(entry.class) else {
+        let Some(stand_in) = self.registry.implementors().stand_in(entry.class) else {
             return Ok(false);
         };
         let wait = self.env.limits.lock_wait;
@@ -389,9 +389,10 @@ impl<'s> Saver<'s> {
         let Some(index) = self.registry.by_pointee.get(&key).copied() else {
             return Err(self.unregistered(number, shared));
         };
-        let ObjectEntry { kind, class, footprint } = self.registry.objects[index];
+        let ObjectEntry { kind, class } = self.registry.objects[index];
+        let footprint = self.registry.footprint(index);
         let takes_more = self.registry.traits(class).before_save
-            || self.registry.implementors.stand_in(class).is_some();
+            || self.registry.implementors().stand_in(class).is_some();
         let class = if takes_more { 0 } else { self.links.class_number(class)? };
         let (holder, is_built) = (kind.holder, is_built(kind.holder.parts().map(|of| of.1)));
         Ok(LastType { key, index, class, holder, is_built, footprint })

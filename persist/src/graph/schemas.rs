@@ -15,7 +15,7 @@ const MOST_BYTES: usize = 256 << 10;
 /// The schemas of the last loads, matched with the program's classes. The next save of the same schema is not
 /// matched again.
 ///
-/// A clone remembers nothing: a registry is cloned before it changes.
+/// A clone remembers nothing, and a registry that changes forgets all.
 #[derive(Default)]
 pub(super) struct Schemas {
     /// The last one that was asked for comes first.

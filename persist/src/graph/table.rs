@@ -11,7 +11,7 @@ use super::made::{MadeObjects, TypeIndex};
 use super::outcome::Tally;
 use super::references::{Pending, References};
 use crate::codec::{
-    Implementor, Linked, LoadLinks, Note, Pointed, Pointing, Prototypes, Remapped, Shared, Unknown,
+    Implementor, Linked, LoadLinks, Pointed, Pointing, Prototypes, Remapped, Shared, Unknown,
     Within, charge_empty,
 };
 use crate::env::Env;
@@ -208,7 +208,7 @@ impl<'l> Table<'l> {
         let place = place.unwrap_or_else(|| {
             let registry = self.registry;
             let classes = 0..registry.program().classes.len();
-            let found = classes.map(|class| registry.implementors.caster(of, class)).collect();
+            let found = classes.map(|class| registry.implementors().caster(of, class)).collect();
             self.casters.push((of, found));
             self.casters.len() - 1
         });
@@ -333,14 +333,13 @@ impl LoadLinks for Table<'_> {
         Ok((length, None))
     }
 
-    fn note(&mut self, note: Note) {
-        match note {
-            Note::BecameNone(number) => {
-                self.refused = None;
-                self.count_value(LoadEvent::Unregistered, number);
-            }
-            Note::RefusedHandle { arena, bits } => self.handles.refused = Some((arena, bits)),
-        }
+    fn became_none(&mut self, class: u64) {
+        self.refused = None;
+        self.count_value(LoadEvent::Unregistered, class);
+    }
+
+    fn refuse_handle(&mut self, arena: &'static str, bits: u64) {
+        self.handles.refused = Some((arena, bits));
     }
 
     fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {

@@ -7,8 +7,8 @@ use std::panic::resume_unwind;
 use super::Label;
 use super::edit::Edit;
 use super::journal::{Before, StoredCommand, StoredStep};
-use super::proof::Watch;
-use super::step::{End, Failure, Merge, Step, finalize_all, guarded, is_broken, run_all};
+use super::proof::Proved;
+use super::step::{End, Failure, Merge, Step, Steps, finalize_all, guarded, is_broken, run_all};
 use super::support::Support;
 use crate::fields::Way;
 use crate::world::{Moment, Movable};
@@ -192,13 +192,15 @@ pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
     pub(super) is_direct: bool,
     /// What was before it was done, until a journal knows.
     before: Option<Box<Before>>,
+    /// What it changed, if that is to be proved.
+    proved: Option<Box<Proved>>,
     pub(super) command: C,
 }
 
 impl<T: 'static> Performed<T> {
     pub(super) fn new(command: impl Command<T>) -> Box<Self> {
-        let (further, is_direct, before) = (Vec::new(), false, None);
-        Box::new(Performed { further, is_direct, before, command })
+        let (further, is_direct) = (Vec::new(), false);
+        Box::new(Performed { further, is_direct, before: None, proved: None, command })
     }
 
     /// Does the command for the first time; false if it did nothing.
@@ -206,21 +208,14 @@ impl<T: 'static> Performed<T> {
         &mut self,
         target: &mut T,
         support: &mut Support<T>,
-        watch: &mut Option<Box<Watch>>,
     ) -> Result<bool, Failure> {
         let command = &mut self.command;
         if command.is_obsolete() {
             return Ok(false);
         }
-        let mut is_told = false;
-        if let Some(watch) = watch {
-            let objects = command.objects();
-            is_told = !objects.is_empty();
-            objects.into_iter().for_each(|object| watch.touch(target, object));
-        }
+        let proved = support.prover.begin(|| command.objects(), target);
         let before = support.before(command, target)?;
-        let mut edit = Edit::new(&mut *target, support);
-        edit.watch = watch.take();
+        let edit = Edit::new(&mut *target, support);
         let mut context = CommandContext { edit, is_direct: false, refused: None };
         let mut is_applied = false;
         let result = guarded(|| {
@@ -232,14 +227,14 @@ impl<T: 'static> Performed<T> {
             }
         });
         let is_direct = context.is_direct;
-        *watch = context.edit.watch.take();
-        if is_direct && !is_told {
-            *watch = watch.take().and_then(Watch::behind_unknown);
-        }
         let Err(mut failure) = result else {
             self.further = std::mem::take(&mut context.edit.steps).into_vec();
             self.is_direct = is_direct;
             self.before = before.filter(|_| is_direct);
+            self.proved = proved.filter(|_| is_direct).map(|mut proved| {
+                support.prover.end(&mut proved, target);
+                proved
+            });
             return Ok(is_direct || !self.further.is_empty());
         };
         // What it changed directly before a panic of its own is not known.
@@ -260,7 +255,44 @@ impl<T: 'static> Performed<T> {
         guarded(|| Ok(self.label())).unwrap_or_default()
     }
 
-    pub(super) fn undo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
+    /// Undoes or redoes it, and proves that this leads back, if it began at what is known.
+    pub(super) fn run(
+        &mut self,
+        target: &mut T,
+        support: &mut Support<T>,
+        way: Way,
+    ) -> Result<(), Failure> {
+        let is_redo = way == Way::Redo;
+        let known = self.proved.take();
+        let is_known = |known: &Proved| support.prover.is_known(known, !is_redo, target);
+        let (proved, known) = match known {
+            Some(known) if is_known(&known) => (Some(known), None),
+            known => (None, known),
+        };
+        let mut result = self.go(target, support, way);
+        if let (Ok(()), Some(proved)) = (&result, &proved)
+            && let Err(error) = support.prover.check(proved, is_redo, target, || self.any_label())
+        {
+            let mut failure = Failure::from(error);
+            let back = self.go(target, support, way.back()).and_then(|()| {
+                let back = support.prover.check(proved, !is_redo, target, || self.any_label());
+                Ok(back?)
+            });
+            is_broken(&mut failure, 0, back);
+            result = Err(failure);
+        }
+        self.proved = proved.or(known);
+        result
+    }
+
+    fn go(&mut self, target: &mut T, support: &mut Support<T>, way: Way) -> Result<(), Failure> {
+        match way {
+            Way::Undo => self.undo(target, support),
+            Way::Redo => self.redo(target, support),
+        }
+    }
+
+    fn undo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
         run_all(&mut self.further, target, support, Way::Undo)?;
         if !self.is_direct {
             return Ok(());
@@ -275,7 +307,7 @@ impl<T: 'static> Performed<T> {
         })
     }
 
-    pub(super) fn redo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
+    fn redo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
         if !self.is_direct {
             return run_all(&mut self.further, target, support, Way::Redo);
         }
@@ -312,13 +344,21 @@ impl<T: 'static> Performed<T> {
         if !self.further.is_empty() || !next.further.is_empty() {
             return Ok(Merge::No);
         }
-        self.command.merge_any(&next.command)
+        let merge = self.command.merge_any(&next.command)?;
+        if merge == Merge::Yes {
+            let is_known = match (&mut self.proved, &mut next.proved) {
+                (Some(proved), Some(next)) => proved.merge(next),
+                _ => false,
+            };
+            self.proved.take_if(|_| !is_known);
+        }
+        Ok(merge)
     }
 
     pub(super) fn label(&self) -> Label {
         match self.command.label() {
             Label::None if !self.is_direct => {
-                Label::of(&self.further).unwrap_or_else(|| of_type(self.command.type_name()))
+                Steps::label(&self.further).unwrap_or_else(|| of_type(self.command.type_name()))
             }
             Label::None => of_type(self.command.type_name()),
             given => given,

@@ -3,21 +3,88 @@
 use std::any::TypeId;
 use std::ops::Deref;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
 use hashbrown::HashSet;
 
 use super::command::{Command, Performed, not_again};
-use super::fields::Part;
-use super::proof::Watch;
 use super::step::{
-    Broken, Failure, Step, ends, finalize_all, guarded, is_broken, run_all, world_mut,
+    Broken, Failure, Step, Steps, ends, finalize_all, guarded, is_broken, run_all, world_mut,
 };
-use super::steps::Steps;
 use super::support::Support;
-use super::world::Handed;
-use crate::fields::{FieldChange, Way};
-use crate::world::Change;
-use crate::{Error, ErrorKind, ObjectId, Result, World};
+use crate::codec::Reflect;
+use crate::fields::{Bytes, FieldChange, IntoFieldPath, NumberFields, Request, Way};
+use crate::graph::Registry;
+use crate::world::{Change, Owner};
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist as _, Result, Value, World};
+
+/// What a [`History`](super::History) can edit: a [`World`], or any type that derives [`Persist`](derive@crate::Persist).
+///
+/// An edit of a world gets an [`Edit`], whose methods record what they do. An edit of any other type gets the value
+/// itself, and what it changes is found by the field records.
+///
+/// Histories of [commands](super::Command) alone need nothing of their target. A type without field records whose
+/// commands are to be grouped by [`History::edit`](super::History::edit) says so:
+///
+/// ```
+/// use persist::Result;
+/// use persist::history::{Edit, Editable};
+///
+/// struct Canvas { pixels: Box<[u32]> }
+///
+/// impl Editable for Canvas {
+///     type Edit<'e> = Edit<'e, Self>;
+///
+///     fn persist_edit<'e, R>(
+///         edit: &mut Edit<'e, Self>,
+///         run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+///     ) -> Result<R> {
+///         run(edit)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a history does not know how `{Self}` is edited",
+    note = "add `#[derive(Persist)]` to it, or change it by commands and group these by `begin` and `commit`"
+)]
+pub trait Editable: Sized + 'static {
+    /// What an edit gets.
+    type Edit<'e>;
+
+    /// Runs an edit, and records what it does.
+    ///
+    /// # Errors
+    ///
+    /// Those of the edit, and whatever keeps it from being recorded.
+    fn persist_edit<'e, R>(
+        edit: &mut Edit<'e, Self>,
+        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+    ) -> Result<R>;
+}
+
+impl Editable for World {
+    type Edit<'e> = Edit<'e, Self>;
+
+    fn persist_edit<'e, R>(
+        edit: &mut Edit<'e, Self>,
+        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+    ) -> Result<R> {
+        run(edit)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Reflect> Editable for T {
+    type Edit<'e> = T;
+
+    fn persist_edit<'e, R>(
+        edit: &mut Edit<'e, Self>,
+        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+    ) -> Result<R> {
+        edit.take_part(FieldPath::new(T::CLASS.name()))?;
+        run(edit.target)
+    }
+}
 
 /// A target that is being edited: what is done through it is recorded, in one entry.
 ///
@@ -33,31 +100,58 @@ pub struct Edit<'e, T: 'static = World> {
     again: Option<Again<'e, T>>,
     /// What could not be rolled back in it.
     broken: Option<Box<Broken>>,
-    pub(super) watch: Option<Box<Watch>>,
     pub(super) support: &'e mut Support<T>,
 }
 
-/// What an edit did.
-pub(super) struct Done<T: 'static> {
-    pub(super) steps: Steps<T>,
-    pub(super) watch: Option<Box<Watch>>,
+/// Something that may have been changed since it was taken, as it was then.
+pub(super) struct Pending {
+    pub(super) place: Place,
+    /// The class of a component or a resource, or that of the target.
+    class: fn() -> String,
+    before: Before,
 }
 
-/// Something that may have been changed since it was taken.
-pub(super) enum Pending {
-    /// A component or a resource of a world.
-    Handed(Handed),
-    /// A part of any other target.
-    Part(Part),
+/// Where something is that was taken to be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// A column of a world, and an object.
+    Component(usize, ObjectId),
+    Resource(TypeId),
+    /// A part of a target that is no world.
+    Part(FieldPath),
+}
+
+impl Place {
+    fn owner(&self) -> Owner {
+        match self {
+            Self::Component(_, object) => Owner::Object(*object),
+            Self::Resource(_) | Self::Part(_) => Owner::Resource,
+        }
+    }
+}
+
+/// What it was.
+enum Before {
+    Bytes(Bytes),
+    /// A component that has nothing but numbers, which are compared where they lie.
+    Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
 impl Pending {
-    /// What identifies a component or a resource among others.
-    fn place(&self) -> Option<Place> {
-        match self {
-            Self::Handed(handed) => Some(handed.place()),
-            Self::Part(_) => None,
-        }
+    /// A component or a resource of a world.
+    pub(super) fn in_world(world: &mut World, place: Place, class: fn() -> String) -> Result<Self> {
+        let numbers = match place {
+            Place::Component(column, object) => world.snapshot_numbers(column, object),
+            _ => None,
+        };
+        let before = match numbers {
+            Some((fields, bits)) => Before::Numbers(fields, bits),
+            None => {
+                world.check_recordable(&class())?;
+                Before::Bytes(world.snapshot(place.owner(), &class())?)
+            }
+        };
+        Ok(Self { place, class, before })
     }
 
     /// Appends the steps that changed it since. If it fails, it is put back as it was, unless the failure says that it is
@@ -68,59 +162,77 @@ impl Pending {
         support: &mut Support<T>,
         steps: &mut Steps<T>,
     ) -> Result<(), Failure> {
-        match guarded(|| Ok(self.changes(target, support)?)) {
-            Ok(changes) => {
-                match (&self, world_mut(target)) {
-                    (Self::Handed(handed), Some(world)) => {
-                        handed
-                            .steps(world, changes)
-                            .for_each(|change| steps.push(Step::Change(change)));
-                    }
-                    _ => {
-                        let all = changes.into_iter();
-                        all.for_each(|change| steps.push(Step::Change(Change::of_target(change))));
-                    }
-                }
-                Ok(())
-            }
-            Err(mut failure) => {
-                failure.broken = None;
-                let back = guarded(|| Ok(self.put_back(target, support)?));
-                is_broken(&mut failure, steps.len(), back);
-                Err(failure)
-            }
+        let found = guarded(|| Ok(self.changes(target, support)?)).map_err(|mut failure| {
+            failure.broken = None;
+            let back = guarded(|| Ok(self.put_back(target, support)?));
+            is_broken(&mut failure, steps.len(), back);
+            failure
+        })?;
+        match world_mut(target) {
+            Some(world) => Change::all_found(world, self.place.owner(), found)
+                .for_each(|change| steps.push(Step::Change(change))),
+            None => found
+                .into_iter()
+                .for_each(|change| steps.push(Step::Change(Change::of_target(change)))),
         }
+        Ok(())
     }
 
+    /// What has changed since.
     fn changes<T: 'static>(
         &self,
         target: &mut T,
         support: &mut Support<T>,
     ) -> Result<Vec<FieldChange>> {
-        match self {
-            Self::Handed(handed) => {
-                world_mut(target).map_or(Ok(Vec::new()), |world| handed.changes(world))
+        match (&self.before, &self.place, world_mut(target)) {
+            (Before::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+                let component = world.any_component(*column, *object);
+                component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
             }
-            Self::Part(part) => part.changes(target, support),
+            (Before::Bytes(content), Place::Part(path), None) => {
+                let changes = support.with_root(target, |root, paths| {
+                    let changes = root.changes_at(paths, path, content)?;
+                    if !changes.is_empty() {
+                        root.check_valid()?;
+                    }
+                    Ok(changes)
+                });
+                changes.map_err(|error| error.in_class(path.class()))
+            }
+            (Before::Bytes(content), place, Some(world)) => {
+                let (owner, class) = (place.owner(), (self.class)());
+                let changes = world.changes_since(owner, &class, content)?;
+                if !changes.is_empty() {
+                    world.validate(owner, &class)?;
+                }
+                Ok(changes)
+            }
+            _ => Err(self.is_gone()),
         }
     }
 
     /// Puts it back as it was.
     fn put_back<T: 'static>(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
-        match self {
-            Self::Handed(handed) => {
-                world_mut(target).map_or(Ok(()), |world| handed.put_back(world))
+        match (&self.before, &self.place, world_mut(target)) {
+            (Before::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+                let component = world.any_component(*column, *object);
+                component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
             }
-            Self::Part(part) => part.put_back(target, support),
+            (Before::Bytes(content), Place::Part(path), None) => {
+                let put = support.with_root(target, |root, _| root.put_at(path, content));
+                put.map_err(|error| error.in_class(path.class()))
+            }
+            (Before::Bytes(content), place, Some(world)) => {
+                world.put_content(place.owner(), &(self.class)(), content)
+            }
+            _ => Err(self.is_gone()),
         }
     }
-}
 
-/// Where in a world something is: a column and an object, or a resource's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    Component(usize, ObjectId),
-    Resource(TypeId),
+    #[cold]
+    fn is_gone(&self) -> Error {
+        Error::new(ErrorKind::NotFound, "the component is not there").in_class((self.class)())
+    }
 }
 
 /// The number of items that are searched faster than a set is made.
@@ -137,11 +249,10 @@ impl<'e, T: 'static> Edit<'e, T> {
         Self {
             target,
             steps: Steps::default(),
-            pending: Vec::new(),
+            pending: std::mem::take(&mut support.pending),
             places: None,
             again: None,
             broken: None,
-            watch: None,
             support,
         }
     }
@@ -164,17 +275,22 @@ impl<'e, T: 'static> Edit<'e, T> {
     pub(super) fn run<R>(
         target: &'e mut T,
         support: &'e mut Support<T>,
-        watch: Option<Box<Watch>>,
         edit: impl FnOnce(&mut Self) -> Result<R>,
-    ) -> Result<(R, Done<T>), Failure> {
-        let mut scope = Self { watch, ..Self::new(target, support) };
+    ) -> Result<(R, Steps<T>), Failure> {
+        let mut scope = Self::new(target, support);
         let result = guarded(|| {
             let value = edit(&mut scope)?;
             scope.close()?;
             Ok(value)
         });
         match result {
-            Ok(value) => Ok((value, Done { steps: scope.steps, watch: scope.watch })),
+            Ok(value) => {
+                // The next edit has its memory, unless this one was a large one.
+                if scope.pending.capacity() <= FEW {
+                    scope.support.pending = scope.pending;
+                }
+                Ok((value, scope.steps))
+            }
             Err(mut failure) => {
                 // All that it did is recorded, also if it panicked.
                 if failure.panic.is_some() {
@@ -256,32 +372,20 @@ impl<'e, T: 'static> Edit<'e, T> {
     }
 
     /// True if this was taken already.
-    pub(super) fn is_pending(&mut self, place: Place) -> bool {
+    pub(super) fn is_pending(&mut self, place: &Place) -> bool {
         if self.pending.len() <= FEW {
-            return self.pending.iter().any(|pending| pending.place() == Some(place));
+            return self.pending.iter().any(|pending| pending.place == *place);
         }
         let places = self.places.get_or_insert_default();
         let new = &self.pending[places.len()..];
-        places.extend(new.iter().filter_map(Pending::place));
-        places.contains(&place)
+        places.extend(new.iter().map(|pending| pending.place.clone()));
+        places.contains(place)
     }
 
     /// Closes what was taken before something else is done.
     pub(super) fn ready(&mut self) -> Result<()> {
         self.check_first()?;
         self.close()
-    }
-
-    /// Whether there is a journal that is to know what is made.
-    pub(super) fn is_journaled(&self) -> bool {
-        self.support.is_journaled
-    }
-
-    /// An object is about to be changed.
-    pub(super) fn touch(&mut self, object: ObjectId) {
-        if let Some(watch) = &mut self.watch {
-            watch.touch(self.target, object);
-        }
     }
 
     /// Does a command, as a part of this edit.
@@ -301,7 +405,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             return Ok(());
         }
         let mut performed = Performed::new(command);
-        match performed.perform(self.target, self.support, &mut self.watch) {
+        match performed.perform(self.target, self.support) {
             Ok(true) => self.steps.push(Step::Command(performed)),
             Ok(false) => {}
             Err(mut failure) => {
@@ -364,4 +468,63 @@ impl<T: 'static> Deref for Edit<'_, T> {
 pub(super) fn in_step(error: Error, step: usize) -> Error {
     let message = format!("step {step}: {}", error.message());
     error.reworded(message)
+}
+
+impl<T: Reflect> Edit<'_, T> {
+    /// Readies an edit of a field; the class is that of the target.
+    fn ready_for(&mut self, path: &FieldPath) -> Result<()> {
+        self.ready()?;
+        self.support.know_fields()?;
+        let class = T::CLASS.name();
+        if path.class() != class {
+            let message = format!(
+                "the path is one of {}, and the target is of {class}; begin it with that",
+                path.class()
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        check_recordable(&self.support.classes.registry, &class)
+    }
+
+    /// Notes what a part is before it is changed.
+    pub(super) fn take_part(&mut self, path: FieldPath) -> Result<()> {
+        self.ready_for(&path)?;
+        let content = self.support.with_root(self.target, |root, _| root.content_at(&path));
+        let content = content.map_err(|error| error.in_class(path.class()))?;
+        let (place, before) = (Place::Part(path), Before::Bytes(content));
+        self.pending.push(Pending { place, class: T::persist_name, before });
+        Ok(())
+    }
+
+    pub(super) fn change_field(
+        &mut self,
+        path: impl IntoFieldPath,
+        request: &Request<'_>,
+    ) -> Result<Value> {
+        let path = path.into_field_path(&self.support.paths)?;
+        self.ready_for(&path)?;
+        let class = path.clone();
+        // Ids of a world in it are those of a world beside it.
+        let any_handle = |_: &str, _| Ok(());
+        let changed =
+            self.support.with_root(self.target, |root, _| root.record(path, request, &any_handle));
+        let (change, old) = changed.map_err(|error| error.in_class(class.class()))?;
+        if !change.does_nothing() {
+            self.steps.push(Step::Change(Change::of_target(change)));
+        }
+        Ok(old.unwrap_or(Value::Unit))
+    }
+}
+
+/// Refuses a class that holds shared pointers, whose targets are not recorded, or a world.
+pub(super) fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
+    let found = registry.named(class).and_then(|class| registry.shared_field(class));
+    let Some((mut field, holder)) = found else { return Ok(()) };
+    let message = if holder == World::persist_name() {
+        field.truncate(field.rfind('.').unwrap_or(0));
+        "a history cannot edit a world in another value; use a `History<World>`, and put the rest into resources of the world"
+    } else {
+        "the field holds shared pointers, and what is behind them is not recorded; keep an index or an id in their place, or change the target by commands"
+    };
+    Err(Error::new(ErrorKind::Unsupported, message).in_class(class).in_field(&field))
 }

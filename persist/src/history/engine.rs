@@ -1,22 +1,22 @@
-//! How entries are made, undone and redone.
+//! How entries are made.
 //!
 //! The order of an edit: it is done; it is recorded in the journal; undone entries are cut; it is merged or appended;
 //! limits; events. Up to the second, a failure leaves target and history as they were.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::any::{Any, type_name};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Weak};
 
 use super::command::{Command, Performed};
-use super::edit::Done;
-use super::entry::Entry;
+use super::entry::{Entry, Open};
 use super::journal::Record;
-use super::merging::{MergeKey, Merging};
-use super::proof::Watch;
-use super::step::{End, Failure, Merge, Step, ends, finalize_all, guarded, is_broken, run_all};
-use super::steps::{Steps, Summary};
-use super::{Edit, Editable, History, Label};
-use crate::fields::Way;
+use super::merging::{MergeKey, Merging, OpenDrag};
+use super::step::{Failure, Merge, Step, Steps, Summary, ends, guarded, is_broken, run_all};
+use super::{Drag, Edit, Editable, History, Label};
+use crate::codec::Reflect;
+use crate::fields::{FieldChange, IntoFieldPath, Request, Way};
 use crate::world::Change;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, ObjectId, Result, Value, World};
 
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
@@ -60,10 +60,9 @@ impl<T: 'static> History<T> {
         edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
     ) -> Result<R> {
         self.check_usable(target)?;
-        let watch = self.watch(target);
-        match Edit::run(target, &mut self.support, watch, edit) {
-            Ok((value, Done { steps, watch })) => {
-                self.finish(target, (label, key), steps, watch)?;
+        match Edit::run(target, &mut self.support, edit) {
+            Ok((value, steps)) => {
+                self.finish(target, (label, key), steps)?;
                 Ok(value)
             }
             Err(failure) => Err(self.fail_new(target, label, failure)),
@@ -78,13 +77,11 @@ impl<T: 'static> History<T> {
     /// [poisoned](Self::poison).
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
-        let mut watch = self.watch(target);
         let mut performed = Performed::new(command);
-        match performed.perform(target, &mut self.support, &mut watch) {
+        match performed.perform(target, &mut self.support) {
             Ok(false) => Ok(()),
             Ok(true) => {
-                let steps = Steps::One(Step::Command(performed));
-                self.finish(target, (Label::None, None), steps, watch)
+                self.finish(target, (Label::None, None), Steps::One(Step::Command(performed)))
             }
             Err(failure) => {
                 let label = performed.any_label();
@@ -93,13 +90,231 @@ impl<T: 'static> History<T> {
         }
     }
 
+    /// Like [`edit`](Self::edit), but joins the entry before it if that was made with the same key: each key press in a text field, or each move of a
+    /// slider.
+    ///
+    /// Nothing is joined across an undo, a redo, a save or the border of a transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`edit`](Self::edit).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// let door = history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
+    /// for text in ["G", "Ga", "Gat", "Gate"] {
+    ///     history.edit_merging(&mut world, ("name", door), "Rename", |edit| {
+    ///         edit.rename(door, text).map(drop)
+    ///     })?;
+    /// }
+    /// history.undo(&mut world)?;
+    /// assert_eq!(world.name(door), Some("Door"));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn edit_merging<R>(
+        &mut self,
+        target: &mut T,
+        key: impl Hash,
+        label: impl Into<Label>,
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let key = MergeKey::Given(hasher.finish());
+        self.edit_as(target, Some(key), label.into(), |scope| T::persist_edit(scope, edit))
+    }
+
+    /// Begins a drag: all edits until [`end_drag`](Self::end_drag) are one entry with this label, or with that of the first if it is empty.
+    ///
+    /// It lives across frames, from the press to the release of a mouse button. In contrast to a [transaction](Self::begin), each edit is part of the
+    /// list at once: a crash keeps it, and it can be undone. After an undo, a redo, a save or a transaction, the rest of the drag is an entry of its
+    /// own. A second drag ends the first.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Component, History, Persist, World, field};
+    ///
+    /// #[derive(Persist, Default)]
+    /// struct Place { x: f32, y: f32 }
+    /// impl Component for Place {}
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// let door = world.spawn("Door");
+    /// world.attach(door, Place::default())?;
+    /// let drag = history.begin_drag("Move door");
+    /// for at in [1.0, 2.0, 3.0] {
+    ///     history.set(&mut world, door, field!(Place.x), at)?;
+    ///     history.set(&mut world, door, field!(Place.y), at)?;
+    /// }
+    /// history.end_drag(drag);
+    /// assert_eq!(history.undo_text(), "Undo Move door");
+    /// history.undo(&mut world)?;
+    /// assert_eq!(world.get::<Place>(door).map(|place| (place.x, place.y)), Some((0.0, 0.0)));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn begin_drag(&mut self, label: impl Into<Label>) -> Drag {
+        let open = Arc::new(());
+        let number = self.drag.as_ref().map_or(0, |drag| drag.number + 1);
+        let label = label.into();
+        self.drag = Some(OpenDrag { number, label, open: Arc::downgrade(&open) });
+        self.end_merging();
+        Drag { open }
+    }
+
+    /// Ends a drag; nothing happens if it has ended.
+    #[expect(clippy::needless_pass_by_value, reason = "it has ended")]
+    pub fn end_drag(&mut self, drag: Drag) {
+        if let Some(open) = &mut self.drag
+            && Weak::ptr_eq(&open.open, &Arc::downgrade(&drag.open))
+        {
+            open.open = Weak::new();
+            self.end_merging();
+        }
+    }
+
+    /// Begins a transaction, or one nested in the open one.
+    ///
+    /// All that is done until its [`commit`](Self::commit) is one entry, with this label. Meanwhile nothing can be undone or
+    /// redone. It may stay open while the program continues, as while a dialog is open. Within one function [`edit`](Self::edit) is shorter, and rolls back
+    /// when the function returns an error.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// history.begin("Build house")?;
+    /// let house = history.edit(&mut world, "", |edit| edit.spawn("House"))?;
+    /// history.edit(&mut world, "", |edit| edit.spawn_in(house, "Door"))?;
+    /// history.commit(&mut world)?;
+    /// assert_eq!(history.undo_text(), "Undo Build house");
+    /// history.undo(&mut world)?;
+    /// assert!(world.objects().len() == 0);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Poisoned`] if the history [is](Self::poison); what the journal refuses.
+    pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
+        self.check_sound()?;
+        let label = label.into();
+        self.record(Record::Begun(&label))?;
+        self.open.push(Open::new(label));
+        self.tell();
+        Ok(())
+    }
+
+    /// Ends the transaction that was begun last. The outermost becomes an entry, unless nothing was done in it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OpenTransaction`] if none is open; what the journal refuses, and it then is open still.
+    pub fn commit(&mut self, target: &mut T) -> Result<()> {
+        self.check_open()?;
+        self.check_usable(target)?;
+        // If the clock panics, nothing is done yet.
+        let time = self.now();
+        self.record(Record::Committed)?;
+        self.close(target, time);
+        self.end(target);
+        Ok(())
+    }
+
+    /// Ends the innermost transaction, which is recorded, without telling.
+    fn close(&mut self, target: &mut T, time: u64) {
+        let Some(open) = self.open.pop() else { return };
+        if !open.edits.is_empty() {
+            let label = open.name();
+            let mut entry = Entry::joined(label.clone(), open.edits);
+            entry.time = time;
+            let entered = guarded(|| {
+                self.enter(target, entry, Merging::No);
+                Ok(())
+            });
+            if let Err(failure) = entered {
+                self.note(None, label, failure);
+            }
+        }
+        // Nothing is merged across its end.
+        match self.open.last_mut() {
+            Some(outer) => outer.may_merge = false,
+            None => self.may_merge = false,
+        }
+        self.trim();
+    }
+
+    /// Rolls back the transaction that was begun last, and ends it. History and target are then as they were before it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OpenTransaction`] if none is open; [`ErrorKind::WrongTarget`] if it is another world; what cannot be rolled back; the history is then
+    /// [poisoned](Self::poison). If it was poisoned before, nothing is rolled back, as the current state is not known.
+    pub fn rollback(&mut self, target: &mut T) -> Result<()> {
+        self.check_open()?;
+        self.check_world(target)?;
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let label = open.label.clone();
+        let mut steps = open.into_steps();
+        // If this fails the journal has a transaction that does not end, which a recovery rolls back.
+        let recorded = guarded(|| Ok(self.record(Record::RolledBack)?)).map_err(|failure| {
+            self.panic = self.panic.take().or(failure.panic);
+            failure.error
+        });
+        if let Err(error) = self.check_sound() {
+            let done = steps.len();
+            self.released.extend(ends(steps, done));
+            self.end(target);
+            return Err(error);
+        }
+        match run_all(&mut steps, target, &mut self.support, Way::Undo) {
+            Ok(()) => {
+                if !steps.is_empty() {
+                    self.changed(target);
+                }
+                self.released.extend(ends(steps, 0));
+                self.trim();
+                self.end(target);
+                recorded
+            }
+            Err(mut failure) => {
+                failure.broken = Some(failure.broken());
+                self.released.extend(ends(steps, failure.done));
+                Err(self.fail(target, None, label, failure))
+            }
+        }
+    }
+
+    /// True if a transaction is open.
+    pub(super) fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.is_open() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::OpenTransaction, "no transaction is open; begin one first"))
+    }
+}
+
+/// What was done enters the list.
+impl<T: 'static> History<T> {
     /// Enters what was done.
     pub(super) fn finish(
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
         steps: Steps<T>,
-        watch: Option<Box<Watch>>,
     ) -> Result<()> {
         if steps.is_empty() {
             return Ok(());
@@ -119,7 +334,8 @@ impl<T: 'static> History<T> {
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
-        let mut entry = Entry { key, ..Entry::new(label, steps) };
+        let mut entry = Entry::new(label, steps);
+        entry.key = key;
         let merging = match self.settle(target, &mut entry) {
             Ok(merging) => merging,
             Err(failure) => {
@@ -130,7 +346,7 @@ impl<T: 'static> History<T> {
         self.changed(target);
         let name = entry.label.clone();
         let entered = guarded(|| {
-            self.enter(target, entry, merging, watch);
+            self.enter(target, entry, merging);
             Ok(())
         });
         if let Err(failure) = entered {
@@ -171,15 +387,8 @@ impl<T: 'static> History<T> {
     }
 
     /// Enters what was done, and is weighed and recorded.
-    pub(super) fn enter(
-        &mut self,
-        target: &mut T,
-        mut entry: Entry<T>,
-        merging: Merging,
-        watch: Option<Box<Watch>>,
-    ) {
+    pub(super) fn enter(&mut self, target: &mut T, mut entry: Entry<T>, merging: Merging) {
         if let Some(open) = self.open.last_mut() {
-            open.watch(watch);
             let entered = open.enter(entry, merging, &mut self.released);
             if let Err(failure) = entered {
                 let label = open.label.clone();
@@ -191,9 +400,8 @@ impl<T: 'static> History<T> {
         if merging != Merging::No {
             match self.merge(&mut entry, merging) {
                 Ok(None) => {}
-                Ok(Some(index)) => {
+                Ok(Some(_)) => {
                     self.has_grown = true;
-                    self.prove_again(index, watch, target);
                     self.trim();
                     return;
                 }
@@ -205,9 +413,8 @@ impl<T: 'static> History<T> {
         }
         let Entry { label, steps, key, time, is_significant, size, .. } = entry;
         let summary = Summary { is_significant, size: size - size_of::<Entry<T>>() };
-        let proved = self.proved(watch, target);
         let entry = self.append(label, steps, summary);
-        (entry.key, entry.has_cut, entry.proved, entry.time) = (key, has_cut, proved, time);
+        (entry.key, entry.has_cut, entry.time) = (key, has_cut, time);
         self.has_appended(target);
     }
 
@@ -219,7 +426,6 @@ impl<T: 'static> History<T> {
             && self.open.is_empty()
             && !self.is_dragged()
             && self.merge_window.is_none()
-            && !self.is_watched()
             && self.ring.next().is_none()
     }
 
@@ -228,7 +434,7 @@ impl<T: 'static> History<T> {
     pub(super) fn enter_change(&mut self, target: &mut T, change: Change) -> Result<()> {
         if !self.is_plain() {
             let steps = Steps::One(Step::Change(change));
-            return self.finish(target, (Label::None, None), steps, None);
+            return self.finish(target, (Label::None, None), steps);
         }
         self.changed(target);
         // It takes nothing beyond the size of an entry.
@@ -239,18 +445,6 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Appends an entry after the current one, which is the last.
-    #[inline]
-    fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) -> &mut Entry<T> {
-        let before = self.state();
-        let entry = self.ring.push();
-        entry.fill(label, steps, summary);
-        entry.state = if entry.is_significant { self.last_state + 1 } else { before };
-        self.last_state = self.last_state.max(entry.state);
-        self.bytes += entry.size;
-        entry
-    }
-
     /// An entry has been appended: makes room for it.
     #[inline]
     fn has_appended(&mut self, target: &T) {
@@ -259,11 +453,6 @@ impl<T: 'static> History<T> {
             self.count_held(self.ring.len() - 1, target);
         }
         self.trim();
-    }
-
-    fn new_state(&mut self) -> u64 {
-        self.last_state += 1;
-        self.last_state
     }
 
     /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
@@ -304,161 +493,12 @@ impl<T: 'static> History<T> {
         Ok(Some(index))
     }
 
-    /// Counts the bytes of an entry anew.
-    pub(super) fn measure(&mut self, index: usize) {
-        let Some(entry) = self.ring.get_mut(index) else { return };
-        let before = entry.size;
-        entry.measure();
-        self.bytes = self.bytes - before + entry.size;
-    }
-
-    /// Counts what an entry keeps out of the target, which takes a look at it, where there is a limit.
-    pub(super) fn count_held(&mut self, index: usize, target: &T) {
-        let is_applied = index < self.position();
-        let Some(entry) = self.ring.get_mut(index) else { return };
-        let held = match self.max_bytes {
-            None => 0,
-            // Where it is has not changed.
-            Some(_) if entry.away.is_some() => return,
-            Some(_) => entry.steps.iter().map(|step| step.held(target, is_applied)).sum(),
-        };
-        if held == entry.held {
-            return;
-        }
-        self.held = self.held - entry.held + held;
-        self.bytes = self.bytes - entry.held + held;
-        (entry.size, entry.held) = (entry.size - entry.held + held, held);
-    }
-
-    /// Takes an entry out of the list that does not end here.
-    pub(super) fn take_out(&mut self, index: usize) -> Option<Entry<T>> {
-        let len = self.ring.len();
-        let entry = self.ring.remove(index)?;
-        if let Some(spill) = &mut self.spill {
-            spill.forget_index(index, len);
-            spill.away -= entry.away_size();
-        }
-        self.bytes -= entry.size;
-        self.held -= entry.held;
-        self.failed = None;
-        if let Some(poison) = &mut self.poison {
-            let other = poison.entry.filter(|entry| *entry != index);
-            poison.entry = other.map(|entry| entry - usize::from(index < entry));
-        }
-        Some(entry)
-    }
-
-    /// Drops an entry, whose steps end as they are.
-    pub(super) fn remove_entry(&mut self, index: usize) {
-        let is_applied = index < self.position();
-        let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
-        let broken = poison.map(|poison| poison.done);
-        let Some(entry) = self.take_out(index) else { return };
-        if let Some((spill, away)) = self.spill.as_mut().zip(entry.away) {
-            let end = if is_applied { End::Applied } else { End::Undone };
-            spill.drop_entry(away.at, away.has_end.then_some(end));
-        }
-        let Entry { steps, .. } = entry;
-        if steps.iter().any(Step::has_end) {
-            let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
-            self.released.extend(ends(steps.into_each(), done));
-        }
-    }
-
-    /// Drops the entries that are undone; false if there are none.
-    fn cut(&mut self) -> bool {
-        let is_any = self.ring.next().is_some();
-        while self.ring.next().is_some() {
-            self.remove_entry(self.ring.len() - 1);
-        }
-        is_any
-    }
-
-    /// Gives every state from the one after an entry a new number: it has changed.
-    pub(super) fn renew_states(&mut self, from: usize) {
-        for index in from..self.ring.len() {
-            let (before, new) = (self.state_at(index), self.last_state + 1);
-            if let Some(entry) = self.ring.get_mut(index) {
-                entry.state = if entry.is_significant { new } else { before };
-                self.last_state = entry.state.max(self.last_state);
-            }
-        }
-    }
-
-    /// Gives every state a new number: no state that was is that of the target now.
-    pub(super) fn forget_states(&mut self) {
-        self.base = self.new_state();
-        self.renew_states(0);
-    }
-
     /// Passes a record to the journal, if there is one.
     pub(super) fn record(&mut self, record: Record<'_, T>) -> Result<()> {
         match &mut self.journal {
             Some(journal) => journal.record(&self.support, record),
             None => Ok(()),
         }
-    }
-
-    /// The target has been changed.
-    #[inline]
-    pub(super) fn changed(&mut self, target: &mut T) {
-        if self.after_change.is_some() {
-            self.call_after_change(target);
-        }
-    }
-
-    #[cold]
-    fn call_after_change(&mut self, target: &mut T) {
-        let Some(after_change) = &mut self.after_change else { return };
-        let changed = catch_unwind(AssertUnwindSafe(|| after_change(target)));
-        self.panic = self.panic.take().or(changed.err());
-    }
-
-    /// Ends a call: finalizes what was dropped, reports changes, and resumes a panic that was caught.
-    #[inline]
-    pub(super) fn end(&mut self, target: &mut T) {
-        let is_quiet = self.listeners.is_empty() && self.panic.is_none();
-        if self.spill.is_some() || !self.released.is_empty() || !is_quiet {
-            self.end_call(target);
-        }
-    }
-
-    fn end_call(&mut self, target: &mut T) {
-        if self.spill.is_some() {
-            self.end_spilled(target);
-        }
-        if !self.released.is_empty() {
-            let mut released = std::mem::take(&mut self.released);
-            let panic = finalize_all(released.drain(..), target);
-            // The memory of the list is kept, which a full history fills with each edit.
-            if self.released.is_empty() {
-                self.released = released;
-            }
-            self.panic = self.panic.take().or(panic);
-        }
-        if self.spill.is_some() {
-            self.spill(target);
-        }
-        self.tell();
-    }
-
-    /// Ends a call that failed: poisons the history if the target is not as before, and resumes a panic.
-    pub(super) fn fail(
-        &mut self,
-        target: &mut T,
-        entry: Option<usize>,
-        label: Label,
-        failure: Failure,
-    ) -> Error {
-        let error = self.note(entry, label, failure);
-        self.changed(target);
-        self.end(target);
-        error
-    }
-
-    /// What an entry is called, for a failure: also if its command panics when it is asked.
-    fn label_of(&self, index: usize) -> Label {
-        guarded(|| Ok(self.ring.get(index).map_or(Label::None, Entry::label))).unwrap_or_default()
     }
 
     /// Like [`fail`](Self::fail), for an edit.
@@ -471,9 +511,130 @@ impl<T: 'static> History<T> {
         }
         self.fail(target, None, label, failure)
     }
+}
 
-    pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
-        let label = self.label_of(index);
-        self.fail(target, Some(index), label, failure)
+impl<T: Reflect> History<T> {
+    /// Sets a field of a value, as an entry that is called after it; returns what it was. It costs what the field does.
+    ///
+    /// The value is checked as by [`World::set_field`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, Persist, field};
+    ///
+    /// #[derive(Persist)]
+    /// struct Document { margins: Margins }
+    ///
+    /// #[derive(Persist)]
+    /// struct Margins { left: f32, right: f32 }
+    ///
+    /// let mut document = Document { margins: Margins { left: 1.0, right: 1.0 } };
+    /// let mut history = History::new(100);
+    /// history.set_field(&mut document, field!(Document.margins.left), 5.0)?;
+    /// assert_eq!(history.undo_text(), "Undo Set Document.margins.left");
+    /// history.undo(&mut document)?;
+    /// assert_eq!(document.margins.left, 1.0);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::set_field`] and [`edit`](Self::edit).
+    pub fn set_field(
+        &mut self,
+        target: &mut T,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.edit_as(target, None, Label::None, |edit| {
+            edit.change_field(path, &Request::Set(&value.into()))
+        })
+    }
+
+    /// Edits one part of a value, as [`edit`](Self::edit) does it with the whole: it costs what the part does.
+    ///
+    /// The path leads through structs, variants, lists and maps to a value of type `P`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, Persist, field};
+    ///
+    /// #[derive(Persist)]
+    /// struct Document { pages: Vec<Page> }
+    ///
+    /// #[derive(Persist)]
+    /// struct Page { lines: Vec<String> }
+    ///
+    /// let mut document = Document { pages: vec![Page { lines: vec![] }] };
+    /// let mut history = History::new(100);
+    /// history.edit_at(&mut document, field!(Document.pages[0]), "Fill page", |page: &mut Page| {
+    ///     page.lines.push("Once upon a time".into());
+    ///     Ok(())
+    /// })?;
+    /// history.undo(&mut document)?;
+    /// assert!(document.pages[0].lines.is_empty());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`edit`](Self::edit); [`ErrorKind::NotFound`] if the path leads nowhere;
+    /// [`ErrorKind::KindMismatch`] if the part is no `P`; [`ErrorKind::Unsupported`] if the path leads through an option,
+    /// a tuple or an array.
+    pub fn edit_at<P: Any, R>(
+        &mut self,
+        target: &mut T,
+        path: impl IntoFieldPath,
+        label: impl Into<Label>,
+        edit: impl FnOnce(&mut P) -> Result<R>,
+    ) -> Result<R> {
+        self.edit_as(target, None, label.into(), |scope| {
+            let path = path.into_field_path(&scope.support.paths)?;
+            scope.take_part(path.clone())?;
+            scope.support.with_root(scope.target, |root, _| {
+                let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
+                let Some(part) = part.downcast_mut::<P>() else {
+                    let message =
+                        format!("the part is no {}; take the type of the field", type_name::<P>());
+                    let error = Error::new(ErrorKind::KindMismatch, message);
+                    return Err(path.locate(error).in_class(path.class()));
+                };
+                edit(part)
+            })
+        })
+    }
+}
+
+impl History<World> {
+    /// Sets a field of a component of an object, or of a resource if there is `None` in its place, as an entry that is
+    /// called after it; returns what it was.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::set_field`] and [`edit`](Self::edit).
+    pub fn set(
+        &mut self,
+        world: &mut World,
+        object: impl Into<Option<ObjectId>>,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        let (object, value) = (object.into(), value.into());
+        let path = path.into_field_path(&world.paths)?;
+        self.check_usable(world)?;
+        if let Some(object) = object.filter(|_| world.is_still())
+            // No code of the program runs that could fail halfway.
+            && let Some((replaced, name)) = world.replace_number(object, &path, &value)
+        {
+            let old = replaced.old();
+            if replaced.is_other() {
+                let field = FieldChange { path, how: replaced.how() };
+                self.enter_change(world, Change::set(object, name, field))?;
+            }
+            return Ok(old);
+        }
+        self.edit(world, "", |edit| edit.set(object, path, value))
     }
 }

@@ -2,17 +2,14 @@
 
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use super::journal::Spilled;
 use super::merging::{MergeKey, Merging};
-use super::order::Order;
-use super::proof::Proved;
-use super::step::{End, Failure, Merge, Step, guarded};
-use super::steps::{Steps, Summary};
+use super::step::{End, Failure, Merge, Step, Steps, Summary, guarded};
 use super::{Label, Verb};
+use crate::ObjectId;
 
 /// Something that is undone and redone at once.
 pub(super) struct Entry<T: 'static> {
@@ -23,20 +20,24 @@ pub(super) struct Entry<T: 'static> {
     pub(super) is_significant: bool,
     /// Bytes that it takes, with those that it holds.
     pub(super) size: usize,
-    /// Bytes of what it keeps out of the target, if there is a limit.
-    pub(super) held: usize,
-    /// When it was done, or last merged into.
-    pub(super) time: Duration,
+    /// When it was done, or last merged into, in nanoseconds of the clock.
+    pub(super) time: u64,
     /// What later edits must have in common with it to join it.
     pub(super) key: Option<MergeKey>,
     /// Whether it took the place of entries that could be redone.
     pub(super) has_cut: bool,
-    /// What it was done to, if that is to be proved.
-    pub(super) proved: Option<Box<Proved>>,
+    /// What few entries have: a million of them is read and written with each of these bytes.
+    rare: Option<Box<Rare>>,
+}
+
+#[derive(Default)]
+struct Rare {
+    /// Bytes of what it keeps out of the target, if there is a limit.
+    held: usize,
     /// Where its steps are, if they are not here.
-    pub(super) away: Option<Box<Away>>,
+    away: Option<Away>,
     /// By which object its steps are found, if many were merged into it.
-    pub(super) order: Option<Box<Order>>,
+    order: Option<Order>,
 }
 
 /// Of an entry whose steps are in a file: where they are, and what it is called by them.
@@ -75,42 +76,74 @@ impl<T: 'static> Entry<T> {
     /// Puts steps into an empty entry.
     #[inline]
     pub(super) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
-        (self.label, self.steps) = (label, steps);
+        // What it had is empty, and costs a tenth of a small edit to be dropped.
+        mem::forget(mem::replace(&mut self.label, label));
+        mem::forget(mem::replace(&mut self.steps, steps));
         self.is_significant = summary.is_significant;
         self.size = size_of::<Self>() + summary.size;
     }
 
     /// Counts its bytes anew.
     pub(super) fn measure(&mut self) {
-        self.size = size_of::<Self>() + self.steps.size() + self.held + self.away_size();
+        let elsewhere = self.held() + self.away_size();
+        self.size = size_of::<Self>() + self.steps.size() + elsewhere;
     }
 
     /// Bytes of its size that are in a file.
     pub(super) fn away_size(&self) -> usize {
-        self.away.as_ref().map_or(0, |away| away.size)
+        self.away().map_or(0, |away| away.size)
+    }
+
+    /// Bytes of what it keeps out of the target, if there is a limit.
+    pub(super) fn held(&self) -> usize {
+        self.rare.as_ref().map_or(0, |rare| rare.held)
+    }
+
+    pub(super) fn hold(&mut self, held: usize) {
+        self.size = self.size - self.held() + held;
+        if held > 0 || self.rare.is_some() {
+            self.rare.get_or_insert_default().held = held;
+        }
+    }
+
+    /// Where its steps are, if they are not here.
+    pub(super) fn away(&self) -> Option<&Away> {
+        self.rare.as_ref()?.away.as_ref()
+    }
+
+    /// Takes the steps out, which are in a file.
+    pub(super) fn send_away(&mut self, away: Away) {
+        self.steps = Steps::default();
+        let held = self.held();
+        self.rare = Some(Box::new(Rare { held, away: Some(away), order: None }));
+    }
+
+    /// Puts the steps back that were in a file.
+    pub(super) fn bring_back(&mut self, steps: Steps<T>) {
+        self.steps = steps;
+        self.rare.iter_mut().for_each(|rare| rare.away = None);
+    }
+
+    /// Forgets by which object its steps are found, since they are other ones now.
+    pub(super) fn forget_order(&mut self) {
+        self.rare.iter_mut().for_each(|rare| rare.order = None);
     }
 
     /// Makes it one that does nothing, as what was merged into it has taken it back. It is called as it was, and leaves the state before it.
     pub(super) fn annul(&mut self, label: Label, before: u64) {
-        (self.label, self.steps, self.order) = (label, Steps::default(), None);
+        (self.label, self.steps) = (label, Steps::default());
+        self.forget_order();
         (self.state, self.is_significant) = (before, false);
-        // It now is another entry than the one of which that is known.
-        self.proved = None;
         self.measure();
-    }
-
-    /// Where its steps are, if they are not here.
-    pub(super) fn spilled(&self) -> Option<Spilled> {
-        self.away.as_ref().map(|away| away.at)
     }
 
     /// What it is called: as the program said, or by what it does.
     pub(super) fn label(&self) -> Label {
-        if let Some(away) = &self.away {
+        if let Some(away) = self.away() {
             return away.label.clone();
         }
         match (&self.label, &*self.steps) {
-            (Label::None, steps) => Label::of(steps).unwrap_or_default(),
+            (Label::None, steps) => Steps::label(steps).unwrap_or_default(),
             (given, _) => given.clone(),
         }
     }
@@ -168,7 +201,8 @@ impl<T: 'static> Entry<T> {
 
     /// True if all steps are settings of fields.
     fn has_settings(&self) -> bool {
-        match self.order.as_ref().filter(|order| order.is_of(&self.steps)) {
+        let order = self.rare.as_ref().and_then(|rare| rare.order.as_ref());
+        match order.filter(|order| order.is_of(&self.steps)) {
             Some(order) => order.first() == 0,
             None => self.steps.iter().all(Step::is_setting),
         }
@@ -191,13 +225,14 @@ impl<T: 'static> Entry<T> {
                 let is_setting = new.is_setting();
                 mem::take(next).into_each().for_each(|step| self.steps.push(step));
                 // A command begins the settings anew.
-                self.order = (!is_setting).then(|| Box::new(Order::from(self.steps.len())));
+                let order = (!is_setting).then(|| Order::from(self.steps.len()));
+                self.rare.get_or_insert_default().order = order;
                 merge = Merge::Yes;
             }
             Merge::No => {}
             Merge::Yes => ended.extend(all_merged(mem::take(next))),
             Merge::Annul => {
-                self.order = None;
+                self.forget_order();
                 ended.extend(self.steps.pop().map(|step| (step, End::Merged)));
                 ended.extend(all_merged(mem::take(next)));
                 if !self.steps.is_empty() {
@@ -222,8 +257,9 @@ impl<T: 'static> Entry<T> {
         joins: bool,
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<Merge, Failure> {
-        let order = self.order.take().filter(|order| order.is_of(&self.steps));
-        let mut order = order.unwrap_or_else(|| Box::new(Order::of(&self.steps)));
+        let order = self.rare.as_mut().and_then(|rare| rare.order.take());
+        let order = order.filter(|order| order.is_of(&self.steps));
+        let mut order = order.unwrap_or_else(|| Order::of(&self.steps));
         let mut size = self.size - self.steps.places();
         let mut steps = mem::take(&mut self.steps).into_vec();
         // Behind these are those that stay steps of their own.
@@ -234,7 +270,7 @@ impl<T: 'static> Entry<T> {
             if !new.is_setting() {
                 size += new.size();
                 steps.push(new);
-                *order = Order::from(steps.len());
+                order = Order::from(steps.len());
                 continue;
             }
             let mut outcome = Merge::No;
@@ -283,7 +319,8 @@ impl<T: 'static> Entry<T> {
             self.steps = Steps::Many(steps);
             self.measure();
         } else {
-            (self.steps, self.order) = (Steps::Many(steps), Some(order));
+            self.steps = Steps::Many(steps);
+            self.rare.get_or_insert_default().order = Some(order);
             self.size = size + self.steps.places();
         }
         match failed {
@@ -303,13 +340,10 @@ impl<T: 'static> Default for Entry<T> {
             state: 0,
             is_significant: true,
             size: 0,
-            held: 0,
-            time: Duration::ZERO,
+            time: 0,
             key: None,
             has_cut: false,
-            proved: None,
-            away: None,
-            order: None,
+            rare: None,
         }
     }
 }
@@ -330,4 +364,114 @@ fn offer<T: 'static>(
         failure.broken.iter_mut().for_each(|broken| (broken.step, broken.done) = (at, done));
         failure
     })
+}
+
+/// Where settings of fields are, by their objects: those of different ones neither merge nor meet. So a drag of many objects
+/// costs each no more than a drag of one. It is kept with the entry.
+pub(super) struct Order {
+    /// Index of the first of these steps; the one before it is none.
+    first: usize,
+    last: HashMap<Option<ObjectId>, usize>,
+    /// For each the one before it of the same object.
+    previous: Vec<Option<usize>>,
+}
+
+impl Order {
+    /// The settings of fields that are the last steps.
+    pub(super) fn of<T: 'static>(steps: &[Step<T>]) -> Self {
+        let others = steps.iter().rposition(|step| !step.is_setting());
+        let mut order = Self::from(others.map_or(0, |last| last + 1));
+        steps[order.first..].iter().for_each(|step| order.push(step));
+        order
+    }
+
+    /// No settings yet; the next one has this index.
+    pub(super) fn from(first: usize) -> Self {
+        Self { first, last: HashMap::new(), previous: Vec::new() }
+    }
+
+    pub(super) fn first(&self) -> usize {
+        self.first
+    }
+
+    /// True if it is that of these steps, to which nothing has been added since.
+    pub(super) fn is_of<T: 'static>(&self, steps: &[Step<T>]) -> bool {
+        self.first + self.previous.len() == steps.len()
+    }
+
+    /// Appends a step.
+    pub(super) fn push<T: 'static>(&mut self, step: &Step<T>) {
+        let at = self.first + self.previous.len();
+        self.previous.push(self.last.insert(step.object(), at));
+    }
+
+    /// The last one of the object of a step.
+    pub(super) fn last<T: 'static>(&self, step: &Step<T>) -> Option<usize> {
+        self.last.get(&step.object()).copied()
+    }
+
+    /// The one before this one of the same object.
+    pub(super) fn before(&self, at: usize) -> Option<usize> {
+        self.previous.get(at - self.first).copied().flatten()
+    }
+}
+
+/// A transaction that has been begun.
+pub(super) struct Open<T: 'static> {
+    pub(super) label: Label,
+    /// What was done in it, and is not merged.
+    pub(super) edits: Vec<Entry<T>>,
+    /// Whether the next edit may be merged into the last one.
+    pub(super) may_merge: bool,
+}
+
+impl<T: 'static> Open<T> {
+    pub(super) fn new(label: Label) -> Self {
+        Self { label, edits: Vec::new(), may_merge: false }
+    }
+
+    /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
+    pub(super) fn enter(
+        &mut self,
+        mut edit: Entry<T>,
+        merging: Merging,
+        ended: &mut Vec<(Step<T>, End)>,
+    ) -> Result<(), Failure> {
+        let last = self.edits.last_mut().filter(|_| merging != Merging::No);
+        let merge = last.map_or(Ok(Merge::No), |last| last.merge(&mut edit, merging, ended));
+        match merge {
+            Ok(Merge::Annul) => {
+                self.edits.pop();
+                self.may_merge = false;
+            }
+            Ok(Merge::Yes) => {
+                self.edits.last_mut().into_iter().for_each(|last| last.time = edit.time);
+            }
+            Ok(Merge::No) | Err(_) => {
+                self.edits.push(edit);
+                self.may_merge = true;
+            }
+        }
+        merge.map(|_| ()).map_err(|mut failure| {
+            let before = self.edits.iter().rev().skip(2);
+            let before: usize = before.map(|edit| edit.steps.len()).sum();
+            failure.broken.iter_mut().for_each(|broken| broken.step += before);
+            failure
+        })
+    }
+
+    /// What it is called: as the program said, or after what was done in it.
+    pub(super) fn name(&self) -> Label {
+        match (&self.label, &*self.edits) {
+            (Label::None, [only]) => only.label.clone(),
+            (Label::None, [first, rest @ ..]) if !first.label.is_none() => {
+                Label::Several { first: Box::new(first.label.clone()), more: rest.len() }
+            }
+            (given, _) => given.clone(),
+        }
+    }
+
+    pub(super) fn into_steps(self) -> Vec<Step<T>> {
+        self.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect()
+    }
 }

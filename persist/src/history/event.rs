@@ -1,6 +1,7 @@
 //! The events of a history.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,65 +50,149 @@ type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>) + Send>;
 
 /// The listeners, and what was reported last.
 pub(super) struct Listeners<T: 'static> {
-    listeners: Vec<Listening<T>>,
-    told: Option<Box<Told>>,
+    pub(super) all: Vec<(Listener<T>, Arc<AtomicBool>)>,
+    pub(super) told: Option<Box<Told>>,
 }
 
 impl<T: 'static> Default for Listeners<T> {
     fn default() -> Self {
-        Self { listeners: Vec::new(), told: None }
+        Self { all: Vec::new(), told: None }
     }
 }
 
 impl<T: 'static> Listeners<T> {
     pub(super) fn is_empty(&self) -> bool {
-        self.listeners.is_empty()
+        self.all.is_empty()
+    }
+
+    pub(super) fn push(
+        &mut self,
+        listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static,
+    ) -> Subscription {
+        let has_ended = Arc::new(AtomicBool::new(false));
+        self.all.push((Box::new(listener), Arc::clone(&has_ended)));
+        Subscription { has_ended }
     }
 }
 
-struct Listening<T: 'static> {
-    listener: Listener<T>,
-    has_ended: Arc<AtomicBool>,
-}
-
-impl<T: 'static> Listening<T> {
-    fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Relaxed)
+/// Calls all listeners with each event, even if one panics; the first panic is given back.
+pub(super) fn tell<T: 'static>(
+    listeners: &mut Vec<(Listener<T>, Arc<AtomicBool>)>,
+    events: &[HistoryEvent],
+    history: &History<T>,
+) -> Option<Panic> {
+    let is_over = |has_ended: &AtomicBool| has_ended.load(Ordering::Relaxed);
+    listeners.retain(|(_, has_ended)| !is_over(has_ended));
+    let (mut at, mut next, mut panic) = (0, 0, None);
+    while at < events.len() {
+        // One guard for all that do not panic.
+        let heard = catch_unwind(AssertUnwindSafe(|| {
+            while let Some(event) = events.get(at) {
+                let Some((call, has_ended)) = listeners.get_mut(next) else {
+                    (at, next) = (at + 1, 0);
+                    continue;
+                };
+                next += 1;
+                if !is_over(has_ended) {
+                    call(event, history);
+                }
+            }
+        }));
+        panic = panic.or(heard.err());
     }
+    panic
 }
 
-/// The values that events report.
-struct Told {
+/// The values that events report, and a menu shows.
+#[derive(Clone, Default, PartialEq)]
+pub(super) struct Told {
     position: usize,
     state: u64,
-    undo: Option<Label>,
-    redo: Option<Label>,
-    is_modified: bool,
+    pub(super) undo: Option<Label>,
+    pub(super) redo: Option<Label>,
+    pub(super) is_modified: bool,
 }
 
 impl Told {
+    pub(super) fn of<T: 'static>(history: &History<T>) -> Self {
+        Self {
+            position: history.position(),
+            state: history.state(),
+            undo: history.undo_entry().map(Entry::label),
+            redo: history.redo_entry().map(Entry::label),
+            is_modified: history.is_modified(),
+        }
+    }
+
     /// Takes in what has changed since; the events that say so. A label that panics counts as none, and the panic is given
     /// back.
-    fn update<T: 'static>(
-        &mut self,
-        history: &History<T>,
-    ) -> ([Option<HistoryEvent>; 7], Option<Panic>) {
+    pub(super) fn update<T: 'static>(&mut self, history: &History<T>) -> (Events, Option<Panic>) {
         let mut panic = None;
         let position = replace(&mut self.position, history.position());
         let state = replace(&mut self.state, history.state());
         let is_modified = replace(&mut self.is_modified, history.is_modified());
-        let (can_undo, is_undo_other) = renamed(&mut self.undo, history.undo_entry(), &mut panic);
-        let (can_redo, is_redo_other) = renamed(&mut self.redo, history.redo_entry(), &mut panic);
-        let events = [
-            position.map(HistoryEvent::Position),
-            state.map(HistoryEvent::State),
-            can_undo.map(HistoryEvent::CanUndo),
-            is_undo_other.then_some(HistoryEvent::UndoText),
-            can_redo.map(HistoryEvent::CanRedo),
-            is_redo_other.then_some(HistoryEvent::RedoText),
-            is_modified.map(HistoryEvent::Modified),
-        ];
-        (events, panic)
+        let undo = renamed(&mut self.undo, history.undo_entry(), &mut panic);
+        let redo = renamed(&mut self.redo, history.redo_entry(), &mut panic);
+        (Events::of(position, state, (undo, redo), is_modified), panic)
+    }
+
+    /// The events that say how others differ from these.
+    pub(super) fn until(mut self, new: &Self) -> Events {
+        let changed = |old: &Option<Label>, new: &Option<Label>| {
+            let is_there = new.is_some();
+            ((old.is_some() != is_there).then_some(is_there), old != new)
+        };
+        let position = replace(&mut self.position, new.position);
+        let state = replace(&mut self.state, new.state);
+        let texts = (changed(&self.undo, &new.undo), changed(&self.redo, &new.redo));
+        let is_modified = replace(&mut self.is_modified, new.is_modified);
+        Events::of(position, state, texts, is_modified)
+    }
+}
+
+/// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
+type Renamed = (Option<bool>, bool);
+
+/// The events of a call, in their order.
+pub(super) struct Events {
+    all: [HistoryEvent; 7],
+    count: usize,
+}
+
+impl Events {
+    /// Of the values that are other ones now.
+    #[inline]
+    fn of(
+        position: Option<usize>,
+        state: Option<u64>,
+        (undo, redo): (Renamed, Renamed),
+        is_modified: Option<bool>,
+    ) -> Self {
+        let mut events = Self { all: [HistoryEvent::UndoText; 7], count: 0 };
+        events.push(position.map(HistoryEvent::Position));
+        events.push(state.map(HistoryEvent::State));
+        events.push(undo.0.map(HistoryEvent::CanUndo));
+        events.push(undo.1.then_some(HistoryEvent::UndoText));
+        events.push(redo.0.map(HistoryEvent::CanRedo));
+        events.push(redo.1.then_some(HistoryEvent::RedoText));
+        events.push(is_modified.map(HistoryEvent::Modified));
+        events
+    }
+
+    #[inline]
+    fn push(&mut self, event: Option<HistoryEvent>) {
+        if let (Some(event), Some(place)) = (event, self.all.get_mut(self.count)) {
+            *place = event;
+            self.count += 1;
+        }
+    }
+}
+
+impl Deref for Events {
+    type Target = [HistoryEvent];
+
+    fn deref(&self) -> &[HistoryEvent] {
+        &self.all[..self.count]
     }
 }
 
@@ -122,7 +207,7 @@ fn renamed<T: 'static>(
     label: &mut Option<Label>,
     entry: Option<&Entry<T>>,
     panic: &mut Option<Panic>,
-) -> (Option<bool>, bool) {
+) -> Renamed {
     // Mostly the same field of another object was set, whose path both share.
     if let (Some(label), Some(entry)) = (&mut *label, entry)
         && let Some(is_other) = entry.rename(label)
@@ -142,101 +227,4 @@ fn renamed<T: 'static>(
     let is_other = *label != new;
     *label = new;
     (is_there, is_other)
-}
-
-impl<T: 'static> History<T> {
-    /// Calls a listener from now on with every value that changes. It sees the history with all changes made, and cannot change it:
-    ///
-    /// ```compile_fail,E0596
-    /// # let mut history = persist::History::<persist::World>::new(9);
-    /// history.subscribe(|_, history| history.set_merge_window(None));
-    /// ```
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use std::sync::{Arc, Mutex};
-    ///
-    /// use persist::history::HistoryEvent;
-    /// use persist::{History, World};
-    ///
-    /// let (mut world, mut history) = (World::new(), History::new(100));
-    /// let title = Arc::new(Mutex::new(String::from("level")));
-    /// history.subscribe({
-    ///     let title = Arc::clone(&title);
-    ///     move |event, _| {
-    ///         if let HistoryEvent::Modified(is_modified) = event {
-    ///             *title.lock().unwrap() = String::from(if *is_modified { "level *" } else { "level" });
-    ///         }
-    ///     }
-    /// });
-    /// history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
-    /// assert_eq!(*title.lock().unwrap(), "level *");
-    /// history.undo(&mut world)?;
-    /// assert_eq!(*title.lock().unwrap(), "level");
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn subscribe(
-        &mut self,
-        listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static,
-    ) -> Subscription {
-        if self.listeners.listeners.is_empty() {
-            self.listeners.told = Some(Box::new(self.told()));
-        }
-        let has_ended = Arc::new(AtomicBool::new(false));
-        let subscription = Subscription { has_ended: Arc::clone(&has_ended) };
-        self.listeners.listeners.push(Listening { listener: Box::new(listener), has_ended });
-        subscription
-    }
-
-    fn told(&self) -> Told {
-        Told {
-            position: self.position(),
-            state: self.state(),
-            undo: self.undo_entry().map(Entry::label),
-            redo: self.redo_entry().map(Entry::label),
-            is_modified: self.is_modified(),
-        }
-    }
-
-    /// Ends a call: reports what has changed since the last time, and resumes a panic that was caught.
-    pub(super) fn tell(&mut self) {
-        self.tell_changes();
-        if let Some(panic) = self.panic.take() {
-            resume_unwind(panic);
-        }
-    }
-
-    fn tell_changes(&mut self) {
-        if self.listeners.listeners.is_empty() {
-            return;
-        }
-        let Some(mut told) = self.listeners.told.take() else { return };
-        let (events, panic) = told.update(self);
-        self.listeners.told = Some(told);
-        self.panic = self.panic.take().or(panic);
-        self.send(&events);
-    }
-
-    /// Notes what the values are, without telling.
-    pub(super) fn tell_nothing(&mut self) {
-        if self.listeners.told.is_some() {
-            self.listeners.told = Some(Box::new(self.told()));
-        }
-    }
-
-    /// Calls all listeners with each event, even if one panics; that panic resumes at the end of the call.
-    pub(super) fn send(&mut self, events: &[Option<HistoryEvent>]) {
-        let mut listeners = std::mem::take(&mut self.listeners.listeners);
-        listeners.retain(|listening| !listening.has_ended());
-        let mut panic = None;
-        for event in events.iter().flatten() {
-            for Listening { listener, .. } in listeners.iter_mut().filter(|one| !one.has_ended()) {
-                let heard = catch_unwind(AssertUnwindSafe(|| listener(event, self)));
-                panic = panic.or(heard.err());
-            }
-        }
-        self.listeners.listeners = listeners;
-        self.panic = self.panic.take().or(panic);
-    }
 }

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::event::Told;
 use super::step::Panic;
-use super::{History, HistoryEvent, Subscription};
+use super::{History, HistoryEvent, Label, Subscription};
 use crate::Session;
 
 /// The histories of several documents with one undo menu, which shows the active one.
@@ -59,62 +60,21 @@ struct Group {
 
 struct Member {
     id: HistoryId,
-    shown: Shown,
+    told: Told,
     subscription: Subscription,
 }
 
-/// What a menu shows of a history.
-#[derive(Clone, Default, PartialEq, Eq)]
-struct Shown {
-    position: usize,
-    state: u64,
-    can_undo: bool,
-    undo: String,
-    can_redo: bool,
-    redo: String,
-    is_modified: bool,
-}
-
-impl Shown {
-    fn of<T: 'static>(history: &History<T>) -> Self {
-        Self {
-            position: history.position(),
-            state: history.state(),
-            can_undo: history.can_undo(),
-            undo: history.undo_text(),
-            can_redo: history.can_redo(),
-            redo: history.redo_text(),
-            is_modified: history.is_modified(),
-        }
-    }
-
-    /// What differs from another, in the order of events.
-    fn since(&self, old: &Self) -> Vec<HistoryEvent> {
-        let events = [
-            (old.position != self.position).then_some(HistoryEvent::Position(self.position)),
-            (old.state != self.state).then_some(HistoryEvent::State(self.state)),
-            (old.can_undo != self.can_undo).then_some(HistoryEvent::CanUndo(self.can_undo)),
-            (old.undo != self.undo).then_some(HistoryEvent::UndoText),
-            (old.can_redo != self.can_redo).then_some(HistoryEvent::CanRedo(self.can_redo)),
-            (old.redo != self.redo).then_some(HistoryEvent::RedoText),
-            (old.is_modified != self.is_modified)
-                .then_some(HistoryEvent::Modified(self.is_modified)),
-        ];
-        events.into_iter().flatten().collect()
-    }
-}
-
 impl Group {
-    fn shown(&self) -> Option<&Shown> {
+    fn told(&self) -> Option<&Told> {
         let active = self.active?;
-        self.members.iter().find(|member| member.id == active).map(|member| &member.shown)
+        self.members.iter().find(|member| member.id == active).map(|member| &member.told)
     }
 
     fn activate(&mut self, id: Option<HistoryId>) {
-        let old = self.shown().cloned().unwrap_or_default();
+        let old = self.told().cloned().unwrap_or_default();
         self.active = id;
-        let events = self.shown().cloned().unwrap_or_default().since(&old);
-        self.events.extend(events);
+        let new = self.told().cloned().unwrap_or_default();
+        self.events.extend(old.until(&new).iter());
     }
 
     fn leave(&mut self, id: HistoryId) -> Option<Member> {
@@ -190,17 +150,7 @@ fn hear<T: 'static>(membership: &Membership, event: &HistoryEvent, history: &His
         let mut group = lock(&group);
         let is_active = group.active == Some(id);
         let Some(member) = group.members.iter_mut().find(|member| member.id == id) else { return };
-        let shown = &mut member.shown;
-        match event {
-            HistoryEvent::Position(position) => shown.position = *position,
-            HistoryEvent::State(state) => shown.state = *state,
-            HistoryEvent::CanUndo(can_undo) => shown.can_undo = *can_undo,
-            HistoryEvent::UndoText => shown.undo = history.undo_text(),
-            HistoryEvent::CanRedo(can_redo) => shown.can_redo = *can_redo,
-            HistoryEvent::RedoText => shown.redo = history.redo_text(),
-            HistoryEvent::Modified(is_modified) => shown.is_modified = *is_modified,
-            HistoryEvent::Recovered(_) => *shown = Shown::of(history),
-        }
+        member.told = history.told();
         if !is_active {
             return;
         }
@@ -222,10 +172,10 @@ impl Histories {
         group.last += 1;
         let id = HistoryId(group.last);
         let membership = Membership { group: Arc::downgrade(&self.group), id };
-        let shown = Shown::of(history);
+        let told = history.told();
         let subscription =
             history.subscribe(move |event, history| hear(&membership, event, history));
-        group.members.push(Member { id, shown, subscription });
+        group.members.push(Member { id, told, subscription });
         id
     }
 
@@ -273,34 +223,38 @@ impl Histories {
     /// True if the active history can undo something.
     #[must_use]
     pub fn can_undo(&self) -> bool {
-        self.show(|shown| shown.can_undo)
+        self.show(|told| told.undo.is_some())
     }
 
     /// True if the active history can redo something.
     #[must_use]
     pub fn can_redo(&self) -> bool {
-        self.show(|shown| shown.can_redo)
+        self.show(|told| told.redo.is_some())
     }
 
     /// The [undo text](History::undo_text) of the active history.
     #[must_use]
     pub fn undo_text(&self) -> String {
-        self.show(|shown| shown.undo.clone())
+        self.show(|told| text("Undo", told.undo.as_ref()))
     }
 
     /// The [redo text](History::redo_text) of the active history.
     #[must_use]
     pub fn redo_text(&self) -> String {
-        self.show(|shown| shown.redo.clone())
+        self.show(|told| text("Redo", told.redo.as_ref()))
     }
 
     /// True if the document of the active history has unsaved changes.
     #[must_use]
     pub fn is_modified(&self) -> bool {
-        self.show(|shown| shown.is_modified)
+        self.show(|told| told.is_modified)
     }
 
-    fn show<R: Default>(&self, show: impl FnOnce(&Shown) -> R) -> R {
-        lock(&self.group).shown().map(show).unwrap_or_default()
+    fn show<R: Default>(&self, show: impl FnOnce(&Told) -> R) -> R {
+        lock(&self.group).told().map(show).unwrap_or_default()
     }
+}
+
+fn text(verb: &str, label: Option<&Label>) -> String {
+    label.map_or(String::new(), |label| label.behind(verb))
 }

@@ -35,48 +35,42 @@
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
 
-// A list, which knows no target: `ring`, with the numbers of states in `saved` and the limits in `capacity`. An engine over
-// `step::Step`, an enum of changes and commands: `edit` makes steps, `engine` enters them, `entry` merges them, `undo` runs
-// them. A journal that appends those steps. What they are all made with is `support::Support`, which none of them holds.
+// Three layers, each above the one before:
+// - a list (`ring`), which knows no target, and what is known of it (`history`): the numbers of its states, the saved
+//   point, its limits;
+// - an engine over `step::Step`, an enum of changes and commands: `edit` and `world` make steps, `engine` enters them,
+//   `entry` merges them, `undo` runs them. What they are made with is `support::Support`, which none of them holds;
+// - a `journal` that appends those steps, and a replay that makes the engine do them again.
 
-mod capacity;
 mod command;
 mod edit;
 mod engine;
 mod entry;
 mod event;
-mod fields;
 mod group;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod history;
 mod journal;
 mod label;
 mod merging;
-mod order;
-mod poison;
 mod proof;
 mod ring;
-mod saved;
 mod step;
-mod steps;
 mod support;
-mod transaction;
 mod undo;
 mod world;
 
-pub use capacity::Capacity;
 pub use command::CommandContext;
-pub use edit::Edit;
+pub use edit::{Edit, Editable};
 pub use event::{HistoryEvent, Subscription};
-pub use fields::Editable;
 pub use group::{Histories, HistoryId};
 pub use history::{Entries, HistoryEntry};
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
-pub use poison::Poison;
 pub use proof::Proof;
-pub use step::{End, Merge};
+pub use ring::Capacity;
+pub use step::{End, Merge, Poison};
 
 // The root shows these.
 #[doc(hidden)]

@@ -1,225 +1,131 @@
-//! Whether an undo leads back to what was there.
-
-use std::any::Any;
+//! Whether the undo of a command leads back to what was there.
 
 use hashbrown::HashSet;
 
-use super::entry::Entry;
-use super::{History, Label};
+use super::Label;
+use super::step::world;
 use crate::graph::Registry;
 use crate::world::{Print, print_value};
-use crate::{Error, ErrorKind, ObjectId, Persist, World};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
-/// Which parts of the target are hashed before and after each entry.
+/// Which parts of the target are hashed before and after a command that changes its target
+/// [directly](super::CommandContext::target).
 ///
 /// So a command whose undo does not restore the old state, or whose redo does not restore the new one, is an error at
-/// once, which names the object and the field.
-///
-/// What was changed beside the history meanwhile is not the command's fault: then nothing is compared. The counters of ids are never compared.
+/// once, which names the object and the field. What was changed beside the history meanwhile is not the command's fault:
+/// then nothing is compared. The counters of ids are never compared.
 ///
 /// An undo that fails so ([`ErrorKind::NotInverse`]) is reverted by a redo, and a redo by an undo: the entry stays where it was. If that does not lead
-/// back either, the history is [poisoned](History::poison).
+/// back either, the history is [poisoned](super::History::poison).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Proof {
     /// Nothing.
     #[default]
     Off,
-    /// The objects that the entry changes: those of recorded edits, and those that a command [says](super::Command::objects) it
-    /// changes. The default of debug builds.
+    /// The objects that the command [says](super::Command::objects) it changes. The default of debug builds.
     Touched,
     /// The whole target, each time.
     Whole,
 }
 
-/// What is to be compared, and what it was before.
-pub(super) struct Watch {
-    is_whole: bool,
-    objects: Vec<ObjectId>,
-    /// The objects as a set, to be looked up.
-    known: HashSet<ObjectId>,
-    before: Vec<Print>,
+/// How commands are proved.
+pub(super) struct Prover<T> {
+    pub(super) proof: Proof,
+    /// How the whole of a target is hashed.
+    pub(super) print: Option<fn(&T, &mut Vec<Print>)>,
 }
 
-/// What an entry was done to, before and after it.
+/// What a command changes, before it was done and after it.
 pub(super) struct Proved {
-    watch: Box<Watch>,
+    /// None if that is the whole target.
+    objects: Option<Vec<ObjectId>>,
+    before: Vec<Print>,
     behind: Vec<Print>,
 }
 
-/// How the whole of a target is hashed.
-pub(super) type Prover<T> = fn(&T, &mut Vec<Print>);
-
-impl Watch {
-    /// Of a target to which something is about to be done.
-    pub(super) fn new<T: 'static>(
-        proof: Proof,
-        prover: Option<Prover<T>>,
-        target: &T,
-    ) -> Option<Box<Self>> {
-        let is_whole = proof == Proof::Whole;
-        let (objects, known) = (Vec::new(), HashSet::new());
-        let mut watch = Self { is_whole, objects, known, before: Vec::new() };
-        match proof {
-            Proof::Off => return None,
-            Proof::Touched => {}
-            Proof::Whole => watch.before = prints_of(&watch, prover, target),
-        }
-        Some(Box::new(watch))
+impl Proved {
+    /// Takes in what a command that was merged changed after this one; false if that cannot be compared any more.
+    pub(super) fn merge(&mut self, next: &mut Self) -> bool {
+        self.behind = std::mem::take(&mut next.behind);
+        self.objects == next.objects
     }
 
-    /// An object is about to be changed.
-    pub(super) fn touch<T: 'static>(&mut self, target: &T, object: ObjectId) {
-        let target: &dyn Any = target;
-        if let Some(world) = target.downcast_ref::<World>()
-            && self.add(object)
-        {
-            world.print_object(object, &mut self.before);
-        }
-    }
-
-    /// Takes in an object; false if it is compared already.
-    fn add(&mut self, object: ObjectId) -> bool {
-        let is_new = !self.is_whole && self.known.insert(object);
-        if is_new {
-            self.objects.push(object);
-        }
-        is_new
-    }
-
-    /// An object has been made.
-    pub(super) fn add_new(&mut self, object: ObjectId) {
-        self.add(object);
-    }
-
-    /// What is left of it after a command that did not say which objects it changed: what objects that are met later were
-    /// is not known.
-    pub(super) fn behind_unknown(self: Box<Self>) -> Option<Box<Self>> {
-        self.is_whole.then_some(self)
-    }
-
-    /// Adds what was changed after it.
-    pub(super) fn append(&mut self, next: Self) {
-        let mut before = next.before.into_iter().peekable();
-        for object in next.objects {
-            let is_new = self.add(object);
-            while let Some(print) = before.next_if(|print| print.object == Some(object)) {
-                self.before.extend(is_new.then_some(print));
-            }
-        }
+    /// What it is if the command is done, or undone.
+    fn known(&self, is_done: bool) -> &[Print] {
+        if is_done { &self.behind } else { &self.before }
     }
 }
 
-/// What is watched, as it is now.
-fn prints_of<T: 'static>(watch: &Watch, prover: Option<Prover<T>>, target: &T) -> Vec<Print> {
-    let mut prints = Vec::new();
-    if watch.is_whole {
-        if let Some(prover) = prover {
-            prover(target, &mut prints);
-        }
-        return prints;
-    }
-    let target: &dyn Any = target;
-    if let Some(world) = target.downcast_ref::<World>() {
-        watch.objects.iter().for_each(|object| world.print_object(*object, &mut prints));
-    }
-    prints
-}
-
-/// Hashes all of a world.
-pub(super) fn prove_world(world: &World, prints: &mut Vec<Print>) {
-    world.objects().for_each(|object| world.print_object(object, prints));
-    world.print_resources(prints);
-}
-
-/// Hashes all of a value, field by field.
-fn prove<T: Persist>(value: &T, prints: &mut Vec<Print>) {
-    let any: &dyn Any = value;
-    if let Some(world) = any.downcast_ref::<World>() {
-        return prove_world(world, prints);
-    }
-    let mut registry = Registry::new();
-    if registry.register::<T>().is_ok() {
-        // What cannot be told is not compared.
-        let _ = print_value(&registry, value, &T::persist_name(), None, prints);
-    }
-}
-
-impl<T: Persist> History<T> {
-    /// Sets what is compared. In debug builds, a history of a [`World`] begins with [`Proof::Touched`]; in others, and of any other target, it
-    /// is off until this is called. Of another target than a world, [`Proof::Whole`] alone compares anything.
-    pub fn set_proof(&mut self, proof: Proof) {
-        self.proof = proof;
-        self.prover = Some(prove::<T>);
-    }
-}
-
-impl<T: 'static> History<T> {
-    /// True if what an entry changes is compared.
-    pub(super) fn is_watched(&self) -> bool {
-        self.proof != Proof::Off
-    }
-
-    /// Begins to watch a target.
-    pub(super) fn watch(&self, target: &T) -> Option<Box<Watch>> {
-        if self.is_watched() { Watch::new(self.proof, self.prover, target) } else { None }
-    }
-
-    /// What an entry was done to, which is as it left it.
-    pub(super) fn proved(&self, watch: Option<Box<Watch>>, target: &T) -> Option<Box<Proved>> {
-        let watch = watch?;
-        let behind = prints_of(&watch, self.prover, target);
-        Some(Box::new(Proved { watch, behind }))
-    }
-
-    /// Takes what was merged into an entry into what is known of it.
-    pub(super) fn prove_again(&mut self, index: usize, watch: Option<Box<Watch>>, target: &T) {
-        let prover = self.prover;
-        let Some(entry) = self.ring.get_mut(index) else { return };
-        match (&mut entry.proved, watch) {
-            (Some(proved), Some(watch)) => {
-                proved.watch.append(*watch);
-                proved.behind = prints_of(&proved.watch, prover, target);
-            }
-            // What was not watched before cannot be known now.
-            (proved, _) => *proved = None,
-        }
-    }
-
-    /// Whether the target is as an entry left it, if it is applied, or found it; `None` if that is not known.
-    pub(super) fn is_as_known(&self, index: usize, is_applied: bool, target: &T) -> Option<bool> {
-        let proved = self.ring.get(index)?.proved.as_ref()?;
-        let known = if is_applied { &proved.behind } else { &proved.watch.before };
-        Some(prints_of(&proved.watch, self.prover, target) == *known)
-    }
-
-    /// Refuses an undo or a redo that did not lead where it should, if it began at what is known.
-    pub(super) fn prove(
+impl<T: 'static> Prover<T> {
+    /// Looks at what a command is about to change; none if that is not compared.
+    pub(super) fn begin(
         &self,
-        index: usize,
-        is_known: Option<bool>,
-        is_applied: bool,
+        objects: impl FnOnce() -> Vec<ObjectId>,
         target: &T,
-    ) -> Result<(), Error> {
-        if is_known != Some(true) {
-            return Ok(());
-        }
-        self.difference(index, is_applied, target).map_or(Ok(()), Err)
+    ) -> Option<Box<Proved>> {
+        let objects = match self.proof {
+            Proof::Off => return None,
+            Proof::Touched => Some(objects()).filter(|objects| !objects.is_empty())?.into(),
+            Proof::Whole => None,
+        };
+        let before = self.prints(objects.as_deref(), target);
+        Some(Box::new(Proved { objects, before, behind: Vec::new() }))
     }
 
-    /// What differs from what an entry left, if it is applied, or found.
-    pub(super) fn difference(&self, index: usize, is_applied: bool, target: &T) -> Option<Error> {
-        let entry: &Entry<T> = self.ring.get(index)?;
-        let proved = entry.proved.as_ref()?;
-        let known = if is_applied { &proved.behind } else { &proved.watch.before };
-        let now = prints_of(&proved.watch, self.prover, target);
-        if now == *known {
-            return None;
+    /// Looks at what the command has changed.
+    pub(super) fn end(&self, proved: &mut Proved, target: &T) {
+        proved.behind = self.prints(proved.objects.as_deref(), target);
+    }
+
+    fn prints(&self, objects: Option<&[ObjectId]>, target: &T) -> Vec<Print> {
+        let mut prints = Vec::new();
+        match (objects, self.print, world(target)) {
+            (Some(objects), _, Some(world)) => {
+                objects.iter().for_each(|object| world.print_object(*object, &mut prints));
+            }
+            (None, _, Some(world)) => {
+                world.objects().for_each(|object| world.print_object(object, &mut prints));
+                world.print_resources(&mut prints);
+            }
+            (None, Some(print), None) => print(target, &mut prints),
+            _ => {}
+        }
+        prints
+    }
+
+    /// True if the target is as the command left it, or found it.
+    pub(super) fn is_known(&self, proved: &Proved, is_done: bool, target: &T) -> bool {
+        self.prints(proved.objects.as_deref(), target) == proved.known(is_done)
+    }
+
+    /// Refuses a target that is not as the command left it, or found it.
+    pub(super) fn check(
+        &self,
+        proved: &Proved,
+        is_done: bool,
+        target: &T,
+        label: impl FnOnce() -> Label,
+    ) -> Result<()> {
+        let (known, now) = (proved.known(is_done), self.prints(proved.objects.as_deref(), target));
+        if now == known {
+            return Ok(());
         }
         let (before, behind): (HashSet<_>, HashSet<_>) =
             (known.iter().collect(), now.iter().collect());
         let lost = known.iter().find(|print| !behind.contains(print));
-        let found = lost.or_else(|| now.iter().find(|print| !before.contains(print)))?;
-        Some(not_back(&entry.label(), is_applied, found))
+        match lost.or_else(|| now.iter().find(|print| !before.contains(print))) {
+            Some(found) => Err(not_back(&label(), is_done, found)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Hashes all of a value that is no world, field by field.
+pub(super) fn print<T: Persist>(value: &T, prints: &mut Vec<Print>) {
+    let mut registry = Registry::new();
+    if registry.register::<T>().is_ok() {
+        // What cannot be told is not compared.
+        let _ = print_value(&registry, value, &T::persist_name(), None, prints);
     }
 }
 

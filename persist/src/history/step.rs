@@ -1,6 +1,7 @@
 //! What an entry is made of.
 
 use std::any::Any;
+use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
@@ -60,10 +61,7 @@ impl<T: 'static> Step<T> {
                 };
                 applied.map_err(Failure::from)
             }
-            Self::Command(command) => match way {
-                Way::Undo => command.undo(target, support),
-                Way::Redo => command.redo(target, support),
-            },
+            Self::Command(command) => command.run(target, support, way),
         }
     }
 
@@ -215,6 +213,130 @@ impl<T: 'static> Step<T> {
     }
 }
 
+/// The steps of an entry: mostly one, which then lies in the entry.
+pub(super) enum Steps<T: 'static> {
+    One(Step<T>),
+    Many(Vec<Step<T>>),
+}
+
+/// What an entry keeps of its steps.
+#[derive(Clone, Copy)]
+pub(super) struct Summary {
+    pub(super) is_significant: bool,
+    /// [`Steps::size`].
+    pub(super) size: usize,
+}
+
+impl<T: 'static> Steps<T> {
+    pub(super) fn push(&mut self, step: Step<T>) {
+        match self {
+            Self::Many(steps) if steps.capacity() > 0 => steps.push(step),
+            Self::Many(_) => *self = Self::One(step),
+            Self::One(_) => {
+                let mut steps = std::mem::take(self).into_vec();
+                steps.push(step);
+                *self = Self::Many(steps);
+            }
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Step<T>> {
+        match self {
+            Self::Many(steps) => steps.pop(),
+            Self::One(_) => std::mem::take(self).into_each().next(),
+        }
+    }
+
+    /// What they are called by what they do; `None` if there are none.
+    pub(super) fn label(steps: &[Step<T>]) -> Option<Label> {
+        let (first, rest) = steps.split_first()?;
+        Some(match rest.len() {
+            0 => first.label(),
+            more => Label::Several { first: Box::new(first.label()), more },
+        })
+    }
+
+    /// The steps as a list.
+    pub(super) fn into_vec(self) -> Vec<Step<T>> {
+        match self {
+            Self::One(step) => vec![step],
+            Self::Many(steps) => steps,
+        }
+    }
+
+    /// Each of the steps.
+    pub(super) fn into_each(self) -> impl Iterator<Item = Step<T>> {
+        let (one, many) = match self {
+            Self::One(step) => (Some(step), Vec::new()),
+            Self::Many(steps) => (None, steps),
+        };
+        one.into_iter().chain(many)
+    }
+
+    /// What an entry keeps of them. It asks commands, which may panic.
+    #[inline]
+    pub(super) fn summary(&self) -> Summary {
+        Summary { is_significant: self.iter().any(Step::is_significant), size: self.size() }
+    }
+
+    /// Bytes of memory that they take besides their own size.
+    pub(super) fn size(&self) -> usize {
+        self.iter().map(Step::size).sum::<usize>() + self.places()
+    }
+
+    /// Bytes of memory of their list, if they have one.
+    pub(super) fn places(&self) -> usize {
+        match self {
+            Self::One(_) => 0,
+            Self::Many(steps) => steps.len() * size_of::<Step<T>>(),
+        }
+    }
+}
+
+impl<T: 'static> From<Step<T>> for Steps<T> {
+    fn from(step: Step<T>) -> Self {
+        Self::One(step)
+    }
+}
+
+impl<T: 'static> From<Vec<Step<T>>> for Steps<T> {
+    fn from(mut steps: Vec<Step<T>>) -> Self {
+        match steps.pop() {
+            Some(only) if steps.is_empty() => Self::One(only),
+            last => {
+                steps.extend(last);
+                Self::Many(steps)
+            }
+        }
+    }
+}
+
+impl<T: 'static> Default for Steps<T> {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl<T: 'static> Deref for Steps<T> {
+    type Target = [Step<T>];
+
+    fn deref(&self) -> &[Step<T>] {
+        match self {
+            Self::One(step) => std::slice::from_ref(step),
+            Self::Many(steps) => steps,
+        }
+    }
+}
+
+impl<T: 'static> DerefMut for Steps<T> {
+    fn deref_mut(&mut self) -> &mut [Step<T>] {
+        match self {
+            Self::One(step) => std::slice::from_mut(step),
+            Self::Many(steps) => steps,
+        }
+    }
+}
+
 /// What became of a step that was offered to the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
@@ -260,6 +382,34 @@ pub(super) struct Broken {
     pub(super) done: usize,
     pub(super) object: Option<ObjectId>,
     pub(super) why: String,
+}
+
+/// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
+///
+/// Until [`History::drop_entry`](super::History::drop_entry) or [`History::clear`](super::History::clear) it undoes and redoes nothing, and its target counts as modified. The target can be saved.
+#[derive(crate::Persist, Clone, Debug, PartialEq, Eq)]
+#[persist(crate = crate, class = "persist.Poison")]
+#[non_exhaustive]
+pub struct Poison {
+    /// Index of the entry; `None` if it is one that was being made, which is in no list.
+    pub entry: Option<usize>,
+    /// What the entry is called.
+    pub label: Label,
+    /// Which of its steps could not be put back, counted from 0, as in the errors.
+    pub step: usize,
+    /// The object of that step, if it has one.
+    pub object: Option<ObjectId>,
+    /// What was refused.
+    pub why: String,
+    /// How many of its steps are done.
+    pub(super) done: usize,
+}
+
+impl Poison {
+    /// How many steps are done of an entry, if it is the one that was left half done.
+    pub(super) fn done_of(&self, entry: usize) -> Option<usize> {
+        (self.entry == Some(entry)).then_some(self.done)
+    }
 }
 
 impl From<Error> for Failure {

@@ -3,7 +3,9 @@
 use std::any::TypeId;
 
 use super::command::AnyCommand;
+use super::edit::Pending;
 use super::journal::{Before, CommandClasses};
+use super::proof::{Proof, Prover};
 use super::step::world;
 use crate::codec::{Decoder, Fail, Portable, left_over};
 use crate::fields::{FieldLinks, Paths, Room, Root, content_of};
@@ -27,6 +29,9 @@ pub(super) struct Support<T: 'static> {
     pub(super) is_replayed: bool,
     /// The last id that a world had given when the edit began.
     pub(super) last_id: u64,
+    pub(super) prover: Prover<T>,
+    /// Memory for what edits take to be changed.
+    pub(super) pending: Vec<Pending>,
 }
 
 /// How the fields of a target are reached.
@@ -36,8 +41,8 @@ struct Fields<T> {
     read: fn(&mut Decoder<'_>) -> Result<Box<dyn Portable>, Fail>,
 }
 
-impl<T: 'static> Default for Support<T> {
-    fn default() -> Self {
+impl<T: 'static> Support<T> {
+    pub(super) fn new(proof: Proof) -> Self {
         Self {
             classes: CommandClasses::default(),
             fields: None,
@@ -47,6 +52,8 @@ impl<T: 'static> Default for Support<T> {
             registered: 0,
             is_replayed: false,
             last_id: 0,
+            prover: Prover { proof, print: None },
+            pending: Vec::new(),
         }
     }
 }

@@ -1,9 +1,14 @@
-//! How entries are undone and redone.
+//! How entries are undone and redone, skipped and dropped, and how a call ends.
 
-use super::History;
-use super::journal::Record;
-use super::step::{Broken, End, Failure, Step, guarded, is_broken, run_all, world, world_mut};
-use super::steps::Steps;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::entry::Entry;
+use super::event::{HistoryEvent, Told, tell};
+use super::journal::{Record, spill};
+use super::step::{
+    Broken, End, Failure, Step, Steps, finalize_all, guarded, is_broken, run_all, world, world_mut,
+};
+use super::{History, Label, Poison};
 use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
 
@@ -88,7 +93,7 @@ impl<T: 'static> History<T> {
     }
 
     fn run(&mut self, target: &mut T, index: usize, way: Way) -> Result<bool> {
-        if let Err(error) = self.bring_back(index, target) {
+        if let Err(error) = spill::bring_back(self, index, target) {
             self.failed = Some(way);
             return Err(error);
         }
@@ -97,7 +102,6 @@ impl<T: 'static> History<T> {
             return Ok(true);
         }
         let is_redo = way == Way::Redo;
-        let is_known = self.is_as_known(index, !is_redo, target);
         if let Err(mut failure) = self.run_steps(target, index, way) {
             let count = self.count(index);
             if count > 1 {
@@ -112,9 +116,6 @@ impl<T: 'static> History<T> {
             return Err(self.take_back(target, index, way, failure));
         }
         self.changed(target);
-        if let Err(error) = self.prove(index, is_known, is_redo, target) {
-            return Err(self.take_back(target, index, way, error.into()));
-        }
         let is_followed = world(target).is_none() && self.is_of_fields(index);
         let record = match way {
             Way::Undo => Record::Undone { is_followed },
@@ -134,10 +135,8 @@ impl<T: 'static> History<T> {
         if self.journal.is_some() || self.after_change.is_some() || self.max_bytes.is_some() {
             return false;
         }
-        let entry = self.ring.get_mut(index).filter(|entry| entry.proved.is_none());
-        let Some(Steps::One(Step::Change(change))) = entry.map(|entry| &mut entry.steps) else {
-            return false;
-        };
+        let entry = self.ring.get_mut(index).map(|entry| &mut entry.steps);
+        let Some(Steps::One(Step::Change(change))) = entry else { return false };
         let is_run = world_mut(target).is_some_and(|world| change.put_number(world, way));
         if is_run {
             self.ring.step(way == Way::Redo);
@@ -177,13 +176,6 @@ impl<T: 'static> History<T> {
         self.failed = Some(way);
         let back = self.run_steps(target, index, way.back());
         is_broken(&mut failure, 0, back);
-        if failure.broken.is_none()
-            && failure.error.kind() == ErrorKind::NotInverse
-            && let Some(second) = self.difference(index, way == Way::Undo, target)
-        {
-            let done = if way == Way::Redo { 0 } else { self.count(index) };
-            failure.broken = Some(Broken { done, ..Failure::from(second).broken() });
-        }
         self.fail_at(target, index, failure)
     }
 
@@ -198,9 +190,8 @@ impl<T: 'static> History<T> {
         let (dropped, kept): (Vec<_>, Vec<_>) = steps.partition(Step::is_obsolete);
         let is_significant = dropped.iter().any(Step::is_significant);
         let is_empty = kept.is_empty();
-        (entry.steps, entry.order) = (kept.into(), None);
-        // It now is another entry than the one of which that is known.
-        entry.proved = None;
+        entry.steps = kept.into();
+        entry.forget_order();
         self.released.extend(dropped.into_iter().map(|step| (step, end)));
         self.measure(index);
         if is_empty {
@@ -210,4 +201,175 @@ impl<T: 'static> History<T> {
             self.renew_states(index);
         }
     }
+
+    /// Drops all entries; the target stays as it is, modified or not, and a history that is poisoned can be used again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OpenTransaction`] while one is open; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    pub fn clear(&mut self, target: &mut T) -> Result<()> {
+        self.check_world(target)?;
+        self.check_no_transaction()?;
+        if self.ring.len() == 0 && self.poison.is_none() {
+            return Ok(());
+        }
+        self.record(Record::Cleared)?;
+        self.drop_all();
+        self.end(target);
+        Ok(())
+    }
+
+    /// Steps over the entry whose undo or redo has just failed: it counts as undone, or redone, and the target stays as it is, modified.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the last call was no undo or redo that failed; [`ErrorKind::Poisoned`] if the entry was left half done: drop it;
+    /// [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
+        self.check_world(target)?;
+        self.check_sound()?;
+        let way = self.failed.ok_or_else(|| none_failed("skipped"))?;
+        self.record(Record::Skipped { is_redo: way == Way::Redo })?;
+        self.skip(way);
+        self.end(target);
+        Ok(())
+    }
+
+    /// Drops the entry whose undo or redo has just failed, or the one at which the history was poisoned, so that it can be used again. The target
+    /// stays as it is, and counts as modified.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if nothing failed; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    pub fn drop_entry(&mut self, target: &mut T) -> Result<()> {
+        let index = match (&self.poison, self.failed) {
+            (Some(poison), _) => poison.entry,
+            (None, Some(Way::Redo)) => self.ring.next(),
+            (None, Some(Way::Undo)) => self.ring.current(),
+            (None, None) => return Err(none_failed("dropped")),
+        };
+        self.check_world(target)?;
+        self.record(Record::Dropped(index))?;
+        self.leave_out(index);
+        self.end(target);
+        Ok(())
+    }
+}
+
+/// How a call ends.
+impl<T: 'static> History<T> {
+    /// The target has been changed.
+    #[inline]
+    pub(super) fn changed(&mut self, target: &mut T) {
+        if self.after_change.is_some() {
+            self.call_after_change(target);
+        }
+    }
+
+    #[cold]
+    fn call_after_change(&mut self, target: &mut T) {
+        let Some(after_change) = &mut self.after_change else { return };
+        let changed = catch_unwind(AssertUnwindSafe(|| after_change(target)));
+        self.panic = self.panic.take().or(changed.err());
+    }
+
+    /// Ends a call: finalizes what was dropped, reports changes, and resumes a panic that was caught.
+    #[inline]
+    pub(super) fn end(&mut self, target: &mut T) {
+        let is_quiet = self.listeners.is_empty() && self.panic.is_none();
+        if self.spill.is_some() || !self.released.is_empty() || !is_quiet {
+            self.end_call(target);
+        }
+    }
+
+    fn end_call(&mut self, target: &mut T) {
+        if self.spill.is_some() {
+            spill::end_dropped(self, target);
+        }
+        if !self.released.is_empty() {
+            let mut released = std::mem::take(&mut self.released);
+            let panic = finalize_all(released.drain(..), target);
+            // The memory of the list is kept, which a full history fills with each edit.
+            if self.released.is_empty() {
+                self.released = released;
+            }
+            self.panic = self.panic.take().or(panic);
+        }
+        if self.spill.is_some() {
+            spill::spill(self, target);
+        }
+        self.tell();
+    }
+
+    /// Ends a call that failed: poisons the history if the target is not as before, and resumes a panic.
+    pub(super) fn fail(
+        &mut self,
+        target: &mut T,
+        entry: Option<usize>,
+        label: Label,
+        failure: Failure,
+    ) -> Error {
+        let error = self.note(entry, label, failure);
+        self.changed(target);
+        self.end(target);
+        error
+    }
+
+    /// What an entry is called, for a failure: also if its command panics when it is asked.
+    pub(super) fn label_of(&self, index: usize) -> Label {
+        guarded(|| Ok(self.ring.get(index).map_or(Label::None, Entry::label))).unwrap_or_default()
+    }
+
+    pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
+        let label = self.label_of(index);
+        self.fail(target, Some(index), label, failure)
+    }
+
+    /// Notes that the history is poisoned, if something is broken, and which panic must resume.
+    pub(super) fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
+        if let Some(Broken { step, done, object, why }) = failure.broken {
+            if let Some(journal) = &mut self.journal {
+                journal.lose(&why);
+            }
+            self.poison = Some(Poison { entry, label, step, object, why, done });
+        }
+        self.panic = failure.panic.or(self.panic.take());
+        failure.error
+    }
+
+    /// Ends a call: reports what has changed since the last time, and resumes a panic that was caught.
+    pub(super) fn tell(&mut self) {
+        if let Some(mut told) = self.listeners.told.take() {
+            let (events, panic) = told.update(self);
+            self.listeners.told = Some(told);
+            self.panic = self.panic.take().or(panic);
+            self.send(&events);
+        }
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Notes what the values are, without telling.
+    pub(super) fn tell_nothing(&mut self) {
+        if self.listeners.told.is_some() {
+            self.listeners.told = Some(Box::new(Told::of(self)));
+        }
+    }
+
+    /// Calls all listeners with events; if one panics, that resumes at the end of the call.
+    pub(super) fn send(&mut self, events: &[HistoryEvent]) {
+        let mut listeners = std::mem::take(&mut self.listeners.all);
+        let panic = tell(&mut listeners, events, self);
+        self.listeners.all = listeners;
+        self.panic = self.panic.take().or(panic);
+    }
+}
+
+#[cold]
+fn none_failed(what: &str) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!("no undo or redo has just failed, there is no entry to be {what}"),
+    )
 }

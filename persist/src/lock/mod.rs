@@ -250,9 +250,8 @@ impl Lock {
             ));
         };
         let names = section.classes.iter().map(|class| class.name.clone()).collect();
-        Ok(Samples::new(section, Texts::new(), names, &Reads::default())
-            .make(values, &Skip::default())?
-            .bytes)
+        let samples = Samples::new(section, &Texts::new(), names, &Reads::default())?;
+        samples.make(values, &Skip::default())
     }
 }
 

@@ -7,7 +7,7 @@ use super::LoadReport;
 use super::source::Rescue;
 use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Unknown, Visitor};
 use crate::env::{Env, shared};
-use crate::graph::{Counted, Edges, Emptying, LoadedObjects, Targets};
+use crate::graph::{Counted, Edges, LoadedObjects, Targets};
 use crate::reflect::ClassId;
 use crate::schema::LoadEvent;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -235,10 +235,10 @@ impl Loaded {
 }
 
 /// Empties the cells of an object.
-fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
-    let mut emptying = Emptying(prototypes);
+fn empty(object: &dyn Object, mut prototypes: Prototypes<'_>) {
     // One that is borrowed is left to those who borrow it.
-    let _ = object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut emptying));
+    let _ =
+        object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut prototypes));
 }
 
 /// Frees objects that nothing else holds one by one, including long chains, and cycles of

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::vec::IntoIter;
 
 use super::Document;
-use crate::format::{Compression, Plain, Wreck, nothing_whole, scan, unpacked, weight};
+use crate::format::{Compression, Plain, Wreck, nothing_whole, scan, unpacked};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, ObjectId, Result, Value};
@@ -72,10 +72,9 @@ pub(super) fn is_wreck(save: &[u8], limits: &Limits) -> bool {
 ///
 /// If nothing is: an empty game would go for a whole one.
 pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
-    let plain = Wreck::unpacked(save, limits)?;
-    let weight = weight(plain.len() as u64, save.len() as u64);
-    let save = Plain { bytes: &plain, weight, compression: Compression::None };
-    let wreck = Wreck::scan(save.bytes, limits)?;
+    let wreck = Wreck::read(save, limits)?;
+    let compression = Compression::None;
+    let save = Plain { bytes: &wreck.blocks, weight: wreck.weight, compression };
     let mut found =
         Salvage { lost_bytes: wreck.lost_bytes, places: wreck.places, ..Salvage::default() };
     let mut document = Document::of_scan(save, wreck.scan, &wreck.definitions, limits, |_| Ok(()))?;

@@ -12,7 +12,7 @@ use super::objects::{Objects, Unknowns};
 use super::output::{Output, SaveOutcome};
 use super::source::{Rescue, Source};
 use super::{LoadReport, Loaded};
-use crate::codec::{Buffer, NoVisitLinks, Persist, Phase, Visitor};
+use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{AnyContext, Env, SharedContext, shared};
 use crate::format::{Blocks, Compression, Header, InMemory, Sealer, Snapshot, unpacked};
 use crate::graph::{LoadedObjects, Loader, Outcome, Registry};
@@ -267,7 +267,7 @@ impl ValueSaver {
         out: &mut dyn Blocks,
         value: &mut T,
     ) -> Result<()> {
-        let mut links = NoVisitLinks;
+        let mut links = Prototypes::bare();
         let context = self.context_of(value);
         let env = Env::new(&self.output.limits, shared(&context));
         value

@@ -31,7 +31,6 @@ mod read;
 pub(crate) mod recover;
 mod rotate;
 pub(crate) mod slots;
-mod wreck;
 
 use std::any::Any;
 use std::io::{self, Read, Seek, Write};
@@ -44,10 +43,9 @@ pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{have_same_bytes, read_file, read_save};
-pub(crate) use recover::{Reading, Recovery, load};
+pub(crate) use recover::{Reading, Recovery, keep_wreck, load, wrecks};
 pub(crate) use rotate::{are_same, is_free};
 pub(crate) use slots::SlotFiles;
-pub(crate) use wreck::{keep_wreck, wrecks};
 
 /// Files in folders, as a save needs them.
 ///

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Storage, StoredFile};
 use crate::format::{Ends, Header, MAGIC};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, Limits, Result};
 
 /// Reads a file whole, if it is within the limit.
 pub(crate) fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
@@ -19,7 +19,7 @@ pub(crate) fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> 
     let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
     let mut start = Vec::new();
     (&mut *file).take(START).read_to_end(&mut start).map_err(failed)?;
-    if !begins_as_save(&start) && !Ends::is_at_end(&mut *file).map_err(failed)? {
+    if !start.starts_with(&MAGIC) && !Ends::is_at_end(&mut *file).map_err(failed)? {
         Header::read(&start)?;
     }
     read_open(file, path, limits)
@@ -28,18 +28,21 @@ pub(crate) fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> 
 /// Bytes that tell whether a file is a save.
 const START: u64 = 64;
 
-fn begins_as_save(start: &[u8]) -> bool {
-    start.starts_with(&MAGIC)
-}
-
 fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let failed = |error: io::Error| Error::io("read", path, error);
     let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
     file.rewind().map_err(failed)?;
-    read_whole(file, size, limits).map_err(|error| match error {
-        ReadError::Io(error) => failed(error),
-        ReadError::TooLarge => too_large(limits),
-    })
+    if size > limits.bytes {
+        // A folder says any size, and cannot be read.
+        file.read(&mut [0]).map_err(failed)?;
+    }
+    limits.check_total(size)?;
+    let mut bytes = Vec::new();
+    bytes.reserve_exact(usize::try_from(size).unwrap_or_default());
+    // One byte more than allowed tells a save at the limit from one beyond it.
+    file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    limits.check_total(bytes.len() as u64)?;
+    Ok(bytes)
 }
 
 /// True if two files have the same bytes.
@@ -60,31 +63,4 @@ pub(crate) fn have_same_bytes(
             return Ok(left == right);
         }
     }
-}
-
-enum ReadError {
-    Io(io::Error),
-    TooLarge,
-}
-
-fn read_whole(mut reader: impl Read, expected: u64, limits: &Limits) -> Result<Vec<u8>, ReadError> {
-    if expected > limits.bytes {
-        // A folder says any size, and cannot be read.
-        reader.read(&mut [0]).map_err(ReadError::Io)?;
-        return Err(ReadError::TooLarge);
-    }
-    let mut bytes = Vec::new();
-    bytes.reserve_exact(usize::try_from(expected).unwrap_or_default());
-    // One byte more than allowed tells a save at the limit from one beyond it.
-    let most = limits.bytes.saturating_add(1);
-    reader.take(most).read_to_end(&mut bytes).map_err(ReadError::Io)?;
-    if bytes.len() as u64 > limits.bytes { Err(ReadError::TooLarge) } else { Ok(bytes) }
-}
-
-fn too_large(limits: &Limits) -> Error {
-    let limit = limits.bytes;
-    Error::new(
-        ErrorKind::TooLarge,
-        format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
-    )
 }

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::whole_items;
-use crate::codec::{Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remapped, Stop};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -224,7 +224,7 @@ impl<A: Arena> Handle<A> {
         match found {
             Ok(handle) => Ok(handle),
             Err(error) => {
-                links.note(Note::RefusedHandle { arena: A::NAME, bits });
+                links.refuse_handle(A::NAME, bits);
                 Err(input.refuse(error))
             }
         }

@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use super::Arena;
 use super::whole_items;
-use crate::codec::{Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remapped, Stop};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -51,7 +51,7 @@ fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, Found), Fail> {
         Ok(found) => Ok((bits, found)),
         Err(error) => {
             let arena = WorldObjects::NAME;
-            input.links().note(Note::RefusedHandle { arena, bits });
+            input.links().refuse_handle(arena, bits);
             Err(input.refuse(error))
         }
     }

@@ -64,7 +64,7 @@ fn decode_other<P: ?Sized + Pointee, F: Family>(
     let unregistered = match input.link(id, weak, pointed) {
         Ok(Linked::To { object, caster }) => match P::As::find::<F>(object, caster) {
             Some(found) => return Ok(Some(found)),
-            None => return Err(wrong(id, name::<P>(F::POINTER, false), input)),
+            None => return Err(wrong(id, &name::<P>(F::POINTER, false), input)),
         },
         Ok(Linked::Nobody) => None,
         Ok(Linked::Unregistered { class, error }) => Some((class, error)),
@@ -72,7 +72,7 @@ fn decode_other<P: ?Sized + Pointee, F: Family>(
     };
     let holder = Holder::new(F::POINTER, P::CELL);
     if input.links().is_elsewhere(id, holder, pointed.of().is_some()) {
-        return Err(wrong(id, name::<P>(F::POINTER, false), input));
+        return Err(wrong(id, &name::<P>(F::POINTER, false), input));
     }
     match unregistered {
         Some((class, error)) => Err(input.unregistered(class, error)),
@@ -82,7 +82,7 @@ fn decode_other<P: ?Sized + Pointee, F: Family>(
 
 /// The object is there, but not where such a pointer leads.
 #[cold]
-fn wrong(id: u64, wanted: String, input: &mut Decoder<'_>) -> Fail {
+fn wrong(id: u64, wanted: &str, input: &mut Decoder<'_>) -> Fail {
     let found = input.links().describe(id);
     input.refuse(Error::new(
         ErrorKind::WrongClass,

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use super::World;
-use super::detached::Detached;
-use super::fields::Owner;
-use super::migrated::Migrated;
-use super::object::Activity;
-use super::parked::{Fragment, Place};
-use crate::fields::{AsText, FieldChange, Request, Way};
+use super::detached::{Detached, Moment};
+use super::migrated::{Migrated, Refused};
+use super::object::{Activity, Owner};
+use super::parked::{self, Fragment, TreePlace};
+use super::world::World;
+use crate::fields::{AsText, FieldChange, Way};
 use crate::schema::Stored;
-use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value};
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Result};
 
 /// Something that was done to a target: what an edit records, what an undo reverts, and what a journal keeps.
 ///
@@ -50,53 +49,13 @@ pub(crate) enum What {
         new: Arc<str>,
     },
     Move {
-        old: Place,
-        new: Place,
+        old: TreePlace,
+        new: TreePlace,
     },
     Activity {
         old: Activity,
         new: Activity,
     },
-}
-
-/// When a change is stored, which says what of it is in the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// It has just been done, and must be redone where it has not been.
-    Done,
-    /// It is applied.
-    Applied,
-    /// It is undone.
-    Undone,
-    /// It is one or the other, and what is out of the world stays where it is, in this process.
-    Spilled,
-}
-
-/// Why a change was not made.
-pub(crate) struct Refused {
-    pub(crate) error: Error,
-    /// What could not be put back then.
-    pub(crate) left: Option<Error>,
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Self { error, left: None }
-    }
-}
-
-impl World {
-    /// Does something to a field; no change if that leaves it as it was. Also what a field was that was set.
-    pub(crate) fn record(
-        &mut self,
-        owner: Owner,
-        path: FieldPath,
-        request: &Request<'_>,
-    ) -> Result<(Option<Change>, Value)> {
-        let (change, old) = self.change_field(owner, path, request)?;
-        let change = change.map(|change| Change::found(self, owner, change));
-        Ok((change, old.unwrap_or(Value::Unit)))
-    }
 }
 
 impl Change {
@@ -147,14 +106,14 @@ impl Change {
 
     /// A copy of a prefab that has just been placed.
     pub(crate) fn copied(world: &World, object: ObjectId, is_journaled: bool) -> Result<Self> {
-        let fragment = is_journaled.then(|| world.fragment(object)).transpose()?;
+        let fragment = is_journaled.then(|| parked::fragment(world, object)).transpose()?;
         Ok(Self::of_object(world, object, What::Spawn(fragment)))
     }
 
     /// Removes an object.
     pub(crate) fn delete(world: &mut World, object: ObjectId) -> Result<Self> {
         let change = Self::of_object(world, object, What::Delete(None));
-        world.park(object)?;
+        parked::park(world, object)?;
         Ok(change)
     }
 
@@ -205,15 +164,15 @@ impl Change {
                 let owner = self.owner;
                 self.apply_fields(way, |field, way| world.make_change(owner, field, way))?;
             }
-            What::Spawn(_) if is_redo => world.unpark(self.object()?)?,
+            What::Spawn(_) if is_redo => parked::unpark(world, self.object()?)?,
             What::Spawn(_) => {
                 let object = self.object()?;
-                world.park(object)?;
+                parked::park(world, object)?;
                 // One that is made in its place is called as it was: it cannot come back behind that.
-                world.give_names_away(object);
+                parked::give_names_away(world, object);
             }
-            What::Delete(_) if is_redo => world.park(self.object()?)?,
-            What::Delete(_) => world.unpark(self.object()?)?,
+            What::Delete(_) if is_redo => parked::park(world, self.object()?)?,
+            What::Delete(_) => parked::unpark(world, self.object()?)?,
             What::Attach(detached) if is_redo => detached.put(world, self.owner)?,
             What::Attach(detached) => detached.take(world, self.owner)?,
             What::Detach(detached) if is_redo => detached.take(world, self.owner)?,
@@ -224,7 +183,7 @@ impl Change {
                 world.rename_to(self.object()?, &name)?;
             }
             What::Move { old, new } => {
-                let Place { parent, index } = if is_redo { *new } else { *old };
+                let TreePlace { parent, index } = if is_redo { *new } else { *old };
                 let index = usize::try_from(index).unwrap_or(usize::MAX);
                 world.check_editable()?;
                 world.set_parent_at(self.object()?, parent, index)?;
@@ -324,8 +283,12 @@ impl Change {
     /// Releases what it holds out of the world, which does not come back.
     pub(crate) fn discard(&mut self, world: &mut World, is_applied: bool) {
         match (&mut self.what, self.owner) {
-            (What::Spawn(_), Owner::Object(object)) if !is_applied => world.discard_parked(object),
-            (What::Delete(_), Owner::Object(object)) if is_applied => world.discard_parked(object),
+            (What::Spawn(_), Owner::Object(object)) if !is_applied => {
+                parked::discard_parked(world, object)
+            }
+            (What::Delete(_), Owner::Object(object)) if is_applied => {
+                parked::discard_parked(world, object)
+            }
             (What::Attach(detached) | What::Detach(detached), owner) => {
                 detached.discard(world, owner);
             }
@@ -359,8 +322,12 @@ impl Change {
     pub(crate) fn held(&self, world: &World, is_applied: bool) -> usize {
         match (&self.what, self.owner) {
             // Else another change has parked it, which counts it.
-            (What::Spawn(_), Owner::Object(object)) if !is_applied => world.parked_size(object),
-            (What::Delete(_), Owner::Object(object)) if is_applied => world.parked_size(object),
+            (What::Spawn(_), Owner::Object(object)) if !is_applied => {
+                parked::parked_size(world, object)
+            }
+            (What::Delete(_), Owner::Object(object)) if is_applied => {
+                parked::parked_size(world, object)
+            }
             (What::Attach(detached) | What::Detach(detached), _) => detached.held(world),
             _ => 0,
         }
@@ -407,11 +374,11 @@ impl Change {
             What::Spawn(content) if moment == Moment::Done => What::Spawn(content.take()),
             What::Spawn(_) => {
                 let is_out = moment == Moment::Undone;
-                What::Spawn(is_out.then(|| world.fragment(self.object()?)).transpose()?)
+                What::Spawn(is_out.then(|| parked::fragment(world, self.object()?)).transpose()?)
             }
             What::Delete(_) => {
                 let is_out = moment == Moment::Applied;
-                What::Delete(is_out.then(|| world.fragment(self.object()?)).transpose()?)
+                What::Delete(is_out.then(|| parked::fragment(world, self.object()?)).transpose()?)
             }
             What::Attach(detached) => What::Attach(detached.stored(world, moment)?),
             // What was detached a program needs that has its class in another form.
@@ -445,7 +412,7 @@ impl Change {
                     let is_bare = content.as_ref().is_some_and(Fragment::is_bare);
                     self.park(world, content)?;
                     if !is_bare {
-                        world.give_names_away(self.object()?);
+                        parked::give_names_away(world, self.object()?);
                     }
                 }
             }
@@ -473,7 +440,7 @@ impl Change {
     fn park(&self, world: &mut World, content: Option<Fragment>) -> Result<()> {
         let content = content.ok_or_else(|| wrong("an object without its content"))?;
         let name = self.name.as_ref().ok_or_else(|| wrong("an object without a name"))?;
-        world.park_fragment(self.object()?, name, &content)
+        parked::park_fragment(world, self.object()?, name, &content)
     }
 
     /// The bytes of a component or a resource, of a class of a layout, with the changes of its fields made in them.

@@ -2,16 +2,26 @@
 
 use std::mem;
 
-use super::World;
-use super::any_component::AnyComponent;
-use super::change::Moment;
-use super::component::{Component, Movable};
-use super::fields::Owner;
-use super::object::KeptComponent;
-use super::resources::AnyResource;
+use super::object::{KeptComponent, Owner};
+use super::recorded::{content_size, decode_boxed};
+use super::resources::{AnyResource, Movable};
+use super::world::{AnyComponent, Component, World};
 use crate::codec::{Pointee, Portable, TraitObject as _, Unknown};
 use crate::fields::{awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
+
+/// When a change is stored, which says what of it is in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// It has just been done, and must be redone where it has not been.
+    Done,
+    /// It is applied.
+    Applied,
+    /// It is undone.
+    Undone,
+    /// It is one or the other, and what is out of the world stays where it is, in this process.
+    Spilled,
+}
 
 /// A component or a resource that comes into a world or leaves it: alive while it is out, and as data for a journal.
 ///
@@ -139,11 +149,11 @@ impl Detached {
         }
         self.replaced = match (owner, self.live.take()) {
             (Owner::Object(object), Some(Live::Component(component))) => {
-                world.put_component(object, component, class, &self.slot)
+                self.slot.put(world, object, component, class)
             }
             (_, Some(Live::Resource(resource))) => {
                 let kept = |content| KeptComponent { before: 0, is_started: false, content };
-                let replaced = world.replace_resources(class);
+                let replaced = replace_resources(world, class);
                 world.resources.insert(resource);
                 replaced.into_iter().map(|(at, content)| (at, kept(content))).collect()
             }
@@ -160,7 +170,7 @@ impl Detached {
         world.check_idle()?;
         match owner {
             Owner::Object(object) => {
-                let (component, slot) = world.take_component(object, &self.class)?;
+                let (component, slot) = Slot::take(world, object, &self.class)?;
                 (self.live, self.slot) = (Some(Live::Component(component)), slot);
                 let replaced = mem::take(&mut self.replaced);
                 if let Some(found) = world.object_mut(object).filter(|_| !replaced.is_empty()) {
@@ -193,7 +203,9 @@ impl Detached {
 
     /// Bytes that it takes while it is out, roughly.
     pub(super) fn held(&self, world: &World) -> usize {
-        self.live.as_ref().map_or(0, |live| size_of::<Self>() + world.size_of(live.portable()))
+        self.live
+            .as_ref()
+            .map_or(0, |live| size_of::<Self>() + content_size(&world.registry, live.portable()))
     }
 
     /// What a journal keeps of it; one that has just come into the world has its content from before that.
@@ -217,8 +229,8 @@ impl Detached {
         let Some(content) = self.content.take().filter(|_| is_out) else { return Ok(!is_out) };
         let class = &self.class;
         let mut live = match owner {
-            Owner::Object(_) => Live::Component(world.decode_boxed(class, &content)?),
-            Owner::Resource => Live::Resource(world.decode_boxed(class, &content)?),
+            Owner::Object(_) => Live::Component(decode_boxed(&world.registry, class, &content)?),
+            Owner::Resource => Live::Resource(decode_boxed(&world.registry, class, &content)?),
         };
         awaken(live.portable_mut(), &world.registry).map_err(|error| error.in_class(&**class))?;
         self.live = Some(live);
@@ -226,74 +238,74 @@ impl Detached {
     }
 }
 
-impl World {
+impl Slot {
     /// Takes a component out of its object, with its place there.
-    fn take_component(
-        &mut self,
+    fn take(
+        world: &mut World,
         object: ObjectId,
         class: &str,
-    ) -> Result<(Box<dyn AnyComponent>, Slot)> {
-        let found = self.check(object)?;
-        let column = self.column_of_class(class)?;
-        let columns = self.shapes.columns(found.shape);
+    ) -> Result<(Box<dyn AnyComponent>, Self)> {
+        let found = world.check(object)?;
+        let column = world.column_of_class(class)?;
+        let columns = world.shapes.columns(found.shape);
         let position = columns.iter().position(|other| *other == column);
         let before_unknown = found.unknown().iter().map(|kept| kept.before as u64).collect();
         let is_started = position.is_some_and(|position| position < usize::from(found.started));
-        let component = position.and_then(|_| self.take_out(object, column));
+        let component = position.and_then(|_| world.take_out(object, column));
         let component = component.ok_or_else(|| {
             let message = format!("the object has no {class}; attach one");
             Error::new(ErrorKind::NotFound, message).in_object(object.get())
         })?;
         let position = position.map(|position| position as u64);
-        Ok((component, Slot { position, is_started, before_unknown }))
+        Ok((component, Self { position, is_started, before_unknown }))
     }
 
     /// Puts a component into its place among those of an object; returns what it has replaced.
-    fn put_component(
-        &mut self,
+    fn put(
+        &self,
+        world: &mut World,
         object: ObjectId,
         component: Box<dyn AnyComponent>,
         class: &str,
-        slot: &Slot,
     ) -> Vec<(usize, KeptComponent)> {
-        let column = self.new_column((*component).__component_type());
-        let (shapes, registry) = (&mut self.shapes, &self.registry);
+        let column = world.new_column((*component).__component_type());
+        let (shapes, registry) = (&mut world.shapes, &world.registry);
         let mut replaced = Vec::new();
-        let place = self.directory.place(object);
-        if let Some(found) = place.and_then(|place| self.objects.get_mut(place)) {
+        let place = world.directory.place(object);
+        if let Some(found) = place.and_then(|place| world.objects.get_mut(place)) {
             let mut columns = shapes.columns(found.shape).to_vec();
-            let position = slot.position.and_then(|position| usize::try_from(position).ok());
+            let position = self.position.and_then(|position| usize::try_from(position).ok());
             let position = position.unwrap_or(usize::MAX);
             // What has been started is before what has not, also if others were while it was away.
-            let position = match slot.is_started {
+            let position = match self.is_started {
                 true => position.min(found.started.into()),
                 false => position.clamp(found.started.into(), columns.len()),
             };
             columns.insert(position, column);
             found.shape = shapes.of(&columns);
-            found.started += u16::from(slot.is_started);
+            found.started += u16::from(self.is_started);
             if !found.unknown().is_empty() {
                 replaced = taken_out(found.unknown_list(), |kept| {
                     registry.is_called(class, kept.content.class())
                 });
             }
             let kept = found.unknown_mut().iter_mut();
-            if kept.len() == slot.before_unknown.len() {
-                let before = slot.before_unknown.iter();
+            if kept.len() == self.before_unknown.len() {
+                let before = self.before_unknown.iter();
                 let before = before.map(|before| usize::try_from(*before).unwrap_or(usize::MAX));
                 kept.zip(before).for_each(|(kept, before)| kept.before = before);
             }
-            self.waiting.push(object);
+            world.waiting.push(object);
         }
-        (self.columns[column].of.put)(self, column, object, component.__into_any());
+        (world.columns[column].of.put)(world, column, object, component.__into_any());
         replaced
     }
+}
 
-    /// Takes out the resources of a class that the program did not have when they were loaded.
-    fn replace_resources(&mut self, class: &str) -> Vec<(usize, Unknown)> {
-        let Self { registry, resources, .. } = self;
-        taken_out(&mut resources.unknown, |kept| registry.is_called(class, kept.class()))
-    }
+/// Takes out the resources of a class that the program did not have when they were loaded.
+fn replace_resources(world: &mut World, class: &str) -> Vec<(usize, Unknown)> {
+    let World { registry, resources, .. } = world;
+    taken_out(&mut resources.unknown, |kept| registry.is_called(class, kept.class()))
 }
 
 /// Takes out some values, with their indexes.

@@ -1,20 +1,26 @@
 //! How a world is read from a save.
 
-use super::World;
-use super::any_component::{AnyComponent, UnknownComponent, charge_pages};
 use super::column::Column;
 use super::directory::Place;
 use super::object::{Activity, KeptComponent, Object, Shape};
-use super::resources::AnyResource;
-use super::stored::StoredObject;
-use super::world::LAST_ID;
-use crate::codec::{AsTrait, BoxOf, Decoder, Fail, Persist, count};
-use crate::types::decode_text_bytes;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use super::resources::{AnyResource, UnknownResource, any};
+use super::stored::{Content, Objects, StoredObject, StoredWorld, encode_objects};
+use super::visit;
+use super::world::{AnyComponent, LAST_ID, UnknownComponent, World, charge_pages};
+use crate::codec::{
+    AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop, TypeSet,
+    Visitor, count,
+};
+use crate::env::{Env, shared};
+use crate::format::unpacked;
+use crate::graph::{Loader, Registry};
+use crate::reflect::Kind;
+use crate::types::{Remap, decode_text_bytes};
+use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
-/// What is known while the objects are read.
-#[derive(Default)]
-struct Reading {
+/// A world that is read.
+struct Reading<'w> {
+    world: &'w mut World,
     /// The columns of class numbers, as they are met.
     by_number: Vec<Option<usize>>,
     /// The object before.
@@ -30,65 +36,28 @@ struct Reading {
     has_children: bool,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn enter(&mut self, column: usize, is_started: bool) {
         self.columns.push(column);
         self.started += u16::from(is_started);
     }
 }
 
-impl World {
-    pub(super) fn decode_parts(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        self.last_id = input.value::<u64>()?;
-        // So many cannot have been given; and from here on `spawn` does not run out of them.
-        if self.last_id > LAST_ID / 2 {
-            let message = format!("the world has given {} ids, more than there are", self.last_id);
-            return Err(input.refuse(wrong(message)));
+impl<'w> Reading<'w> {
+    fn of(world: &'w mut World) -> Self {
+        Self {
+            world,
+            by_number: Vec::new(),
+            last: None,
+            columns: Vec::new(),
+            started: 0,
+            shape: Shape::default(),
+            held: Vec::new(),
+            has_children: false,
         }
-        let head = input.take(1)?;
-        let count = input.elements::<StoredObject>(head)?;
-        let mut reading = Reading::default();
-        input.nested_in::<StoredObject, _>(|input| {
-            (0..count).try_for_each(|_| self.decode_object(&mut reading, input))
-        })?;
-        if reading.has_children
-            && let Err(error) = self.connect_children()
-        {
-            return Err(input.refuse(error));
-        }
-        reading.held.into_iter().for_each(|object| self.hold(object));
-        let head = input.take(1)?;
-        let count = input.elements::<Box<dyn AnyResource>>(head)?;
-        let start = input.links().pending();
-        let mut places = Vec::new();
-        input.nested_in::<Box<dyn AnyResource>, _>(|input| {
-            for _ in 0..count {
-                let first = input.links().pending();
-                let value = <AsTrait as BoxOf<dyn AnyResource>>::decode(input)?;
-                match self.insert_loaded(value) {
-                    Ok(name) => places.push((name, first..input.links().pending())),
-                    Err(error) => return Err(input.refuse(error)),
-                }
-            }
-            Ok(())
-        })?;
-        // They are visited in another order, if a class has another name by now or is known again.
-        places.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
-        let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
-        input.links().reorder(start, &ranges);
-        Ok(())
     }
 
-    /// Lets go of what a failed load has made; nobody has seen it, and none of it is released.
-    pub(super) fn forget(&mut self) {
-        self.objects = Column::default();
-    }
-
-    fn decode_object(
-        &mut self,
-        reading: &mut Reading,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
+    fn decode_object(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
         let head = input.take(ObjectId::__HEAD)?;
         // What is stored was given; the load may have given it a new one by now.
         let stored = u64::__decode_fixed(&head[1..], &mut false);
@@ -101,11 +70,11 @@ impl World {
         };
         let activity = input.value::<Activity>()?;
         let started = input.value::<Option<u32>>()?;
-        if id.is_dead() || stored > self.last_id {
+        if id.is_dead() || stored > self.world.last_id {
             return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
         }
         // References are visited in the order of the ids.
-        if let Some(last) = reading.last.replace(id)
+        if let Some(last) = self.last.replace(id)
             && last >= id
         {
             return Err(
@@ -114,48 +83,48 @@ impl World {
         }
         let name = match name {
             [] => None,
-            name => Some(self.names.hold_bytes(name).map_err(|_| Fail::Text)?),
+            name => Some(self.world.names.hold_bytes(name).map_err(|_| Fail::Text)?),
         };
         if let Some(name) = name
-            && self.names.give(name, id).is_some()
+            && self.world.names.give(name, id).is_some()
         {
-            let name = self.names.text(name);
+            let name = self.world.names.text(name);
             return Err(input.refuse(wrong(format!("two objects have the name `{name}`"))));
         }
         let mut object = Object::new(name);
         object.activity = activity;
         if !children.is_empty() {
-            reading.has_children = true;
+            self.has_children = true;
             *object.children_mut() = children.into();
         }
-        let place = self.enter(id, object);
+        let place = self.world.enter(id, object);
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
         let started = started.map_or(count, |started| started as usize);
-        reading.columns.clear();
-        reading.started = 0;
+        self.columns.clear();
+        self.started = 0;
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
             for at in 0..count {
-                self.decode_component(id, place, at < started, reading, input)?;
+                self.decode_component(id, place, at < started, input)?;
             }
             Ok(())
         })?;
-        if let Some(object) = self.objects.get_mut(place) {
+        if let Some(object) = self.world.objects.get_mut(place) {
             // Many objects that are read one after the other have one shape.
-            if *self.shapes.columns(reading.shape) != *reading.columns {
-                reading.shape = self.shapes.of(&reading.columns);
+            if *self.world.shapes.columns(self.shape) != *self.columns {
+                self.shape = self.world.shapes.of(&self.columns);
             }
-            object.shape = reading.shape;
-            object.started = reading.started;
+            object.shape = self.shape;
+            object.started = self.started;
         }
         if activity != Activity::Active {
-            reading.held.push(id);
+            self.held.push(id);
         }
         if count > started {
-            self.waiting.push(id);
+            self.world.waiting.push(id);
         }
         if activity == Activity::Expired {
-            self.expired.push_back(id);
+            self.world.expired.push_back(id);
         }
         Ok(())
     }
@@ -166,15 +135,14 @@ impl World {
         id: ObjectId,
         place: Place,
         is_started: bool,
-        reading: &mut Reading,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
         let before = input.rest();
         // A number of a class is no more than the records before.
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
-        if let Some(column) = reading.by_number.get(number).copied().flatten() {
-            reading.enter(column, is_started);
-            return match self.columns[column].column.decode(place, input)? {
+        if let Some(column) = self.by_number.get(number).copied().flatten() {
+            self.enter(column, is_started);
+            return match self.world.columns[column].column.decode(place, input)? {
                 true => Ok(()),
                 false => Err(input.refuse(self.twice(id, column))),
             };
@@ -185,75 +153,257 @@ impl World {
         if of.id == std::any::TypeId::of::<UnknownComponent>() {
             let content = component.__into_any().downcast::<UnknownComponent>();
             let content = content.map_err(|_| Fail::Value)?.content;
-            let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
-            let before = reading.columns.len();
+            let Some(object) = self.world.objects.get_mut(place) else { return Err(Fail::Value) };
+            let before = self.columns.len();
             object.unknown_list().push(KeptComponent { before, is_started, content });
-            self.has_unknown = true;
+            self.world.has_unknown = true;
             return Ok(());
         }
-        let column = match self.by_type.get(&of.id) {
+        let column = match self.world.by_type.get(&of.id) {
             Some(column) => *column,
             None => {
-                if let Err(error) = (of.register)(&mut self.registry) {
+                if let Err(error) = (of.register)(&mut self.world.registry) {
                     return Err(input.refuse(error));
                 }
-                self.new_column(of)
+                self.world.new_column(of)
             }
         };
         // Numbers are given one after the other; a large one is that of a record made to harm.
-        let by_number = &mut reading.by_number;
+        let by_number = &mut self.by_number;
         if number < 1 << 16 {
             by_number.resize(by_number.len().max(number + 1), None);
             by_number[number] = Some(column);
         }
-        let entry = &self.columns[column];
+        let entry = &self.world.columns[column];
         if entry.column.has(place) {
             return Err(input.refuse(self.twice(id, column)));
         }
         charge_pages(entry.column.pages(), place, input)?;
-        reading.enter(column, is_started);
-        (of.put)(self, column, id, component.__into_any());
+        self.enter(column, is_started);
+        (of.put)(self.world, column, id, component.__into_any());
         Ok(())
     }
 
     #[cold]
     fn twice(&self, id: ObjectId, column: usize) -> Error {
-        let name = (self.columns[column].of.name)();
+        let name = (self.world.columns[column].of.name)();
         wrong(format!("object {id} has two components {name}"))
     }
+}
 
-    /// Connects children to their parents, once all objects are there.
-    fn connect_children(&mut self) -> Result<()> {
-        let objects: Vec<ObjectId> = self.objects().collect();
-        for parent in &objects {
-            let children = self.children(*parent).to_vec();
-            for child in children {
-                let found = self.object_mut(child).ok_or_else(|| {
-                    wrong(format!("child {child} of object {parent} is not there"))
-                })?;
-                if found.parent.replace(*parent).is_some() {
-                    return Err(wrong(format!(
-                        "object {child} is below two others, or below one twice"
-                    )));
-                }
+/// Reads all of a world.
+fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
+    world.last_id = input.value::<u64>()?;
+    // So many cannot have been given; and from here on `spawn` does not run out of them.
+    if world.last_id > LAST_ID / 2 {
+        let message = format!("the world has given {} ids, more than there are", world.last_id);
+        return Err(input.refuse(wrong(message)));
+    }
+    let head = input.take(1)?;
+    let count = input.elements::<StoredObject>(head)?;
+    let mut reading = Reading::of(world);
+    input.nested_in::<StoredObject, _>(|input| {
+        (0..count).try_for_each(|_| reading.decode_object(input))
+    })?;
+    let Reading { has_children, held, .. } = reading;
+    if has_children && let Err(error) = connect_children(world) {
+        return Err(input.refuse(error));
+    }
+    held.into_iter().for_each(|object| world.hold(object));
+    let head = input.take(1)?;
+    let count = input.elements::<Box<dyn AnyResource>>(head)?;
+    let start = input.links().pending();
+    let mut places = Vec::new();
+    input.nested_in::<Box<dyn AnyResource>, _>(|input| {
+        for _ in 0..count {
+            let first = input.links().pending();
+            let value = <AsTrait as BoxOf<dyn AnyResource>>::decode(input)?;
+            match insert_loaded(world, value) {
+                Ok(name) => places.push((name, first..input.links().pending())),
+                Err(error) => return Err(input.refuse(error)),
             }
         }
-        // What no object at the top leads to goes round in a circle.
-        let mut rest: Vec<ObjectId> = self.roots().collect();
-        let mut met = 0;
-        while let Some(object) = rest.pop() {
-            met += 1;
-            rest.extend(self.children(object));
-        }
-        if met < objects.len() {
-            return Err(wrong(format!("{} objects are below each other", objects.len() - met)));
-        }
         Ok(())
+    })?;
+    // They are visited in another order, if a class has another name by now or is known again.
+    places.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
+    let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
+    input.links().reorder(start, &ranges);
+    Ok(())
+}
+
+/// Puts in what was loaded; returns its name, if the program has it.
+fn insert_loaded(world: &mut World, value: Box<dyn AnyResource>) -> Result<Option<String>> {
+    if any(&*value).is::<UnknownResource>() {
+        if let Ok(unknown) = value.__into_any().downcast::<UnknownResource>() {
+            world.resources.unknown.push(unknown.content);
+        }
+        return Ok(None);
     }
+    (*value).__register(&mut world.registry)?;
+    let name = (*value).__name();
+    match world.resources.insert(value) {
+        None => Ok(Some(name)),
+        Some(_) => Err(Error::new(
+            ErrorKind::InvalidValue,
+            format!("the world has resource {name} twice; the save is damaged or made to harm"),
+        )),
+    }
+}
+
+/// Lets go of what a failed load has made; nobody has seen it, and none of it is released.
+pub(super) fn forget(world: &mut World) {
+    world.objects = Column::default();
+}
+
+/// Connects children to their parents, once all objects are there.
+fn connect_children(world: &mut World) -> Result<()> {
+    let objects: Vec<ObjectId> = world.objects().collect();
+    for parent in &objects {
+        let children = world.children(*parent).to_vec();
+        for child in children {
+            let found = world
+                .object_mut(child)
+                .ok_or_else(|| wrong(format!("child {child} of object {parent} is not there")))?;
+            if found.parent.replace(*parent).is_some() {
+                return Err(wrong(format!(
+                    "object {child} is below two others, or below one twice"
+                )));
+            }
+        }
+    }
+    // What no object at the top leads to goes round in a circle.
+    let mut rest: Vec<ObjectId> = world.roots().collect();
+    let mut met = 0;
+    while let Some(object) = rest.pop() {
+        met += 1;
+        rest.extend(world.children(object));
+    }
+    if met < objects.len() {
+        return Err(wrong(format!("{} objects are below each other", objects.len() - met)));
+    }
+    Ok(())
 }
 
 #[cold]
 fn wrong(mut message: String) -> Error {
     message.push_str("; the save is damaged or made to harm");
     Error::new(ErrorKind::InvalidValue, message)
+}
+
+/// Loads a save of objects of a world.
+pub(super) fn load_part(
+    save: &[u8],
+    registry: &mut Registry,
+    options: (&Limits, LoadOptions),
+    remap: &mut Remap<'_>,
+) -> Result<World> {
+    let class = registry.register_value::<StoredWorld>()?;
+    let (limits, options) = options;
+    let registry = &*registry;
+    let env = Env::new(limits, shared(&registry.context));
+    let found = unpacked(save, limits, |save| {
+        let loader = Loader::new(registry, (&env, options), save, Some(remap), Some(class))?;
+        loader.without_kept().load_value::<World>(class)
+    });
+    found.map(|(world, ..)| world)
+}
+
+#[diagnostic::do_not_recommend]
+impl Persist for World {
+    const __MIN: usize = 10;
+
+    fn persist_kind() -> Kind {
+        StoredWorld::persist_kind()
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::new())
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_objects(self, Objects::All, Content::World, out)
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let mut world = Self::new();
+        match decode(&mut world, input) {
+            Ok(()) => Ok(world),
+            Err(fail) => {
+                forget(&mut world);
+                Err(fail)
+            }
+        }
+    }
+
+    fn __reach(types: &mut TypeSet) {
+        StoredWorld::__reach(types);
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        let result = visit::visit(self, visitor);
+        if result.is_err() && visitor.phase() != Phase::BeforeSave {
+            forget(self);
+        }
+        result
+    }
+
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit::visit_shared(self, visitor)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Pointee for World {
+    type As = Self;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Component, SaveManager};
+
+    #[derive(crate::Persist)]
+    #[persist(crate = crate)]
+    struct Health(u32);
+
+    #[derive(crate::Persist)]
+    #[persist(crate = crate)]
+    struct Target {
+        whom: Option<ObjectId>,
+        name: String,
+    }
+
+    impl Component for Health {}
+    impl Component for Target {}
+
+    #[test]
+    fn a_world_is_written_and_read_as_its_derived_form() -> Result<()> {
+        let mut world = World::new();
+        let ids: Vec<ObjectId> = (0..300).map(|_| world.spawn("Orc")).collect();
+        for (at, id) in ids.iter().enumerate().filter(|(at, _)| at % 3 > 0) {
+            world.attach(*id, Health(5))?;
+            world.set_parent(*id, Some(ids[at - 1]))?;
+            if at % 2 == 0 {
+                world.attach(*id, Target { whom: Some(ids[0]), name: "x".repeat(at) })?;
+            }
+        }
+        world.update(0.1);
+        world.attach(ids[1], Target { whom: None, name: String::new() })?;
+        world.set_activity(ids[7], Activity::Paused)?;
+        world.remove(ids[200]);
+        world.insert_resource(Health(1))?;
+
+        let mut saves = SaveManager::new();
+        saves.register_component::<Health>()?;
+        saves.register_component::<Target>()?;
+        saves.registry_mut().register_resource::<Health>()?;
+        let by_hand = saves.value_to_vec(&world)?;
+        let (derived, _) = saves.value_from_slice::<StoredWorld>(&by_hand)?;
+        let save = saves.value_to_vec(&derived)?;
+        assert!(save == by_hand, "{} bytes and {}", save.len(), by_hand.len());
+        let (again, _) = saves.value_from_slice::<World>(&save)?;
+        assert!(saves.value_to_vec(&again)? == save);
+        Ok(())
+    }
 }

@@ -2,10 +2,22 @@
 
 use std::mem;
 
-use super::change::Refused;
 use crate::fields::{AsText, Bytes, FieldChange, How, Way};
 use crate::schema::Stored;
-use crate::{FieldPath, Result};
+use crate::{Error, FieldPath, Result};
+
+/// Why a change was not made.
+pub(crate) struct Refused {
+    pub(crate) error: Error,
+    /// What could not be put back then.
+    pub(crate) left: Option<Error>,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self { error, left: None }
+    }
+}
 
 /// Fields of one component or resource that are set at once.
 #[derive(crate::Persist, Clone)]

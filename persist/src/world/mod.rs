@@ -26,33 +26,28 @@
 //! | [`Bundle`] | components that an object is spawned with |
 //! | [`Component`], [`Context`] | a type that objects have, its `on_start`, `on_update` and other hooks |
 //! | [`Query`] | all objects that have some components |
-//! | [`ComponentId`] | the id of a component of an object |
 //! | [`Reference`] | a place that holds the id of an object |
 //! | [`FieldPath`](crate::FieldPath) | a field by its name: `Transform:position.x` |
 //! | [`Prefab`], [`Outside`], [`Placed`] | objects that are copied, saved and placed as one |
 
-mod any_component;
-mod attach;
 mod bundle;
 mod change;
 mod children;
-mod classes;
 mod column;
-mod commands;
-mod component;
 mod cursor;
 mod detached;
 mod directory;
-mod fields;
-mod hierarchy;
+mod edits;
 mod load;
 mod migrated;
 mod names;
 mod object;
+mod objects;
 mod parked;
 mod phases;
 mod prefab;
 mod prints;
+mod public;
 mod query;
 mod recorded;
 mod references;
@@ -63,12 +58,12 @@ mod visit;
 mod world;
 mod zipped;
 
-pub use attach::ComponentId;
 pub use bundle::Bundle;
-pub(crate) use change::{Change, Moment, Refused, What};
-pub(crate) use detached::Detached;
-pub(crate) use fields::Owner;
+pub(crate) use change::{Change, What};
+pub(crate) use detached::{Detached, Moment};
+pub(crate) use migrated::Refused;
 pub use object::Activity;
+pub(crate) use object::Owner;
 pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
@@ -77,7 +72,7 @@ pub(crate) use recorded::Recorded;
 // The root shows these.
 #[doc(hidden)]
 pub use {
-    component::{Component, Context, Movable, movable},
     references::Reference,
-    world::World,
+    resources::{Movable, movable},
+    world::{Component, Context, World},
 };

@@ -1,5 +1,6 @@
 //! What a world knows of each object besides its components.
 
+use std::any::TypeId;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use hashbrown::HashMap;
 
 use super::children::Children;
 use super::names::Name;
-use crate::ObjectId;
 use crate::codec::Unknown;
+use crate::{Error, ObjectId};
 
 /// An object without its components. A world has one for each, so it is small.
 #[derive(Default)]
@@ -198,5 +199,50 @@ impl Shapes {
 
     pub(super) fn index(shape: Shape) -> usize {
         shape.0 as usize
+    }
+}
+
+/// The shapes of bundles that were met.
+#[derive(Default)]
+pub(super) struct Bundles {
+    pub(super) known: Vec<Known>,
+    pub(super) by_type: HashMap<TypeId, usize>,
+    /// The one that was asked for last: many objects of one bundle are made one after the other.
+    pub(super) last: usize,
+}
+
+pub(super) struct Known {
+    pub(super) of: TypeId,
+    pub(super) shape: Shape,
+    pub(super) columns: Arc<[usize]>,
+}
+
+/// Whose field a path leads to.
+#[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[persist(crate = crate, class = "persist.Owner")]
+pub(crate) enum Owner {
+    /// The object's component of the path's class.
+    Object(ObjectId),
+    /// The resource of the path's class, or the target itself if it is no world.
+    Resource,
+}
+
+impl From<Option<ObjectId>> for Owner {
+    fn from(object: Option<ObjectId>) -> Self {
+        object.map_or(Self::Resource, Self::Object)
+    }
+}
+
+impl Owner {
+    /// An error that says where it happened.
+    pub(super) fn name(self, error: Error, class: &str) -> Error {
+        self.locate(error.in_class(class))
+    }
+
+    pub(crate) fn locate(self, error: Error) -> Error {
+        match self {
+            Self::Object(object) => error.in_object(object.get()),
+            Self::Resource => error,
+        }
     }
 }

@@ -5,13 +5,11 @@ use std::{mem, slice};
 
 use hashbrown::HashMap;
 
-use super::World;
 use super::column::{Column, Page};
-use super::component::Component;
 use super::cursor::{Cursor, Exclusive, Ids, Maybe, Shared};
 use super::directory::{Directory, WIDTH, WORDS};
 use super::object::Object;
-use super::world::ColumnEntry;
+use super::world::{ColumnEntry, Component, World};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a query asks of each object: `&T` and `&mut T` for a component that it must have, `Option` of these for one that
@@ -239,54 +237,21 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
     }
 }
 
-impl World {
-    /// The objects that have all the components of a query, and these.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{Component, ObjectId, Persist, World};
-    ///
-    /// #[derive(Persist)]
-    /// struct Health(u32);
-    /// #[derive(Persist)]
-    /// struct Poisoned;
-    ///
-    /// impl Component for Health {}
-    /// impl Component for Poisoned {}
-    ///
-    /// let mut world = World::new();
-    /// let [rat, cat] = ["Rat", "Cat"].map(|name| world.spawn(name));
-    /// world.attach(rat, Health(3))?;
-    /// world.attach(cat, Health(9))?;
-    /// world.attach(rat, Poisoned)?;
-    /// for (health, _) in world.query_mut::<(&mut Health, &Poisoned)>()? {
-    ///     health.0 -= 1;
-    /// }
-    /// let health: Vec<(ObjectId, u32)> =
-    ///     world.query::<(ObjectId, &Health)>().map(|(object, health)| (object, health.0)).collect();
-    /// assert_eq!(health, [(rat, 2), (cat, 9)]);
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn query<Q: SharedQuery>(&self) -> impl Iterator<Item = Q::Item<'_>> {
-        let columns = self.columns.iter().map(Borrow::Shared).collect();
-        let mut columns = Columns { columns, by_type: &self.by_type, absent: Vec::new() };
-        let cursor = Q::__cursor(&mut columns);
-        // What is only read may be read twice.
-        let cursor = cursor.unwrap_or_else(|_| unreachable!("a shared query takes no column"));
-        QueryIter::<Q>::new((&self.objects, &self.directory), cursor)
-    }
+/// The objects of a query that changes nothing.
+pub(super) fn shared<Q: SharedQuery>(world: &World) -> impl Iterator<Item = Q::Item<'_>> {
+    let columns = world.columns.iter().map(Borrow::Shared).collect();
+    let mut columns = Columns { columns, by_type: &world.by_type, absent: Vec::new() };
+    let cursor = Q::__cursor(&mut columns);
+    // What is only read may be read twice.
+    let cursor = cursor.unwrap_or_else(|_| unreachable!("a shared query takes no column"));
+    QueryIter::<Q>::new((&world.objects, &world.directory), cursor)
+}
 
-    /// The objects that have all the components of a query, and these, to be changed.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Borrowed`] if it asks for one component twice, once of it to be changed.
-    pub fn query_mut<Q: Query>(&mut self) -> Result<impl Iterator<Item = Q::Item<'_>>> {
-        let columns = self.columns.iter_mut().map(Borrow::Free).collect();
-        let mut columns = Columns { columns, by_type: &self.by_type, absent: Vec::new() };
-        Ok(QueryIter::<Q>::new((&self.objects, &self.directory), Q::__cursor(&mut columns)?))
-    }
+/// The objects of a query that may change components.
+pub(super) fn exclusive<Q: Query>(world: &mut World) -> Result<impl Iterator<Item = Q::Item<'_>>> {
+    let columns = world.columns.iter_mut().map(Borrow::Free).collect();
+    let mut columns = Columns { columns, by_type: &world.by_type, absent: Vec::new() };
+    Ok(QueryIter::<Q>::new((&world.objects, &world.directory), Q::__cursor(&mut columns)?))
 }
 
 impl<T: Component> Query for &T {

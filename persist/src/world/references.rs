@@ -3,8 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::World;
-use super::prefab::live;
-use super::stored::Content;
+use super::stored::{Content, live, save_of};
 use crate::format::scan;
 use crate::schema::{Met, Stored, paths};
 use crate::types::{Arena, WorldObjects};
@@ -25,111 +24,81 @@ pub struct Reference {
 /// Where in the save of a world a record is held first: its holder, and the path there.
 type Holders = HashMap<u64, (u64, String)>;
 
-impl World {
-    /// All places in components and resources that hold the id of an object, in the order of objects and
-    /// components: what an editor shows before it removes one. Ids as plain numbers are not found; those in components of
-    /// classes that the program does not have are.
-    ///
-    /// An object that is shared by pointers is reported as part of the first component that leads to it.
-    ///
-    /// It takes as long as a save of the world into memory.
-    ///
-    /// # Errors
-    ///
-    /// What a component refuses, as when it is saved.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{Component, ObjectId, Persist, World};
-    ///
-    /// #[derive(Persist)]
-    /// struct Party { members: Vec<ObjectId> }
-    ///
-    /// impl Component for Party {}
-    ///
-    /// let mut world = World::new();
-    /// let [ada, bob] = ["Ada", "Bob"].map(|name| world.spawn(name));
-    /// world.attach(ada, Party { members: vec![ada, bob] })?;
-    /// let found = &world.references_to(bob)?[0];
-    /// assert_eq!(found.object, Some(ada));
-    /// assert_eq!((&*found.class, &*found.path), ("Party", "members[1]"));
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn references_to(&self, id: ObjectId) -> Result<Vec<Reference>> {
-        let ids: Vec<ObjectId> = self.objects().collect();
-        let save = self.encode_part(&live(&ids), Content::World)?;
-        let mut needle = [1; 9];
-        needle[1..].copy_from_slice(&id.get().to_le_bytes());
-        let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
-        if !holds(&save) {
-            return Ok(Vec::new());
-        }
-        let limits = &Limits::DEFAULT;
-        let found = scan(&save, limits)?;
-        let stored = Stored::new(found.classes);
-        let is_it = |met: &Met<'_>| match met {
-            Met::Handle { arena, bits } => *arena == WorldObjects::NAME && *bits == id.get(),
-            _ => false,
-        };
-        let mut references = Vec::new();
-        let mut behind = Vec::new();
-        let mut root = 0;
-        for record in found.records.iter() {
-            let payload = record.payload(&save);
-            if record.is_value() {
-                root = record.id;
-            }
-            if !holds(payload) {
-                continue;
-            }
-            let found = paths(record.class as usize, &stored, payload, limits, is_it)?;
-            if record.is_value() {
-                references.extend(found.iter().filter_map(|path| self.reference(path, &ids)));
-            } else {
-                behind.extend(found.into_iter().map(|path| (record.id, path)));
-            }
-        }
-        if behind.is_empty() {
-            return Ok(references);
-        }
-        let mut leads = HashMap::new();
-        for record in found.records.iter() {
-            let mut targets = Vec::new();
-            let paths =
-                paths(record.class as usize, &stored, record.payload(&save), limits, |met| {
-                    let target = match met {
-                        Met::Reference { id, weak: false, .. } => Some(*id),
-                        _ => None,
-                    };
-                    targets.extend(target);
-                    target.is_some()
-                })?;
-            leads.insert(record.id, targets.into_iter().zip(paths).collect());
-        }
-        let holders = holders(root, leads);
-        references.extend(behind.into_iter().filter_map(|(record, path)| {
-            self.reference(&whole_path(record, path, &holders), &ids)
-        }));
-        Ok(references)
+/// All places that hold the id of an object.
+pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
+    let ids: Vec<ObjectId> = world.objects().collect();
+    let save = save_of(world, &live(&ids), Content::World)?;
+    let mut needle = [1; 9];
+    needle[1..].copy_from_slice(&id.get().to_le_bytes());
+    let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+    if !holds(&save) {
+        return Ok(Vec::new());
     }
+    let limits = &Limits::DEFAULT;
+    let found = scan(&save, limits)?;
+    let stored = Stored::new(found.classes);
+    let is_it = |met: &Met<'_>| match met {
+        Met::Handle { arena, bits } => *arena == WorldObjects::NAME && *bits == id.get(),
+        _ => false,
+    };
+    let mut references = Vec::new();
+    let mut behind = Vec::new();
+    let mut root = 0;
+    for record in found.records.iter() {
+        let payload = record.payload(&save);
+        if record.is_value() {
+            root = record.id;
+        }
+        if !holds(payload) {
+            continue;
+        }
+        let found = paths(record.class as usize, &stored, payload, limits, is_it)?;
+        if record.is_value() {
+            references.extend(found.iter().filter_map(|path| reference(world, path, &ids)));
+        } else {
+            behind.extend(found.into_iter().map(|path| (record.id, path)));
+        }
+    }
+    if behind.is_empty() {
+        return Ok(references);
+    }
+    let mut leads = HashMap::new();
+    for record in found.records.iter() {
+        let mut targets = Vec::new();
+        let paths = paths(record.class as usize, &stored, record.payload(&save), limits, |met| {
+            let target = match met {
+                Met::Reference { id, weak: false, .. } => Some(*id),
+                _ => None,
+            };
+            targets.extend(target);
+            target.is_some()
+        })?;
+        leads.insert(record.id, targets.into_iter().zip(paths).collect());
+    }
+    let holders = holders(root, leads);
+    references.extend(
+        behind.into_iter().filter_map(|(record, path)| {
+            reference(world, &whole_path(record, path, &holders), &ids)
+        }),
+    );
+    Ok(references)
+}
 
-    /// What a path in the save of the world leads through; `None` if it is to an object's own id or its children.
-    fn reference(&self, path: &str, ids: &[ObjectId]) -> Option<Reference> {
-        let index = |text: &str| text.parse::<usize>().ok();
-        let behind = |rest: &str| rest.trim_start_matches('.').to_owned();
-        if let Some((at, rest)) = path.strip_prefix("resources[").and_then(|p| p.split_once(']')) {
-            let known = self.resources.values.iter().map(|(_, name, _)| &**name);
-            let unknown = self.resources.unknown.iter().map(crate::Unknown::class);
-            let class = known.chain(unknown).nth(index(at)?)?.to_owned();
-            return Some(Reference { object: None, class, path: behind(rest) });
-        }
-        let (object, rest) = path.strip_prefix("objects[")?.split_once("].components[")?;
-        let (component, rest) = rest.split_once(']')?;
-        let object = *ids.get(index(object)?)?;
-        let class = self.classes(object).into_iter().nth(index(component)?)?;
-        Some(Reference { object: Some(object), class, path: behind(rest) })
+/// What a path in the save of the world leads through; `None` if it is to an object's own id or its children.
+fn reference(world: &World, path: &str, ids: &[ObjectId]) -> Option<Reference> {
+    let index = |text: &str| text.parse::<usize>().ok();
+    let behind = |rest: &str| rest.trim_start_matches('.').to_owned();
+    if let Some((at, rest)) = path.strip_prefix("resources[").and_then(|p| p.split_once(']')) {
+        let known = world.resources.values.iter().map(|(_, name, _)| &**name);
+        let unknown = world.resources.unknown.iter().map(crate::Unknown::class);
+        let class = known.chain(unknown).nth(index(at)?)?.to_owned();
+        return Some(Reference { object: None, class, path: behind(rest) });
     }
+    let (object, rest) = path.strip_prefix("objects[")?.split_once("].components[")?;
+    let (component, rest) = rest.split_once(']')?;
+    let object = *ids.get(index(object)?)?;
+    let class = world.classes(object).into_iter().nth(index(component)?)?;
+    Some(Reference { object: Some(object), class, path: behind(rest) })
 }
 
 /// For each record that the first one leads to, the holder that is the nearest to it.

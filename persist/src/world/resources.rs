@@ -2,11 +2,9 @@
 
 use std::any::{Any, TypeId};
 
-use super::World;
-use super::component::Movable;
 use crate::codec::{Pointee, TraitObject, Unknown};
 use crate::graph::Registry;
-use crate::{Error, ErrorKind, Persist, Result};
+use crate::{Persist, Result};
 
 /// The values, in the order of their classes' names, so that equal worlds have equal bytes.
 #[derive(Default)]
@@ -15,6 +13,21 @@ pub(super) struct Resources {
     /// Resources of classes that the program does not have.
     pub(super) unknown: Vec<Unknown>,
 }
+
+/// What may go to another thread, as all components and resources of a [`World`] may with it: whatever is `Send`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot go to another thread, as all that is in a `World` or a `History` can",
+    label = "this is not `Send`",
+    note = "refer to objects by their `ObjectId`; share other values in an `Arc`, such as `Arc<Mutex<_>>`, in place of an `Rc`",
+    note = "a trait object is `Send` if its trait is: `trait Item: Send`"
+)]
+pub trait Movable: Send {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ?Sized + Send> Movable for T {}
+
+/// Has the compiler check that a type may go to another thread.
+pub fn movable<T: ?Sized + Movable>() {}
 
 /// A resource whose type is known at run time only; saves name it `persist.Resource`.
 #[persist_derive::dynamic(name = "persist.Resource", unknown = UnknownResource, crate = crate)]
@@ -57,7 +70,7 @@ impl AsRef<Unknown> for UnknownResource {
     }
 }
 
-fn any(value: &dyn AnyResource) -> &dyn Any {
+pub(super) fn any(value: &dyn AnyResource) -> &dyn Any {
     value.portable()
 }
 
@@ -77,6 +90,26 @@ impl Resources {
                 None
             }
         }
+    }
+
+    fn index<T: 'static>(&self) -> Option<usize> {
+        self.values.iter().position(|(of, ..)| *of == TypeId::of::<T>())
+    }
+
+    /// The resource of a type.
+    pub(super) fn get<T: 'static>(&self) -> Option<&T> {
+        any(&*self.values[self.index::<T>()?].2).downcast_ref()
+    }
+
+    pub(super) fn get_mut<T: 'static>(&mut self) -> Option<&mut T> {
+        let at = self.index::<T>()?;
+        let value: &mut dyn Any = self.values[at].2.portable_mut();
+        value.downcast_mut()
+    }
+
+    pub(super) fn remove<T: 'static>(&mut self) -> Option<T> {
+        let (.., value) = self.values.remove(self.index::<T>()?);
+        value.__into_any().downcast().ok().map(|value| *value)
     }
 }
 
@@ -99,85 +132,5 @@ impl Registry {
     /// Those of [`register_as`](Self::register_as).
     pub fn register_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
         self.register_as::<T, dyn AnyResource>()
-    }
-}
-
-impl World {
-    /// Puts in what was loaded; returns its name, if the program has it.
-    pub(super) fn insert_loaded(&mut self, value: Box<dyn AnyResource>) -> Result<Option<String>> {
-        if any(&*value).is::<UnknownResource>() {
-            if let Ok(unknown) = value.__into_any().downcast::<UnknownResource>() {
-                self.resources.unknown.push(unknown.content);
-            }
-            return Ok(None);
-        }
-        (*value).__register(&mut self.registry)?;
-        let name = (*value).__name();
-        match self.resources.insert(value) {
-            None => Ok(Some(name)),
-            Some(_) => Err(Error::new(
-                ErrorKind::InvalidValue,
-                format!("the world has resource {name} twice; the save is damaged or made to harm"),
-            )),
-        }
-    }
-
-    /// Puts a value beside the objects, that is saved with them; returns the one of its type that was there.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register_resource`].
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{Persist, World};
-    ///
-    /// #[derive(Persist)]
-    /// struct Score(u32);
-    ///
-    /// let mut world = World::new();
-    /// world.insert_resource(Score(1))?;
-    /// if let Some(score) = world.resource_mut::<Score>() {
-    ///     score.0 += 1;
-    /// }
-    /// assert_eq!(world.resource::<Score>().map(|score| score.0), Some(2));
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn insert_resource<T: Persist + Pointee + Movable>(
-        &mut self,
-        value: T,
-    ) -> Result<Option<T>> {
-        if self.resource::<T>().is_none() {
-            self.registry.register_resource::<T>()?;
-        }
-        let name = T::persist_name();
-        self.resources.unknown.retain(|kept| !self.registry.is_called(&name, kept.class()));
-        let old = self.resources.insert(Box::new(value));
-        Ok(old.and_then(|old| old.__into_any().downcast().ok()).map(|old| *old))
-    }
-
-    /// The resource of a type.
-    #[must_use]
-    pub fn resource<T: Persist + Pointee + Movable>(&self) -> Option<&T> {
-        let (.., value) = self.resources.values.iter().find(|(of, ..)| *of == TypeId::of::<T>())?;
-        any(&**value).downcast_ref()
-    }
-
-    /// The resource of a type, to be changed.
-    #[must_use]
-    pub fn resource_mut<T: Persist + Pointee + Movable>(&mut self) -> Option<&mut T> {
-        let mut values = self.resources.values.iter_mut();
-        let (.., value) = values.find(|(of, ..)| *of == TypeId::of::<T>())?;
-        let value: &mut dyn Any = value.portable_mut();
-        value.downcast_mut()
-    }
-
-    /// Takes the resource of a type out.
-    pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Option<T> {
-        let mut values = self.resources.values.iter();
-        let at = values.position(|(of, ..)| *of == TypeId::of::<T>())?;
-        let (.., value) = self.resources.values.remove(at);
-        value.__into_any().downcast().ok().map(|value| *value)
     }
 }

@@ -3,17 +3,13 @@
 //! It is written and read by hand, to and from its columns; the bytes are those of [`StoredWorld`], whose
 //! schema it has.
 
-use super::World;
-use super::any_component::{AnyComponent, Items};
 use super::directory::Place;
 use super::object::{Activity, KeptComponent, Object};
-use super::parked::ParkedObject;
 use super::resources::AnyResource;
-use crate::codec::{
-    AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop, TypeSet,
-    Visitor, count, trait_name,
-};
-use crate::reflect::Kind;
+use super::world::{AnyComponent, ComponentType, Items, ParkedObject, World};
+use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
+use crate::format::{Compression, Header, Sealer};
+use crate::graph::{SaveTables, Saver};
 use crate::types::encode_text;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -37,14 +33,6 @@ pub(super) struct StoredObject {
     /// How many components from the first on have been started, unless all have.
     started: Option<u32>,
     components: Vec<Box<dyn AnyComponent>>,
-}
-
-impl World {
-    /// The name of its class.
-    pub(crate) const CLASS: &str = "persist.World";
-
-    /// The names of the traits of what it holds: components and resources.
-    pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
 }
 
 /// What of a world is written.
@@ -87,30 +75,42 @@ struct Progress<'w> {
     items: Option<Box<dyn Items + 'w>>,
 }
 
-impl World {
-    /// Writes objects, and what else is asked for.
-    pub(super) fn encode_objects(
-        &self,
-        objects: Objects<'_, '_>,
-        content: Content,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        let mut progress: Vec<Progress<'_>> =
-            self.columns.iter().map(|_| Progress::default()).collect();
+/// Writes objects, and what else is asked for.
+pub(super) fn encode_objects(
+    world: &World,
+    objects: Objects<'_, '_>,
+    content: Content,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    let progress = world.columns.iter().map(|_| Progress::default()).collect();
+    WorldWriter { world, content, progress }.objects(objects, out)
+}
+
+/// Objects of a world that are written.
+struct WorldWriter<'w> {
+    world: &'w World,
+    content: Content,
+    /// Of each column.
+    progress: Vec<Progress<'w>>,
+}
+
+impl<'w> WorldWriter<'w> {
+    fn objects(&mut self, objects: Objects<'_, 'w>, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let count = match objects {
-            Objects::All => self.count,
+            Objects::All => self.world.count,
             Objects::These(objects) => objects.len(),
         };
-        out.value(&self.last_id)?;
+        out.value(&self.world.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| match objects {
-            Objects::All => (0..self.directory.len())
-                .try_for_each(|page| self.encode_page(page, content, &mut progress, out)),
+            Objects::All => {
+                (0..self.world.directory.len()).try_for_each(|page| self.encode_page(page, out))
+            }
             Objects::These(objects) => objects.iter().try_for_each(|(id, source)| {
                 let (object, components) = match source {
                     Source::Live => {
-                        let place = self.directory.place(*id);
-                        let object = place.and_then(|place| self.objects.get(place));
+                        let place = self.world.directory.place(*id);
+                        let object = place.and_then(|place| self.world.objects.get(place));
                         (object, place.map(Components::Live))
                     }
                     Source::Parked(parked) => {
@@ -119,14 +119,14 @@ impl World {
                 };
                 match (object, components) {
                     (Some(object), Some(components)) => {
-                        self.encode_object(*id, object, &components, content, &mut progress, out)
+                        self.encode_object(*id, object, &components, out)
                     }
                     _ => Err(out.no_field()),
                 }
             }),
         })?;
-        let resources = &self.resources;
-        let count = match content {
+        let resources = &self.world.resources;
+        let count = match self.content {
             Content::World => resources.values.len() + resources.unknown.len(),
             Content::Copy | Content::Objects => 0,
         };
@@ -146,42 +146,34 @@ impl World {
     }
 
     /// Writes all objects of a page.
-    fn encode_page<'w>(
-        &'w self,
-        page: usize,
-        content: Content,
-        progress: &mut [Progress<'w>],
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        for (progress, entry) in progress.iter_mut().zip(&self.columns) {
+    fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
             progress.items = entry.column.items(page);
         }
-        let Some(objects) = self.objects.page(page) else { return Ok(()) };
+        let Some(objects) = self.world.objects.page(page) else { return Ok(()) };
         for (bit, object) in objects.bits().zip(objects.items()) {
-            let Some(id) = self.directory.id(page, bit) else { return Err(out.no_field()) };
+            let Some(id) = self.world.directory.id(page, bit) else { return Err(out.no_field()) };
             let components = Components::Live(Place { page, bit });
-            self.encode_object(id, object, &components, content, progress, out)?;
+            self.encode_object(id, object, &components, out)?;
         }
         Ok(())
     }
 
     fn encode_object(
-        &self,
+        &mut self,
         id: ObjectId,
         object: &Object,
         components: &Components<'_>,
-        content: Content,
-        progress: &mut [Progress<'_>],
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let columns = self.shapes.columns(object.shape);
+        let columns = self.world.shapes.columns(object.shape);
         let unknown = object.unknown();
         let started = usize::from(object.started);
         // Those before a started one count as such.
         let is_started = |kept: &&KeptComponent| {
             kept.before < started || (kept.before == started && kept.is_started)
         };
-        let started = match content {
+        let started = match self.content {
             Content::Copy => 0,
             _ => started + unknown.iter().filter(is_started).count(),
         };
@@ -199,12 +191,12 @@ impl World {
             if unknown.is_empty() {
                 for column in columns {
                     if let Progress { items: Some(items), number: Some(number) } =
-                        &mut progress[*column]
+                        &mut self.progress[*column]
                         && let Some(encoded) = items.encode_next(*number, out)
                     {
                         encoded?;
                     } else {
-                        self.encode_component(*column, components, progress, out)?;
+                        self.encode_component(*column, components, out)?;
                     }
                 }
                 return Ok(());
@@ -214,7 +206,7 @@ impl World {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     encode_unknown(&unknown.content, out)?;
                 }
-                self.encode_component(*column, components, progress, out)?;
+                self.encode_component(*column, components, out)?;
             }
             unknown.try_for_each(|unknown| encode_unknown(&unknown.content, out))
         })
@@ -230,7 +222,7 @@ impl World {
         components: usize,
         out: &mut Encoder<'_>,
     ) -> Result<bool, Stop> {
-        let (base, number) = object.name.map_or(("", 0), |name| self.names.parts(name));
+        let (base, number) = object.name.map_or(("", 0), |name| self.world.names.parts(name));
         let mut digits = [0; DIGITS];
         let digits = number_text(number, &mut digits);
         let Ok(components) = u8::try_from(components) else { return Ok(false) };
@@ -264,7 +256,7 @@ impl World {
 
     /// Writes a name whose text there may not be.
     fn encode_name(&self, object: &Object, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let (base, number) = object.name.map_or(("", 0), |name| self.names.parts(name));
+        let (base, number) = object.name.map_or(("", 0), |name| self.world.names.parts(name));
         if number == 0 {
             return encode_text(base, out);
         }
@@ -281,10 +273,9 @@ impl World {
 
     #[inline(never)]
     fn encode_component(
-        &self,
+        &mut self,
         column: usize,
         components: &Components<'_>,
-        progress: &mut [Progress<'_>],
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         if let Components::Parked(parked) = components {
@@ -296,8 +287,8 @@ impl World {
                 None => Err(out.no_field()),
             };
         }
-        let progress = &mut progress[column];
-        let entry = &self.columns[column];
+        let progress = &mut self.progress[column];
+        let entry = &self.world.columns[column];
         let number = match progress.number {
             Some(number) => number,
             None => {
@@ -363,101 +354,58 @@ fn unregistered(class: &str) -> Error {
     )
 }
 
-#[diagnostic::do_not_recommend]
-impl Persist for World {
-    const __MIN: usize = 10;
-
-    fn persist_kind() -> Kind {
-        StoredWorld::persist_kind()
+/// A save of objects of the world, in ascending order, or of the whole world.
+pub(super) fn save_of(
+    world: &World,
+    objects: &[(ObjectId, Source<'_>)],
+    content: Content,
+) -> Result<Vec<u8>> {
+    let shape = |(id, source): &(ObjectId, Source<'_>)| match source {
+        Source::Live => world.shape_of(*id),
+        Source::Parked(parked) => world.shapes.share(parked.object.shape),
+    };
+    let mut columns: Vec<usize> =
+        objects.iter().flat_map(|object| shape(object).to_vec()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns.iter().try_for_each(|column| check_ids(&world.columns[*column].of))?;
+    let mut registry = world.registry.clone();
+    let class = registry.register_value::<StoredWorld>()?;
+    if registry.traits(class).before_save {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "a component class has a `before_save` hook, which needs `&mut`; do in the component's methods what it does",
+        ));
     }
-
-    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
-        Ok(Self::new())
-    }
-
-    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        self.encode_objects(Objects::All, Content::World, out)
-    }
-
-    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let mut world = Self::new();
-        match world.decode_parts(input) {
-            Ok(()) => Ok(world),
-            Err(fail) => {
-                world.forget();
-                Err(fail)
-            }
-        }
-    }
-
-    fn __reach(types: &mut TypeSet) {
-        StoredWorld::__reach(types);
-    }
-
-    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        let result = self.visit_parts(visitor);
-        if result.is_err() && visitor.phase() != Phase::BeforeSave {
-            self.forget();
-        }
-        result
-    }
-
-    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.visit_parts_shared(visitor)
-    }
+    let mut save = Vec::new();
+    let env = registry.env();
+    let mut encode = |out: &mut crate::codec::Encoder<'_>| {
+        encode_objects(world, Objects::These(objects), content, out)
+    };
+    Saver::new(&registry, &env, 1, &mut SaveTables::default()).save_root(
+        class,
+        &mut encode,
+        |_| String::new(),
+        &mut Sealer::new(&mut save, Compression::None, &env.limits),
+        &Header::default(),
+        &mut Buffer::new(),
+    )?;
+    Ok(save)
 }
 
-#[diagnostic::do_not_recommend]
-impl Pointee for World {
-    type As = Self;
+/// Objects that are there.
+pub(super) fn live(ids: &[ObjectId]) -> Vec<(ObjectId, Source<'static>)> {
+    ids.iter().map(|id| (*id, Source::Live)).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Component, SaveManager};
-
-    #[derive(crate::Persist)]
-    #[persist(crate = crate)]
-    struct Health(u32);
-
-    #[derive(crate::Persist)]
-    #[persist(crate = crate)]
-    struct Target {
-        whom: Option<ObjectId>,
-        name: String,
+/// Ids of a world inside would be taken for those of this one.
+pub(super) fn check_ids(of: &ComponentType) -> Result<()> {
+    if !(of.holds_world)() {
+        return Ok(());
     }
-
-    impl Component for Health {}
-    impl Component for Target {}
-
-    #[test]
-    fn a_world_is_written_and_read_as_its_derived_form() -> Result<()> {
-        let mut world = World::new();
-        let ids: Vec<ObjectId> = (0..300).map(|_| world.spawn("Orc")).collect();
-        for (at, id) in ids.iter().enumerate().filter(|(at, _)| at % 3 > 0) {
-            world.attach(*id, Health(5))?;
-            world.set_parent(*id, Some(ids[at - 1]))?;
-            if at % 2 == 0 {
-                world.attach(*id, Target { whom: Some(ids[0]), name: "x".repeat(at) })?;
-            }
-        }
-        world.update(0.1);
-        world.attach(ids[1], Target { whom: None, name: String::new() })?;
-        world.set_activity(ids[7], Activity::Paused)?;
-        world.remove(ids[200]);
-        world.insert_resource(Health(1))?;
-
-        let mut saves = SaveManager::new();
-        saves.register_component::<Health>()?;
-        saves.register_component::<Target>()?;
-        saves.registry_mut().register_resource::<Health>()?;
-        let by_hand = saves.value_to_vec(&world)?;
-        let (derived, _) = saves.value_from_slice::<StoredWorld>(&by_hand)?;
-        let save = saves.value_to_vec(&derived)?;
-        assert!(save == by_hand, "{} bytes and {}", save.len(), by_hand.len());
-        let (again, _) = saves.value_from_slice::<World>(&save)?;
-        assert!(saves.value_to_vec(&again)? == save);
-        Ok(())
-    }
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "the component class holds a world of its own, whose ids cannot be told from those of the world around it; keep that world beside this one",
+    )
+    .in_class((of.name)()))
 }

@@ -1,4 +1,6 @@
-use std::any::TypeId;
+//! What a world is: its objects in columns, and components, whose methods reach the world in turn.
+
+use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
@@ -6,19 +8,311 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
-use super::any_component::{AnyColumn, ComponentType};
-use super::bundle::Bundles;
-use super::column::{Column, Page};
-use super::commands::Command;
+use super::column::Column;
 use super::directory::{Directory, Place};
-use super::fields::Numbers;
-use super::names::{Name, Names};
-use super::object::{Activity, Object, Shapes};
-use super::parked::Parked;
-use super::resources::Resources;
-use crate::fields::{Paths, Room};
+use super::names::Names;
+use super::object::{Bundles, Object, Shapes};
+use super::resources::{Movable, Resources};
+use crate::codec::row::Inline;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Unknown, count};
+use crate::fields::{NumberField, NumberFields, Paths, Room};
 use crate::graph::Registry;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{FieldPath, ObjectId, Result};
+
+/// A part of an object: any [`Persist`] type that is `Send`. `#[persist(component)]` beside the derive implements it
+/// where no method is wanted.
+///
+/// A world can go to another thread, so a component has no `Rc`. Refer to an object by its [`ObjectId`]; share other
+/// values in an [`Arc`](std::sync::Arc).
+///
+/// All methods are optional. They are called by [`World::update`](super::World::update) with the component itself, out of
+/// its place meanwhile: for its own object, the world has no such component while one of them runs.
+/// Objects and components that are made or removed in them are so at the end of the phase, in that order;
+/// values are changed at once.
+///
+/// # Example
+///
+/// ```
+/// use persist::{Component, Context, Persist, World};
+///
+/// #[derive(Persist)]
+/// struct Fuse { seconds: f64 }
+///
+/// impl Component for Fuse {
+///     fn on_update(&mut self, context: &mut Context<'_>) {
+///         self.seconds -= context.step();
+///         if self.seconds <= 0.0 {
+///             context.world.remove(context.object());
+///         }
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let bomb = world.spawn("Bomb");
+/// world.attach(bomb, Fuse { seconds: 1.0 })?;
+/// world.update(0.75);
+/// assert!(world.contains(bomb));
+/// world.update(0.75);
+/// assert!(!world.contains(bomb));
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no component",
+    label = "not a `Component`",
+    note = "if the type is yours, derive `Persist` and add `#[persist(component)]`, or `impl persist::Component for {Self} {{}}` to give it methods"
+)]
+pub trait Component: Persist + Pointee + Movable {
+    /// Runs once, before the first of the others but [`on_release`](Self::on_release). A save knows whether it ran.
+    fn on_start(&mut self, context: &mut Context<'_>) {
+        context.not_there(Phase::Start);
+    }
+
+    /// Runs in every update, before that of any object.
+    fn on_pre_update(&mut self, context: &mut Context<'_>) {
+        context.not_there(Phase::PreUpdate);
+    }
+
+    /// Runs in every update.
+    fn on_update(&mut self, context: &mut Context<'_>) {
+        context.not_there(Phase::Update);
+    }
+
+    /// Runs in every update, after the updates of all objects.
+    fn on_post_update(&mut self, context: &mut Context<'_>) {
+        context.not_there(Phase::PostUpdate);
+    }
+
+    /// Runs once, when the component is replaced, detached, or removed with its object, or when the world is
+    /// dropped.
+    fn on_release(&mut self, context: &mut Context<'_>) {
+        context.not_there(Phase::Release);
+    }
+}
+
+/// When a method of a component runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Start = 0,
+    PreUpdate = 1,
+    Update = 2,
+    PostUpdate = 3,
+    Release = 4,
+}
+
+impl Phase {
+    /// A bit of its own.
+    pub(super) fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// The world and the object in which a method of a component runs.
+pub struct Context<'w> {
+    /// The world, without the component that runs.
+    pub world: &'w mut World,
+    pub(super) object: ObjectId,
+    pub(super) step: f64,
+    /// Index of the column of the component.
+    pub(super) column: usize,
+}
+
+impl Context<'_> {
+    /// The object that the component belongs to.
+    #[must_use]
+    pub fn object(&self) -> ObjectId {
+        self.object
+    }
+
+    /// What [`World::update`](super::World::update) was called with; 0 in [`Component::on_release`].
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// The type has not this method: it need not be asked again.
+    fn not_there(&mut self, phase: Phase) {
+        if let Some(entry) = self.world.columns.get_mut(self.column) {
+            entry.hooks &= !phase.bit();
+        }
+    }
+}
+
+/// A component whose type is known at run time only; saves name it `persist.Component`.
+#[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]
+pub(crate) trait AnyComponent: Send {
+    fn __into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn __component_type(&self) -> ComponentType;
+}
+
+/// What a world knows of a type of components.
+#[derive(Clone, Copy)]
+pub(crate) struct ComponentType {
+    pub(super) id: TypeId,
+    pub(super) name: fn() -> String,
+    pub(super) new_column: fn() -> Box<dyn AnyColumn>,
+    /// Runs a method of the component of an object.
+    pub(super) run: fn(&mut World, usize, ObjectId, Phase, f64),
+    /// Runs `on_release` of a component that is out of its column.
+    pub(super) release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
+    /// Puts a component into its column.
+    pub(super) put: fn(&mut World, usize, ObjectId, Box<dyn Any>),
+    /// True if no value has references or hooks.
+    pub(super) is_leaf: bool,
+    /// Whether a value may hold a world of its own, whose ids are its own.
+    pub(super) holds_world: fn() -> bool,
+    pub(super) register: fn(&mut Registry) -> Result<()>,
+    /// An empty component, by the program's factory if it gave one.
+    pub(super) make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
+}
+
+/// Stands in for a component of a class that the program does not have.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.UnknownComponent")]
+pub(crate) struct UnknownComponent {
+    pub(super) content: Unknown,
+}
+
+impl Component for UnknownComponent {}
+
+impl From<Unknown> for UnknownComponent {
+    fn from(content: Unknown) -> Self {
+        Self { content }
+    }
+}
+
+impl AsRef<Unknown> for UnknownComponent {
+    fn as_ref(&self) -> &Unknown {
+        &self.content
+    }
+}
+
+/// A column whose type is known at run time only.
+pub(super) trait AnyColumn: Any + Send {
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+    fn has(&self, place: Place) -> bool;
+    fn get(&self, place: Place) -> Option<&dyn AnyComponent>;
+    fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent>;
+    fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>>;
+    fn insert_page(&mut self, page: usize);
+    fn retain_pages(&mut self, keep: &[bool]);
+    fn pages(&self) -> usize;
+    /// The components of a page, one after the other; `None` if one of them is out of its place, or there are none.
+    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>>;
+    /// Writes the component of a place after the number of its class, as a box holds it; `None` if there is none.
+    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
+    /// Reads the component of a place; false, without reading, if there is one.
+    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail>;
+}
+
+/// Writes a component as a box holds it: the number of its class, and the value.
+#[inline]
+fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    out.count_box::<T>();
+    // Both at once, where both have a fixed width.
+    if Inline::<T>::FIXED
+        && let Ok(short) = u8::try_from(number)
+        && number <= count::SHORT
+    {
+        return out.nested_in::<T>(|out| {
+            if let [first, value @ ..] = out.take(1 + T::__HEAD)? {
+                *first = short;
+                component.__encode_head(value);
+            }
+            Ok(())
+        });
+    }
+    count::encode(number, out)?;
+    out.nested_in::<T>(|out| out.value(component))
+}
+
+/// Components of a type that is known at run time only, to be written one after the other.
+pub(super) trait Items {
+    /// Writes the next one after the number of its class, as a box holds it; `None` if there is none.
+    fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
+}
+
+impl<T: Component> Items for std::slice::Iter<'_, T> {
+    fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
+        self.next().map(|component| encode(component, number, out))
+    }
+}
+
+impl<T: Component> AnyColumn for Column<T> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn has(&self, place: Place) -> bool {
+        self.has(place)
+    }
+
+    fn get(&self, place: Place) -> Option<&dyn AnyComponent> {
+        self.get(place).map(|component| component as &dyn AnyComponent)
+    }
+
+    fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent> {
+        self.get_mut(place).map(|component| component as &mut dyn AnyComponent)
+    }
+
+    fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>> {
+        self.remove(place).map(|component| Box::new(component) as Box<dyn AnyComponent>)
+    }
+
+    fn insert_page(&mut self, page: usize) {
+        self.insert_page(page);
+    }
+
+    fn retain_pages(&mut self, keep: &[bool]) {
+        self.retain_pages(keep);
+    }
+
+    fn pages(&self) -> usize {
+        self.pages().len()
+    }
+
+    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>> {
+        let page = self.page(page).filter(|page| !page.is_empty() && page.out().is_none())?;
+        Some(Box::new(page.items().iter()))
+    }
+
+    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
+        self.get(place).map(|component| encode(component, number, out))
+    }
+
+    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail> {
+        if self.has(place) {
+            return Ok(false);
+        }
+        charge_pages(self.pages().len(), place, input)?;
+        input.charge_box::<T>()?;
+        // What is not registered is inside: this component has not been passed over.
+        let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
+            Err(Fail::Unregistered) => Err(Fail::Refused),
+            result => result,
+        })?;
+        self.insert(place, component);
+        Ok(true)
+    }
+}
+
+/// A component on a page of its own takes all pages before in its column.
+#[inline]
+pub(super) fn charge_pages(
+    pages: usize,
+    place: Place,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    let pages = (place.page + 1).saturating_sub(pages);
+    if pages > 1 {
+        input.charge(0, (pages * size_of::<Option<Box<u8>>>()) as u64)?;
+    }
+    Ok(())
+}
 
 /// Named objects made of components.
 ///
@@ -106,33 +400,21 @@ pub struct World {
     pub(super) room: Room,
     pub(crate) paths: Paths,
     pub(super) numbers: Numbers,
-    identity: Identity,
+    pub(super) identity: Identity,
 }
 
-/// An iterator whose items have been counted.
-struct Counted<I> {
-    iter: I,
-    rest: usize,
+/// The paths that lead to plain numbers in components.
+#[derive(Default)]
+pub(super) struct Numbers {
+    /// With the columns of the components.
+    pub(super) known: Vec<(usize, NumberField)>,
+    pub(super) by_path: HashMap<FieldPath, u32>,
+    /// All fields of the components of a column, if these have nothing but plain numbers, once that was asked for.
+    pub(super) of_columns: Vec<Option<Option<Arc<NumberFields>>>>,
 }
-
-impl<I: Iterator> Iterator for Counted<I> {
-    type Item = I::Item;
-
-    fn next(&mut self) -> Option<I::Item> {
-        let item = self.iter.next()?;
-        self.rest = self.rest.saturating_sub(1);
-        Some(item)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.rest, Some(self.rest))
-    }
-}
-
-impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
 /// A number that no other world of this process has.
-struct Identity(u64);
+pub(super) struct Identity(pub(super) u64);
 
 impl Default for Identity {
     fn default() -> Self {
@@ -149,6 +431,48 @@ pub(super) struct ColumnEntry {
     pub(super) hooks: u8,
 }
 
+/// An object out of the world, with all that was below it.
+pub(super) struct Parked {
+    /// Each before those below it.
+    pub(super) objects: Vec<ParkedObject>,
+    /// Where it was among the children of its parent.
+    pub(super) index: u64,
+    /// Whether no others get their names.
+    pub(super) keeps_names: bool,
+}
+
+/// An object that is not in the world, with its components.
+pub(super) struct ParkedObject {
+    pub(super) id: ObjectId,
+    pub(super) object: Object,
+    /// With their columns, in order.
+    pub(super) components: Vec<(usize, Box<dyn AnyComponent>)>,
+}
+
+/// A change that waits for the end of the phase.
+pub(super) enum Command {
+    /// Puts in an object of a base name.
+    Spawn(ObjectId, Box<str>),
+    /// Puts in objects of a prefab, in ascending order of their ids.
+    Place(Vec<ParkedObject>),
+    Attach(ObjectId, usize, Box<dyn AnyComponent>),
+    Detach(ObjectId, usize),
+    Remove(ObjectId),
+    /// Below a parent or at the top, at a place among its children.
+    SetParent(ObjectId, Option<ObjectId>, usize),
+}
+
+impl Command {
+    /// True if it puts in this object.
+    pub(super) fn brings(&self, id: ObjectId) -> bool {
+        match self {
+            Self::Spawn(new, _) => *new == id,
+            Self::Place(objects) => objects.binary_search_by_key(&id, |object| object.id).is_ok(),
+            _ => false,
+        }
+    }
+}
+
 // A world is loaded on one thread and played on another; registries are shared by many.
 const _: fn() = || {
     fn is_send<T: Send>() {}
@@ -156,282 +480,10 @@ const _: fn() = || {
     is_send::<World>();
     is_shared::<Registry>();
     is_shared::<crate::Unknown>();
-    is_shared::<super::Prefab>();
 };
 
 /// The largest number that an id of a world may have: far more than can be given.
 pub(super) const LAST_ID: u64 = 1 << 62;
-
-impl World {
-    /// A world without objects.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Makes an object of this name. If an object has it, or one that may come back had it, the new name ends with the
-    /// lowest free number.
-    ///
-    /// An empty name is none: such an object costs nothing for names, and [`find`](Self::find) never returns it.
-    ///
-    /// While a component's method runs, the object is there, and has its name, from the end of the phase on.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// let mut world = persist::World::new();
-    /// let doors = ["Door", "Door", "Door"].map(|name| world.spawn(name));
-    /// assert_eq!(doors.map(|door| world.name(door).unwrap()), ["Door", "Door1", "Door2"]);
-    /// world.remove(doors[1]);
-    /// let door = world.spawn("Door");
-    /// assert_eq!(world.name(door), Some("Door1"));
-    /// assert_ne!(door, doors[1]);
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If all of 2⁶² ids have been given.
-    pub fn spawn(&mut self, name: &str) -> ObjectId {
-        let id = self.new_id();
-        if self.is_running() {
-            self.commands.push_back(Command::Spawn(id, name.into()));
-        } else {
-            self.flush();
-            self.spawn_now(id, name);
-        }
-        id
-    }
-
-    /// Makes an object below another one, as its last child.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if the parent is not there; then no object is made.
-    pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
-        self.flush();
-        self.check_or_expect(parent)?;
-        let id = self.spawn(name);
-        self.set_parent(id, Some(parent))?;
-        Ok(id)
-    }
-
-    pub(super) fn new_id(&mut self) -> ObjectId {
-        self.last_id += 1;
-        assert!(self.last_id < LAST_ID, "the ids of a world are used up");
-        ObjectId::new(self.last_id).expect("it is more than 0")
-    }
-
-    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Place {
-        let name = self.name_newcomer(id, name);
-        self.enter(id, Object::new(name))
-    }
-
-    /// Gives an object without a name this one, or this one with the lowest free number; an empty one is none.
-    pub(super) fn name_newcomer(&mut self, id: ObjectId, name: &str) -> Option<Name> {
-        if name.is_empty() {
-            return None;
-        }
-        let name = self.names.hold_free(name);
-        self.names.give(name, id);
-        Some(name)
-    }
-
-    /// Puts an object in.
-    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Place {
-        let (place, is_new) = self.directory.enter(id);
-        if is_new {
-            self.objects.insert_page(place.page);
-            self.columns.iter_mut().for_each(|entry| entry.column.insert_page(place.page));
-        }
-        if self.objects.insert(place, object).is_none() {
-            self.count += 1;
-        }
-        place
-    }
-
-    /// Takes an object out, without its components.
-    pub(super) fn take_object(&mut self, place: Place) -> Option<Object> {
-        let object = self.objects.remove(place)?;
-        self.count -= 1;
-        self.emptied += usize::from(self.objects.page(place.page).is_some_and(Page::is_empty));
-        Some(object)
-    }
-
-    /// The largest id that was given so far.
-    pub(crate) fn last_id(&self) -> u64 {
-        self.last_id
-    }
-
-    /// Gives no id up to this one any more; false if there are none after it.
-    pub(crate) fn give_behind(&mut self, id: u64) -> bool {
-        let is_possible = id <= LAST_ID / 2;
-        if is_possible {
-            self.last_id = self.last_id.max(id);
-        }
-        is_possible
-    }
-
-    /// Identifies this world among all worlds.
-    pub(crate) fn identity(&self) -> u64 {
-        self.identity.0
-    }
-
-    /// True if the object is there.
-    #[must_use]
-    pub fn contains(&self, object: ObjectId) -> bool {
-        self.object(object).is_some()
-    }
-
-    /// All objects, in the order in which they were made. How many they are, `objects().len()` says in constant time.
-    pub fn objects(&self) -> impl ExactSizeIterator<Item = ObjectId> + use<'_> {
-        let objects = (0..self.directory.len()).flat_map(move |page| {
-            let bits = self.objects.page(page).into_iter().flat_map(Page::bits);
-            bits.filter_map(move |bit| self.directory.id(page, bit))
-        });
-        Counted { iter: objects, rest: self.count }
-    }
-
-    /// The object of this name.
-    #[must_use]
-    pub fn find(&self, name: &str) -> Option<ObjectId> {
-        self.names.find(name)
-    }
-
-    /// The name of an object, if it is there and has one.
-    #[must_use]
-    pub fn name(&self, object: ObjectId) -> Option<&str> {
-        let found = self.object(object)?;
-        let name = found.name?;
-        Some(self.names.base(name).unwrap_or_else(|| found.text(|| self.names.text(name))))
-    }
-
-    /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got. The
-    /// name of a parked object it can have until that one comes back. An empty name takes its name away.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if the object is not there.
-    pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
-        let old = self.check(object)?.name;
-        if self.name(object).unwrap_or_default() != name {
-            // Of the names that it could have, its own is free.
-            old.into_iter().for_each(|old| self.names.leave(old));
-            let new = (!name.is_empty()).then(|| match self.names.find(name) {
-                None => self.names.hold(name),
-                Some(_) => self.names.hold_free(name),
-            });
-            old.into_iter().for_each(|old| self.names.drop(old));
-            if let Some(new) = new {
-                self.names.give(new, object);
-            }
-            if let Some(object) = self.object_mut(object) {
-                object.set_name(new);
-            }
-        }
-        Ok(self.name(object).unwrap_or_default())
-    }
-
-    /// Gives an object just this name.
-    pub(crate) fn rename_to(&mut self, object: ObjectId, name: &str) -> Result<()> {
-        self.check(object)?;
-        if let Some(other) = self.find(name).filter(|other| *other != object) {
-            let message = format!("object {other} is called `{name}` by now; rename that first");
-            return Err(Error::new(ErrorKind::AlreadyExists, message).in_object(object.get()));
-        }
-        self.rename(object, name).map(drop)
-    }
-
-    /// The name of an object that is there, for labels and changes; empty if it has none.
-    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
-        self.name_at(self.directory.place(object)?)
-    }
-
-    /// The name of the object of a place.
-    pub(super) fn name_at(&self, place: Place) -> Option<Arc<str>> {
-        let found = self.objects.get(place)?;
-        Some(match found.name {
-            None => Arc::default(),
-            Some(name) => match self.names.base(name) {
-                Some(base) => Arc::clone(base),
-                None => Arc::clone(found.text(|| self.names.text(name))),
-            },
-        })
-    }
-
-    pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
-        self.objects.get(self.directory.place(id)?)
-    }
-
-    pub(super) fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
-        self.objects.get_mut(self.directory.place(id)?)
-    }
-
-    /// The object, or an error that says that it is not there.
-    pub(super) fn check(&self, id: ObjectId) -> Result<&Object> {
-        self.object(id).ok_or_else(|| missing(id))
-    }
-
-    /// True while a component's method runs.
-    pub(super) fn is_running(&self) -> bool {
-        self.running > 0
-    }
-
-    /// An object that is there, or is about to be at the end of the phase.
-    pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
-        if self.is_dropped {
-            return Err(Error::new(ErrorKind::NotFound, "the world is being dropped"));
-        }
-        // Mostly it is one of the last.
-        let is_expected = || self.commands.iter().rev().any(|command| command.brings(id));
-        if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
-    }
-
-    /// The columns of the components of an object, in order.
-    pub(super) fn shape_of(&self, object: ObjectId) -> Arc<[usize]> {
-        self.object(object).map_or_else(Arc::default, |object| self.shapes.share(object.shape))
-    }
-
-    /// Drops pages without objects, when they have become many.
-    pub(super) fn compact(&mut self) {
-        if self.emptied < 16 || self.emptied * 2 < self.directory.len() {
-            return;
-        }
-        let keep: Vec<bool> = (0..self.directory.len())
-            .map(|page| self.objects.page(page).is_some_and(|page| !page.is_empty()))
-            .collect();
-        // Some may have been filled again since.
-        self.emptied = keep.iter().filter(|keep| !**keep).count();
-        if self.emptied * 2 < keep.len() {
-            return;
-        }
-        self.emptied = 0;
-        self.directory.retain_pages(&keep);
-        self.objects.retain_pages(&keep);
-        self.columns.iter_mut().for_each(|entry| entry.column.retain_pages(&keep));
-    }
-
-    /// Whether an object is updated.
-    #[must_use]
-    pub fn activity(&self, object: ObjectId) -> Option<Activity> {
-        self.object(object).map(|object| object.activity)
-    }
-}
-
-#[cold]
-pub(super) fn missing(id: ObjectId) -> Error {
-    Error::new(
-        ErrorKind::NotFound,
-        "the object is not in the world; it was removed, or never made here",
-    )
-    .in_object(id.get())
-}
-
-/// Every component is released.
-impl Drop for World {
-    fn drop(&mut self) {
-        self.release_all();
-    }
-}
 
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

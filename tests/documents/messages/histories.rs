@@ -187,6 +187,13 @@ impl Component for Place {}
 impl Component for Score {}
 impl Component for Holder {}
 
+#[derive(Persist, Default)]
+struct Dollhouse {
+    inside: World,
+}
+
+impl Component for Dollhouse {}
+
 /// Moves an object, and back by another way, or again by another.
 struct Nudge {
     object: ObjectId,
@@ -327,6 +334,10 @@ fn worlds_of_which_something_is_gone() {
     let refused = edits.edit(&mut one, "", |edit| edit.get_mut::<Holder>(ada).map(drop));
     table.add("a class with pointers", refused);
     one.detach::<Holder>(ada);
+    one.attach(ada, Dollhouse::default()).unwrap();
+    let refused = edits.edit(&mut one, "", |edit| edit.get_mut::<Dollhouse>(ada).map(drop));
+    table.add("a component that holds a world", refused);
+    one.detach::<Dollhouse>(ada);
     table.add("another world", edits.undo(&mut World::new()));
 
     edits.edit(&mut one, "", |edit| edit.insert_resource(Score(1))).unwrap();

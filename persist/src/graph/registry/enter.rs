@@ -1,54 +1,91 @@
-//! How classes and object types get into the registry.
+//! How classes and object types get into a registry: all that a type reaches, or nothing.
 
+use std::any::TypeId;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::implementors::TraitClass;
+use super::known::{check_prototype, traits_of_kind};
+use super::rules::{
+    check_aliases, check_evolution, check_removed_classes, check_unknown, check_unvisited,
+};
 use super::{ObjectEntry, Registry};
 use crate::codec::{ObjectType, TypeSet};
-use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Kind, Reference};
+use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
-impl Registry {
-    pub(super) fn enter(&mut self, types: &TypeSet) -> Result<()> {
-        let mut next = self.clone();
-        next.enter_types(types)?;
-        next.complete()?;
-        *self = next;
-        Ok(())
+/// A registration. Unless it is [finished](Self::finish), the registry is as it was before.
+pub(super) struct Entering<'r> {
+    registry: &'r mut Registry,
+    /// How many classes and objects there were.
+    classes: usize,
+    objects: usize,
+    /// What has come into the tables whose entries do not tell how old they are.
+    entered: Vec<Entered>,
+    /// Classes of traits that may stand in holders, and reach further types there.
+    held: Vec<Held>,
+    is_done: bool,
+}
+
+/// A holder, and what enters a class in it.
+type Held = (Holder, fn(Holder, &mut TypeSet));
+
+enum Entered {
+    Type(TypeId),
+    Trait(TypeId),
+    /// The last class of a trait.
+    Class(TypeId),
+    /// The last holder of a trait.
+    Holder(TypeId),
+    StandIn(TypeId, usize, Option<usize>),
+    Implementor(usize),
+}
+
+impl<'r> Entering<'r> {
+    pub(super) fn new(registry: &'r mut Registry) -> Self {
+        let (classes, objects) = (registry.program.classes.len(), registry.objects.len());
+        let (entered, held) = (Vec::new(), Vec::new());
+        Self { registry, classes, objects, entered, held, is_done: false }
     }
 
-    pub(super) fn enter_types(&mut self, types: &TypeSet) -> Result<()> {
+    /// Enters what a type reaches.
+    pub(super) fn types(&mut self, types: &TypeSet) -> Result<()> {
+        let first = self.registry.program.classes.len();
+        let mut new = Vec::new();
         for (class, access) in &types.classes {
-            self.enter_class(Target { class, access: *access })?;
-        }
-        for target in self.program.targets.clone().iter().flatten() {
-            let index = self.by_id[&target.class.id()];
-            if matches!(self.program.classes[index].form, Form::Value(_)) {
-                self.program.classes[index].form = self.form(target.class)?;
+            if self.class(Target { class, access: *access })? {
+                new.push(*class);
             }
         }
-        for (class, _) in &types.classes {
+        for index in first..self.registry.program.classes.len() {
+            if let Some(target) = self.registry.program.targets[index] {
+                self.registry.program.classes[index].form = self.form(target.class)?;
+            }
+        }
+        for class in new {
             let index = self.class_index(class)?;
-            self.enter_old_kinds(class, index)?;
-            if self.form(class)? != self.program.classes[index].form {
-                let schema = self.program.classes[index].clone();
+            self.old_kinds(class, index)?;
+            if self.form(class)? != self.registry.program.classes[index].form {
+                let schema = self.registry.program.classes[index].clone();
                 return Err(self.same_id(index, &schema, class.type_name()));
             }
-            self.check_evolution(class)?;
+            check_evolution(class, &mut |record| {
+                let old = record.convert.map(|old| self.kind(old(), 0));
+                Ok((self.kind(record.kind(), 0)?, old.transpose()?))
+            })?;
         }
         for object in &types.objects {
-            self.enter_object(*object)?;
+            self.object(*object)?;
         }
         for (of, holder) in &types.traits {
-            let of = Arc::make_mut(&mut self.implementors).enter(*of)?;
-            if let Some(holder) = holder
-                && !of.holders.contains(holder)
-            {
-                of.holders.push(*holder);
+            self.of_trait(*of)?;
+            if let Some(holder) = holder {
+                self.holder((of.id)(), *holder);
             }
         }
         for (of, stand_in) in &types.stand_ins {
-            let Some((class, _)) = self.by_type.get(&stand_in.type_id) else {
+            let Some((class, _)) = self.registry.by_type.get(&stand_in.type_id) else {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
                     format!(
@@ -58,7 +95,7 @@ impl Registry {
                 ));
             };
             let class = *class;
-            let schema = &self.program.classes[class];
+            let schema = &self.registry.program.classes[class];
             if !matches!(&schema.form, Form::Struct(fields) if fields.len() == 1) {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
@@ -68,41 +105,99 @@ impl Registry {
                     ),
                 ));
             }
-            Arc::make_mut(&mut self.implementors).enter_stand_in(*of, class, stand_in)?;
+            let (caster, reach) = (stand_in.caster.clone(), stand_in.reach);
+            self.implementor(*of, TraitClass { class, caster, reach })?;
+            let id = (of.id)();
+            let before = self.registry.implementors.set_stand_in(id, class, stand_in);
+            self.entered.push(Entered::StandIn(id, class, before));
         }
         for unvisited in &types.unvisited {
-            self.check_unvisited(unvisited.place, (unvisited.kind)(), unvisited.name)?;
+            let kind = self.kind((unvisited.kind)(), 0)?;
+            let Registry { program, implementors, .. } = &*self.registry;
+            let traits = traits_of_kind(program, implementors, &kind);
+            check_unvisited(unvisited.place, traits, unvisited.name)?;
         }
         Ok(())
     }
 
-    /// Enters what the traits bring along, and works out what needs all classes.
-    pub(super) fn complete(&mut self) -> Result<()> {
-        loop {
+    /// Index of the class of a type, if it is a struct or an enum.
+    pub(super) fn class_of(&self, of: TypeId) -> Option<usize> {
+        self.registry.by_type.get(&of).map(|(class, _)| *class)
+    }
+
+    /// Enters a class as an object of a trait.
+    pub(super) fn implementor_of(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
+        if self.registry.program.implementors.insert(class.class) {
+            self.entered.push(Entered::Implementor(class.class));
+        }
+        self.implementor(of, class)
+    }
+
+    /// Enters what the traits bring along, and checks what needs all new classes. A registration without new types
+    /// is finished, too.
+    pub(super) fn finish(mut self) -> Result<()> {
+        while !self.held.is_empty() {
             // Every class of a trait may stand in every holder of its trait objects,
             // and reach further classes there.
             let mut types = TypeSet::default();
-            for of in self.implementors.iter() {
-                for holder in &of.holders {
-                    for class in &of.classes {
-                        if self.entered.insert((of.name, *holder, class.type_id)) {
-                            (class.reach)(*holder, &mut types);
-                        }
-                    }
-                }
+            for (holder, reach) in std::mem::take(&mut self.held) {
+                reach(holder, &mut types);
             }
-            if types.is_empty() {
-                return self.finish();
+            self.types(&types)?;
+        }
+        let first = self.classes;
+        let Registry { program, implementors, aliases, objects, ends, .. } = &mut *self.registry;
+        check_unknown(program, implementors, first)?;
+        check_removed_classes(program, first)?;
+        check_aliases(program, first, aliases)?;
+        ends.resize(program.classes.len(), false);
+        for object in &objects[self.objects..] {
+            // A prototype is made for objects, unless the program has a factory.
+            if !implementors.factories.contains_key(&object.kind.value) {
+                check_prototype(program, object.class, &mut Vec::new(), ends)?;
             }
-            self.enter_types(&types)?;
+        }
+        self.is_done = true;
+        Ok(())
+    }
+
+    /// Enters a trait.
+    fn of_trait(&mut self, of: TraitName) -> Result<()> {
+        if self.registry.implementors.enter(of)? {
+            self.entered.push(Entered::Trait((of.id)()));
+        }
+        Ok(())
+    }
+
+    /// Enters a holder of the trait objects of a trait.
+    fn holder(&mut self, of: TypeId, holder: Holder) {
+        let Some(found) = self.registry.implementors.get_mut(of) else { return };
+        if !found.holders.contains(&holder) {
+            found.holders.push(holder);
+            self.held.extend(found.classes.iter().map(|class| (holder, class.reach)));
+            self.entered.push(Entered::Holder(of));
         }
     }
 
-    /// Enters a class; its form follows when all classes have an index.
-    fn enter_class(&mut self, target: Target) -> Result<()> {
+    /// Enters a class for a trait.
+    fn implementor(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
+        self.of_trait(of)?;
+        let id = (of.id)();
+        let Some(of) = self.registry.implementors.get_mut(id) else { return Ok(()) };
+        if !of.places.contains_key(&class.class) {
+            self.held.extend(of.holders.iter().map(|holder| (*holder, class.reach)));
+            of.places.insert(class.class, of.classes.len());
+            of.classes.push(class);
+            self.entered.push(Entered::Class(id));
+        }
+        Ok(())
+    }
+
+    /// Enters a class, whose form follows when all classes have an index; false if it is there.
+    fn class(&mut self, target: Target) -> Result<bool> {
         let class = target.class;
-        if self.by_type.contains_key(&class.type_id()) {
-            return Ok(());
+        if self.registry.by_type.contains_key(&class.type_id()) {
+            return Ok(false);
         }
         let schema = ClassSchema {
             id: class.id(),
@@ -110,13 +205,14 @@ impl Registry {
             version: class.version,
             form: Form::Value(KindSchema::Unit),
         };
-        let index = match self.by_id.get(&schema.id).copied() {
+        let index = match self.registry.by_id.get(&schema.id).copied() {
             Some(other) if self.is_same_generic(other, class) => other,
             Some(other) => return Err(self.same_id(other, &schema, class.type_name())),
             None => self.push(schema, Some(target)),
         };
-        self.by_type.insert(class.type_id(), (index, target));
-        Ok(())
+        self.registry.by_type.insert(class.type_id(), (index, target));
+        self.entered.push(Entered::Type(class.type_id()));
+        Ok(true)
     }
 
     /// True if a class is of the same generic type, with arguments that differ
@@ -127,26 +223,27 @@ impl Registry {
             let (name, _) = class.type_name().split_once('<')?;
             (!name.is_empty()).then_some(name)
         };
-        let Some(other) = self.program.targets[other].map(|target| target.class) else {
+        let Some(other) = self.registry.program.targets[other].map(|target| target.class) else {
             return false;
         };
         generic(class).is_some() && generic(class) == generic(other) && class.name() == other.name()
     }
 
     fn push(&mut self, schema: ClassSchema, target: Option<Target>) -> usize {
-        let index = self.program.classes.len();
-        self.by_id.insert(schema.id, index);
-        self.by_name.entry_ref(&*schema.name).or_insert(index);
-        self.program.classes.push(schema);
-        self.program.targets.push(target);
+        let Registry { program, by_id, by_name, .. } = &mut *self.registry;
+        let index = program.classes.len();
+        by_id.insert(schema.id, index);
+        by_name.entry_ref(&*schema.name).or_insert(index);
+        program.classes.push(schema);
+        program.targets.push(target);
         index
     }
 
     #[cold]
     fn same_id(&self, other: usize, schema: &ClassSchema, type_name: &str) -> Error {
-        let old = &self.program.classes[other];
-        let old_type =
-            self.program.targets[other].map_or("a bare value", |target| target.class.type_name());
+        let old = &self.registry.program.classes[other];
+        let old_type = self.registry.program.targets[other]
+            .map_or("a bare value", |target| target.class.type_name());
         Error::new(
             ErrorKind::DuplicateId,
             format!(
@@ -186,7 +283,7 @@ impl Registry {
     }
 
     /// Enters the kinds that the `convert` functions of a class take.
-    fn enter_old_kinds(&mut self, class: &Class, index: usize) -> Result<()> {
+    fn old_kinds(&mut self, class: &Class, index: usize) -> Result<()> {
         let variants = class.variants().iter().map(|variant| variant.fields);
         let lists: Vec<&[FieldRecord]> = match class.body {
             Body::Struct(fields) => vec![fields],
@@ -196,14 +293,14 @@ impl Registry {
             for (field, record) in fields.iter().enumerate() {
                 if let Some(old) = record.convert {
                     let kind = self.kind(old(), 0)?;
-                    self.program.old_kinds.insert((index, variant, field), kind);
+                    self.registry.program.old_kinds.insert((index, variant, field), kind);
                 }
             }
         }
         Ok(())
     }
 
-    pub(super) fn kind(&mut self, kind: Kind, depth: u32) -> Result<KindSchema> {
+    fn kind(&mut self, kind: Kind, depth: u32) -> Result<KindSchema> {
         if depth > 60 {
             return Err(Error::new(
                 ErrorKind::TooDeep,
@@ -253,7 +350,7 @@ impl Registry {
     }
 
     fn class_index(&self, class: &Class) -> Result<usize> {
-        self.by_type.get(&class.type_id()).map(|(index, _)| *index).ok_or_else(|| {
+        self.registry.by_type.get(&class.type_id()).map(|(index, _)| *index).ok_or_else(|| {
             Error::new(
                 ErrorKind::Unsupported,
                 format!(
@@ -272,9 +369,9 @@ impl Registry {
         }
         let name = name();
         let id = ClassId::of(&name);
-        if let Some(index) = self.by_id.get(&id).copied() {
+        if let Some(index) = self.registry.by_id.get(&id).copied() {
             // One name, one kind; a struct of that name is another class.
-            if self.program.targets[index].is_none() {
+            if self.registry.program.targets[index].is_none() {
                 return Ok(index);
             }
             let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
@@ -283,29 +380,82 @@ impl Registry {
         let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
         let index = self.push(schema, None);
         let kind = self.kind(kind, 0)?;
-        self.program.classes[index].form = Form::Value(kind);
+        self.registry.program.classes[index].form = Form::Value(kind);
         Ok(index)
     }
 
-    fn enter_object(&mut self, kind: ObjectType) -> Result<()> {
+    fn object(&mut self, kind: ObjectType) -> Result<()> {
         let Some((pointer, _)) = kind.holder.parts() else { return Ok(()) };
-        if self.by_pointee.contains_key(&(pointer, kind.pointee)) {
+        if self.registry.by_pointee.contains_key(&(pointer, kind.pointee)) {
             return Ok(());
         }
         let class = self.class_of_kind((kind.kind)(), kind.name)?;
-        if self.object(class, kind.holder).is_some() {
+        if self.registry.object(class, kind.holder).is_some() {
             return Err(Error::new(
                 ErrorKind::DuplicateId,
                 format!(
                     "two types are saved as {} in {}; a `transparent` type and its field cannot both be objects",
-                    self.program.classes[class].name,
+                    self.registry.program.classes[class].name,
                     kind.holder.around(false, "_")
                 ),
             ));
         }
-        self.by_pointee.insert((pointer, kind.pointee), self.objects.len());
-        self.program.objects.insert(class);
-        self.objects.push(ObjectEntry { kind, class, footprint: 0 });
+        self.registry.by_pointee.insert((pointer, kind.pointee), self.registry.objects.len());
+        self.registry.program.objects.insert(class);
+        self.registry.objects.push(ObjectEntry { kind, class });
         Ok(())
+    }
+}
+
+/// Takes everything out again, unless the registration was finished.
+impl Drop for Entering<'_> {
+    fn drop(&mut self) {
+        let registry = &mut *self.registry;
+        let is_same = registry.program.classes.len() == self.classes
+            && registry.objects.len() == self.objects
+            && self.entered.is_empty();
+        if is_same {
+            return;
+        }
+        registry.changed();
+        if self.is_done {
+            return;
+        }
+        while let Some(entered) = self.entered.pop() {
+            let implementors = &mut registry.implementors;
+            match entered {
+                Entered::Type(id) => drop(registry.by_type.remove(&id)),
+                Entered::Trait(id) => implementors.remove(id),
+                Entered::Class(id) => {
+                    if let Some(of) = implementors.get_mut(id)
+                        && let Some(class) = of.classes.pop()
+                    {
+                        of.places.remove(&class.class);
+                    }
+                }
+                Entered::Holder(id) => {
+                    implementors.get_mut(id).and_then(|of| of.holders.pop());
+                }
+                Entered::StandIn(id, class, before) => {
+                    implementors.remove_stand_in(id, class, before);
+                }
+                Entered::Implementor(class) => {
+                    registry.program.implementors.remove(&class);
+                }
+            }
+        }
+        let classes = self.classes;
+        registry.program.classes.truncate(classes);
+        registry.program.targets.truncate(classes);
+        registry.program.old_kinds.retain(|(class, ..), _| *class < classes);
+        registry.objects.truncate(self.objects);
+        registry.program.objects = registry.objects.iter().map(|object| object.class).collect();
+        registry.by_id.retain(|_, class| *class < classes);
+        registry.by_name.retain(|_, class| *class < classes);
+        registry.by_pointee.retain(|_, object| *object < self.objects);
+        registry.ends.truncate(classes);
+        let left = registry.program.targets.iter().flatten().map(|target| target.class);
+        let aliases = left.flat_map(|class| class.aliases.iter().map(move |alias| (*alias, class)));
+        registry.aliases = aliases.collect::<HashMap<_, _>>();
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Trait {
     pub(super) classes: Vec<TraitClass>,
     /// Where each class is among them.
     pub(super) places: HashMap<usize, usize>,
-    /// Index of the class that an empty trait object is of.
+    /// Place of the class that an empty trait object is of; found when all classes are [known](super::known).
     pub(super) empty: Option<usize>,
     /// The class that stands in for unknown ones.
     pub(super) stand_in: Option<usize>,
@@ -37,7 +37,6 @@ pub(super) struct Trait {
 pub(super) struct TraitClass {
     /// Index of the class.
     pub(super) class: usize,
-    pub(super) type_id: TypeId,
     /// A `Caster` of the trait.
     pub(super) caster: Arc<dyn Any + Send + Sync>,
     /// Enters the object type of the class in a holder.
@@ -45,10 +44,13 @@ pub(super) struct TraitClass {
 }
 
 impl Implementors {
-    /// The trait, entered if it is new.
-    pub(super) fn enter(&mut self, of: TraitName) -> Result<&mut Trait> {
+    /// Enters a trait; returns false if it is there.
+    pub(super) fn enter(&mut self, of: TraitName) -> Result<bool> {
         let id = (of.id)();
-        if !self.traits.contains_key(&id) && self.by_name(of.name).is_some() {
+        if self.traits.contains_key(&id) {
+            return Ok(false);
+        }
+        if self.by_name(of.name).is_some() {
             return Err(Error::new(
                 ErrorKind::DuplicateId,
                 format!(
@@ -57,39 +59,48 @@ impl Implementors {
                 ),
             ));
         }
-        Ok(self.traits.entry(id).or_insert_with(|| Trait {
+        let new = Trait {
             name: of.name,
             holders: Vec::new(),
             classes: Vec::new(),
             places: HashMap::new(),
             empty: None,
             stand_in: None,
-        }))
+        };
+        self.traits.insert(id, new);
+        Ok(true)
     }
 
-    /// Enters a class for a trait.
-    pub(super) fn enter_class(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
-        let of = self.enter(of)?;
-        if !of.places.contains_key(&class.class) {
-            of.places.insert(class.class, of.classes.len());
-            of.classes.push(class);
-        }
-        Ok(())
+    /// A trait that has been entered.
+    pub(super) fn get_mut(&mut self, of: TypeId) -> Option<&mut Trait> {
+        self.traits.get_mut(&of)
     }
 
-    /// Enters the class that stands in for the unknown ones of a trait.
-    pub(super) fn enter_stand_in(
+    /// Says which class stands in for the unknown ones of a trait, for which it has been entered; returns the one
+    /// that did before.
+    pub(super) fn set_stand_in(
         &mut self,
-        of: TraitName,
+        of: TypeId,
         class: usize,
         stand_in: &StandInClass,
-    ) -> Result<()> {
-        let (type_id, reach) = (stand_in.type_id, stand_in.reach);
-        let caster = stand_in.caster.clone();
-        self.enter_class(of, TraitClass { class, type_id, caster, reach })?;
-        self.enter(of)?.stand_in = Some(class);
-        self.stand_ins.insert(class, stand_in.clone());
-        Ok(())
+    ) -> Option<usize> {
+        self.stand_ins.entry(class).or_insert_with(|| stand_in.clone());
+        self.traits.get_mut(&of)?.stand_in.replace(class)
+    }
+
+    /// Takes out a trait that has just been entered.
+    pub(super) fn remove(&mut self, of: TypeId) {
+        self.traits.remove(&of);
+    }
+
+    /// Undoes that a class stands in, which it has just begun to.
+    pub(super) fn remove_stand_in(&mut self, of: TypeId, class: usize, before: Option<usize>) {
+        if let Some(of) = self.traits.get_mut(&of) {
+            of.stand_in = before;
+        }
+        if self.traits.values().all(|of| of.stand_in != Some(class)) {
+            self.stand_ins.remove(&class);
+        }
     }
 
     /// The stand-in of this class, if it is one.

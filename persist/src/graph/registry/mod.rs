@@ -1,29 +1,31 @@
-mod access;
-mod check;
+//! The classes of a program: registered, checked, and looked up by name, type and number.
+
 mod enter;
-mod evolution;
 mod implementors;
-mod names;
+mod known;
+mod rules;
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 
+use self::enter::Entering;
 pub(crate) use self::implementors::Implementors;
 use self::implementors::TraitClass;
+use self::known::Known;
 use super::schemas::Schemas;
 use crate::codec::{
-    ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
-    Prototypes, RcFamily, Shared, TypeSet, reach_holder, trait_name,
+    ArcFamily, Caster, ClassAccess, Factory, Family, Implements, ObjectType, Persist, PointTo,
+    Pointee, Prototypes, RcFamily, Shared, TypeSet, reach_holder, trait_name,
 };
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
-use crate::reflect::{ClassId, Holder, Pointer};
+use crate::reflect::{Class, ClassId, FieldRecord, Holder, Pointer};
 use crate::schema::{KindSchema, Program, Target};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -65,10 +67,13 @@ pub struct Registry {
     values: HashMap<TypeId, usize>,
     /// The object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
-    pub(crate) implementors: Arc<Implementors>,
-    /// Classes that have been entered in a holder for a trait.
-    entered: HashSet<(&'static str, Holder, TypeId)>,
-    traits: Vec<Traits>,
+    implementors: Implementors,
+    /// The aliases of all classes.
+    aliases: std::collections::HashMap<&'static str, &'static Class>,
+    /// By class, whether an empty value of it has been found to end.
+    ends: Vec<bool>,
+    /// What follows from all classes, once that was asked for.
+    known: OnceLock<Known>,
     pub(super) schemas: Schemas,
     pub(super) first_numbers: FirstNumbers,
     /// What types reach while values of the program are saved, loaded or edited. It is here since every manager and
@@ -81,9 +86,6 @@ pub struct Registry {
 pub(super) struct ObjectEntry {
     pub(super) kind: ObjectType,
     pub(super) class: usize,
-    /// Bytes in memory of an empty one, with its boxes and the targets of
-    /// its bare pointers; up to about twice as much as that.
-    pub(super) footprint: u64,
 }
 
 /// What the values of a class hold, themselves or in classes inside.
@@ -127,7 +129,9 @@ impl Registry {
         }
         let mut types = TypeSet::default();
         <Q::Pointee as Pointee>::As::reach::<Q::Family>(&mut types);
-        self.enter(&types)
+        let mut entering = Entering::new(self);
+        entering.types(&types)?;
+        entering.finish()
     }
 
     /// Registers class `T` as an implementor of a trait, and what it reaches.
@@ -159,12 +163,16 @@ impl Registry {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
+        let known = self.implementor(TypeId::of::<T>(), TypeId::of::<D>());
+        if known.is_some_and(|class| self.program.implementors.contains(&class)) {
+            return Ok(());
+        }
         let mut types = TypeSet::default();
         T::__reach(&mut types);
         types.implementors::<D>(None);
-        let mut next = self.clone();
-        next.enter_types(&types)?;
-        let Some((class, _)) = next.by_type.get(&TypeId::of::<T>()) else {
+        let mut entering = Entering::new(self);
+        entering.types(&types)?;
+        let Some(class) = entering.class_of(TypeId::of::<T>()) else {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
@@ -174,16 +182,12 @@ impl Registry {
             ));
         };
         let found = TraitClass {
-            class: *class,
-            type_id: TypeId::of::<T>(),
+            class,
             caster: Arc::new(Caster::<D>::of::<T>()),
             reach: reach_holder::<T>,
         };
-        next.program.implementors.insert(found.class);
-        Arc::make_mut(&mut next.implementors).enter_class(trait_name::<D>(), found)?;
-        next.complete()?;
-        *self = next;
-        Ok(())
+        entering.implementor_of(trait_name::<D>(), found)?;
+        entering.finish()
     }
 
     /// Sets the context of what is saved, loaded or edited: a value of the program's own that hooks, `with` modules and
@@ -204,10 +208,17 @@ impl Registry {
         make: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<()> {
         // The program's factory ends where the class's own prototype may not.
-        let before = self.implementors.clone();
         let factory: Arc<dyn Any + Send + Sync> = Arc::new(Factory::<T>(Box::new(make)));
-        Arc::make_mut(&mut self.implementors).factories.insert(TypeId::of::<T>(), factory);
-        self.register::<T>().inspect_err(|_| self.implementors = before)
+        let factories = &mut self.implementors.factories;
+        let before = factories.insert(TypeId::of::<T>(), factory);
+        self.changed();
+        self.register::<T>().inspect_err(|_| {
+            let factories = &mut self.implementors.factories;
+            match before {
+                Some(before) => factories.insert(TypeId::of::<T>(), before),
+                None => factories.remove(&TypeId::of::<T>()),
+            };
+        })
     }
 
     /// Says that a class is gone for good: objects of it in older saves are dropped instead of being kept as
@@ -227,10 +238,13 @@ impl Registry {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn removed_class(&mut self, name: &str) -> Result<()> {
-        let mut next = self.clone();
-        next.program.removed.insert(name.to_owned());
-        next.check_removed_classes()?;
-        *self = next;
+        if self.program.removed.insert(name.to_owned()) {
+            self.changed();
+            if let Err(error) = rules::check_removed_classes(&self.program, 0) {
+                self.program.removed.remove(name);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 
@@ -248,12 +262,11 @@ impl Registry {
         }
         let mut types = TypeSet::default();
         T::__reach(&mut types);
-        let mut next = self.clone();
-        next.enter_types(&types)?;
-        let class = next.class_of_kind(T::persist_kind(), T::persist_name)?;
-        next.complete()?;
-        next.values.insert(type_id, class);
-        *self = next;
+        let mut entering = Entering::new(self);
+        entering.types(&types)?;
+        let class = entering.class_of_kind(T::persist_kind(), T::persist_name)?;
+        entering.finish()?;
+        self.values.insert(type_id, class);
         Ok(class)
     }
 
@@ -270,7 +283,29 @@ impl Registry {
 
     /// What makes empty values.
     pub(crate) fn prototypes(&self) -> Prototypes<'_> {
-        Prototypes::new(&*self.implementors)
+        Prototypes::new(&**self.implementors())
+    }
+
+    /// The classes of each trait, with those that empty trait objects are of.
+    pub(crate) fn implementors(&self) -> &Arc<Implementors> {
+        &self.known().implementors
+    }
+
+    /// Bytes in memory of an empty object of a type.
+    pub(super) fn footprint(&self, object: usize) -> u64 {
+        self.known().footprints[object]
+    }
+
+    fn known(&self) -> &Known {
+        self.known.get_or_init(|| Known::of(&self.program, &self.implementors, &self.objects))
+    }
+
+    /// Forgets what followed from the classes before there were others.
+    fn changed(&mut self) {
+        self.program.changed();
+        self.known.take();
+        self.schemas = Schemas::default();
+        self.first_numbers = FirstNumbers::default();
     }
 
     /// The default limits with the context.
@@ -280,7 +315,7 @@ impl Registry {
 
     /// What the values of a class hold.
     pub(crate) fn traits(&self, class: usize) -> Traits {
-        self.traits[class]
+        self.known().traits[class]
     }
 
     /// True if values of a class may have `validate` functions in them.
@@ -321,12 +356,209 @@ impl Registry {
 
     /// True if a class of the program has such traits.
     pub(crate) fn any_traits(&self, wanted: impl Fn(Traits) -> bool) -> bool {
-        self.traits.iter().any(|traits| wanted(*traits))
+        self.known().traits.iter().any(|traits| wanted(*traits))
     }
 
     pub(crate) fn program(&self) -> &Program {
         &self.program
     }
+}
+
+/// Looking at classes and reaching fields by name, as an editor does.
+impl Registry {
+    /// The registered structs and enums, in the order in which they were met.
+    pub fn classes(&self) -> impl Iterator<Item = &'static Class> + use<'_> {
+        self.program.targets.iter().flatten().map(|target| target.class)
+    }
+
+    /// The class of this name.
+    #[must_use]
+    pub fn class(&self, name: &str) -> Option<&'static Class> {
+        self.program.targets[self.named(name)?].map(|target| target.class)
+    }
+
+    /// Index of the class of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// True if the class of this name is, or was once, called as the other.
+    pub(crate) fn is_called(&self, name: &str, other: &str) -> bool {
+        let is_alias = || self.class(name).is_some_and(|class| class.aliases.contains(&other));
+        name == other || is_alias()
+    }
+
+    /// The class of a value, if it is registered.
+    #[must_use]
+    pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
+        self.target_of(value).map(|target| target.class)
+    }
+
+    /// Index of the class of a type that is registered for a trait.
+    pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
+        let (class, _) = self.by_type.get(&class)?;
+        self.implementors.caster(of, *class).map(|_| *class)
+    }
+
+    /// The classes and holders of the objects that can be saved, but for stand-ins, which are
+    /// saved as what they stand for.
+    pub(crate) fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
+        let objects = self.objects.iter().map(|entry| (entry.class, entry.kind.holder));
+        objects.filter(|(class, _)| self.implementors.stand_in(*class).is_none())
+    }
+
+    /// The names of the traits, and the classes that are registered for each, but for stand-ins.
+    pub(crate) fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
+        self.implementors.iter().map(|of| {
+            let classes = of.classes.iter().map(|class| class.class);
+            (of.name, classes.filter(|class| of.stand_in != Some(*class)).collect())
+        })
+    }
+
+    /// True if values of unknown classes are kept where a trait object stands.
+    pub(crate) fn has_stand_in(&self, of: &str) -> bool {
+        self.implementors.by_name(of).is_some_and(|of| of.stand_in.is_some())
+    }
+
+    /// The registry with the classes of these traits as objects in a holder, too.
+    pub(crate) fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
+        let mut next = self.clone();
+        for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
+            for class in of.classes.iter().filter(|class| of.stand_in != Some(class.class)) {
+                let mut types = TypeSet::default();
+                (class.reach)(holder, &mut types);
+                let mut entering = Entering::new(&mut next);
+                // One without an empty value cannot be an object.
+                drop(entering.types(&types).and_then(|()| entering.finish()));
+            }
+        }
+        next
+    }
+
+    fn target_of(&self, value: &dyn Any) -> Option<Target> {
+        self.by_type.get(&value.type_id()).map(|(_, target)| *target)
+    }
+
+    /// The field of a value at a path of field names, such as `home.x`; each but
+    /// the last must be a struct or an enum itself, not inside of an `Option`,
+    /// collection, cell or pointer.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if a name on the path is not a field there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use persist::Persist;
+    /// # use persist::save::Registry;
+    /// # #[derive(Persist)] struct Hero { name: String, home: Place }
+    /// # #[derive(Persist)] struct Place { x: f32, y: f32 }
+    /// # let mut registry = Registry::new();
+    /// # registry.register::<Hero>()?;
+    /// let mut hero = Hero { name: "Ada".into(), home: Place { x: 1.0, y: 2.0 } };
+    /// registry.set(&mut hero, "home.x", 5.0_f32)?;
+    /// assert_eq!(registry.get(&hero, "home.x")?.downcast_ref(), Some(&5.0_f32));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn get<'v>(&self, value: &'v dyn Any, path: &str) -> Result<&'v dyn Any> {
+        path.split('.').try_fold(value, |value, name| {
+            let (target, field) =
+                self.find_field(value, name).map_err(|error| error.in_field(path))?;
+            target.access.field(value, field).ok_or_else(|| no_field(name, &target.class.name()))
+        })
+    }
+
+    /// The field of a value at a path of field names, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get).
+    pub fn get_mut<'v>(&self, value: &'v mut dyn Any, path: &str) -> Result<&'v mut dyn Any> {
+        path.split('.').try_fold(value, |value, name| {
+            let (target, field) =
+                self.find_field(value, name).map_err(|error| error.in_field(path))?;
+            target
+                .access
+                .field_mut(value, field)
+                .ok_or_else(|| no_field(name, &target.class.name()))
+        })
+    }
+
+    /// Replaces the field of a value at a path of field names, and returns
+    /// what was there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get); [`ErrorKind::KindMismatch`] if the field is not a `T`.
+    pub fn set<T: 'static>(&self, value: &mut dyn Any, path: &str, new: T) -> Result<T> {
+        let field = self.get_mut(value, path)?;
+        let class = self.class_of(field).map(|class| class.type_name());
+        match field.downcast_mut::<T>() {
+            Some(field) => Ok(std::mem::replace(field, new)),
+            None => Err(Error::new(
+                ErrorKind::KindMismatch,
+                format!(
+                    "the field is {}, not of type {}",
+                    class.map_or_else(|| self.kind_at(value, path), str::to_owned),
+                    std::any::type_name::<T>()
+                ),
+            )
+            .in_field(path)),
+        }
+    }
+
+    /// The kind of the field at a path that leads to one.
+    fn kind_at(&self, value: &dyn Any, path: &str) -> String {
+        let (owner, name) = match path.rsplit_once('.') {
+            Some((owner, name)) => (self.get(value, owner).unwrap_or(value), name),
+            None => (value, path),
+        };
+        let record = self.fields_of(owner).into_iter().flatten().find(|field| field.name == name);
+        record.map_or_else(String::new, |record| record.kind().to_string())
+    }
+
+    /// The records of the value's struct or variant.
+    fn fields_of(&self, value: &dyn Any) -> Option<&'static [FieldRecord]> {
+        let (class, access) = self.access(value)?;
+        let variant = access.variant(value).and_then(|variant| class.variants().get(variant));
+        Some(variant.map_or(class.fields(), |variant| variant.fields))
+    }
+
+    /// Index of the class of a value, and how to reach its fields.
+    pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, Target)> {
+        self.by_type.get(&value.type_id()).copied()
+    }
+
+    /// The class of a value, and how to reach its fields.
+    pub(crate) fn access(
+        &self,
+        value: &dyn Any,
+    ) -> Option<(&'static Class, &'static dyn ClassAccess)> {
+        self.target_of(value).map(|target| (target.class, target.access))
+    }
+
+    fn find_field(&self, value: &dyn Any, name: &str) -> Result<(Target, usize)> {
+        let Some(target) = self.target_of(value) else {
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!(
+                    "there is no field `{name}` in a value that is no registered struct or enum"
+                ),
+            ));
+        };
+        let class = target.class;
+        let fields = self.fields_of(value).unwrap_or_default();
+        match fields.iter().position(|field| field.name == name) {
+            Some(field) => Ok((target, field)),
+            None => Err(no_field(name, &class.name())),
+        }
+    }
+}
+
+#[cold]
+fn no_field(name: &str, class: &str) -> Error {
+    Error::new(ErrorKind::NotFound, format!("there is no field `{name}` in {class}"))
 }
 
 /// A counted pointer: `Rc<P>` or `Arc<P>`.

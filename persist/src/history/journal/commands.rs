@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::SessionOptions;
 use super::stored::StoredCommand;
-use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
+use crate::codec::{Buffer, Decoder, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::fields::FieldLinks;
 use crate::format::{Compression, Header, Sealer, Writer};
@@ -88,7 +88,7 @@ impl<T: 'static> CommandClass<T> {
         let mut command = (self.read)(before, reading)?;
         let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reading));
         let after = after.transpose()?;
-        if !command.perform(target, support, &mut None)? {
+        if !command.perform(target, support)? {
             return Err(Error::new(
                 ErrorKind::Refused,
                 format!(
@@ -137,7 +137,7 @@ impl Reading<'_> {
             Err(fail) => return Err(named(input.take_error().unwrap_or_else(|| fail.into()))),
         };
         for phase in [Phase::Validate, Phase::AfterLoad] {
-            let mut links = NoVisitLinks;
+            let mut links = Prototypes::bare();
             command.__visit(&mut Visitor::new(phase, &env, &mut links)).map_err(named)?;
         }
         Ok(command)

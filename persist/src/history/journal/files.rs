@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::reader::{Scan, scan};
+use super::frame::{Scan, scan};
 use super::recovered::{Recovered, Stopped, Torn};
 use crate::format::Digest;
 use crate::storage::{Lock, Storage, are_same, is_free, names};

@@ -3,23 +3,17 @@
 //! A journal follows a save: it begins with the entries at the time of the save, and continues with what was done since. A
 //! [`Session`] keeps both. `docs/reference/histories.md` has the file, and the order in which a save changes it.
 
-mod beginning;
 mod commands;
-mod delegates;
 mod evolution;
 mod files;
 mod frame;
 mod open;
-mod programs;
-mod reader;
 mod recorder;
 mod recovered;
 mod replay;
 mod session;
-mod spill;
-mod spill_files;
+pub(super) mod spill;
 mod stored;
-mod successor;
 mod writer;
 
 use std::time::Duration;
@@ -34,7 +28,7 @@ pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
-pub(super) use spill_files::{Spill, Spilled};
+pub(super) use spill::{Spill, Spilled};
 pub(super) use stored::{StoredCommand, StoredStep};
 
 /// When journal entries are flushed to disk.

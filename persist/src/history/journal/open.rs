@@ -1,21 +1,22 @@
 //! How a session is opened.
 
 use std::any::TypeId;
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
+
+use super::evolution::Programs;
 use super::files::{Chosen, Files, choose, find, keep_if_room, lock, resolve, stopped, torn};
-use super::frame::header;
-use super::programs::Programs;
-use super::reader::Reader;
-use super::recorder::{Journal, program};
+use super::frame::{Kind as Frame, Reader, header};
+use super::recorder::{self, Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
-use super::replay::Outcome;
+use super::replay::{self, Outcome, reset};
+use super::spill::Spill;
 use super::writer::Writer;
-use super::{Flush, Session, frame};
+use super::{Flush, Session};
 use crate::format::Digest;
-use crate::history::fields::check_recordable;
+use crate::history::edit::check_recordable;
 use crate::history::step::world;
 use crate::history::{History, HistoryEvent};
 use crate::reflect::Kind;
@@ -114,7 +115,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         if let Some(bytes) = memory {
             let mut path = journal.as_os_str().to_owned();
             path.push(".spill");
-            history.spill_in(Arc::clone(&storage), path.into(), save.clone(), bytes);
+            history.spill =
+                Some(Spill::new(Arc::clone(&storage), path.into(), save.clone(), bytes));
         }
         let mut loaded = load::<T>(&mut saves, &save)?;
         let mut recovered = Recovered { report: loaded.report.take(), ..Recovered::default() };
@@ -141,13 +143,13 @@ impl<T: Persist + Default> SessionOptions<T> {
                 let own = program(&history.support, &loaded.target)?;
                 let mut frames = Vec::new();
                 if own != written {
-                    frames.push((frame::Kind::Program, own));
+                    frames.push((Frame::Program, own));
                 }
                 writer.go_on(path, (length, scan.size), sequence, &frames)?;
                 HashSet::new()
             }
             _ => {
-                let (frames, told) = history.begin_journal(&loaded.target, false)?;
+                let (frames, told) = recorder::begin(&mut history, &loaded.target, false)?;
                 writer.begin(&header(loaded.digest.as_ref()), &frames)?;
                 told
             }
@@ -169,7 +171,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         history.end(&mut loaded.target);
         recovered.entries = history.len();
         if recovered.events > 0 {
-            history.send(&[Some(HistoryEvent::Recovered(recovered.entries))]);
+            history.send(&[HistoryEvent::Recovered(recovered.entries)]);
         }
         let session = Session { target: loaded.target, history, saves, save };
         Ok((session, recovered))
@@ -306,7 +308,7 @@ fn recover<T: Persist + Default>(
             let (length, sequence) = (failed.offset, failed.before);
             return Ok(Some(Good { length, sequence, program }));
         }
-        history.reset(&mut loaded.target);
+        reset(history, &mut loaded.target);
         let again = load::<T>(saves, save)?;
         if again.digest != loaded.digest {
             let message = format!("the save {} was replaced meanwhile; try again", save.display());
@@ -338,7 +340,7 @@ fn replay<T: Persist>(
     let (capacity, max_bytes) = (history.ring.capacity(), history.max_bytes.take());
     history.ring.set_capacity(None);
     history.support.is_replayed = true;
-    let outcome = history.replay(target, &mut reader, &mut programs, until);
+    let outcome = replay::replay(history, target, &mut reader, &mut programs, until);
     history.support.is_replayed = false;
     history.ring.set_capacity(capacity);
     history.max_bytes = max_bytes;

@@ -1,8 +1,8 @@
 //! What happens to a history, as frames.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use hashbrown::HashMap;
+use hashbrown::{Equivalent, HashSet};
 
 use super::Record;
 use super::commands::definitions;
@@ -24,33 +24,17 @@ pub(in crate::history) struct Journal {
     pub(super) writer: Writer,
     known: Known,
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
-    told: Contents,
+    told: HashSet<Key>,
     evicted: StoredEvicted,
 }
 
-/// Components of objects, and resources, by their classes.
-#[derive(Default)]
-struct Contents(HashMap<Owner, Vec<String>>);
+/// A [`Key`] that is looked up.
+#[derive(Hash)]
+struct Of<'c>(Owner, &'c str);
 
-impl Contents {
-    fn has(&self, owner: Owner, class: &str) -> bool {
-        self.0.get(&owner).is_some_and(|classes| classes.iter().any(|other| other == class))
-    }
-
-    fn remove(&mut self, (owner, class): &Key) {
-        if let Some(classes) = self.0.get_mut(owner) {
-            classes.retain(|other| other != class);
-        }
-    }
-}
-
-impl Extend<Key> for Contents {
-    fn extend<I: IntoIterator<Item = Key>>(&mut self, keys: I) {
-        for (owner, class) in keys {
-            if !self.has(owner, &class) {
-                self.0.entry(owner).or_default().push(class);
-            }
-        }
+impl Equivalent<Key> for Of<'_> {
+    fn equivalent(&self, (owner, class): &Key) -> bool {
+        self.0 == *owner && self.1 == class
     }
 }
 
@@ -95,7 +79,7 @@ impl Journal {
         let mut journal = Self {
             writer,
             known: Known::of(support, target),
-            told: Contents::default(),
+            told: HashSet::new(),
             evicted: StoredEvicted::default(),
         };
         journal.begun(support, target, told);
@@ -128,7 +112,7 @@ impl Journal {
                         let key = || (change.owner, class.to_owned());
                         if !change.is_of_fields() {
                             told.gone.insert(key());
-                        } else if told.begins || !self.told.has(change.owner, class) {
+                        } else if told.begins || !self.told.contains(&Of(change.owner, class)) {
                             changed.insert(key());
                         } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
                             known.push(key());
@@ -194,10 +178,12 @@ impl Journal {
             self.evicted = StoredEvicted::default();
             self.known = now;
             if told.begins || told.ends {
-                self.told.0.clear();
+                self.told.clear();
             }
             if !told.ends {
-                told.gone.iter().for_each(|key| self.told.remove(key));
+                for key in &told.gone {
+                    self.told.remove(key);
+                }
                 self.told.extend(told.new);
             }
         }
@@ -220,8 +206,7 @@ impl Journal {
         told: HashSet<Key>,
     ) {
         self.known = Known { last_id: None, ..Known::of(support, target) };
-        (self.told, self.evicted) = (Contents::default(), StoredEvicted::default());
-        self.told.extend(told);
+        (self.told, self.evicted) = (told, StoredEvicted::default());
     }
 
     /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.
@@ -287,50 +272,48 @@ pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Ve
     payload(&StoredProgram { commands, world: world.unwrap_or_default() })
 }
 
-impl<T: 'static> History<T> {
-    /// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is. Also
-    /// whose contents it has then.
-    pub(super) fn begin_journal(
-        &mut self,
-        target: &T,
-        is_saved: bool,
-    ) -> Result<(Frames, HashSet<Key>)> {
-        let mut frames = vec![(Kind::Program, program(&self.support, target)?)];
-        let saved = if is_saved { Some(self.state()) } else { self.saved };
-        let stacks = StoredStacks {
-            entries: self.ring.len() as u64,
-            position: self.position() as u64,
-            base: self.base,
-            last_state: self.last_state,
-            saved,
-            poison: self.poison.clone(),
-        };
-        frames.push((Kind::Stacks, payload(&stacks)?));
-        let (begin, mut changed) = (frames.len(), BTreeSet::new());
-        let position = self.position();
-        for index in 0..self.ring.len() {
-            let moment = if index < position { Moment::Applied } else { Moment::Undone };
-            let done = self.poison.as_ref().and_then(|poison| poison.done_of(index));
-            let Some(entry) = self.ring.get_mut(index) else { continue };
-            let label = entry.label.clone();
-            let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
-            let (first, rest) = entry.steps.split_at_mut(half);
-            let moment = if done.is_some() { Moment::Applied } else { moment };
-            let mut steps = stored(first, target, &self.support, moment)?;
-            steps.append(&mut stored(rest, target, &self.support, Moment::Undone)?);
-            for step in &steps {
-                step.each(&mut |change| {
-                    let class = change.class().filter(|_| change.is_of_fields());
-                    changed.extend(class.map(|class| (change.owner, class.to_owned())));
-                });
-            }
-            let entry = StoredEntry { label, state: entry.state, steps };
-            frames.push((Kind::Entry, payload(&entry)?));
+/// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is. Also
+/// whose contents it has then.
+pub(super) fn begin<T: 'static>(
+    history: &mut History<T>,
+    target: &T,
+    is_saved: bool,
+) -> Result<(Frames, HashSet<Key>)> {
+    let mut frames = vec![(Kind::Program, program(&history.support, target)?)];
+    let saved = if is_saved { Some(history.state()) } else { history.saved };
+    let stacks = StoredStacks {
+        entries: history.ring.len() as u64,
+        position: history.position() as u64,
+        base: history.base,
+        last_state: history.last_state,
+        saved,
+        poison: history.poison.clone(),
+    };
+    frames.push((Kind::Stacks, payload(&stacks)?));
+    let (begin, mut changed) = (frames.len(), BTreeSet::new());
+    let position = history.position();
+    for index in 0..history.ring.len() {
+        let moment = if index < position { Moment::Applied } else { Moment::Undone };
+        let done = history.poison.as_ref().and_then(|poison| poison.done_of(index));
+        let Some(entry) = history.ring.get_mut(index) else { continue };
+        let label = entry.label.clone();
+        let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
+        let (first, rest) = entry.steps.split_at_mut(half);
+        let moment = if done.is_some() { Moment::Applied } else { moment };
+        let mut steps = stored(first, target, &history.support, moment)?;
+        steps.append(&mut stored(rest, target, &history.support, Moment::Undone)?);
+        for step in &steps {
+            step.each(&mut |change| {
+                let class = change.class().filter(|_| change.is_of_fields());
+                changed.extend(class.map(|class| (change.owner, class.to_owned())));
+            });
         }
-        // They come before the last entry, with which the beginning ends.
-        let mut contents = Frames::new();
-        let told = push_contents(target, &self.support, changed, &mut contents)?;
-        frames.splice(begin..begin, contents);
-        Ok((frames, told))
+        let entry = StoredEntry { label, state: entry.state, steps };
+        frames.push((Kind::Entry, payload(&entry)?));
     }
+    // They come before the last entry, with which the beginning ends.
+    let mut contents = Frames::new();
+    let told = push_contents(target, &history.support, changed, &mut contents)?;
+    frames.splice(begin..begin, contents);
+    Ok((frames, told))
 }

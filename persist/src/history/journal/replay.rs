@@ -3,14 +3,13 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::beginning::Begun;
 use super::commands::CommandClass;
-use super::evolution::{Contents, recorded};
-use super::frame::Kind;
-use super::programs::Programs;
-use super::reader::{Frame, OpenTransaction, Reader};
+use super::evolution::{Contents, Programs, recorded};
+use super::frame::{Frame, Kind, OpenTransaction, Reader};
+use super::spill;
 use super::stored::{
-    StoredCommand, StoredContent, StoredDone, StoredEvicted, StoredStep, place, read, wrong,
+    StoredCommand, StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep,
+    place, read, wrong,
 };
 use crate::fields::Way;
 use crate::history::entry::Entry;
@@ -20,6 +19,16 @@ use crate::history::step::{
 use crate::history::{History, Label};
 use crate::world::Moment;
 use crate::{Error, ErrorKind, Result, World};
+
+/// More states than any history reaches.
+const MOST_STATES: u64 = 1 << 62;
+
+/// How far the beginning of a journal has been read.
+enum Begun {
+    No,
+    Entries(Box<StoredStacks>, Vec<StoredEntry>),
+    Yes,
+}
 
 /// What came of a replay.
 pub(super) struct Outcome {
@@ -43,89 +52,88 @@ pub(super) struct Failed {
 }
 
 /// A replay that is running.
-pub(super) struct Replay<'r, 'p, T: 'static> {
-    pub(super) target: &'r mut T,
-    pub(super) programs: &'r mut Programs<'p>,
-    pub(super) contents: Contents,
-    pub(super) begun: Begun,
+struct Replay<'r, 'p, T: 'static> {
+    target: &'r mut T,
+    programs: &'r mut Programs<'p>,
+    contents: Contents,
+    begun: Begun,
 }
 
-impl<T: 'static> History<T> {
-    /// Replays the frames before an offset, without events.
-    pub(super) fn replay(
-        &mut self,
-        target: &mut T,
-        reader: &mut Reader,
-        programs: &mut Programs<'_>,
-        until: u64,
-    ) -> io::Result<Outcome> {
-        let contents = Contents::default();
-        let mut replay = Replay { target, programs, contents, begun: Begun::No };
-        let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
-        let mut position = None;
-        while reader.offset < until {
-            let Ok(frame) = reader.next()? else { break };
-            let was_poisoned = self.poison.is_some();
-            let result = catch_unwind(AssertUnwindSafe(|| replay.frame(self, &frame)));
-            let (error, is_broken) = match result {
-                Ok(Ok(())) => {
-                    events += u64::from(frame.kind.is_event() && frame.kind != Kind::Evicted);
-                    open = OpenTransaction::behind(open, &frame);
-                    if open.is_none() {
-                        // What merged with the entry before, or was rolled back, made none.
-                        let is_step = matches!(
-                            frame.kind,
-                            Kind::Done | Kind::Committed | Kind::Undone | Kind::Redone
-                        );
-                        let before = position.replace(self.ring.position());
-                        steps += u64::from(is_step && before != position);
-                    }
-                    if frame.kind == Kind::Program {
-                        program = frame.payload;
-                    }
-                    continue;
+/// Replays the frames before an offset, without events.
+pub(super) fn replay<T: 'static>(
+    history: &mut History<T>,
+    target: &mut T,
+    reader: &mut Reader,
+    programs: &mut Programs<'_>,
+    until: u64,
+) -> io::Result<Outcome> {
+    let contents = Contents::default();
+    let mut replay = Replay { target, programs, contents, begun: Begun::No };
+    let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
+    let mut position = None;
+    while reader.offset < until {
+        let Ok(frame) = reader.next()? else { break };
+        let was_poisoned = history.poison.is_some();
+        let result = catch_unwind(AssertUnwindSafe(|| replay.frame(history, &frame)));
+        let (error, is_broken) = match result {
+            Ok(Ok(())) => {
+                events += u64::from(frame.kind.is_event() && frame.kind != Kind::Evicted);
+                open = OpenTransaction::behind(open, &frame);
+                if open.is_none() {
+                    // What merged with the entry before, or was rolled back, made none.
+                    let is_step = matches!(
+                        frame.kind,
+                        Kind::Done | Kind::Committed | Kind::Undone | Kind::Redone
+                    );
+                    let before = position.replace(history.ring.position());
+                    steps += u64::from(is_step && before != position);
                 }
-                Ok(Err(failure)) => {
-                    let is_poisoned = self.poison.is_some() && !was_poisoned;
-                    let is_broken = failure.broken.is_some() || is_poisoned;
-                    (failure.error, is_broken)
+                if frame.kind == Kind::Program {
+                    program = frame.payload;
                 }
-                Err(_) => {
-                    let message = "a command panicked when it was done again";
-                    (Error::new(ErrorKind::Poisoned, message), true)
-                }
-            };
-            let is_begun = matches!(replay.begun, Begun::Yes);
-            let (offset, before) = match open {
-                _ if !is_begun => (0, 0),
-                Some(open) => (open.offset, open.before),
-                None => (frame.offset, frame.sequence.saturating_sub(1)),
-            };
-            let error = error.moved_to(frame.offset);
-            let is_broken = is_broken || open.is_some() || !is_begun;
-            let failed = Some(Failed { error, offset, before, is_broken });
-            return Ok(Outcome { events, steps, failed, program });
-        }
-        if matches!(replay.begun, Begun::Yes) {
-            return Ok(Outcome { events, steps, failed: None, program });
-        }
-        let error = wrong("no whole beginning").moved_to(reader.offset);
-        let failed = Failed { error, offset: 0, before: 0, is_broken: true };
-        Ok(Outcome { events, steps, failed: Some(failed), program })
+                continue;
+            }
+            Ok(Err(failure)) => {
+                let is_poisoned = history.poison.is_some() && !was_poisoned;
+                let is_broken = failure.broken.is_some() || is_poisoned;
+                (failure.error, is_broken)
+            }
+            Err(_) => {
+                let message = "a command panicked when it was done again";
+                (Error::new(ErrorKind::Poisoned, message), true)
+            }
+        };
+        let is_begun = matches!(replay.begun, Begun::Yes);
+        let (offset, before) = match open {
+            _ if !is_begun => (0, 0),
+            Some(open) => (open.offset, open.before),
+            None => (frame.offset, frame.sequence.saturating_sub(1)),
+        };
+        let error = error.moved_to(frame.offset);
+        let is_broken = is_broken || open.is_some() || !is_begun;
+        let failed = Some(Failed { error, offset, before, is_broken });
+        return Ok(Outcome { events, steps, failed, program });
     }
+    if matches!(replay.begun, Begun::Yes) {
+        return Ok(Outcome { events, steps, failed: None, program });
+    }
+    let error = wrong("no whole beginning").moved_to(reader.offset);
+    let failed = Failed { error, offset: 0, before: 0, is_broken: true };
+    Ok(Outcome { events, steps, failed: Some(failed), program })
+}
 
-    /// Makes a history that was being replayed as new.
-    pub(super) fn reset(&mut self, target: &mut T) {
-        // What its commands let go of cannot be done better than once.
-        let _ = catch_unwind(AssertUnwindSafe(|| {
-            self.drop_all();
-            self.end(target);
-        }));
-        self.open.clear();
-        (self.base, self.last_state, self.saved) = (0, 0, Some(0));
-        (self.bytes, self.held) = (0, 0);
-        (self.may_merge, self.has_grown, self.poison, self.world) = (false, false, None, None);
-    }
+/// Makes a history that was being replayed as new.
+pub(super) fn reset<T: 'static>(history: &mut History<T>, target: &mut T) {
+    // What its commands let go of cannot be done better than once.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        history.drop_all();
+        history.end(target);
+    }));
+    history.open.clear();
+    (history.base, history.last_state, history.saved) = (0, 0, Some(0));
+    (history.bytes, history.held) = (0, 0);
+    (history.may_merge, history.has_grown, history.poison, history.world) =
+        (false, false, None, None);
 }
 
 impl<T: 'static> Replay<'_, '_, T> {
@@ -160,7 +168,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let mut entry = Entry::new(label, steps.into());
                 entry.time = history.now();
                 entry.weigh();
-                history.enter(self.target, entry, merging, None);
+                history.enter(self.target, entry, merging);
                 if is_direct {
                     self.contents.clear();
                 }
@@ -233,7 +241,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         let Some(index) = index.filter(|_| !history.is_open()) else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
         };
-        history.bring_back(index, self.target)?;
+        spill::bring_back(history, index, self.target)?;
         match history.ring.get(index).filter(|_| world(&*self.target).is_none()) {
             Some(entry) => self.contents.follow(&entry.steps, way, self.programs.of_fields()),
             None => self.contents.clear(),
@@ -323,7 +331,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
     }
 
-    pub(super) fn restore_all(
+    fn restore_all(
         &mut self,
         history: &mut History<T>,
         stored: Vec<StoredStep>,
@@ -366,4 +374,91 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         Ok((found, stored))
     }
+
+    /// Reads what the history was when the journal began.
+    fn begin(&mut self, history: &mut History<T>, kind: Kind, payload: &[u8]) -> Result<()> {
+        let begun = std::mem::replace(&mut self.begun, Begun::No);
+        self.begun = match (kind, begun) {
+            (Kind::Stacks, Begun::No) => Begun::Entries(Box::new(read(payload)?), Vec::new()),
+            (Kind::Entry, Begun::Entries(stacks, mut entries)) => {
+                entries.push(read(payload)?);
+                Begun::Entries(stacks, entries)
+            }
+            _ => return Err(wrong("a beginning in another place")),
+        };
+        if let Begun::Entries(stacks, entries) = &mut self.begun
+            && stacks.entries <= entries.len() as u64
+        {
+            let (mut stacks, entries) = (std::mem::take(stacks), std::mem::take(entries));
+            let entries = self.entries(history, &stacks, entries)?;
+            install(history, &mut stacks, entries)?;
+            self.begun = Begun::Yes;
+        }
+        Ok(())
+    }
+
+    /// The entries that the history had.
+    fn entries(
+        &mut self,
+        history: &mut History<T>,
+        stacks: &StoredStacks,
+        mut stored: Vec<StoredEntry>,
+    ) -> Result<Vec<Entry<T>>> {
+        let position = place(stacks.position)?;
+        let classes = self.programs.of_fields();
+        if !classes.are_same() {
+            let steps = stored.iter_mut().map(|entry| &mut entry.steps[..]);
+            let recorded = recorded(&*self.target, &history.support);
+            self.contents.bring_on_entries(steps, position, classes, recorded)?;
+        }
+        let mut entries = Vec::with_capacity(stored.len());
+        let poison = &stacks.poison;
+        for (at, StoredEntry { label, state, mut steps }) in stored.into_iter().enumerate() {
+            let done = poison.as_ref().and_then(|poison| poison.done_of(at));
+            let moment =
+                if at < position || done.is_some() { Moment::Applied } else { Moment::Undone };
+            let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
+            let mut steps = self.restore_all(history, steps, moment)?;
+            steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
+            let mut entry = Entry::new(label, steps.into());
+            entry.time = history.clocked();
+            entry.weigh();
+            entry.state = state;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+}
+
+/// Takes what a history was, if it can have been.
+fn install<T: 'static>(
+    history: &mut History<T>,
+    stacks: &mut StoredStacks,
+    entries: Vec<Entry<T>>,
+) -> Result<()> {
+    let position = place(stacks.position)?;
+    if position > entries.len() {
+        return Err(wrong("a position after its last entry"));
+    }
+    let states = || [stacks.base].into_iter().chain(entries.iter().map(|entry| entry.state));
+    let last = stacks.last_state;
+    if last > MOST_STATES || states().chain(stacks.saved).any(|state| state > last) {
+        return Err(wrong("a state that was never reached"));
+    }
+    if !states().is_sorted() {
+        return Err(wrong("a state that is older than the one before it"));
+    }
+    let poison = stacks.poison.take();
+    if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {
+        return Err(wrong("the number of an entry that is not there"));
+    }
+    for entry in entries {
+        history.bytes += entry.size;
+        history.ring.put(entry);
+    }
+    history.ring.set_position(position);
+    (history.base, history.last_state, history.saved) =
+        (stacks.base, stacks.last_state, stacks.saved);
+    history.poison = poison;
+    Ok(())
 }

@@ -1,15 +1,23 @@
 //! A target with its history, its save and its journal.
 
-use std::collections::HashSet;
+use std::any::Any;
 use std::fmt;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
-use super::Journal;
+use hashbrown::HashSet;
+
 use super::frame::header;
+use super::recorder::{self, Journal};
+use super::spill;
 use super::writer::Writer;
-use crate::history::History;
+use crate::codec::Reflect;
+use crate::fields::IntoFieldPath;
+use crate::history::{
+    Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
+};
 use crate::save::{SaveOutcome, ValueSaver};
-use crate::{Error, ErrorKind, Persist, Result, World};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 /// An edited value with its undo history, recoverable after a crash.
 ///
@@ -176,8 +184,8 @@ impl<T: Persist> Session<T> {
         self.writer()?.check_own()?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
-        let there = history.bring_all(&mut self.target);
-        let begun = there.and_then(|()| history.begin_journal(&self.target, true));
+        let there = spill::bring_all(history, &mut self.target);
+        let begun = there.and_then(|()| recorder::begin(history, &self.target, true));
         let (frames, told) = match begun {
             Ok((frames, told)) => (Ok(frames), told),
             Err(error) => (Err(error), HashSet::new()),
@@ -212,6 +220,95 @@ impl<T: Persist> Session<T> {
             self.history.saved_here();
         }
         replaced
+    }
+}
+
+/// Each as the method of this name, which gets the target if it wants one.
+macro_rules! of_history {
+    ($end:literal $(
+        $(#[$more:meta])*
+        $name:ident $(<$($of:ident),*>)? $([$with:ident])? ($($value:ident: $type:ty),*) -> $result:ty
+        $(where $what:ident: $is:path)?;
+    )*) => {
+        $(
+            #[doc = concat!("Like [`History::", stringify!($name), "`], with the target of the session.")]
+            $(#[$more])*
+            #[doc = $end]
+            pub fn $name $(<$($of),*>)? (&mut self, $($value: $type),*) -> $result
+            $(where $what: $is)?
+            {
+                self.history.$name($(&mut self.$with,)? $($value),*)
+            }
+        )*
+    };
+}
+
+/// The methods that change a session are those of its [`History`]. What cannot be written to the journal is rolled back, and is an error.
+impl<T: 'static> Session<T> {
+    of_history! {
+        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written."
+        /// The class of the command must be [registered](super::SessionOptions::register).
+        apply[target](command: impl Command<T>) -> Result<()>;
+        undo[target]() -> Result<bool>;
+        redo[target]() -> Result<bool>;
+        go_to[target](position: usize) -> Result<()>;
+        /// A transaction that is open when the program ends is rolled back in the next session.
+        begin(label: impl Into<Label>) -> Result<()>;
+        commit[target]() -> Result<()>;
+        rollback[target]() -> Result<()>;
+        /// [`save`](Self::save) does this itself.
+        set_modified(is_modified: bool) -> Result<()>;
+        clear[target]() -> Result<()>;
+        skip_entry[target]() -> Result<()>;
+        /// Where the target was left half done, the journal does not know it: [save](Self::save) first.
+        drop_entry[target]() -> Result<()>;
+    }
+
+    of_history! {
+        ""
+        /// What was done in it is kept in a crash, and the drag is over then.
+        begin_drag(label: impl Into<Label>) -> Drag;
+        end_drag(drag: Drag) -> ();
+        set_capacity[target](capacity: impl Into<Capacity>) -> ();
+        set_merge_window(window: impl Into<MergeWindow>) -> ();
+        /// To hear of what is recovered, subscribe to the history before the session is opened.
+        subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static) -> Subscription;
+    }
+
+    of_history! {
+        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
+        edit<R>[target](label: impl Into<Label>, edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>) -> Result<R> where T: Editable;
+        edit_merging<R>[target](key: impl Hash, label: impl Into<Label>, edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>) -> Result<R> where T: Editable;
+    }
+
+    /// Sets what stands in the headers of the saves from the next one on, as [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
+    pub fn set_metadata<M: Persist>(&mut self, metadata: &M) -> Result<()> {
+        self.saves.set_metadata(metadata)
+    }
+}
+
+impl<T: Reflect> Session<T> {
+    of_history! {
+        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
+        set_field[target](path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
+        edit_at<P, R>[target](path: impl IntoFieldPath, label: impl Into<Label>, edit: impl FnOnce(&mut P) -> Result<R>) -> Result<R> where P: Any;
+    }
+}
+
+impl Session<World> {
+    /// The world that is edited.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.target
+    }
+
+    of_history! {
+        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
+        set[target](object: impl Into<Option<ObjectId>>, path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
     }
 }
 

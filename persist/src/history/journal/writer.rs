@@ -17,22 +17,22 @@ use crate::{Error, ErrorKind, Result};
 /// If an append fails, what of it is in the file is cut off again. After a flush that failed nobody knows what is on the
 /// disk: the good part of the file is copied to a fresh one, which takes its place.
 pub(super) struct Writer {
-    pub(super) storage: Arc<dyn Storage>,
+    storage: Arc<dyn Storage>,
     /// Where the journal belongs.
-    pub(super) path: PathBuf,
+    path: PathBuf,
     /// The save, whose permissions the journal has.
-    pub(super) save: PathBuf,
+    save: PathBuf,
     /// Where it is: elsewhere while it is not known that the save that it follows will last.
-    pub(super) live: PathBuf,
+    live: PathBuf,
     flush: Flush,
     /// The number of the last frame.
-    pub(super) sequence: u64,
-    pub(super) state: State,
+    sequence: u64,
+    state: State,
     /// Since when there is something that may not last.
-    pub(super) unsynced: Option<Timer>,
+    unsynced: Option<Timer>,
     /// The last checksum in the file, if this has written it: without locks, it shows whether another session has
     /// replaced the journal.
-    pub(super) last_crc: Option<[u8; CRC]>,
+    last_crc: Option<[u8; CRC]>,
     /// Bytes after the good ones that are cut off when the file is opened.
     excess: u64,
     /// Journals that are copied before anything is written.
@@ -42,7 +42,7 @@ pub(super) struct Writer {
     scratch: Vec<u8>,
 }
 
-pub(super) enum State {
+enum State {
     /// A file of `length` bytes. The first write opens it, and writes `waiting` first.
     Good { file: Option<Box<dyn NewFile>>, length: u64, waiting: Vec<u8> },
     /// An append failed. Bytes that are not in the file yet wait after those that surely are.
@@ -51,7 +51,7 @@ pub(super) enum State {
     Lost { kind: ErrorKind, why: String },
 }
 
-pub(super) enum Good {
+enum Good {
     /// The first bytes of the file, this many.
     File(u64),
     /// A journal that could not be written at all.
@@ -69,11 +69,11 @@ impl Good {
 
 impl State {
     /// An append has failed just now; `pending` waits.
-    pub(super) fn broken(good: Good, pending: Vec<u8>, why: String) -> Self {
+    fn broken(good: Good, pending: Vec<u8>, why: String) -> Self {
         Self::Broken { good, pending, why }
     }
 
-    pub(super) fn good(file: Box<dyn NewFile>, length: u64) -> Self {
+    fn good(file: Box<dyn NewFile>, length: u64) -> Self {
         Self::Good { file: Some(file), length, waiting: Vec::new() }
     }
 }
@@ -153,12 +153,12 @@ impl Writer {
     }
 
     /// Locks the file that is the journal now.
-    pub(super) fn hold(&mut self) {
+    fn hold(&mut self) {
         self.locks.file = self.storage.lock_file(&self.live).ok().flatten();
     }
 
     /// Keeps copies of what the next write replaces.
-    pub(super) fn keep_all(&mut self) -> io::Result<()> {
+    fn keep_all(&mut self) -> io::Result<()> {
         while let Some(path) = self.unkept.last() {
             keep(&*self.storage, path, &self.path)?;
             self.unkept.pop();
@@ -269,7 +269,7 @@ impl Writer {
     }
 
     /// Where the journal cannot be locked: false if another session has written to it, or replaced it.
-    pub(super) fn is_own(&self) -> io::Result<bool> {
+    fn is_own(&self) -> io::Result<bool> {
         let (good, excess) = match &self.state {
             _ if self.locks.journal.is_some() => return Ok(true),
             State::Good { length, .. } => (*length, Some(self.excess)),
@@ -397,7 +397,7 @@ impl Writer {
     }
 
     /// Creates a file with the permissions of the save; of the journal before there is a save.
-    pub(super) fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
         let storage = &*self.storage;
         let like = if is_free(storage, &self.save)? { &self.path } else { &self.save };
         storage.create(path, like)
@@ -446,6 +446,94 @@ impl Writer {
     }
 }
 
+/// A new journal that waits for its save.
+pub(super) struct Next {
+    content: Vec<u8>,
+    sequence: u64,
+    file: io::Result<Box<dyn NewFile>>,
+}
+
+/// How a journal is replaced by the one of the next save.
+///
+/// It is written beside the old one before the save is replaced, and gets the name of the old one after that. Whenever
+/// that is interrupted, one of the two follows the current save.
+impl Writer {
+    /// Writes a journal that follows a save which is not in place yet, beside the one that is.
+    pub(super) fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<Next> {
+        let mut content = header.to_vec();
+        let sequence = encode(frames, self.sequence, &mut content)?;
+        let file = self.keep_all().and_then(|()| self.create_next(&content));
+        Ok(Next { content, sequence, file })
+    }
+
+    fn create_next(&self, content: &[u8]) -> io::Result<Box<dyn NewFile>> {
+        let (storage, next) = (&*self.storage, names::next_journal(&self.path));
+        if self.live == next {
+            return Err(io::Error::other("the journal before it could not get its name"));
+        }
+        remove_if_there(storage, &next)?;
+        let mut file = self.create(&next)?;
+        let result = file.write_all(content).and_then(|()| file.sync());
+        // Else the save could be there after a power cut, and its journal not.
+        match result.and_then(|()| storage.sync_folder(folder_of(&next))) {
+            Ok(()) => Ok(file),
+            Err(error) => {
+                drop(file);
+                let _ = storage.remove(&next);
+                Err(error)
+            }
+        }
+    }
+
+    /// Continues with a new journal, whose save is in place; `is_sure` if that is certainly durable.
+    pub(super) fn adopt(&mut self, next: Next, is_sure: bool) {
+        let Next { content, sequence, file } = next;
+        self.sequence = sequence;
+        self.unsynced = None;
+        self.last_crc = content.last_chunk().copied();
+        let length = content.len() as u64;
+        match file {
+            Ok(file) => {
+                self.state = State::good(file, length);
+                self.live = names::next_journal(&self.path);
+                self.hold();
+                if is_sure {
+                    // If that fails it is found under the other name, and tried again.
+                    let _ = self.settle(None);
+                }
+            }
+            Err(error) => {
+                let (good, why) = (Good::Memory(content), error.to_string());
+                self.state = State::broken(good, Vec::new(), why);
+                self.live.clone_from(&self.path);
+            }
+        }
+    }
+
+    /// Forgets a new journal whose save is not in place.
+    pub(super) fn give_up(&self, next: Next) {
+        if let Ok(file) = next.file {
+            drop(file);
+            let _ = self.storage.remove(&names::next_journal(&self.path));
+        }
+    }
+
+    /// Gives the journal its name, if it does not have it; first the folder of the save must be known to last.
+    pub(super) fn settle(&mut self, save: Option<&Path>) -> io::Result<()> {
+        if self.live == self.path {
+            return Ok(());
+        }
+        // Its name may be that of a journal that is not kept yet.
+        self.keep_all()?;
+        if let Some(save) = save {
+            self.storage.sync_folder(folder_of(save))?;
+        }
+        self.storage.rename(&self.live, &self.path)?;
+        self.live.clone_from(&self.path);
+        self.storage.sync_folder(folder_of(&self.path))
+    }
+}
+
 const PANICKED: &str = "the storage panicked";
 
 /// What waits is tried once more.
@@ -458,7 +546,7 @@ impl Drop for Writer {
 }
 
 /// Appends frames; returns the number of the last.
-pub(super) fn encode(frames: &Frames, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
+fn encode(frames: &Frames, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
     for (kind, payload) in frames {
         sequence += 1;
         frame::push(*kind, sequence, payload, out)?;
@@ -490,7 +578,7 @@ fn copy_start(
     if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-pub(super) fn remove_if_there(storage: &dyn Storage, path: &Path) -> io::Result<()> {
+fn remove_if_there(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     match storage.remove(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,

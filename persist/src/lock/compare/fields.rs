@@ -1,19 +1,18 @@
 //! The fields and variants of a class that both sides have.
 
-use super::Comparison;
-use super::guesses::{Guess, is_akin, shrinks, sure, widens};
-use super::history::{From, History, Owner};
+use super::Changes;
+use super::guesses::{Fit, Guess, fit, is_akin, sure};
 use super::moves::{Came, Left};
-use super::plans::{Failure, Place};
-use crate::ErrorKind;
+use super::versions::{From, Item, Owner};
 use crate::lock::report::{Difference, Verdict};
-use crate::lock::section::map_classes;
+use crate::lock::section::{each_kind, map_classes};
 use crate::lock::source;
 use crate::names::is_near;
 use crate::reflect::FieldRecord;
 use crate::schema::{
-    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Target, find_variant, pair,
+    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Plans, Target, find_variant, pair,
 };
+use crate::{Error, ErrorKind, LoadOptions};
 
 /// The fields of a struct or a variant, as they were and as they are.
 pub(super) struct Pair<'p> {
@@ -97,10 +96,24 @@ pub(super) fn pairs<'p>(
     }
 }
 
+/// A field of a class that old records do not become, or the class itself.
+struct Failure {
+    pub(super) place: Option<Place>,
+    pub(super) error: Error,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Place {
+    /// Index of the stored variant; 0 for a struct.
+    pub(super) variant: usize,
+    /// Index of the program's field.
+    pub(super) field: usize,
+}
+
 /// A field that the program misses, the error that old saves get, and what it may have been.
 struct Missing<'e> {
     field: usize,
-    error: &'e crate::Error,
+    error: &'e Error,
 }
 
 /// One pair of structs or variants that is compared.
@@ -114,7 +127,7 @@ struct Sides<'p> {
     is_migrated: bool,
 }
 
-impl Comparison<'_> {
+impl Changes<'_> {
     /// The fields of a class, variants too; `loads` says whether its records become the program's.
     pub(super) fn fields(&mut self, class: usize, target: usize, loads: bool) {
         let stored = self.stored.clone();
@@ -156,7 +169,7 @@ impl Comparison<'_> {
         let change = format!("{was} became {is}");
         let row = Difference::new(name, Verdict::Safe, change).shown_by(class);
         let converted = Some(self.section.classes[class].name.clone());
-        self.tell(Difference { converted, may_narrow: !widens(old, new), ..row });
+        self.tell(Difference { converted, may_narrow: fit(old, new) != Fit::Whole, ..row });
     }
 
     fn pair(&mut self, sides: Sides<'_>, failures: &[Failure]) {
@@ -299,7 +312,7 @@ impl Comparison<'_> {
         let above = source::field(self.program, pair.place(guess.new), new);
         // What does not take every old value would break next; types of old classes are not there any more.
         let takes_all =
-            widens(&old.kind, &new.kind) || has_class(&old.kind) || has_class(&new.kind);
+            fit(&old.kind, &new.kind) == Fit::Whole || has_class(&old.kind) || has_class(&new.kind);
         if guess.fits && takes_all || old.kind.refers() {
             return row.paste(format!("#[persist(alias = {:?})]", old.name), above);
         }
@@ -417,8 +430,8 @@ impl Comparison<'_> {
             if was.kind == KindSchema::Unknown {
                 continue;
             }
-            let from = (From::Program(pair.owner), &*was.name);
-            if !self.history.may_be_field(self.program, from, (pair.owner, &pair.records[new])) {
+            let gone = Item::GoneField(From::Program(pair.owner), &was.name);
+            if !self.versions.may_become(gone, Item::Field(pair.owner, &pair.records[new])) {
                 continue;
             }
             let fits = !is_migrated && self.would_do(class, mended, pair, new, old);
@@ -436,9 +449,7 @@ impl Comparison<'_> {
 
     /// True for kinds of a stored and of a new field that hold something of one sort.
     pub(super) fn is_akin(&self, old: &KindSchema, new: &KindSchema) -> bool {
-        let old_name = |class: usize| self.stored[class].name.clone();
-        let new_name = |class: usize| self.program.classes[class].name.clone();
-        is_akin((old, &old_name), (new, &new_name))
+        is_akin((old, &self.stored), (new, &self.program.classes))
     }
 
     /// True for a stored and a new kind that are equal, with classes of equal names.
@@ -493,7 +504,9 @@ impl Comparison<'_> {
             row.verdict = Verdict::Loses;
             let above = source::field(self.program, pair.place(field), new);
             row = row.paste(another_name(pair, source, field), above);
-        } else if let Some((from, to)) = shrinks(&old.kind, &new.kind).filter(|_| !is_converted) {
+        } else if let Fit::Shorter(from, to) = fit(&old.kind, &new.kind)
+            && !is_converted
+        {
             change.push_str(&format!(
                 "; elements {} to {from} of old values are lost; keep the length, or give the field a `convert`",
                 to + 1
@@ -504,14 +517,15 @@ impl Comparison<'_> {
         let place = format!("{name}{variant}.{}", old.name);
         let converted = Some(place).filter(|_| !is_converted);
         let is_accepted = is_migrated || is_converted;
-        row.may_narrow = !is_converted && !widens(&old.kind, &new.kind);
+        row.may_narrow = !is_converted && fit(&old.kind, &new.kind) != Fit::Whole;
         self.tell(Difference { change, converted, is_accepted, ..row.shown_by(class) });
     }
 
     /// True if the `convert` of a field takes every value of a stored kind.
     fn is_taken(&self, pair: &Pair<'_>, field: usize, old: &KindSchema) -> bool {
         let taken = self.program.old_kinds.get(&pair.place(field));
-        taken.is_some_and(|taken| widens(old, taken) && self.has_same_classes(old, taken))
+        taken
+            .is_some_and(|taken| fit(old, taken) == Fit::Whole && self.has_same_classes(old, taken))
     }
 
     /// What is wrong with a name that was free in between, if it now seems to mean another thing.
@@ -523,10 +537,10 @@ impl Comparison<'_> {
         is_same: bool,
     ) -> Option<String> {
         let (old, record) = (&pair.old[source], &pair.records[field]);
-        let absence = self.history.absence(self.program, pair.owner, record)?;
+        let absence = self.versions.absence(Item::Field(pair.owner, record))?;
         let came_then = |other: &usize| {
             pair.source(*other).is_none()
-                && History::had(self.program, absence, pair.owner, &pair.records[*other])
+                && self.versions.had(absence, Item::Field(pair.owner, &pair.records[*other]))
                 && self.is_akin(&old.kind, &pair.new[*other].kind)
         };
         let other = (0..pair.new.len()).find(came_then).map(|other| &pair.new[other].name);
@@ -548,6 +562,84 @@ impl Comparison<'_> {
             old.name
         ))
     }
+
+    /// Whether records of a class in a list of classes become the program's.
+    pub(super) fn check(&self, stored: Vec<ClassSchema>, class: usize) -> Result<(), Error> {
+        Plans::new(stored, self.program, LoadOptions::default(), None).check(class)
+    }
+
+    /// What stops the records of a class, and the classes of the version as they would have to be.
+    ///
+    /// A plan says what is wrong first; with that put right, it says the next.
+    fn failures(&self, class: usize, pairs: &[Pair<'_>]) -> (Vec<Failure>, Vec<ClassSchema>) {
+        let mut mended = self.with_program();
+        let mut failures: Vec<Failure> = Vec::new();
+        while let Err(error) = self.check(mended.clone(), class) {
+            let place = error.field().and_then(|path| find(pairs, path));
+            let known = failures.iter().any(|known| known.place == place);
+            let Some(at) = place.filter(|_| !known) else {
+                if !known {
+                    failures.push(Failure { place, error });
+                }
+                break;
+            };
+            failures.push(Failure { place, error });
+            self.mend(&mut mended[class], pairs, at);
+        }
+        (failures, mended)
+    }
+
+    /// The stored classes, followed by the program's.
+    pub(super) fn with_program(&self) -> Vec<ClassSchema> {
+        let own = self.program.classes.iter().cloned().map(|mut class| {
+            each_kind(&mut class.form, &mut |kind| self.shift(kind));
+            class
+        });
+        self.stored.iter().cloned().chain(own).collect()
+    }
+
+    /// Makes a kind of the program one of that list.
+    fn shift(&self, kind: &mut KindSchema) {
+        map_classes(kind, &|class| class + self.stored.len());
+    }
+
+    /// Makes a stored field what the program has.
+    fn mend(&self, class: &mut ClassSchema, pairs: &[Pair<'_>], at: Place) {
+        let Some(pair) = pairs.iter().find(|pair| pair.variant == at.variant) else { return };
+        let mut wanted = pair.new[at.field].clone();
+        self.shift(&mut wanted.kind);
+        let Some(fields) = fields_mut(&mut class.form, at.variant) else { return };
+        match pair.source(at.field) {
+            Some(source) => fields[source].kind = wanted.kind,
+            None => fields.push(FieldSchema { id: None, ..wanted }),
+        }
+    }
+
+    /// True if a stored field would do for one that the program misses.
+    fn would_do(
+        &self,
+        class: usize,
+        mended: &[ClassSchema],
+        pair: &Pair<'_>,
+        field: usize,
+        stored: usize,
+    ) -> bool {
+        let mut renamed = mended.to_vec();
+        let name = &pair.new[field].name;
+        let Some(fields) = fields_mut(&mut renamed[class].form, pair.variant) else { return false };
+        fields[stored].name.clone_from(name);
+        // What stood in for it is behind the stored ones.
+        let stand_in = (pair.old.len()..fields.len()).find(|i| fields[*i].name == *name);
+        stand_in.into_iter().for_each(|i| drop(fields.remove(i)));
+        self.check(renamed, class).is_ok()
+    }
+}
+
+fn find(pairs: &[Pair<'_>], path: &str) -> Option<Place> {
+    pairs.iter().find_map(|pair| {
+        let field = pair.new.iter().position(|field| pair.path(&field.name) == path)?;
+        Some(Place { variant: pair.variant, field })
+    })
 }
 
 /// True for a kind with a class in it.

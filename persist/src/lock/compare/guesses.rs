@@ -1,6 +1,6 @@
 //! Which of the fields that came one that went may be, by name and by kind.
 
-use crate::schema::KindSchema;
+use crate::schema::{ClassSchema, KindSchema};
 
 /// A field that went, one that came, and how much they look alike.
 #[derive(Clone, Copy, Debug)]
@@ -31,96 +31,95 @@ pub(super) fn sure(mut open: Vec<Guess>) -> Vec<Guess> {
     sure
 }
 
-/// What a kind is made of, containers left out.
-#[derive(PartialEq)]
-enum Atom {
-    Number,
-    Text,
-    Other(&'static str),
-    /// A class or a trait, by name.
-    Named(String),
-}
-
-fn atoms(kind: &KindSchema, name_of: &dyn Fn(usize) -> String) -> Vec<Atom> {
+/// What a kind is made of, containers left out: the names of classes and traits, and a word for each other sort.
+fn atoms(kind: &KindSchema, classes: &[ClassSchema]) -> Vec<String> {
     let mut atoms = Vec::new();
     kind.visit(&mut |kind| {
-        atoms.extend(match kind {
-            KindSchema::Option(_)
-            | KindSchema::List(_)
-            | KindSchema::Set(_)
-            | KindSchema::Array(..)
-            | KindSchema::Map(_)
-            | KindSchema::Tuple(_)
-            | KindSchema::Unit => None,
-            KindSchema::Bool => Some(Atom::Other("bool")),
-            KindSchema::Char => Some(Atom::Other("char")),
-            KindSchema::Text => Some(Atom::Text),
-            KindSchema::Unknown => Some(Atom::Other("unknown")),
-            KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
-                Some(Atom::Named(name_of(*class)))
-            }
+        let word = match kind {
+            KindSchema::Class(class) | KindSchema::Reference { class, .. } => &classes[*class].name,
             KindSchema::TraitReference { name, .. }
             | KindSchema::Dynamic(name)
-            | KindSchema::Handle(name) => Some(Atom::Named(format!("dyn {name}"))),
-            _ => Some(Atom::Number),
-        });
+            | KindSchema::Handle(name) => return atoms.push(format!("dyn {name}")),
+            KindSchema::Bool => " bool",
+            KindSchema::Char => " char",
+            KindSchema::Text => " text",
+            KindSchema::Unknown => " unknown",
+            KindSchema::Unit => return,
+            kind if kind.has_parts() => return,
+            _ => " number",
+        };
+        atoms.push(word.to_owned());
     });
     atoms
 }
 
 /// True for two kinds that hold something of the same sort: a number, a text, values of one class.
 pub(super) fn is_akin(
-    (old, old_name): (&KindSchema, &dyn Fn(usize) -> String),
-    (new, new_name): (&KindSchema, &dyn Fn(usize) -> String),
+    (old, old_classes): (&KindSchema, &[ClassSchema]),
+    (new, new_classes): (&KindSchema, &[ClassSchema]),
 ) -> bool {
-    let news = atoms(new, new_name);
-    atoms(old, old_name).iter().any(|atom| news.contains(atom))
+    let news = atoms(new, new_classes);
+    atoms(old, old_classes).iter().any(|atom| news.contains(atom))
 }
 
 /// True for a kind that holds values of a class or of a trait.
 pub(super) fn is_named(kind: &KindSchema) -> bool {
-    atoms(kind, &|_| String::new()).iter().any(|atom| matches!(atom, Atom::Named(_)))
+    let mut found = false;
+    kind.visit(&mut |kind| {
+        found |= matches!(
+            kind,
+            KindSchema::Class(_)
+                | KindSchema::Reference { .. }
+                | KindSchema::TraitReference { .. }
+                | KindSchema::Dynamic(_)
+                | KindSchema::Handle(_)
+        );
+    });
+    found
 }
 
-/// True if every value of one kind becomes one of the other, as far as the kinds tell. The classes in them are
-/// compared by themselves.
-pub(super) fn widens(old: &KindSchema, new: &KindSchema) -> bool {
+/// What becomes of the values of one kind in another, as far as the kinds tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fit {
+    /// Each becomes one of the other.
+    Whole,
+    /// Those of an array lose elements: it had so many, and has so many.
+    Shorter(usize, usize),
+    /// Some may not be one of the other.
+    Narrower,
+}
+
+/// How the values of one kind fit another. The classes in them are compared by themselves.
+pub(super) fn fit(old: &KindSchema, new: &KindSchema) -> Fit {
     use KindSchema as K;
     match (old, new) {
+        (K::Array(_, from), K::Array(_, to)) if from > to => Fit::Shorter(*from, *to),
         (K::Option(a), K::Option(b))
         | (K::List(a) | K::Set(a) | K::Array(a, _), K::List(b))
-        | (K::Set(a), K::Set(b)) => widens(a, b),
-        (K::Array(a, from), K::Array(b, to)) => from <= to && widens(a, b),
-        (K::Map(a), K::Map(b)) => widens(&a[0], &b[0]) && widens(&a[1], &b[1]),
-        (K::Tuple(a), K::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(&b[..]).all(|(a, b)| widens(a, b))
+        | (K::Set(a), K::Set(b))
+        | (K::Array(a, _), K::Array(b, _)) => fit(a, b),
+        (K::List(a) | K::Set(a) | K::Array(a, _), K::Set(b) | K::Array(b, _)) => match fit(a, b) {
+            Fit::Whole => Fit::Narrower,
+            worse => worse,
+        },
+        (K::Map(a), K::Map(b)) => worst([fit(&a[0], &b[0]), fit(&a[1], &b[1])]),
+        (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => {
+            worst(a.iter().zip(&b[..]).map(|(a, b)| fit(a, b)))
         }
-        (old, K::Option(b)) => widens(old, b),
+        (old, K::Option(b)) => fit(old, b),
         (K::Class(_), K::Class(_))
         | (K::Reference { .. }, K::Reference { .. })
         | (K::TraitReference { .. }, K::TraitReference { .. })
-        | (K::Dynamic(_), K::Dynamic(_)) => true,
-        (old, new) => old == new || old.is_number_in(new),
+        | (K::Dynamic(_), K::Dynamic(_)) => Fit::Whole,
+        (old, new) if old == new || old.is_number_in(new) => Fit::Whole,
+        _ => Fit::Narrower,
     }
 }
 
-/// The length of an array that became a shorter one, and the shorter length.
-pub(super) fn shrinks(old: &KindSchema, new: &KindSchema) -> Option<(usize, usize)> {
-    match (old, new) {
-        (KindSchema::Array(_, from), KindSchema::Array(_, to)) if from > to => Some((*from, *to)),
-        (
-            KindSchema::Option(a)
-            | KindSchema::List(a)
-            | KindSchema::Set(a)
-            | KindSchema::Array(a, _),
-            KindSchema::Option(b)
-            | KindSchema::List(b)
-            | KindSchema::Set(b)
-            | KindSchema::Array(b, _),
-        ) => shrinks(a, b),
-        (KindSchema::Map(_), KindSchema::Map(_)) | (KindSchema::Tuple(_), KindSchema::Tuple(_)) => {
-            old.parts().iter().zip(new.parts()).find_map(|(a, b)| shrinks(a, b))
-        }
-        _ => None,
-    }
+/// The first that is not whole; a shorter array of them, if there is one.
+fn worst(fits: impl IntoIterator<Item = Fit>) -> Fit {
+    fits.into_iter().fold(Fit::Whole, |worst, fit| match (worst, fit) {
+        (Fit::Shorter(..), _) | (Fit::Narrower, Fit::Whole | Fit::Narrower) => worst,
+        _ => fit,
+    })
 }

@@ -6,16 +6,15 @@
 mod fields;
 mod guesses;
 mod held;
-mod history;
 mod moves;
-mod plans;
 mod reads;
 mod renames;
+mod versions;
 
 use std::sync::Arc;
 
-use self::history::History;
 use self::moves::{Came, Left};
+use self::versions::Versions;
 use super::load::Loads;
 use super::report::{Difference, Verdict};
 use super::section::{Section, cell_of};
@@ -34,9 +33,9 @@ pub(super) struct Findings {
 }
 
 /// A version against the program.
-struct Comparison<'c> {
+struct Changes<'c> {
     section: &'c Section,
-    history: History<'c>,
+    versions: Versions<'c>,
     program: &'c Program,
     registry: &'c Registry,
     /// The classes of the version, by the new names of those that seem to have been renamed.
@@ -64,13 +63,13 @@ pub(super) fn compare(
     with_parts: &Registry,
 ) -> Findings {
     let program = registry.program();
-    let history = History::new(sections, at);
-    let section = &history.section().with_parts();
+    let versions = Versions { sections, at, program };
+    let section = &versions.section().with_parts();
     let plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
-    let mut comparison = Comparison {
+    let mut comparison = Changes {
         section,
-        history,
+        versions,
         program,
         registry,
         stored: Arc::new(section.classes.clone()),
@@ -93,7 +92,7 @@ pub(super) fn compare(
     comparison.judge(Loads::new(section, with_parts, names, &reads))
 }
 
-impl Comparison<'_> {
+impl Changes<'_> {
     fn tell(&mut self, difference: Difference) {
         self.differences.push(difference);
     }
@@ -208,7 +207,7 @@ impl Comparison<'_> {
     /// Objects that the program does not have in their holder any more.
     fn objects(&mut self, resolved: &[Option<usize>]) {
         let now: Vec<_> = self.registry.object_types().collect();
-        let then = &self.history.section().objects;
+        let then = &self.versions.section().objects;
         for (class, holder) in then {
             let Some(target) = resolved[*class].filter(|target| !now.contains(&(*target, *holder)))
             else {
@@ -236,7 +235,7 @@ impl Comparison<'_> {
                 if let Form::Struct(fields) = &schema.form {
                     self.came.extend((0..fields.len()).map(|field| Came { class, field }));
                 }
-                if self.history.is_newest() {
+                if self.versions.is_newest() {
                     let change = String::from("the class came");
                     self.differences.push(Difference::new(&schema.name, Verdict::Safe, change));
                 }

@@ -1,8 +1,8 @@
 //! Fields that left one class and came in another, and the `migrate` that moves their values.
 
-use super::Comparison;
+use super::Changes;
 use super::guesses::is_named;
-use super::history::{From, Owner};
+use super::versions::{From, Item, Owner};
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
 use crate::reflect::Migration;
@@ -27,7 +27,7 @@ pub(super) struct Came {
     pub(super) field: usize,
 }
 
-impl Comparison<'_> {
+impl Changes<'_> {
     /// Reports which fields may have been moved to another class.
     pub(super) fn moves(&mut self) {
         for left in std::mem::take(&mut self.left) {
@@ -59,10 +59,9 @@ impl Comparison<'_> {
         let gone = left.from.map_or(From::Gone(name), From::Program);
         let to = Owner { class: came.class, variant: None };
         is_alike
-            && self.history.may_be_field(
-                self.program,
-                (gone, &left.name),
-                (to, &target.class.fields()[came.field]),
+            && self.versions.may_become(
+                Item::GoneField(gone, &left.name),
+                Item::Field(to, &target.class.fields()[came.field]),
             )
     }
 

@@ -1,13 +1,13 @@
 //! What of the values of a version the program reads, and where classes become others than elsewhere.
 
-use super::Comparison;
+use super::Changes;
 use super::fields::pairs;
 use crate::graph::Registry;
 use crate::lock::sample::Reads;
 use crate::lock::section::address;
 use crate::schema::{FieldSchema, Form, KindSchema, find_variant};
 
-impl Comparison<'_> {
+impl Changes<'_> {
     /// What samples must show. `resolved` are the classes that a load finds, and the registry has those of worlds as
     /// objects.
     pub(super) fn reads(&self, resolved: &[Option<usize>], registry: &Registry) -> Reads {

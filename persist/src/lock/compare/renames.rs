@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Comparison;
+use super::Changes;
 use super::moves::Left;
+use super::versions::Item;
 use crate::LoadOptions;
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
@@ -70,7 +71,7 @@ fn reused(version: &str, what: &str, name: &str, other: &str) -> String {
     )
 }
 
-impl Comparison<'_> {
+impl Changes<'_> {
     /// Reports which classes went, and pairs those that seem to have been renamed with what they
     /// are now.
     pub(super) fn gone_classes(&mut self) {
@@ -169,7 +170,8 @@ impl Comparison<'_> {
         let form = |old: usize| &self.section.classes[old].form;
         let new_form = |new: usize| &self.program.classes[new].form;
         let may_be = |old: usize, new: usize| {
-            self.history.may_be_class(self.program, &self.section.classes[old].name, new)
+            self.versions
+                .may_become(Item::GoneClass(&self.section.classes[old].name), Item::Class(new))
         };
         let same = only_pairs(gone, came, |old, new| {
             same_shape(form(old), new_form(new)) && may_be(old, new)
@@ -242,10 +244,10 @@ impl Comparison<'_> {
         was: &VariantSchema,
         (new, places): (&[VariantSchema], &[Option<usize>]),
     ) -> Option<String> {
-        let (absence, there) = self.history.absence_of_variant(self.program, class, variant)?;
+        let absence = self.versions.absence(Item::Variant(class, variant))?;
         let may_be = |other: &usize| {
             !places.contains(&Some(*other))
-                && there.contains(other)
+                && self.versions.had(absence, Item::Variant(class, *other))
                 && same_names(&was.fields, &new[*other].fields)
         };
         let other = &new[(0..new.len()).find(may_be)?].name;
@@ -255,13 +257,15 @@ impl Comparison<'_> {
     /// What is wrong with the name of a class that was free in between, if another class may have been it then.
     pub(super) fn reused_class(&self, class: usize, target: usize) -> Option<String> {
         let was = &self.section.classes[class];
-        let (absence, there) = self.history.absence_of_class(self.program, target)?;
-        let may_be = |other: &&usize| {
-            let form = &self.program.classes[**other].form;
-            !self.resolved.contains(&Some(**other))
+        let absence = self.versions.absence(Item::Class(target))?;
+        let may_be = |other: &usize| {
+            let form = &self.program.classes[*other].form;
+            !self.resolved.contains(&Some(*other))
+                && self.versions.had(absence, Item::Class(*other))
                 && (same_shape(&was.form, form) || similar_shape(&was.form, form))
         };
-        let other = &self.program.classes[*there.iter().find(may_be)?].name;
+        let other = (0..self.program.classes.len()).find(may_be)?;
+        let other = &self.program.classes[other].name;
         Some(reused(&absence.version, "class", &was.name, other))
     }
 

@@ -1,36 +1,27 @@
-//! Fields of components and resources, read and set by their paths.
+//! What edits and histories ask of a world: fields of components and resources, read and changed by their paths.
 //!
 //! Structs and enums are gone through where they lie; only the innermost field that is reached so is
 //! encoded, and what a path asks for further in is found in its bytes.
 
 use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
-use super::World;
+use super::change::Change;
 use super::column::Column;
 use super::directory::{Directory, Place};
-use super::object::Object;
-use crate::FieldPath;
+use super::object::{Object, Owner};
+use super::parked::TreePlace;
+use super::prints::{Print, hash_of, print_value};
+use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, FieldChange, How, IntoFieldPath, NumberField, NumberFields, Part, Replaced, Request,
-    Room, Root, Way, compared, content_of,
+    Bytes, FieldChange, FieldPart, How, NumberField, NumberFields, Replaced, Request, Room, Root,
+    Way, compared, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
-use crate::{Error, ErrorKind, ObjectId, Result, Value, names};
-
-/// Whose field a path leads to.
-#[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[persist(crate = crate, class = "persist.Owner")]
-pub(crate) enum Owner {
-    /// The object's component of the path's class.
-    Object(ObjectId),
-    /// The resource of the path's class, or the target itself if it is no world.
-    Resource,
-}
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
 
 /// Where a component or a resource is, until the next one comes or goes.
 #[derive(Clone, Copy)]
@@ -41,125 +32,191 @@ enum Spot {
     Resource(usize),
 }
 
-/// The paths that lead to plain numbers in components.
-#[derive(Default)]
-pub(super) struct Numbers {
-    /// With the columns of the components.
-    known: Vec<(usize, NumberField)>,
-    by_path: HashMap<FieldPath, u32>,
-    /// All fields of the components of a column, if these have nothing but plain numbers, once that was asked for.
-    of_columns: Vec<Option<Option<Arc<NumberFields>>>>,
-}
-
 /// What is met later is found in the bytes of its field.
 const MOST_NUMBERS: usize = 1 << 16;
 
 /// Of a path that leads to something else.
 const NO_NUMBER: u32 = u32::MAX - 1;
 
-impl From<Option<ObjectId>> for Owner {
-    fn from(object: Option<ObjectId>) -> Self {
-        object.map_or(Self::Resource, Self::Object)
-    }
-}
-
-impl Owner {
-    /// An error that says where it happened.
-    pub(super) fn name(self, error: Error, class: &str) -> Error {
-        self.locate(error.in_class(class))
+/// What a history knows of a world.
+impl World {
+    /// Identifies this world among all worlds.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity.0
     }
 
-    pub(crate) fn locate(self, error: Error) -> Error {
-        match self {
-            Self::Object(object) => error.in_object(object.get()),
-            Self::Resource => error,
+    /// The largest id that was given so far.
+    pub(crate) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    /// Gives no id up to this one any more; false if there are none after it.
+    pub(crate) fn give_behind(&mut self, id: u64) -> bool {
+        let is_possible = id <= LAST_ID / 2;
+        if is_possible {
+            self.last_id = self.last_id.max(id);
+        }
+        is_possible
+    }
+
+    /// Gives an object just this name.
+    pub(crate) fn rename_to(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.check(object)?;
+        if let Some(other) = self.find(name).filter(|other| *other != object) {
+            let message = format!("object {other} is called `{name}` by now; rename that first");
+            return Err(Error::new(ErrorKind::AlreadyExists, message).in_object(object.get()));
+        }
+        self.rename(object, name).map(drop)
+    }
+
+    /// The name of an object that is there, for labels and changes; empty if it has none.
+    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
+        self.name_at(self.directory.place(object)?)
+    }
+
+    /// The name of the object of a place.
+    pub(super) fn name_at(&self, place: Place) -> Option<Arc<str>> {
+        let found = self.objects.get(place)?;
+        Some(match found.name {
+            None => Arc::default(),
+            Some(name) => match self.names.base(name) {
+                Some(base) => Arc::clone(base),
+                None => Arc::clone(found.text(|| self.names.text(name))),
+            },
+        })
+    }
+
+    /// The place of an object in the tree.
+    pub(crate) fn tree_place(&self, object: ObjectId) -> TreePlace {
+        let parent = self.parent(object);
+        let above = parent.and_then(|parent| self.object(parent));
+        let index = above.and_then(|above| above.position(object));
+        TreePlace { parent, index: index.unwrap_or(0) as u64 }
+    }
+
+    /// True if an object has a component of a class, or the world a resource.
+    pub(crate) fn has(&self, owner: Owner, class: &str) -> bool {
+        match owner {
+            Owner::Object(object) => {
+                let column = self.by_class.get(class);
+                column.is_some_and(|column| self.shape_of(object).contains(column))
+            }
+            Owner::Resource => self.resources.position(class).is_some(),
+        }
+    }
+
+    /// Refuses an object if one of its classes, or of those of the objects below it, is refused.
+    pub(crate) fn check_classes(
+        &self,
+        object: ObjectId,
+        check: impl Fn(&Self, &str) -> Result<()>,
+    ) -> Result<()> {
+        for object in self.subtree(object) {
+            for column in &*self.shape_of(object) {
+                check(self, &(self.columns[*column].of.name)())
+                    .map_err(|error| error.in_object(object.get()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a class whose content is not all in it, since it holds shared pointers.
+    pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
+        let Some(index) = self.registry.named(class) else { return Ok(()) };
+        let Some((_, holder)) = self.registry.shared_field(index) else { return Ok(()) };
+        let message = if holder == Self::CLASS {
+            "the class holds a world, and what is in that is not recorded; give that world a history of its own, or change it by a command of your own"
+        } else {
+            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own"
+        };
+        Err(Error::new(ErrorKind::Unsupported, message).in_class(class))
+    }
+
+    /// The contents of components of parked objects.
+    pub(crate) fn parked_contents(
+        &self,
+        wanted: BTreeSet<(ObjectId, String)>,
+    ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
+        // Of many that are parked together, each is not looked for among all.
+        let mut by_top = BTreeMap::<ObjectId, BTreeSet<(ObjectId, String)>>::new();
+        for key in wanted {
+            if let Some(top) = self.parked_below.get(&key.0) {
+                by_top.entry(*top).or_default().insert(key);
+            }
+        }
+        let mut found = Vec::new();
+        for (top, wanted) in by_top {
+            for object in self.parked.get(&top).into_iter().flat_map(|parked| &parked.objects) {
+                for (column, component) in &object.components {
+                    let key = (object.id, (self.columns[*column].of.name)());
+                    if wanted.contains(&key) {
+                        let content = content_of(&self.registry, (**component).portable())?;
+                        found.push((key.0, key.1, content));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Appends what an object is; nothing if it is not there. Components whose content cannot be told, since they hold shared pointers, are left out.
+    pub(crate) fn print_object(&self, id: ObjectId, prints: &mut Vec<Print>) {
+        let Some(object) = self.object(id) else { return };
+        let mut add = |what: &str, hash| {
+            prints.push(Print { object: Some(id), what: what.to_owned(), hash });
+        };
+        add("its name", hash_of(self.name(id).unwrap_or_default()));
+        // Its index is its parent's.
+        add("its parent", hash_of(&object.parent));
+        add("its children", hash_of(object.children()));
+        add("its activity", object.activity as u64);
+        let columns = self.shapes.columns(object.shape);
+        // Their order may be another one if some have been started meanwhile.
+        let name = |column: &usize| (self.columns[*column].of.name)();
+        let mut classes: Vec<String> = columns.iter().map(name).collect();
+        classes.sort_unstable();
+        add("its components", hash_of(&classes));
+        for column in columns {
+            let class = (self.columns[*column].of.name)();
+            if let Ok(root) = self.root(Owner::Object(id), &class) {
+                // What cannot be told is not compared.
+                let _ = print_value(&self.registry, root, &class, Some(id), prints);
+            }
+        }
+    }
+
+    /// Appends what the resources are.
+    pub(crate) fn print_resources(&self, prints: &mut Vec<Print>) {
+        for (_, class, value) in &self.resources.values {
+            let _ = print_value(&self.registry, (**value).portable(), class, None, prints);
         }
     }
 }
 
+/// Fields.
 impl World {
-    /// The value of a field of a component, of the field's own kind; see [`FieldPath`](crate::FieldPath). `None` in place of
-    /// an object is for a resource.
-    ///
-    /// The path of a class alone gives the whole component. Fields that are `skip`ped are not there.
-    ///
-    /// # Errors
-    ///
-    /// - [`ErrorKind::NotFound`] with object, class and the part of the path that is missing at the time;
-    /// - [`ErrorKind::InvalidValue`] if a text is no path;
-    /// - [`ErrorKind::Unsupported`] if a shared pointer lies in the field, or an [`Unknown`](crate::Unknown) that is not empty;
-    /// - [`ErrorKind::Borrowed`] while a method of the component runs.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{Component, Persist, Value, World, field};
-    ///
-    /// #[derive(Persist)]
-    /// struct Transform { position: Place }
-    ///
-    /// #[derive(Persist)]
-    /// struct Place { x: f32, y: f32 }
-    ///
-    /// impl Component for Transform {}
-    ///
-    /// let mut world = World::new();
-    /// let ada = world.spawn("Ada");
-    /// world.attach(ada, Transform { position: Place { x: 1.0, y: 2.0 } })?;
-    ///
-    /// let old = world.set_field(ada, "Transform:position.x", 0.1)?;
-    /// assert_eq!(old, Value::F32(1.0));
-    /// assert_eq!(world.get_field(ada, field!(Transform.position.x))?, Value::F32(0.1));
-    ///
-    /// world.insert_resource(Place { x: 0.0, y: 9.0 })?;
-    /// assert_eq!(world.get_field(None, "Place:y")?, Value::F32(9.0));
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn get_field(
-        &self,
-        object: impl Into<Option<ObjectId>>,
-        path: impl IntoFieldPath,
-    ) -> Result<Value> {
-        self.value_at(object.into().into(), &path.into_field_path(&self.paths)?)
-    }
-
-    /// Sets a field of a component, or of a resource if there is `None` in place of an object, and returns what it was.
-    ///
-    /// The value is checked against the kind of the field before anything changes. An integer of any width must fit. A float
-    /// is rounded to the width of the field, as an editor has its numbers in `f64`; one too large for it is refused. What
-    /// is not an option becomes the `Some` of one; a struct needs all its fields, an enum without fields is given by the name of the variant. An
-    /// [`ObjectId`] must be of this world.
-    ///
-    /// Then the `validate` functions of the component run, if it has some; no other hook does. If they or the type refuse, the field is put
-    /// back. What is `skip`ped in the values of options and maps inside of the field is as after a load then, and after a set.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`get_field`](Self::get_field), and the field then is as it was:
-    ///
-    /// - [`ErrorKind::KindMismatch`] if the value is not one of the kind of the field, or does not fit;
-    /// - [`ErrorKind::NotFound`] if it leads to an object that is not in the world;
-    /// - [`ErrorKind::InvalidValue`] if the type does not have it, such as 0 for a `NonZeroU8`;
-    /// - [`ErrorKind::Refused`] if a `validate` function or a `with` module refuses it.
-    pub fn set_field(
+    /// Does something to a field; no change if that leaves it as it was. Also what a field was that was set.
+    pub(crate) fn record(
         &mut self,
-        object: impl Into<Option<ObjectId>>,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        self.set_at(object.into().into(), path.into_field_path(&self.paths)?, &value.into())
+        owner: Owner,
+        path: FieldPath,
+        request: &Request<'_>,
+    ) -> Result<(Option<Change>, Value)> {
+        let (change, old) = self.change_field(owner, path, request)?;
+        let change = change.map(|change| Change::found(self, owner, change));
+        Ok((change, old.unwrap_or(Value::Unit)))
     }
 
-    fn value_at(&self, owner: Owner, path: &FieldPath) -> Result<Value> {
+    pub(super) fn value_at(&self, owner: Owner, path: &FieldPath) -> Result<Value> {
         let read = || {
             let root = self.root(owner, path.class())?;
             let mut room = Room::default();
-            Part::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
+            FieldPart::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
         };
         read().map_err(|error| owner.name(error, path.class()))
     }
 
-    fn set_at(&mut self, owner: Owner, path: FieldPath, value: &Value) -> Result<Value> {
+    pub(super) fn set_at(&mut self, owner: Owner, path: FieldPath, value: &Value) -> Result<Value> {
         let (_, old) = self.change_field(owner, path, &Request::Set(value))?;
         Ok(old.unwrap_or(Value::Unit))
     }
@@ -317,7 +374,8 @@ impl World {
     pub(crate) fn snapshot(&mut self, owner: Owner, class: &str) -> Result<Bytes> {
         let find = || {
             let (root, _) = self.root_mut(owner, class)?;
-            let content = Part::find(root.room, root.registry, &*root.value, &[])?.bytes().into();
+            let content =
+                FieldPart::find(root.room, root.registry, &*root.value, &[])?.bytes().into();
             root.room.trim();
             Ok(content)
         };
@@ -354,7 +412,7 @@ impl World {
         let found = named(owner, class, || {
             let root = self.root(owner, class)?;
             let any: &dyn Any = root;
-            let part = Part::find(&mut room, &self.registry, root, &[])?;
+            let part = FieldPart::find(&mut room, &self.registry, root, &[])?;
             compared(&self.registry, &self.paths, class, any, (old, part.bytes()))
         });
         room.trim();

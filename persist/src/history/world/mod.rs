@@ -1,8 +1,0 @@
-//! Edits of worlds.
-
-mod edit;
-mod label;
-mod pending;
-mod structure;
-
-pub(super) use pending::Handed;

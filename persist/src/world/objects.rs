@@ -1,0 +1,597 @@
+//! How objects and components come into a world, hang together and leave it.
+
+use std::any::TypeId;
+use std::sync::Arc;
+
+use super::bundle::{Bundle, Slots};
+use super::column::{Column, Page};
+use super::directory::Place;
+use super::names::Name;
+use super::object::{Activity, Known, Object};
+use super::world::{
+    AnyComponent, ColumnEntry, Command, Component, ComponentType, LAST_ID, ParkedObject, Phase,
+    UnknownComponent, World,
+};
+use crate::codec::Caster;
+use crate::graph::Registry;
+use crate::{Error, ErrorKind, ObjectId, Result, names};
+
+impl World {
+    /// The name of its class.
+    pub(crate) const CLASS: &str = "persist.World";
+
+    /// The names of the traits of what it holds: components and resources.
+    pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
+}
+
+/// Objects.
+impl World {
+    pub(super) fn new_id(&mut self) -> ObjectId {
+        self.last_id += 1;
+        assert!(self.last_id < LAST_ID, "the ids of a world are used up");
+        ObjectId::new(self.last_id).expect("it is more than 0")
+    }
+
+    pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
+        self.objects.get(self.directory.place(id)?)
+    }
+
+    pub(super) fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
+        self.objects.get_mut(self.directory.place(id)?)
+    }
+
+    /// The object, or an error that says that it is not there.
+    pub(super) fn check(&self, id: ObjectId) -> Result<&Object> {
+        self.object(id).ok_or_else(|| missing(id))
+    }
+
+    /// An object that is there, or is about to be at the end of the phase.
+    pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
+        if self.is_dropped {
+            return Err(Error::new(ErrorKind::NotFound, "the world is being dropped"));
+        }
+        // Mostly it is one of the last.
+        let is_expected = || self.commands.iter().rev().any(|command| command.brings(id));
+        if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
+    }
+
+    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Place {
+        let name = self.name_newcomer(id, name);
+        self.enter(id, Object::new(name))
+    }
+
+    /// Gives an object without a name this one, or this one with the lowest free number; an empty one is none.
+    pub(super) fn name_newcomer(&mut self, id: ObjectId, name: &str) -> Option<Name> {
+        if name.is_empty() {
+            return None;
+        }
+        let name = self.names.hold_free(name);
+        self.names.give(name, id);
+        Some(name)
+    }
+
+    /// Puts an object in.
+    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Place {
+        let (place, is_new) = self.directory.enter(id);
+        if is_new {
+            self.objects.insert_page(place.page);
+            self.columns.iter_mut().for_each(|entry| entry.column.insert_page(place.page));
+        }
+        if self.objects.insert(place, object).is_none() {
+            self.count += 1;
+        }
+        place
+    }
+
+    /// Puts in an object that has its name.
+    pub(super) fn put_in(&mut self, parked: ParkedObject) {
+        let ParkedObject { id, object, components } = parked;
+        if object.shape != Default::default() || object.activity == Activity::Expired {
+            self.waiting.push(id);
+        }
+        if object.activity == Activity::Expired {
+            self.expired.push_back(id);
+        }
+        self.enter(id, object);
+        for (column, component) in components {
+            (self.columns[column].of.put)(self, column, id, component.__into_any());
+        }
+    }
+
+    /// Puts objects of a prefab in, under free names.
+    pub(super) fn place_now(&mut self, objects: Vec<ParkedObject>) {
+        for mut found in objects {
+            found.object.started = 0;
+            found.object.unknown_mut().iter_mut().for_each(|kept| kept.is_started = false);
+            if let Some(wanted) = found.object.name {
+                let text = self.names.text(wanted);
+                let name = self.names.hold_for_copy(&text);
+                self.names.drop(wanted);
+                self.names.give(name, found.id);
+                found.object.set_name(Some(name));
+            }
+            self.has_unknown |= !found.object.unknown().is_empty();
+            self.put_in(found);
+        }
+    }
+
+    /// Takes an object out, without its components.
+    pub(super) fn take_object(&mut self, place: Place) -> Option<Object> {
+        let object = self.objects.remove(place)?;
+        self.count -= 1;
+        self.emptied += usize::from(self.objects.page(place.page).is_some_and(Page::is_empty));
+        Some(object)
+    }
+
+    pub(super) fn remove_now(&mut self, object: ObjectId) {
+        self.discard(object);
+        let subtree = self.subtree(object);
+        // If a component panics, those that are left still make a tree.
+        for object in subtree.into_iter().rev() {
+            for column in self.shape_of(object).iter().copied() {
+                self.detach_now(object, column);
+            }
+            self.unlink(object);
+            self.leave(object);
+        }
+        self.compact();
+    }
+
+    /// Takes an object without components out.
+    fn leave(&mut self, object: ObjectId) {
+        let Some(place) = self.directory.place(object) else { return };
+        if let Some(name) = self.take_object(place).and_then(|found| found.name) {
+            self.names.leave(name);
+            self.names.drop(name);
+        }
+    }
+
+    /// Removes a parked object for good, the lowest first; what is left if a component panics stays parked.
+    pub(super) fn discard(&mut self, object: ObjectId) {
+        while let Some(parked) = self.parked.get_mut(&object) {
+            let Some(ParkedObject { id, object: last, components }) = parked.objects.last_mut()
+            else {
+                self.parked.remove(&object);
+                return;
+            };
+            if components.is_empty() {
+                if let Some(name) = last.name {
+                    if parked.keeps_names {
+                        self.names.unreserve(name);
+                    }
+                    self.names.drop(name);
+                }
+                self.parked_below.remove(id);
+                parked.objects.pop();
+                continue;
+            }
+            let id = *id;
+            let (column, component) = components.remove(0);
+            last.lose(column, &mut self.shapes);
+            self.release(id, column, component);
+        }
+    }
+
+    /// Drops pages without objects, when they have become many.
+    pub(super) fn compact(&mut self) {
+        if self.emptied < 16 || self.emptied * 2 < self.directory.len() {
+            return;
+        }
+        let keep: Vec<bool> = (0..self.directory.len())
+            .map(|page| self.objects.page(page).is_some_and(|page| !page.is_empty()))
+            .collect();
+        // Some may have been filled again since.
+        self.emptied = keep.iter().filter(|keep| !**keep).count();
+        if self.emptied * 2 < keep.len() {
+            return;
+        }
+        self.emptied = 0;
+        self.directory.retain_pages(&keep);
+        self.objects.retain_pages(&keep);
+        self.columns.iter_mut().for_each(|entry| entry.column.retain_pages(&keep));
+    }
+
+    pub(super) fn set_parent_now(
+        &mut self,
+        object: ObjectId,
+        parent: Option<ObjectId>,
+        index: usize,
+    ) -> Result<()> {
+        self.check(object)?;
+        parent.map_or(Ok(()), |parent| self.check(parent).map(drop))?;
+        self.check_above(object, parent)?;
+        self.unlink(object);
+        if let Some(found) = self.object_mut(object) {
+            found.parent = parent;
+        }
+        if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
+            above.children_mut().insert(index, object);
+        }
+        self.hold(object);
+        Ok(())
+    }
+
+    /// Refuses a parent that is the object or below it.
+    pub(super) fn check_above(&self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
+        // Nothing is below an object without children; so a chain that grows at its end is not walked.
+        let is_alone = self.object(object).is_none_or(|found| !found.has_children());
+        let mut above = parent.filter(|parent| !is_alone || *parent == object);
+        while let Some(found) = above {
+            if found == object {
+                let message = match parent == Some(object) {
+                    true => String::from("an object cannot be its own parent"),
+                    false => format!("the new parent {found} is below the object itself"),
+                };
+                return Err(Error::new(ErrorKind::Circular, message).in_object(object.get()));
+            }
+            above = self.parent(found);
+        }
+        Ok(())
+    }
+
+    /// Takes an object from its parent's list.
+    pub(super) fn unlink(&mut self, object: ObjectId) {
+        let parent = self.parent(object);
+        if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
+            above.remove_child(object);
+        }
+    }
+
+    /// Works out anew whether an object and those below it are updated.
+    pub(super) fn hold(&mut self, object: ObjectId) {
+        let is_held =
+            |world: &Self, object| world.object(object).is_some_and(|found| found.is_held);
+        let above = self.parent(object);
+        let mut rest = vec![(object, above.is_some_and(|above| is_held(self, above)))];
+        while let Some((object, above)) = rest.pop() {
+            let Some(found) = self.object_mut(object) else { continue };
+            let held = above || found.activity != Activity::Active;
+            if found.is_held != held {
+                found.is_held = held;
+                rest.extend(found.children().iter().map(|child| (*child, held)));
+                if !held {
+                    self.waiting.push(object);
+                }
+            }
+        }
+    }
+}
+
+/// Components.
+impl World {
+    /// Registers a component class where a world will be loaded.
+    pub(crate) fn register_component<T: Component>(registry: &mut Registry) -> Result<()> {
+        registry.register_as::<T, dyn AnyComponent>()
+    }
+
+    /// Registers the classes that are in the world.
+    pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
+        let used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
+        used.into_iter().try_for_each(|entry| (entry.of.register)(registry))?;
+        let mut resources = self.resources.values.iter();
+        resources.try_for_each(|(.., value)| (**value).__register(registry))
+    }
+
+    /// Makes the classes of a registry known, for what is loaded with it.
+    pub(crate) fn know(&mut self, registry: &Registry) {
+        self.registry = registry.clone();
+        for caster in registry.implementors().casters(TypeId::of::<dyn AnyComponent>()) {
+            let caster = caster.downcast_ref::<Caster<dyn AnyComponent>>();
+            // One without an empty value cannot be made by its class's name either.
+            if let Some(Ok(empty)) = caster.map(|caster| caster.empty(&registry.prototypes())) {
+                let of = (*empty).__component_type();
+                if of.id != TypeId::of::<UnknownComponent>() {
+                    self.new_column(of);
+                }
+            }
+        }
+    }
+
+    /// Index of the column of a type, made if there is none.
+    pub(crate) fn column_of<T: Component>(&mut self) -> Result<usize> {
+        if let Some(column) = self.by_type.get(&TypeId::of::<T>()) {
+            return Ok(*column);
+        }
+        Self::register_component::<T>(&mut self.registry)?;
+        Ok(self.new_column(ComponentType::of::<T>()))
+    }
+
+    /// The column of the component class of this name.
+    pub(super) fn column_of_class(&self, class: &str) -> Result<usize> {
+        self.by_class.get(class).copied().ok_or_else(|| {
+            let known = self.by_class.keys().map(|known| &**known);
+            let advice = match names::nearest(class, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => String::from("call `World::register` with it, or for a session `SaveManager::register_component`"),
+            };
+            let message = format!("no component class `{class}` is registered in this world; {advice}");
+            Error::new(ErrorKind::NotFound, message)
+        })
+    }
+
+    /// Index of the column of a type that is registered.
+    pub(super) fn new_column(&mut self, of: ComponentType) -> usize {
+        *self.by_type.entry(of.id).or_insert_with(|| {
+            let column = self.columns.len();
+            self.columns.push(ColumnEntry { column: (of.new_column)(), of, hooks: u8::MAX });
+            self.by_class.entry((of.name)()).or_insert(column);
+            column
+        })
+    }
+
+    pub(super) fn column<T: Component>(&self) -> Option<&Column<T>> {
+        let column = *self.by_type.get(&TypeId::of::<T>())?;
+        self.columns[column].column.as_any().downcast_ref()
+    }
+
+    pub(super) fn column_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
+        let column = *self.by_type.get(&TypeId::of::<T>())?;
+        self.columns[column].column.as_any_mut().downcast_mut()
+    }
+
+    /// The columns of the components of an object, in order.
+    pub(super) fn shape_of(&self, object: ObjectId) -> Arc<[usize]> {
+        self.object(object).map_or_else(Arc::default, |object| self.shapes.share(object.shape))
+    }
+
+    /// Puts a component into its column.
+    pub(super) fn put<T: Component>(&mut self, column: usize, object: ObjectId, component: T) {
+        if let Some(place) = self.directory.place(object) {
+            self.put_at(column, place, component);
+        }
+    }
+
+    pub(super) fn put_at<T: Component>(&mut self, column: usize, place: Place, component: T) {
+        if let Some(column) = self.columns.get_mut(column)
+            && let Some(column) = (*column.column).as_any_mut().downcast_mut::<Column<T>>()
+        {
+            column.insert(place, component);
+        }
+    }
+
+    /// Attaches to an object that is there.
+    pub(super) fn attach_now(
+        &mut self,
+        object: ObjectId,
+        column: usize,
+        component: Box<dyn AnyComponent>,
+    ) {
+        self.detach_now(object, column);
+        self.link(object, column);
+        (self.columns[column].of.put)(self, column, object, component.__into_any());
+    }
+
+    /// Notes that an object has a component more.
+    pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Place> {
+        let place = self.directory.place(object)?;
+        let found = self.objects.get_mut(place)?;
+        if !found.unknown().is_empty() {
+            // What was loaded before the class was registered is replaced, too.
+            let name = (self.columns[column].of.name)();
+            found
+                .unknown_list()
+                .retain(|kept| !self.registry.is_called(&name, kept.content.class()));
+        }
+        found.shape = self.shapes.with(found.shape, column);
+        if self.waiting.last() != Some(&object) {
+            self.waiting.push(object);
+        }
+        Some(place)
+    }
+
+    /// Releases and drops a component; false if there is none.
+    pub(super) fn detach_now(&mut self, object: ObjectId, column: usize) -> bool {
+        self.take_out(object, column)
+            .map(|component| self.release(object, column, component))
+            .is_some()
+    }
+
+    /// Takes a component out of its object.
+    pub(super) fn take_out(
+        &mut self,
+        object: ObjectId,
+        column: usize,
+    ) -> Option<Box<dyn AnyComponent>> {
+        let place = self.directory.place(object)?;
+        let component = self.columns.get_mut(column)?.column.remove(place)?;
+        if let Some(found) = self.objects.get_mut(place) {
+            found.lose(column, &mut self.shapes);
+        }
+        Some(component)
+    }
+
+    /// Lets `on_release` of a component that is out for good run.
+    pub(super) fn release(
+        &mut self,
+        object: ObjectId,
+        column: usize,
+        component: Box<dyn AnyComponent>,
+    ) {
+        if self.columns[column].hooks & Phase::Release.bit() == 0 {
+            return;
+        }
+        (self.columns[column].of.release)(self, column, object, component.__into_any());
+    }
+
+    /// The objects of another world, with their components in the columns of this one.
+    pub(super) fn take_apart(&mut self, mut part: World) -> Vec<ParkedObject> {
+        let columns: Vec<usize> =
+            part.columns.iter().map(|entry| self.new_column(entry.of)).collect();
+        let ids: Vec<ObjectId> = part.objects().collect();
+        let mut objects = Vec::with_capacity(ids.len());
+        for id in ids {
+            let shape = part.shape_of(id);
+            let Some(place) = part.directory.place(id) else { continue };
+            let Some(mut object) = part.objects.remove(place) else { continue };
+            let components = shape.iter().filter_map(|column| {
+                Some((columns[*column], part.columns[*column].column.remove(place)?))
+            });
+            let components: Vec<_> = components.collect();
+            let shape: Vec<usize> = components.iter().map(|(column, _)| *column).collect();
+            object.shape = self.shapes.of(&shape);
+            let name = object.name.map(|name| self.names.hold(&part.names.text(name)));
+            object.set_name(name);
+            objects.push(ParkedObject { id, object, components });
+        }
+        objects
+    }
+}
+
+/// Objects with the components of a bundle.
+impl World {
+    /// Index of a bundle.
+    #[inline]
+    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize> {
+        match self.bundles.known.get(self.bundles.last) {
+            Some(known) if known.of == TypeId::of::<B>() => Ok(self.bundles.last),
+            _ => self.find_bundle(TypeId::of::<B>(), B::__columns),
+        }
+    }
+
+    fn find_bundle(
+        &mut self,
+        of: TypeId,
+        columns: fn(&mut World) -> Result<Vec<usize>>,
+    ) -> Result<usize> {
+        if let Some(at) = self.bundles.by_type.get(&of) {
+            self.bundles.last = *at;
+            return Ok(*at);
+        }
+        let columns = columns(self)?;
+        for (at, column) in columns.iter().enumerate() {
+            if columns[..at].contains(column) {
+                return Err(Error::new(
+                    ErrorKind::AlreadyExists,
+                    "an object has at most one component of each type, and the tuple has two of this; leave one out",
+                )
+                .in_class((self.columns[*column].of.name)()));
+            }
+        }
+        let shape = self.shapes.of(&columns);
+        let at = self.bundles.known.len();
+        self.bundles.known.push(Known { of, shape, columns: columns.into() });
+        self.bundles.by_type.insert(of, at);
+        self.bundles.last = at;
+        Ok(at)
+    }
+
+    #[inline]
+    pub(super) fn spawn_bundle<B: Bundle>(
+        &mut self,
+        id: ObjectId,
+        name: &str,
+        bundle: usize,
+        components: B,
+    ) {
+        let place = self.enter_bundle(id, name, bundle);
+        let of = &self.bundles.known[bundle].columns;
+        components.__put(Slots { all: &mut self.columns, of, place });
+    }
+
+    /// Puts in an object that gets the components of a bundle.
+    fn enter_bundle(&mut self, id: ObjectId, name: &str, bundle: usize) -> Place {
+        let name = self.name_newcomer(id, name);
+        let known = &self.bundles.known[bundle];
+        let (shape, is_bare) = (known.shape, known.columns.is_empty());
+        if !is_bare {
+            self.waiting.push(id);
+        }
+        let mut object = Object::new(name);
+        object.shape = shape;
+        self.enter(id, object)
+    }
+
+    #[cold]
+    pub(super) fn spawn_later<B: Bundle>(
+        &mut self,
+        name: &str,
+        bundle: usize,
+        components: B,
+    ) -> ObjectId {
+        self.flush();
+        let id = self.new_id();
+        if self.is_running() {
+            self.commands.push_back(Command::Spawn(id, name.into()));
+            let columns = Arc::clone(&self.bundles.known[bundle].columns);
+            components.__wait(self, id, &columns);
+        } else {
+            self.spawn_bundle(id, name, bundle, components);
+        }
+        id
+    }
+}
+
+/// Changes of objects and components, deferred until no method of a component runs.
+impl World {
+    /// True while a component's method runs.
+    pub(super) fn is_running(&self) -> bool {
+        self.running > 0
+    }
+
+    /// True if no component's method runs, and nothing waits for the end of one.
+    #[inline]
+    pub(crate) fn is_still(&self) -> bool {
+        !self.is_running() && self.commands.is_empty()
+    }
+
+    /// Refuses what cannot wait for the end of a phase.
+    pub(super) fn check_idle(&self) -> Result<()> {
+        if self.is_running() {
+            return Err(Error::new(
+                ErrorKind::Borrowed,
+                "a component's method runs, and this cannot wait for the end of the phase; do it after the update",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Readies the world for changes of objects and components.
+    pub(crate) fn check_editable(&mut self) -> Result<()> {
+        self.check_idle()?;
+        self.flush();
+        Ok(())
+    }
+
+    /// Makes the changes that wait, in order, and those that they bring about; not while a method of a
+    /// component runs.
+    pub(super) fn flush(&mut self) {
+        // One by one: if a component panics, those behind it are made by the next flush.
+        while !self.is_running()
+            && let Some(command) = self.commands.pop_front()
+        {
+            self.apply(command);
+        }
+    }
+
+    /// A change of an object that is gone meanwhile is none.
+    fn apply(&mut self, command: Command) {
+        match command {
+            Command::Spawn(id, name) => {
+                self.spawn_now(id, &name);
+            }
+            Command::Place(objects) => self.place_now(objects),
+            Command::Attach(object, column, component) => {
+                if self.contains(object) {
+                    self.attach_now(object, column, component);
+                } else {
+                    self.release(object, column, component);
+                }
+            }
+            Command::Detach(object, column) => drop(self.detach_now(object, column)),
+            Command::Remove(object) => self.remove_now(object),
+            Command::SetParent(object, parent, at) => {
+                // It was checked when it was asked for; what has changed since may refuse it.
+                let _ = self.set_parent_now(object, parent, at);
+            }
+        }
+    }
+}
+
+#[cold]
+pub(super) fn missing(id: ObjectId) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        "the object is not in the world; it was removed, or never made here",
+    )
+    .in_object(id.get())
+}
