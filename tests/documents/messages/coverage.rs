@@ -101,7 +101,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("world/detached.rs", "{class} is in its place", INVARIANT),
     ("world/detached.rs", "what it holds", "it is not returned: the step stays in memory"),
     ("world/prefab.rs", "the ids of a world", HUGE),
-    ("world/prefab.rs", "the prefab has no object at its top", INVARIANT),
+    ("world/public.rs", "the prefab has no object at its top", INVARIANT),
 ];
 
 /// Every snapshot of the tests.
