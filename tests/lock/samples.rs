@@ -67,7 +67,6 @@ fn what_the_schema_does_not_show_is_a_note() {
     insta::assert_snapshot!(notes.join("\n"), @"
     the program refuses Duration.nanoseconds = 4294967295: a value is none of those its type can have
     the program refuses SystemTime.nanoseconds = 4294967295: a value is none of those its type can have
-    the program refuses quest.World.heroes with one element: `validate` of quest.World refused: there are 1 heroes, but 0 members of the guild
     the program refuses quest.World.heroes with several elements: `validate` of quest.World refused: there are 3 heroes, but 0 members of the guild
     the program refuses quest.World.heroes with equal elements: `validate` of quest.World refused: there are 2 heroes, but 0 members of the guild
     ");

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::report::{Difference, Verdict};
-use super::sample::{Reads, Samples, Skip, Values};
+use super::sample::{Reads, Samples, Skip, Subject, Values};
 use super::section::Section;
 use crate::graph::Registry;
 use crate::save::ReportRow;
@@ -44,21 +44,14 @@ impl Loads {
         let mut saves = SaveManager::new();
         saves.registry_mut().clone_from(registry);
         let texts = texts_of_variants(&section.classes, registry.program());
-        let mut loads = Self { is_whole: true, ..Self::default() };
-        let samples = match Samples::new(section, &texts, names, reads) {
-            Ok(samples) => samples,
-            Err(error) => {
-                loads.fail("a sample cannot be made", &error);
-                loads.untested.extend(0..section.classes.len());
-                return loads;
-            }
-        };
-        loads.named.clone_from(&samples.named);
+        let samples = Samples::new(section, texts, names, reads);
+        let named = samples.named().to_vec();
+        let mut loads = Self { is_whole: true, named, ..Self::default() };
         let tested: HashSet<usize> = samples.classes().collect();
         loads.unreached = (0..section.classes.len()).filter(|it| !tested.contains(it)).collect();
         loads.untested.clone_from(&loads.unreached);
         for object in samples.missing(&Skip::default()) {
-            let name = samples.name(object);
+            let name = samples.object(object);
             loads.notes.push(format!(
                 "there is no sample of {name}: a value of it would have no end, or need a trait that no class has"
             ));
@@ -80,8 +73,8 @@ impl Loads {
         let missing = samples.missing(&skip);
         self.untested.extend(samples.classes_in(&missing));
         for object in missing {
-            if !before.contains(&object) && !skip.types.contains(&object) {
-                let name = samples.name(object);
+            if !before.contains(&object) && !skip.objects.contains(&object) {
+                let name = samples.object(object);
                 self.note(format!(
                     "{name} is not tested by loads: it needs another object that is not"
                 ));
@@ -105,13 +98,13 @@ impl Loads {
                     return false;
                 }
             };
-            let error = match saves.from_slice(&sample) {
+            let error = match saves.from_slice(&sample.bytes) {
                 Ok(loaded) => {
                     self.rows.extend(loaded.report().rows().iter().cloned());
                     loaded.dismantle();
-                    if samples.left_out > 0 {
+                    if sample.left_out > 0 {
                         self.is_whole = false;
-                        let count = samples.left_out;
+                        let count = sample.left_out;
                         self.note(format!("{count} variations would make the sample too large"));
                     }
                     return true;
@@ -119,12 +112,10 @@ impl Loads {
                 Err(error) => error,
             };
             let is_own = matches!(error.kind(), ErrorKind::Refused | ErrorKind::WrongContext);
-            let id = error.object().unwrap_or_default();
-            let object = samples.object(id);
-            match object.map(|object| (object.of, &object.what)) {
-                Some((of, None)) if skip.types.insert(of) => {
+            match error.object().and_then(|id| samples.subject(id)) {
+                Some(Subject::Basic(object)) if skip.objects.insert(object) => {
                     self.is_whole = false;
-                    let name = samples.name(of);
+                    let name = samples.object(object);
                     if is_own {
                         self.note(format!(
                             "{name} is not tested by loads: the program refuses its plainest sample, {error}"
@@ -133,11 +124,13 @@ impl Loads {
                         self.fail(&format!("a sample of {name} does not load"), &error);
                     }
                 }
-                Some((_, Some((what, boundary)))) if skip.variations.insert(id) => {
-                    if is_own || (*boundary && error.kind() == ErrorKind::InvalidValue) {
+                Some(Subject::Variation(place, what, boundary))
+                    if skip.variations.insert(place) =>
+                {
+                    if is_own || (boundary && error.kind() == ErrorKind::InvalidValue) {
                         // A hook refuses the rest of the object, too.
-                        self.is_whole &= *boundary;
-                        self.refused.push((what.clone(), error.message().to_owned()));
+                        self.is_whole &= boundary;
+                        self.refused.push((what.to_owned(), error.message().to_owned()));
                     } else {
                         self.fail(&format!("a sample with {what} does not load"), &error);
                     }

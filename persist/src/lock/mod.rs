@@ -250,8 +250,9 @@ impl Lock {
             ));
         };
         let names = section.classes.iter().map(|class| class.name.clone()).collect();
-        let samples = Samples::new(section, &Texts::new(), names, &Reads::default())?;
-        samples.make(values, &Skip::default())
+        Ok(Samples::new(section, Texts::new(), names, &Reads::default())
+            .make(values, &Skip::default())?
+            .bytes)
     }
 }
 

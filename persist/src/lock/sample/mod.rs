@@ -7,18 +7,24 @@
 
 mod ends;
 mod maker;
+mod variations;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use self::ends::Ends;
-pub(super) use self::maker::Reads;
 use self::maker::{Basic, Maker};
+pub(super) use self::variations::Reads;
+use self::variations::{Choices, Varied};
 use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, Writer};
-use crate::schema::{Strict, Texts, write_class};
+<<<<<<< HEAD
+use crate::schema::{KindSchema, Strict, Texts, write_value};
 use crate::value::Value;
+=======
+use crate::schema::{Strict, Texts, write_class};
+>>>>>>> w/l
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -40,53 +46,53 @@ const MOST_BYTES: usize = 64 << 20;
 /// The sample saves of one version.
 pub(super) struct Samples<'s> {
     section: &'s Section,
+    /// With all objects.
+    whole: Ends,
+    varied: Varied,
+    /// The texts that are to be names of variants.
+    texts: Texts,
     /// What the classes are called in reports.
     names: Vec<String>,
-    /// By their ids, from 1.
-    objects: Vec<Object>,
-    /// For each class that is tested the object type in which it is.
-    classes: HashMap<usize, usize>,
-    /// The places of texts that are names of variants.
-    pub(super) named: Vec<String>,
-    /// Variations that would make the samples too large.
-    pub(super) left_out: usize,
 }
 
-/// An object of a sample.
-pub(super) struct Object {
-    /// Index of its type.
-    pub(super) of: usize,
-    /// What is varied, and whether its value is a boundary of its kind; `None` for a basic object.
-    pub(super) what: Option<(String, bool)>,
-    /// `None` of one that would have no end.
-    payload: Option<Vec<u8>>,
-    /// The ids of those that it refers to.
-    refers: Vec<u64>,
+/// A sample, and what of the plan is not in it.
+pub(super) struct Sample {
+    pub(super) bytes: Vec<u8>,
+    pub(super) left_out: usize,
 }
 
 /// What of a sample is not to be made.
 #[derive(Default)]
 pub(super) struct Skip {
     /// By index of the object type.
-    pub(super) types: HashSet<usize>,
-    /// Variations, by id.
-    pub(super) variations: HashSet<u64>,
+    pub(super) objects: HashSet<usize>,
+    /// By index.
+    pub(super) variations: HashSet<usize>,
+}
+
+/// What an object of a sample is.
+pub(super) enum Subject<'p> {
+    /// A basic object of this type.
+    Basic(usize),
+    /// By index; what is varied, and whether its value is a boundary of its kind.
+    Variation(usize, &'p str, bool),
 }
 
 impl<'s> Samples<'s> {
     /// Samples whose texts are anything but for those in `texts`.
     pub(super) fn new(
         section: &'s Section,
-        texts: &Texts,
+        texts: Texts,
         names: Vec<String>,
         reads: &Reads,
+<<<<<<< HEAD
     ) -> Result<Self> {
         let ends = Ends::new(section, &HashSet::new());
         let limits = Limits::DEFAULT;
         let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
         let mut payload = |of: usize, value: &Value| -> Result<Vec<u8>> {
-            let (mut payload, class) = (Vec::new(), section.objects[of].0);
-            write_class(&mut target, &section.classes, class, value, &mut payload)?;
+            let (mut payload, kind) = (Vec::new(), KindSchema::Class(section.objects[of].0));
+            write_value(&mut target, &section.classes, &kind, value, &mut payload)?;
             Ok(payload)
         };
         let mut maker = Maker::new((section, &names), &ends, texts, reads);
@@ -114,26 +120,45 @@ impl<'s> Samples<'s> {
         })?;
         let Maker { classes, named, .. } = maker;
         Ok(Self { section, names, objects, classes, named, left_out })
+=======
+    ) -> Self {
+        let whole = Ends::new(section, &HashSet::new());
+        let varied = variations::all(section, &names, &whole, &texts, reads);
+        Self { section, whole, varied, texts, names }
+>>>>>>> w/l
     }
 
-    /// The object with this id.
-    pub(super) fn object(&self, id: u64) -> Option<&Object> {
-        self.objects.get(usize::try_from(id.checked_sub(1)?).ok()?)
+    /// What the object with this id is.
+    pub(super) fn subject(&self, id: u64) -> Option<Subject<'_>> {
+        let place = usize::try_from(id.checked_sub(1)?).ok()?;
+        let basic = Basic::ALL.len() * self.section.objects.len();
+        match place.checked_sub(basic) {
+            None => Some(Subject::Basic(place / Basic::ALL.len())),
+            Some(place) => {
+                let variation = self.varied.variations.get(place)?;
+                Some(Subject::Variation(place, &variation.what, variation.boundary))
+            }
+        }
+    }
+
+    /// The places of texts that are names of variants.
+    pub(super) fn named(&self) -> &[String] {
+        &self.varied.named
     }
 
     /// The classes that are tested.
     pub(super) fn classes(&self) -> impl Iterator<Item = usize> {
-        self.classes.keys().copied()
+        self.varied.classes.keys().copied()
     }
 
     /// The classes that objects of these types test.
     pub(super) fn classes_in(&self, objects: &[usize]) -> impl Iterator<Item = usize> {
-        let classes = self.classes.iter();
+        let classes = self.varied.classes.iter();
         classes.filter(|(_, object)| objects.contains(object)).map(|(class, _)| *class)
     }
 
     /// How an object type is named in a report.
-    pub(super) fn name(&self, object: usize) -> String {
+    pub(super) fn object(&self, object: usize) -> String {
         let (class, holder) = self.section.objects[object];
         match holder {
             PART => self.names[class].clone(),
@@ -144,41 +169,56 @@ impl<'s> Samples<'s> {
     /// The object types without a sample: they have no value that ends, or need
     /// one that is skipped.
     pub(super) fn missing(&self, skip: &Skip) -> Vec<usize> {
-        let ends = Ends::new(self.section, &skip.types);
+        let ends = Ends::new(self.section, &skip.objects);
         (0..self.section.objects.len()).filter(|object| ends.objects[*object].is_none()).collect()
     }
 
     /// Makes a sample.
-    pub(super) fn make(&self, values: Values, skip: &Skip) -> Result<Vec<u8>> {
-        let is_in = |(id, object): (u64, &Object)| {
-            let is_of_values = |(_, boundary): &(String, bool)| {
-                *boundary == (values == Values::Boundary) && !skip.variations.contains(&id)
-            };
-            let is_skipped = object.payload.is_none() || skip.types.contains(&object.of);
-            !is_skipped && object.what.as_ref().is_none_or(is_of_values)
+    pub(super) fn make(&self, values: Values, skip: &Skip) -> Result<Sample> {
+        let section = self.section;
+        let less;
+        let ends = if skip.objects.is_empty() {
+            &self.whole
+        } else {
+            less = Ends::new(section, &skip.objects);
+            &less
         };
-        let mut there: Vec<bool> = (1..).zip(&self.objects).map(is_in).collect();
-        // What refers to one that is not there cannot be, either.
-        let mut is_open = true;
-        while std::mem::take(&mut is_open) {
-            for (at, object) in self.objects.iter().enumerate() {
-                let is_lost = |id: &u64| !usize::try_from(id - 1).is_ok_and(|id| there[id]);
-                if there[at] && object.refers.iter().any(is_lost) {
-                    (there[at], is_open) = (false, true);
-                }
-            }
-        }
         let mut bytes = Vec::new();
         let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
         let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
         let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
-        self.section.classes.iter().try_for_each(|class| writer.definition(class))?;
-        for ((id, object), _) in (1..).zip(&self.objects).zip(there).filter(|(_, there)| *there) {
-            let (class, holder) = self.section.objects[object.of];
-            let payload = object.payload.as_deref().unwrap_or_default();
-            writer.payload(class as u64 + 1, (holder, true), id, payload)?;
+        section.classes.iter().try_for_each(|class| writer.definition(class))?;
+        let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
+        let mut payload = Vec::new();
+        let nothing = Choices::new();
+        let basics =
+            (0..section.objects.len()).flat_map(|object| Basic::ALL.map(|it| (object, it)));
+        let basics = basics.map(|(object, basic)| (object, basic, None));
+        let varied = self.varied.variations.iter().enumerate();
+        let varied = varied.map(|it| (it.1.object, Basic::Small, Some(it)));
+        let (mut total, mut left_out) = (0, 0);
+        for (id, (object, basic, varied)) in (1..).zip(basics.chain(varied)) {
+            let is_left = varied.is_some_and(|(place, variation)| {
+                variation.boundary != (values == Values::Boundary)
+                    || skip.variations.contains(&place)
+            });
+            if is_left || ends.objects[object].is_none() {
+                continue;
+            }
+            if varied.is_some() && total > MOST_BYTES {
+                left_out += 1;
+                continue;
+            }
+            let choices: Option<Choices> = varied.map(|it| it.1.choices.iter().copied().collect());
+            let choices = choices.as_ref().unwrap_or(&nothing);
+            let value = Maker::new((section, ends, &self.texts), choices, basic).object(object)?;
+            let (class, holder) = section.objects[object];
+            payload.clear();
+            write_class(&mut target, &section.classes, class, &value, &mut payload)?;
+            total += if varied.is_some() { payload.len() } else { 0 };
+            writer.payload(class as u64 + 1, (holder, true), id, &payload)?;
         }
         writer.finish(0)?;
-        Ok(bytes)
+        Ok(Sample { bytes, left_out })
     }
 }
