@@ -1,6 +1,7 @@
 //! Class definitions: how a save states its own schema.
 
 use std::mem::discriminant;
+use std::sync::Arc;
 
 use crate::codec::{Decoder, Fail, count};
 use crate::reflect::{ClassId, Holder, Integer};
@@ -140,8 +141,8 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, Option<Holder>) -> u64, 
         KindSchema::List(inner) => write_tagged(LIST, inner, number, out),
         KindSchema::Set(inner) => write_tagged(SET, inner, number, out),
         KindSchema::Map(parts) => {
-            write_tagged(MAP, &parts.0, number, out);
-            write_kind(&parts.1, number, out);
+            write_tagged(MAP, &parts[0], number, out);
+            write_kind(&parts[1], number, out);
         }
         KindSchema::Array(inner, len) => {
             out.push(ARRAY);
@@ -151,7 +152,7 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, Option<Holder>) -> u64, 
         KindSchema::Tuple(parts) => {
             out.push(TUPLE);
             count::push(parts.len() as u64, out);
-            for part in parts {
+            for part in &parts[..] {
                 write_kind(part, number, out);
             }
         }
@@ -346,14 +347,14 @@ fn read_kind(input: &mut Decoder<'_>, depth: u32) -> Result<KindSchema, Box<Bad>
     if let Some(scalar) = SCALARS.get(usize::from(tag)) {
         return Ok(scalar.clone());
     }
-    let inner = |input: &mut Decoder<'_>| read_kind(input, depth).map(Box::new);
+    let inner = |input: &mut Decoder<'_>| read_kind(input, depth).map(Arc::new);
     Ok(match tag {
         OPTION => KindSchema::Option(inner(input)?),
         LIST => KindSchema::List(inner(input)?),
         SET => KindSchema::Set(inner(input)?),
         MAP => {
-            let key = *inner(input)?;
-            KindSchema::Map(Box::new((key, *inner(input)?)))
+            let key = read_kind(input, depth)?;
+            KindSchema::Map(Arc::new([key, read_kind(input, depth)?]))
         }
         ARRAY => {
             let len = input.count()?;
@@ -363,9 +364,9 @@ fn read_kind(input: &mut Decoder<'_>, depth: u32) -> Result<KindSchema, Box<Bad>
             let count = elements(input)?;
             let mut parts = Vec::new();
             for _ in 0..count {
-                parts.push(*inner(input)?);
+                parts.push(read_kind(input, depth)?);
             }
-            KindSchema::Tuple(parts)
+            KindSchema::Tuple(parts.into())
         }
         tag => return read_named(tag, input),
     })
@@ -381,12 +382,12 @@ fn read_named(tag: u8, input: &mut Decoder<'_>) -> Result<KindSchema, Box<Bad>> 
             let (holder, weak) = read_holder(input)?;
             KindSchema::Reference { holder, weak, class: class_index(input)? }
         }
-        DYNAMIC => KindSchema::Dynamic(input.value()?),
+        DYNAMIC => KindSchema::Dynamic(input.value::<String>()?.into()),
         TRAIT_REFERENCE => {
             let (holder, weak) = read_holder(input)?;
-            KindSchema::TraitReference { holder, weak, name: input.value()? }
+            KindSchema::TraitReference { holder, weak, name: input.value::<String>()?.into() }
         }
-        HANDLE => KindSchema::Handle(input.value()?),
+        HANDLE => KindSchema::Handle(input.value::<String>()?.into()),
         UNKNOWN => KindSchema::Unknown,
         COMPACT => {
             let tag = input.value::<u8>()?;

@@ -2,7 +2,7 @@
 //! twice, a `NonZero` of 0, what a `with` module refuses.
 
 use super::table::Table;
-use crate::codec::{Decoder, NoLinks};
+use crate::codec::Decoder;
 use crate::env::Env;
 use crate::schema::{Cursor, Form, KindSchema, Program, Reader, Stored};
 use crate::{Error, ErrorKind, Value};
@@ -111,9 +111,8 @@ fn bad_field(
 /// True if the bytes of a record that its schema allows are no value of it: in a set of the save something stands
 /// twice already.
 fn is_damaged((classes, class, payload): StoredRecord<'_>, env: &Env<'_>) -> bool {
-    let mut links = NoLinks::default();
-    let mut input = Decoder::new(payload, env, &mut links);
-    let read = Reader::new(&env.limits, payload.len() as u64).class(classes, class, &mut input);
+    let mut reader = Reader::new(&env.limits, payload.len() as u64);
+    let read = reader.payload(classes, class, payload, &env.limits);
     read.is_err_and(|error| error.kind() == ErrorKind::InvalidValue)
 }
 

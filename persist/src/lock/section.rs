@@ -122,17 +122,8 @@ pub(super) fn each_kind(form: &mut Form, visit: &mut dyn FnMut(&mut KindSchema))
 /// Gives the classes of a kind other indices.
 pub(super) fn map_classes(kind: &mut KindSchema, place: &dyn Fn(usize) -> usize) {
     match kind {
-        KindSchema::Option(inner)
-        | KindSchema::List(inner)
-        | KindSchema::Set(inner)
-        | KindSchema::Array(inner, _) => map_classes(inner, place),
-        KindSchema::Map(parts) => {
-            map_classes(&mut parts.0, place);
-            map_classes(&mut parts.1, place);
-        }
-        KindSchema::Tuple(parts) => parts.iter_mut().for_each(|part| map_classes(part, place)),
         KindSchema::Class(class) | KindSchema::Reference { class, .. } => *class = place(*class),
-        _ => {}
+        kind => kind.parts_mut().iter_mut().for_each(|part| map_classes(part, place)),
     }
 }
 

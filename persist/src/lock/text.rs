@@ -1,6 +1,7 @@
 //! The text of a lock: that of one [`Value`], in which each version has what was not so in the version before.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::section::{Section, cell_of};
 use crate::format::{KIND_DEPTH, SCALARS};
@@ -132,7 +133,9 @@ impl Names<'_> {
                 Value::Seq(vec![self.kind(inner), Value::U64(*len as u64)])
             }
             KindSchema::Set(inner) => kind_of("Set", [("of", self.kind(inner))]),
-            KindSchema::Map(parts) => Value::Map(vec![(self.kind(&parts.0), self.kind(&parts.1))]),
+            KindSchema::Map(parts) => {
+                Value::Map(vec![(self.kind(&parts[0]), self.kind(&parts[1]))])
+            }
             KindSchema::Tuple(parts) => {
                 Value::Tuple(parts.iter().map(|part| self.kind(part)).collect())
             }
@@ -362,19 +365,19 @@ impl KindReader<'_> {
         let inner = |part: &Value| self.kind(part, depth);
         Ok(match value {
             Value::Unit => KindSchema::Unit,
-            Value::Option(Some(part)) => KindSchema::Option(Box::new(inner(part)?)),
+            Value::Option(Some(part)) => KindSchema::Option(Arc::new(inner(part)?)),
             Value::Seq(parts) => match &parts[..] {
-                [part] => KindSchema::List(Box::new(inner(part)?)),
+                [part] => KindSchema::List(Arc::new(inner(part)?)),
                 [part, len] => {
                     let len = len.as_u64().and_then(|len| usize::try_from(len).ok());
                     let len = len.ok_or("the length of an array is no number from 0 on")?;
-                    KindSchema::Array(Box::new(inner(part)?), len)
+                    KindSchema::Array(Arc::new(inner(part)?), len)
                 }
                 _ => return Err(format!("{} is no kind", shown(value))),
             },
             Value::Map(parts) if parts.len() == 1 => {
                 let (key, value) = &parts[0];
-                KindSchema::Map(Box::new((inner(key)?, inner(value)?)))
+                KindSchema::Map(Arc::new([inner(key)?, inner(value)?]))
             }
             Value::Tuple(parts) => KindSchema::Tuple(parts.iter().map(inner).collect::<Read<_>>()?),
             Value::Struct(_) => KindSchema::Class(self.class(value)?),
@@ -389,11 +392,11 @@ impl KindReader<'_> {
     /// A kind that begins with a word.
     fn word(&self, value: &Value, word: Option<&str>, depth: u32) -> Read<KindSchema> {
         let [of, in_holder, to] = parts(value, KIND, ["of", "holder", "to"])?;
-        let name = || text(of, "of").map(str::to_owned);
+        let name = || text(of, "of").map(Arc::from);
         Ok(match (word.unwrap_or_default(), of, to) {
             ("Dyn", ..) => KindSchema::Dynamic(name()?),
             ("Handle", ..) => KindSchema::Handle(name()?),
-            ("Set", Some(of), _) => KindSchema::Set(Box::new(self.kind(of, depth)?)),
+            ("Set", Some(of), _) => KindSchema::Set(Arc::new(self.kind(of, depth)?)),
             (word @ ("Strong" | "Weak"), _, Some(to)) => {
                 let (holder, weak) = (holder(in_holder)?, word == "Weak");
                 match self.kind(to, depth)? {

@@ -14,7 +14,7 @@ use crate::format::{
     unpacked,
 };
 use crate::reflect::Holder;
-use crate::schema::{KindSchema, Met, Reader, Stored, Strict, locate, write_class};
+use crate::schema::{KindSchema, Met, Reader, Stored, Strict, locate, write_value};
 use crate::storage::{FILES, SaveOptions};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
@@ -302,10 +302,10 @@ impl Document {
         for (place, entry) in self.entries.iter().enumerate() {
             let Some(entry) = entry else { continue };
             payload.clear();
-            let class = entry.class;
+            let (class, kind) = (entry.class, KindSchema::Class(entry.class));
             let (number, id) = (class as u64 + 1, entry.id.get());
             target.highest = number;
-            write_class(&mut target, &self.stored, class, &entry.value, &mut payload)
+            write_value(&mut target, &self.stored, &kind, &entry.value, &mut payload)
                 .map_err(|error| error.in_object(id).in_class(entry.class()))?;
             // Those that were before it, and those that it needs now.
             while defined < self.stored.len()
@@ -335,7 +335,7 @@ impl Document {
                 let Met::Reference { id, weak, class, holder } = met else { return true };
                 let kind = match class {
                     Some(class) => KindSchema::Reference { holder, weak, class },
-                    None => KindSchema::TraitReference { holder, weak, name: String::new() },
+                    None => KindSchema::TraitReference { holder, weak, name: "".into() },
                 };
                 wrong = self.check_reference(&kind, ObjectId::new(id)).err();
                 wrong.is_none()

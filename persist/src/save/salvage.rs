@@ -254,9 +254,7 @@ impl<'k> Open<'k> {
                 Value::Seq(_),
                 KindSchema::List(kind) | KindSchema::Set(kind) | KindSchema::Array(kind, _),
             ) => Some(kind),
-            (Value::Map(_), KindSchema::Map(kinds)) => {
-                Some(if next.is_multiple_of(2) { &kinds.0 } else { &kinds.1 })
-            }
+            (Value::Map(_), KindSchema::Map(kinds)) => Some(&kinds[next % 2]),
             (Value::Tuple(_), KindSchema::Tuple(kinds)) => kinds.get(next),
             (Value::Struct(record) | Value::Enum(record), _) => {
                 Some(&fields(record, stored).get(next)?.kind)

@@ -66,8 +66,8 @@ impl Stored {
             });
         }
         // The blocks of fields are in the order of classes; empty ones have the node of the next.
-        let class = self.parts.partition_point(|parts| parts[0] <= index).checked_sub(1)?;
-        let variant = self.parts[class].partition_point(|first| *first <= index).checked_sub(1)?;
+        let class = self.blocks.partition_point(|block| block[0] <= index).checked_sub(1)?;
+        let variant = self.blocks[class].partition_point(|first| *first <= index).checked_sub(1)?;
         let (name, fields) = match &self.classes[class].form {
             Form::Struct(fields) => (None, fields),
             Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields),

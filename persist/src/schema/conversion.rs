@@ -2,99 +2,10 @@
 
 use std::sync::Arc;
 
-use super::layout::Shape;
 use super::number::Width;
-use super::plan::{Given, Plans};
-use super::wrapped::Crossed;
+use super::ops::{Conversion, Given, Place};
+use super::plan::Plans;
 use super::{FieldSchema, Form, KindSchema, LoadEvent, Stored};
-use crate::reflect::Holder;
-
-/// How a stored value becomes one of the program's; others are named by their place in
-/// the list of all.
-#[derive(Clone, Copy)]
-pub(super) enum Conversion {
-    /// That many bytes, as they are.
-    Bytes(usize),
-    /// The value of a node as it is.
-    Copy(usize),
-    Number {
-        from: Width,
-        to: Width,
-        /// The run of numbers that did not fit.
-        clamped: usize,
-    },
-    Option(usize),
-    /// A value to an option, and back if it is there.
-    Some(usize),
-    Present(usize),
-    /// A list, set or array to another; those of a fixed length have no count.
-    Elements {
-        least: u32,
-        of: usize,
-        from: Option<usize>,
-        to: Option<usize>,
-    },
-    /// An array to a longer one, whose other elements are those of the default of this field; the
-    /// run of those.
-    Longer {
-        of: usize,
-        from: usize,
-        class: usize,
-        variant: usize,
-        field: usize,
-        run: usize,
-    },
-    /// A value to a list.
-    One(usize),
-    /// The conversion of the key; that of the value follows it.
-    Map {
-        least: u32,
-        key: usize,
-    },
-    /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
-    Parts(usize, usize),
-    /// A struct or an enum, by the plan of the two classes.
-    Class(usize, usize),
-    /// A tuple to a struct, by its place in the list of those.
-    Struct(usize, usize),
-    Dynamic,
-    /// A text to the variant of that name of the program's class, and back.
-    Variant {
-        /// The node of the text.
-        node: usize,
-        class: usize,
-        /// The run of texts that became the `other` variant.
-        lost: usize,
-    },
-    Name(usize),
-    /// A value to an object of its own, of the program's class.
-    Share {
-        class: usize,
-        holder: Holder,
-        of: usize,
-    },
-    /// An object to a value; the run of those that were shared by several.
-    Inline {
-        class: usize,
-        holder: Holder,
-        of: usize,
-        shared: usize,
-    },
-    /// To the type that the `convert` of a field takes, and by it to the field.
-    Typed {
-        of: usize,
-        class: usize,
-        variant: usize,
-        field: usize,
-    },
-}
-
-/// The field for which a conversion is made.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
-    pub(super) class: &'p str,
-    pub(super) field: &'p str,
-}
 
 /// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
 pub(super) const DEEPEST: u32 = 100;
@@ -145,19 +56,20 @@ impl Plans<'_> {
 
     fn has_same_classes(&self, kind: &KindSchema) -> bool {
         match kind {
-            KindSchema::Option(part)
-            | KindSchema::List(part)
-            | KindSchema::Set(part)
-            | KindSchema::Array(part, _) => self.has_same_classes(part),
-            KindSchema::Map(parts) => {
-                self.has_same_classes(&parts.0) && self.has_same_classes(&parts.1)
-            }
-            KindSchema::Tuple(parts) => parts.iter().all(|part| self.has_same_classes(part)),
             KindSchema::Class(class) => self.is_identical(*class),
             KindSchema::Dynamic(_) => self.matched.dynamic_same,
-            _ => true,
+            kind => kind.parts().iter().all(|part| self.has_same_classes(part)),
         }
     }
+}
+
+/// On which side a value went through a newtype.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Crossed {
+    /// Out of one of the save.
+    Out,
+    /// Into one of the program.
+    In,
 }
 
 pub(super) struct Compiler<'c, 'p> {
@@ -211,23 +123,23 @@ impl Compiler<'_, '_> {
             (K::List(a) | K::Set(a) | K::Array(a, _), K::List(b) | K::Set(b) | K::Array(b, _)) => {
                 self.elements(at, (s, a), (w, b), deep)?
             }
-            (K::Map(a), K::Map(b)) => self.map(at, [(&a.0, &b.0), (&a.1, &b.1)], deep)?,
+            (K::Map(a), K::Map(b)) => self.map(at, [(&a[0], &b[0]), (&a[1], &b[1])], deep)?,
             (K::Map(a), K::List(b)) if is_pair(b) => {
                 let K::Tuple(b) = &**b else { return None };
-                self.map(at, [(&a.0, &b[0]), (&a.1, &b[1])], deep)?
+                self.map(at, [(&a[0], &b[0]), (&a[1], &b[1])], deep)?
             }
             (K::List(a), K::Map(b)) if is_pair(a) => {
-                let pair = K::Tuple(vec![b.0.clone(), b.1.clone()]);
+                let pair = K::Tuple(b.to_vec().into());
                 let of = self.convert(self.part(at, 0), a, &pair, deep)?;
                 Conversion::Elements { least: self.least(at, 0), of, from: None, to: None }
             }
             (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => {
-                let (first, len) = self.parts(a.iter().zip(b), self.part(at, 0), deep)?;
+                let (first, len) = self.parts(a.iter().zip(&b[..]), self.part(at, 0), deep)?;
                 Conversion::Parts(first, len)
             }
             (K::Class(class), K::Tuple(b)) if self.is_tuple(*class, b.len()) => {
                 let Form::Struct(a) = &self.all[*class].form else { return None };
-                let kinds = a.iter().map(|field| &field.kind).zip(b);
+                let kinds = a.iter().map(|field| &field.kind).zip(&b[..]);
                 let (first, len) = self.parts(kinds, self.all.first(*class, 0), deep)?;
                 Conversion::Parts(first, len)
             }
@@ -290,7 +202,7 @@ impl Compiler<'_, '_> {
         let named = (0..parts.len()).map(|i| i.to_string()).all(|name| {
             records.iter().any(|field| field.name == name || field.aliases.contains(&&*name))
         });
-        let Shape::Tuple { first, .. } = self.all.node(at).shape else { return None };
+        let first = self.part(at, 0);
         if !named {
             return None;
         }
@@ -341,7 +253,7 @@ impl Compiler<'_, '_> {
 
     /// Takes a value over as it is.
     fn copy(&mut self, at: usize) -> usize {
-        let made = match self.all.node(at).width() {
+        let made = match self.all.node(at).size.width() {
             Some(width) => Conversion::Bytes(width),
             None => Conversion::Copy(at),
         };
@@ -350,18 +262,11 @@ impl Compiler<'_, '_> {
 
     /// The node of a part.
     pub(super) fn part(&self, at: usize, i: usize) -> usize {
-        match self.all.node(at).shape {
-            Shape::Option(first)
-            | Shape::List(first)
-            | Shape::Map(first)
-            | Shape::Array(first, _)
-            | Shape::Tuple { first, .. } => first + i,
-            _ => at,
-        }
+        self.all.node(at).first() + i
     }
 
     fn least(&self, at: usize, i: usize) -> u32 {
-        self.all.node(self.part(at, i)).least
+        self.all.node(self.part(at, i)).size.least
     }
 
     pub(super) fn run(&mut self, event: LoadEvent, s: &KindSchema, w: &KindSchema) -> usize {

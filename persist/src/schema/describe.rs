@@ -1,4 +1,6 @@
 use std::fmt::{self, Write};
+use std::slice;
+use std::sync::Arc;
 
 use crate::reflect::{ClassId, Holder, Integer};
 use crate::types::{Arena as _, WorldObjects};
@@ -57,12 +59,12 @@ pub(crate) enum KindSchema {
     /// In as few bytes as it needs.
     Compact(Integer),
     Text,
-    Option(Box<KindSchema>),
-    List(Box<KindSchema>),
-    Set(Box<KindSchema>),
-    Map(Box<(KindSchema, KindSchema)>),
-    Array(Box<KindSchema>, usize),
-    Tuple(Vec<KindSchema>),
+    Option(Arc<KindSchema>),
+    List(Arc<KindSchema>),
+    Set(Arc<KindSchema>),
+    Map(Arc<[KindSchema; 2]>),
+    Array(Arc<KindSchema>, usize),
+    Tuple(Arc<[KindSchema]>),
     Class(usize),
     Reference {
         holder: Holder,
@@ -73,15 +75,18 @@ pub(crate) enum KindSchema {
     TraitReference {
         holder: Holder,
         weak: bool,
-        name: String,
+        name: Arc<str>,
     },
     /// A trait object by value, of the trait of this name.
-    Dynamic(String),
+    Dynamic(Arc<str>),
     /// Into the arena of this name.
-    Handle(String),
+    Handle(Arc<str>),
     /// Parts that a program did not have.
     Unknown,
 }
+
+// A save of a megabyte may define a million kinds.
+const _: () = assert!(size_of::<KindSchema>() <= 24);
 
 /// The kind of the integers that are not compact.
 impl From<Integer> for KindSchema {
@@ -98,33 +103,71 @@ impl From<Integer> for KindSchema {
 }
 
 impl KindSchema {
-    /// True for a kind with pointers or trait objects in it, which no `convert` takes.
-    pub(crate) fn refers(&self) -> bool {
+    /// The kinds right inside of this one.
+    pub(crate) fn parts(&self) -> &[Self] {
         match self {
             Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
-                part.refers()
+                slice::from_ref(part)
             }
-            Self::Map(parts) => parts.0.refers() || parts.1.refers(),
-            Self::Tuple(parts) => parts.iter().any(Self::refers),
-            Self::Reference { .. } | Self::TraitReference { .. } | Self::Dynamic(_) => true,
-            _ => false,
+            Self::Map(parts) => &parts[..],
+            Self::Tuple(parts) => parts,
+            _ => &[],
+        }
+    }
+
+    /// Like [`parts`](Self::parts), to be changed.
+    pub(crate) fn parts_mut(&mut self) -> &mut [Self] {
+        match self {
+            Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
+                slice::from_mut(Arc::make_mut(part))
+            }
+            Self::Map(parts) => &mut Arc::make_mut(parts)[..],
+            Self::Tuple(parts) => Arc::make_mut(parts),
+            _ => &mut [],
         }
     }
 
     /// Visits the kind and its parts, up to classes and pointers.
     pub(crate) fn visit<'k>(&'k self, meet: &mut dyn FnMut(&'k Self)) {
         meet(self);
-        match self {
-            Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
-                part.visit(meet);
-            }
-            Self::Map(parts) => {
-                parts.0.visit(meet);
-                parts.1.visit(meet);
-            }
-            Self::Tuple(parts) => parts.iter().for_each(|part| part.visit(meet)),
-            _ => {}
-        }
+        self.parts().iter().for_each(|part| part.visit(meet));
+    }
+
+    /// True for a kind with pointers or trait objects in it, which no `convert` takes.
+    pub(crate) fn refers(&self) -> bool {
+        matches!(self, Self::Reference { .. } | Self::TraitReference { .. } | Self::Dynamic(_))
+            || self.parts().iter().any(Self::refers)
+    }
+
+    /// True if two kinds, of two lists of classes, are alike, and `are_same` of the classes that stand in the same
+    /// place. The names of traits count if `by_name`.
+    pub(super) fn is_like(
+        &self,
+        other: &Self,
+        by_name: bool,
+        are_same: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> bool {
+        let (these, others) = (self.parts(), other.parts());
+        let is_like = match (self, other) {
+            (Self::Option(_), Self::Option(_))
+            | (Self::List(_), Self::List(_))
+            | (Self::Set(_), Self::Set(_))
+            | (Self::Map(_), Self::Map(_))
+            | (Self::Tuple(_), Self::Tuple(_)) => these.len() == others.len(),
+            (Self::Array(_, n), Self::Array(_, m)) => n == m,
+            (Self::Class(a), Self::Class(b)) => are_same(*a, *b),
+            (
+                Self::Reference { holder, weak, class: a },
+                Self::Reference { holder: holder_b, weak: weak_b, class: b },
+            ) => holder == holder_b && weak == weak_b && are_same(*a, *b),
+            (Self::Dynamic(_), Self::Dynamic(_)) if !by_name => true,
+            (
+                Self::TraitReference { holder, weak, .. },
+                Self::TraitReference { holder: holder_b, weak: weak_b, .. },
+            ) if !by_name => holder == holder_b && weak == weak_b,
+            (a, b) => a == b,
+        };
+        is_like && these.iter().zip(others).all(|(a, b)| a.is_like(b, by_name, are_same))
     }
 
     /// Bytes of a unit or a number of a fixed width; 0 for kinds of another sort.
@@ -179,8 +222,8 @@ impl KindSchema {
             Self::List(inner) => part("Vec<", inner, out).and_then(|()| out.write_str(">")),
             Self::Set(inner) => part("Set<", inner, out).and_then(|()| out.write_str(">")),
             Self::Map(parts) => {
-                part("Map<", &parts.0, out)?;
-                part(", ", &parts.1, out)?;
+                part("Map<", &parts[0], out)?;
+                part(", ", &parts[1], out)?;
                 out.write_str(">")
             }
             Self::Array(inner, len) => {
@@ -202,7 +245,7 @@ impl KindSchema {
                 out.write_str(&holder.around(*weak, &format!("dyn {name}")))
             }
             Self::Dynamic(name) => write!(out, "Box<dyn {name}>"),
-            Self::Handle(name) if name == WorldObjects::NAME => out.write_str("ObjectId"),
+            Self::Handle(name) if **name == *WorldObjects::NAME => out.write_str("ObjectId"),
             Self::Handle(name) => write!(out, "Handle<{name}>"),
             Self::Compact(integer) => write!(out, "compact {}", integer.name()),
             scalar => write!(out, "{}", format!("{scalar:?}").to_lowercase()),

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Plans;
-
 /// What a [`ReportRow`](crate::save::ReportRow) is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -138,50 +136,6 @@ impl PlannedRows {
     pub(super) fn happened(&self) -> impl Iterator<Item = (&PlannedRow, Run)> {
         let counted = self.rows.iter().map(|(row, run)| (row, self.runs[*run]));
         counted.filter(|(_, run)| run.count > 0)
-    }
-}
-
-impl Plans<'_> {
-    /// Counts what happened to one value.
-    pub(super) fn happened(
-        &mut self,
-        event: LoadEvent,
-        class: &str,
-        field: &str,
-        detail: &str,
-        object: u64,
-    ) {
-        let key = (event, shortened(class), shortened(field));
-        let run = *self.single_runs.entry(key).or_insert_with(|| {
-            let run = self.events.run();
-            self.events.enter(run, event, class, field, detail);
-            run
-        });
-        self.events.count(run, object);
-    }
-
-    /// True if an object has become a value.
-    #[inline]
-    pub(crate) fn has_inlined(&self) -> bool {
-        !self.inlined.is_empty()
-    }
-
-    pub(crate) fn is_inlined(&self, object: u64) -> bool {
-        !self.inlined.is_empty() && self.inlined.contains_key(&object)
-    }
-
-    /// The objects that have become values, in order.
-    pub(crate) fn inlined(&self) -> Vec<u64> {
-        let mut inlined: Vec<u64> = self.inlined.keys().copied().collect();
-        inlined.sort_unstable();
-        inlined
-    }
-
-    /// Counts an object that has become a value, and that something else leads to.
-    pub(crate) fn count_unshared(&mut self, object: u64) {
-        if let Some((run, holder)) = self.inlined.get(&object) {
-            self.events.count(*run, *holder);
-        }
     }
 }
 

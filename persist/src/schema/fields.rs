@@ -1,11 +1,12 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
-use super::conversion::{Conversion, Place};
 use super::event::{REMOVED, shortened};
+use super::ops::{Action, Conversion, Fields, Given, Place, Step, Walked, Wanted};
 use super::pairing::{Pairing, pair};
-use super::plan::{Action, Fields, Given, Plans, Step, Walked, Wanted};
-use super::quick::Quick;
-use super::{FieldSchema, Form, KindSchema, LoadEvent, Stored, Target};
+use super::plan::Plans;
+use super::quick::{Part, Quick};
+use super::stored::Pass;
+use super::{FieldSchema, KindSchema, LoadEvent, Target};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Result};
 
@@ -112,7 +113,7 @@ impl Plans<'_> {
             places[field] = walk.len() - 1;
         }
         for walked in &mut walk {
-            walked.passes = self.stored.passes.all(walked.action.nodes(), &self.stored);
+            walked.passes = self.stored.passes(walked.action.nodes());
         }
         for step in &mut steps {
             if let Step::Take(source) = step {
@@ -126,8 +127,43 @@ impl Plans<'_> {
             _ => None,
         });
         let ordered = takes.is_sorted_by(|a, b| a < b) && !keeps;
-        let quick = Quick::of(&walk, &steps, self);
+        let quick = self.quick(&walk, &steps);
         Ok(Fields { walk, steps, ordered, runs, room: has_room, quick })
+    }
+
+    /// The quick way of a plan, if it has one.
+    fn quick(&self, walk: &[Walked], steps: &[Step]) -> Option<Quick> {
+        let mut pieces = Vec::new();
+        // For each place of the walk the first of its pieces, and how many they are.
+        let mut places = Vec::new();
+        for walked in walk {
+            if let Action::Keep { .. } = walked.action {
+                return None;
+            }
+            let first = pieces.len();
+            for pass in walked.passes.as_deref()? {
+                if let Pass::Flat(_) = pass {
+                    return None;
+                }
+                pieces.push(*pass);
+            }
+            places.push(first..pieces.len());
+        }
+        let mut parts = Vec::new();
+        for step in steps {
+            let Step::Take(place) = *step else { return None };
+            match walk[place].action {
+                Action::Copy { .. } => parts.extend(places[place].clone().map(Part::Copy)),
+                Action::Convert { conversion, .. } => match self.conversions[conversion] {
+                    Conversion::Number { from, to, .. } if to.widens(from) => {
+                        parts.push(Part::Widen(places[place].start, from, to));
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            }
+        }
+        Quick::new(pieces, parts)
     }
 
     /// The conversion of a stored value to a field of the program.
@@ -327,15 +363,14 @@ impl Plans<'_> {
     ) -> Option<(usize, usize)> {
         use KindSchema as K;
         match (stored, wanted) {
-            (K::Option(a), K::Option(b))
-            | (K::List(a), K::List(b))
-            | (K::Set(a), K::Set(b))
-            | (K::Array(a, _), K::Array(b, _)) => self.differing_classes(a, b),
-            (K::Map(a), K::Map(b)) => {
-                self.differing_classes(&a.0, &b.0).or_else(|| self.differing_classes(&a.1, &b.1))
-            }
-            (K::Tuple(a), K::Tuple(b)) => {
-                a.iter().zip(b).find_map(|(a, b)| self.differing_classes(a, b))
+            (K::Option(_), K::Option(_))
+            | (K::List(_), K::List(_))
+            | (K::Set(_), K::Set(_))
+            | (K::Map(_), K::Map(_))
+            | (K::Array(..), K::Array(..))
+            | (K::Tuple(_), K::Tuple(_)) => {
+                let mut parts = stored.parts().iter().zip(wanted.parts());
+                parts.find_map(|(a, b)| self.differing_classes(a, b))
             }
             (K::Class(a), K::Class(b))
             | (K::Reference { class: a, .. }, K::Reference { class: b, .. }) => {
@@ -355,55 +390,5 @@ fn renamed_part<'n>(old: &'n str, new: &'n str) -> (&'n str, &'n str) {
     match (differ.next(), differ.next()) {
         (Some((old, new)), None) if olds.len() == news.len() && olds.len() > 1 => (old, new),
         _ => (old, new),
-    }
-}
-
-/// The fields of a stored class, of one variant if it is an enum.
-pub(super) fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
-    let (name, fields) = match &all[class].form {
-        Form::Struct(fields) => (None, &fields[..]),
-        Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields[..]),
-        Form::Value(_) => (None, &[][..]),
-    };
-    let first = all.first(class, variant);
-    Given { class: &all[class].name, variant: name, fields, first, is_tuple: false }
-}
-
-impl<'a> Given<'a> {
-    /// A class whose fields are found by their names.
-    pub(super) fn named(class: &'a str) -> Self {
-        Self { class, variant: None, fields: &[], first: 0, is_tuple: true }
-    }
-
-    /// A field's name, after that of its variant.
-    pub(super) fn path(&self, field: &str) -> String {
-        match self.variant {
-            Some(variant) => format!("{}.{field}", shortened(variant)),
-            None => field.to_owned(),
-        }
-    }
-}
-
-impl Action {
-    /// The nodes of the fields.
-    pub(super) fn nodes(&self) -> std::ops::Range<usize> {
-        match *self {
-            Self::Copy { first, nodes, .. } | Self::Skip { first, nodes, .. } => {
-                first..first + nodes
-            }
-            Self::Keep { node, .. } | Self::Convert { node, .. } => node..node + 1,
-        }
-    }
-
-    /// Takes in what is done with the next field, if it is the same.
-    fn join(&mut self, next: &Self) -> bool {
-        match (self, next) {
-            (Self::Copy { nodes, .. }, Self::Copy { nodes: more, .. })
-            | (Self::Skip { nodes, .. }, Self::Skip { nodes: more, .. }) => {
-                *nodes += more;
-                true
-            }
-            _ => false,
-        }
     }
 }

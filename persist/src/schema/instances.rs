@@ -4,8 +4,7 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::matching::find_variant;
-use super::pairing::pair;
+use super::pairing::{find_variant, pair};
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind};

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::instances::{Candidates, Named, Sides};
-use super::pairing::{is_same, pair};
+use super::pairing::{find_variant, is_same, pair};
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Stored, Target};
 use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord};
 
@@ -253,32 +253,8 @@ impl<'p> Matching<'p> {
 }
 
 fn is_compatible(resolved: &[Option<usize>], stored: &KindSchema, compiled: &KindSchema) -> bool {
-    match (stored, compiled) {
-        (KindSchema::Option(a), KindSchema::Option(b))
-        | (KindSchema::List(a), KindSchema::List(b))
-        | (KindSchema::Set(a), KindSchema::Set(b)) => is_compatible(resolved, a, b),
-        (KindSchema::Map(a), KindSchema::Map(b)) => {
-            is_compatible(resolved, &a.0, &b.0) && is_compatible(resolved, &a.1, &b.1)
-        }
-        (KindSchema::Array(a, n), KindSchema::Array(b, m)) => {
-            n == m && is_compatible(resolved, a, b)
-        }
-        (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_compatible(resolved, a, b))
-        }
-        (KindSchema::Class(a), KindSchema::Class(b)) => resolved[*a] == Some(*b),
-        (
-            KindSchema::Reference { holder, weak, class },
-            KindSchema::Reference { holder: holder_b, weak: weak_b, class: class_b },
-        ) => holder == holder_b && weak == weak_b && resolved[*class] == Some(*class_b),
-        // Which classes a trait has is asked of each value; its name may change.
-        (KindSchema::Dynamic(_), KindSchema::Dynamic(_)) => true,
-        (
-            KindSchema::TraitReference { holder, weak, .. },
-            KindSchema::TraitReference { holder: holder_b, weak: weak_b, .. },
-        ) => holder == holder_b && weak == weak_b,
-        (a, b) => a == b,
-    }
+    // Which classes a trait has is asked of each value; its name may change.
+    stored.is_like(compiled, false, &mut |a, b| resolved[a] == Some(b))
 }
 
 /// The variants and fields that stand in a save as classes of their own.
@@ -337,14 +313,6 @@ pub(super) fn is_older(version: u32, class: &Class) -> bool {
     version < class.version && !matches!(class.migration, Migration::None)
 }
 
-/// The program's variant for a stored one.
-pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
-    variants
-        .iter()
-        .position(|variant| variant.name == name)
-        .or_else(|| variants.iter().position(|variant| variant.aliases.contains(&name)))
-}
-
 /// What there is, unless there are several.
 fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
     let first = found.next()?;
@@ -364,11 +332,10 @@ fn in_pairs(
             KindSchema::List(b) | KindSchema::Set(b) | KindSchema::Array(b, _),
         ) => in_pairs(a, b, found),
         (KindSchema::Map(a), KindSchema::Map(b)) => {
-            in_pairs(&a.0, &b.0, found);
-            in_pairs(&a.1, &b.1, found);
+            a.iter().zip(&b[..]).for_each(|(a, b)| in_pairs(a, b, found));
         }
         (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
-            a.iter().zip(b).for_each(|(a, b)| in_pairs(a, b, found));
+            a.iter().zip(&b[..]).for_each(|(a, b)| in_pairs(a, b, found));
         }
         (
             KindSchema::Reference { class: a, holder, .. },

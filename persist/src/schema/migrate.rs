@@ -3,18 +3,15 @@
 use std::ops::Range;
 
 use super::alone::Alone;
-use super::matching::{find_variant, is_older};
-use super::pairing::pair;
+use super::matching::is_older;
+use super::pairing::{find_variant, pair};
 use super::plan::Plans;
-use super::{
-    Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget, empty, write_class,
-    write_value,
-};
+use super::{Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget, empty, write_value};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
 use crate::reflect::Migration;
 use crate::value::{Field, Origin, Record, Value, next_part};
-use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// Brings a record on, version by version.
 pub(super) fn migrate(
@@ -96,7 +93,50 @@ impl Written<'_, '_> {
             record.class = self.plans.program.classes[target].name.as_str().into();
             record.origin = None;
         }
+        self.give_back(record, class, target);
         Ok(())
+    }
+
+    /// Gives a record the fields back that were kept of it and that the program has; the rest stays kept.
+    fn give_back(&mut self, record: &mut Record, class: usize, target: usize) {
+        let stored = self.plans.stored.clone();
+        let named = |variants: &[VariantSchema]| {
+            let is = |variant: &VariantSchema| Some(&*variant.name) == record.variant();
+            variants.iter().position(is)
+        };
+        let variant = match &stored[class].form {
+            Form::Enum(variants) => named(variants),
+            _ => Some(0),
+        };
+        let fields = variant.map_or(&[][..], |variant| stored.fields(class, variant));
+        let unknown = fields.iter().find(|field| field.kind == KindSchema::Unknown);
+        let Some(Value::Seq(parts)) = unknown.and_then(|unknown| record.take(&unknown.name)) else {
+            return;
+        };
+        let variant = record.variant().and_then(|name| self.variant(target, name)).unwrap_or(0);
+        let records = self.plans.wanted(target, variant).records;
+        let mut rest = Vec::new();
+        for part in parts {
+            match part {
+                Value::Struct(Record { mut fields, .. })
+                    if fields.len() == 1 && records.iter().any(|it| it.may_be(&&fields[0])) =>
+                {
+                    fields[0].origin = Origin::Kept;
+                    record.fields.append(&mut fields);
+                }
+                part => rest.push(part),
+            }
+        }
+        let room = records.iter().find(|record| record.keeps_unknown);
+        match room.filter(|_| !self.plans.options.drop_unknown) {
+            Some(room) => record.push(room.name, Value::Seq(rest)),
+            None => {
+                for part in rest {
+                    let name = part.as_record().map_or("", Record::class);
+                    self.plans.happened(LoadEvent::Dropped, name, "", "", self.id);
+                }
+            }
+        }
     }
 
     /// True for a record that is as it was read.
@@ -198,23 +238,20 @@ impl WriteTarget for Written<'_, '_> {
         Ok(())
     }
 
-    fn class_of(&self, record: &Record) -> Result<usize> {
+    fn class_of(&mut self, record: &Record) -> Result<(usize, u64)> {
         let by_origin = record.origin.and_then(|origin| self.plans.resolve(origin));
         let named =
             || self.plans.program.classes.iter().position(|class| class.name == record.class());
-        by_origin.or_else(named).ok_or_else(|| {
+        let class = by_origin.or_else(named).ok_or_else(|| {
             Error::new(
                 ErrorKind::NotFound,
                 format!("`migrate` has made a {}, which the program does not have", record.class()),
             )
-        })
-    }
-
-    fn number(&mut self, class: usize) -> u64 {
+        })?;
         // The decoder knows classes by their numbers in the save.
-        let stored = 0..self.plans.stored.len();
-        let found = stored.into_iter().find(|stored| self.plans.resolve(*stored) == Some(class));
-        found.map_or(0, |found| found as u64 + 1)
+        let mut stored = 0..self.plans.stored.len();
+        let found = stored.find(|stored| self.plans.resolve(*stored) == Some(class));
+        Ok((class, found.map_or(0, |found| found as u64 + 1)))
     }
 
     fn stored(&mut self, class: usize, value: &Value, out: &mut Vec<u8>) -> Result<bool> {
@@ -229,7 +266,7 @@ impl WriteTarget for Written<'_, '_> {
         let stored = self.plans.stored.clone();
         let start = out.len();
         let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
-        write_class(&mut target, &stored, origin, value, out)?;
+        write_value(&mut target, &stored, &KindSchema::Class(origin), value, out)?;
         if self.plans.resolve(origin) != Some(class) || !self.plans.is_identical(origin) {
             let conversion = self.plans.class_conversion(origin, class);
             self.stored.push((start..out.len(), conversion));
@@ -248,17 +285,12 @@ impl WriteTarget for Written<'_, '_> {
             (Some(Alone::Field { field, .. }), Value::Struct(part)) if part.len() == 1 => {
                 write_value(&mut target, &stored, &field.kind, &part.fields[0].value, out)?;
             }
-            _ => write_class(&mut target, &stored, class, part, out)?,
+            _ => write_value(&mut target, &stored, &KindSchema::Class(class), part, out)?,
         }
         Ok(true)
     }
 
     fn limits(&self) -> &Limits {
         &self.env.limits
-    }
-
-    fn check_reference(&self, _: &KindSchema, _: Option<ObjectId>) -> Result<()> {
-        // The load checks every reference.
-        Ok(())
     }
 }

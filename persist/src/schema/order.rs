@@ -1,10 +1,6 @@
 use super::{ClassSchema, Form, KindSchema};
 
 /// The classes of a save, each after those that every value of it holds.
-///
-/// # Errors
-///
-/// A class whose every value would hold another of itself.
 pub(crate) fn inner_first(classes: &[ClassSchema]) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

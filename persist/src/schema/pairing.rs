@@ -13,7 +13,7 @@
 use std::collections::HashSet;
 
 use super::FieldSchema;
-use crate::reflect::FieldRecord;
+use crate::reflect::{FieldRecord, VariantRecord};
 use crate::value::{Field, Origin};
 use crate::{Error, ErrorKind};
 
@@ -274,4 +274,12 @@ fn is_named<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
 
 fn is_alias<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
     is_unnumbered(stored, field) && field.aliases.contains(&stored.name())
+}
+
+/// The program's variant for a stored one.
+pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
+    variants
+        .iter()
+        .position(|variant| variant.name == name)
+        .or_else(|| variants.iter().position(|variant| variant.aliases.contains(&name)))
 }

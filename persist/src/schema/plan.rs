@@ -1,143 +1,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::conversion::{Conversion, Place};
-use super::event::{PlannedRows, REMOVED};
-use super::fields::given;
-use super::matching::{Matched, find_variant, is_older};
-use super::pass::Pass;
-use super::quick::Quick;
+use super::event::{PlannedRows, REMOVED, shortened};
+use super::matching::{Matched, is_older};
+use super::ops::{Conversion, Fields, Given, OtherField, Place, Plan, VariantPlan, Wanted};
+use super::pairing::find_variant;
 use super::{
-    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Reader, Run,
-    Stored, VariantSchema,
+    ClassSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Reader, Run, Stored,
+    VariantSchema,
 };
 use crate::codec::NoLinks;
-use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
-
-/// How the records of one class become the program's.
-#[derive(Clone)]
-pub(super) enum Plan {
-    Struct(Arc<Fields>),
-    /// By stored variant.
-    Enum(Arc<[VariantPlan]>),
-    /// A conversion and its run.
-    Value(usize, usize),
-    /// By the names of what is stored, value by value: it is migrated, or what a program
-    /// kept of it is to be looked through.
-    Named,
-}
-
-pub(super) enum VariantPlan {
-    /// A variant of the program.
-    Fields(usize, Arc<Fields>),
-    /// The program's `other` variant, what its field holds, and the run.
-    Other { variant: usize, field: OtherField, run: usize },
-    /// None of the program's.
-    Removed,
-}
-
-/// What the field of an `other` variant holds of the stored one for which it stands.
-#[derive(Clone, Copy)]
-pub(super) enum OtherField {
-    /// There is no field.
-    None,
-    /// Nothing: the stored variant is gone for good.
-    Empty,
-    /// The variant, as a value of this class.
-    Kept(usize),
-}
-
-/// The fields of the program in order, each from the save or from its default.
-pub(super) struct Fields {
-    /// The stored fields, in stored order; neighbours that are taken over or skipped
-    /// together as one.
-    pub(super) walk: Vec<Walked>,
-    /// The program's fields, in its order.
-    pub(super) steps: Vec<Step>,
-    /// True if the steps take the walked fields in order.
-    pub(super) ordered: bool,
-    /// Where it is counted how often the plan ran: in all, as an object's own, inside.
-    pub(super) runs: [usize; 3],
-    /// True if the program's class has a field for what is unknown.
-    pub(super) room: bool,
-    /// How many of it are rewritten at once.
-    pub(super) quick: Option<Quick>,
-}
-
-pub(super) struct Walked {
-    /// Index of the stored field, of the first one if it is several.
-    pub(super) field: usize,
-    pub(super) action: Action,
-    /// How its bytes are passed over, if they have no deep parts.
-    pub(super) passes: Option<Box<[Pass]>>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum Action {
-    /// Some nodes from the first, as they are.
-    Copy {
-        first: usize,
-        nodes: usize,
-    },
-    Skip {
-        first: usize,
-        nodes: usize,
-    },
-    /// To be kept as a value of the class.
-    Keep {
-        node: usize,
-        class: usize,
-    },
-    Convert {
-        node: usize,
-        conversion: usize,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
-    /// What the walk has made of its stored field of this index.
-    Take(usize),
-    /// The default of the program's field.
-    Default { variant: usize, field: usize },
-    /// An empty value of it.
-    Empty { variant: usize, field: usize },
-    /// What is kept.
-    Unknown,
-}
-
-/// The fields of a stored class or variant.
-pub(super) struct Given<'a> {
-    /// Name of the class.
-    pub(super) class: &'a str,
-    /// Name of the variant.
-    pub(super) variant: Option<&'a str>,
-    pub(super) fields: &'a [FieldSchema],
-    /// Node of the first field.
-    pub(super) first: usize,
-    /// True for a tuple, which has no fields that could be kept.
-    pub(super) is_tuple: bool,
-}
-
-/// The program's fields of the same.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub(super) class: usize,
-    pub(super) variant: usize,
-    pub(super) fields: &'a [FieldSchema],
-    pub(super) records: &'a [FieldRecord],
-    /// Names of stored fields that are gone for good.
-    removed: &'a [&'static str],
-}
-
-impl Wanted<'_> {
-    /// True for a stored or kept field that is dropped and not kept, as the class says. It has been found to be
-    /// none of the program's.
-    pub(super) fn is_removed(&self, name: &str) -> bool {
-        self.removed.contains(&name)
-    }
-}
 
 /// The plans for the classes of one save.
 pub(crate) struct Plans<'p> {
@@ -322,10 +195,6 @@ impl<'p> Plans<'p> {
     }
 
     /// Makes the plan for a stored class that the program has, as a load of its records would.
-    ///
-    /// # Errors
-    ///
-    /// Where the load would refuse every record.
     pub(crate) fn check(&mut self, class: usize) -> Result<()> {
         match self.resolve(class) {
             Some(target) => {
@@ -371,7 +240,7 @@ impl<'p> Plans<'p> {
         }
         match (&stored.form, &compiled.form, target) {
             (Form::Struct(_), Form::Struct(_), Some(_)) => {
-                let given = given(&all, class, 0);
+                let given = Given::of(&all, class, 0);
                 Ok(Plan::Struct(Arc::new(self.fields(&given, &self.wanted(index, 0))?)))
             }
             (Form::Enum(old), Form::Enum(_), Some(_)) => {
@@ -418,7 +287,7 @@ impl<'p> Plans<'p> {
         let Some(target) = self.program.targets[index] else { return Ok(VariantPlan::Removed) };
         let records = target.class.variants();
         if let Some(variant) = find_variant(&old.name, records) {
-            let given = given(&all, class, i);
+            let given = Given::of(&all, class, i);
             let wanted = self.wanted(index, variant);
             return Ok(VariantPlan::Fields(variant, Arc::new(self.fields(&given, &wanted)?)));
         }
@@ -481,5 +350,47 @@ impl<'p> Plans<'p> {
     /// The name of the stored field of this node.
     pub(super) fn field_name(&mut self, node: usize, name: &str) -> Arc<str> {
         self.names.entry(node).or_insert_with(|| name.into()).clone()
+    }
+
+    /// Counts what happened to one value.
+    pub(super) fn happened(
+        &mut self,
+        event: LoadEvent,
+        class: &str,
+        field: &str,
+        detail: &str,
+        object: u64,
+    ) {
+        let key = (event, shortened(class), shortened(field));
+        let run = *self.single_runs.entry(key).or_insert_with(|| {
+            let run = self.events.run();
+            self.events.enter(run, event, class, field, detail);
+            run
+        });
+        self.events.count(run, object);
+    }
+
+    /// True if an object has become a value.
+    #[inline]
+    pub(crate) fn has_inlined(&self) -> bool {
+        !self.inlined.is_empty()
+    }
+
+    pub(crate) fn is_inlined(&self, object: u64) -> bool {
+        !self.inlined.is_empty() && self.inlined.contains_key(&object)
+    }
+
+    /// The objects that have become values, in order.
+    pub(crate) fn inlined(&self) -> Vec<u64> {
+        let mut inlined: Vec<u64> = self.inlined.keys().copied().collect();
+        inlined.sort_unstable();
+        inlined
+    }
+
+    /// Counts an object that has become a value, and that something else leads to.
+    pub(crate) fn count_unshared(&mut self, object: u64) {
+        if let Some((run, holder)) = self.inlined.get(&object) {
+            self.events.count(*run, *holder);
+        }
     }
 }

@@ -1,10 +1,8 @@
 //! Runs of small structs, such as the items in a bag, rewritten in a loop of their own: of
 //! numbers and short texts, reordered or wider. All others are left to the general path.
 
-use super::conversion::Conversion;
 use super::number::Width;
-use super::pass::Pass;
-use super::plan::{Action, Plans, Step, Walked};
+use super::stored::Pass;
 use crate::codec::text::copy;
 
 /// How the records of a small struct are rewritten.
@@ -17,8 +15,9 @@ pub(super) struct Quick {
     growth: usize,
 }
 
+/// A part of the program's record, from a piece of the stored one.
 #[derive(Clone, Copy)]
-enum Part {
+pub(super) enum Part {
     Copy(usize),
     Widen(usize, Width, Width),
 }
@@ -30,39 +29,13 @@ const PIECES: usize = 24;
 const ROOM: usize = 512;
 
 impl Quick {
-    /// The quick way of a plan, if it has one.
-    pub(super) fn of(walk: &[Walked], steps: &[Step], plans: &Plans<'_>) -> Option<Self> {
-        let mut pieces = Vec::new();
-        // For each place of the walk the first of its pieces, and how many they are.
-        let mut places = Vec::new();
-        for walked in walk {
-            if let Action::Keep { .. } = walked.action {
-                return None;
-            }
-            let first = pieces.len();
-            for pass in walked.passes.as_deref()? {
-                if let Pass::Flat(_) = pass {
-                    return None;
-                }
-                pieces.push(*pass);
-            }
-            places.push(first..pieces.len());
-        }
-        let (mut parts, mut growth) = (Vec::new(), 0);
-        for step in steps {
-            let Step::Take(place) = *step else { return None };
-            match walk[place].action {
-                Action::Copy { .. } => parts.extend(places[place].clone().map(Part::Copy)),
-                Action::Convert { conversion, .. } => match plans.conversions[conversion] {
-                    Conversion::Number { from, to, .. } if to.widens(from) => {
-                        parts.push(Part::Widen(places[place].start, from, to));
-                        growth += to.bytes() - from.bytes();
-                    }
-                    _ => return None,
-                },
-                _ => return None,
-            }
-        }
+    /// Of pieces and parts, unless they are too many.
+    pub(super) fn new(pieces: Vec<Pass>, parts: Vec<Part>) -> Option<Self> {
+        let growth = parts.iter().map(|part| match part {
+            Part::Copy(_) => 0,
+            Part::Widen(_, from, to) => to.bytes() - from.bytes(),
+        });
+        let growth = growth.sum();
         (pieces.len() <= PIECES && !parts.is_empty()).then_some(Self { pieces, parts, growth })
     }
 

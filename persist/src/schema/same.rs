@@ -47,30 +47,12 @@ impl Pairs {
                 .all(|(a, b)| a.name == b.name && a.id == b.id && self.kind(&a.kind, &b.kind))
     }
 
-    fn class(&mut self, a: usize, b: usize) -> bool {
-        if self.seen.insert((a, b)) {
-            self.next.push((a, b));
-        }
-        true
-    }
-
     fn kind(&mut self, a: &KindSchema, b: &KindSchema) -> bool {
-        use KindSchema as K;
-        match (a, b) {
-            (K::Option(a), K::Option(b)) | (K::List(a), K::List(b)) | (K::Set(a), K::Set(b)) => {
-                self.kind(a, b)
+        a.is_like(b, true, &mut |a, b| {
+            if self.seen.insert((a, b)) {
+                self.next.push((a, b));
             }
-            (K::Map(a), K::Map(b)) => self.kind(&a.0, &b.0) && self.kind(&a.1, &b.1),
-            (K::Array(a, n), K::Array(b, m)) => n == m && self.kind(a, b),
-            (K::Tuple(a), K::Tuple(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.kind(a, b))
-            }
-            (K::Class(a), K::Class(b)) => self.class(*a, *b),
-            (
-                K::Reference { holder, weak, class },
-                K::Reference { holder: holder_b, weak: weak_b, class: class_b },
-            ) => holder == holder_b && weak == weak_b && self.class(*class, *class_b),
-            (a, b) => a == b,
-        }
+            true
+        })
     }
 }

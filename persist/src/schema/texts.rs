@@ -3,13 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::conversion::{Conversion, Place};
-use super::fields::given;
-use super::layout::Shape;
-use super::matching::find_variant;
-use super::pairing::pair;
+use super::ops::{Conversion, Given, Place};
+use super::pairing::{find_variant, pair};
 use super::plan::Plans;
-use super::{ClassSchema, Form, KindSchema, Program, Stored};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Stored};
 use crate::LoadOptions;
 
 /// The kinds of texts that load only if they are names of variants, by their addresses in the
@@ -19,7 +16,7 @@ pub(crate) type Texts = HashMap<usize, Vec<&'static str>>;
 /// Finds the texts that the program asks for as variants.
 pub(crate) fn texts_of_variants(classes: &[ClassSchema], program: &Program) -> Texts {
     let mut plans = Plans::new(classes.to_vec(), program, LoadOptions::default(), None);
-    let wanted = plans.texts();
+    let wanted = texts(&mut plans);
     let mut texts = Texts::new();
     plans.stored.each_kind(classes, &mut |kind, node| {
         if let Some(names) = wanted.get(&node).and_then(|class| names(program, *class)) {
@@ -33,7 +30,7 @@ pub(crate) fn texts_of_variants(classes: &[ClassSchema], program: &Program) -> T
 pub(crate) fn classes_by_place(classes: &[ClassSchema], program: &Program) -> HashSet<usize> {
     let mut plans = Plans::new(classes.to_vec(), program, LoadOptions::default(), None);
     let mut found = HashSet::new();
-    plans.each_conversion(&mut |conversion| {
+    each_conversion(&mut plans, &mut |conversion| {
         if let Conversion::Class(class, _) = conversion {
             found.insert(class);
         }
@@ -53,76 +50,73 @@ fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
     Some(names).filter(|names| !names.is_empty())
 }
 
-impl Plans<'_> {
-    /// The program's enum for each node of a text that becomes one, whether its class loads
-    /// or not.
-    fn texts(&mut self) -> HashMap<usize, usize> {
-        let mut texts = HashMap::new();
-        self.each_conversion(&mut |conversion| {
-            if let Conversion::Variant { node, class, .. } = conversion {
-                texts.insert(node, class);
+/// The program's enum for each node of a text that becomes one, whether its class loads
+/// or not.
+fn texts(plans: &mut Plans<'_>) -> HashMap<usize, usize> {
+    let mut texts = HashMap::new();
+    each_conversion(plans, &mut |conversion| {
+        if let Conversion::Variant { node, class, .. } = conversion {
+            texts.insert(node, class);
+        }
+    });
+    texts
+}
+
+/// Visits the conversions of all fields, in classes that are reached by others only, too.
+fn each_conversion(plans: &mut Plans<'_>, visit: &mut dyn FnMut(Conversion)) {
+    let resolved = (0..plans.stored.len()).filter_map(|class| Some((class, plans.resolve(class)?)));
+    let mut next: Vec<(usize, usize)> = resolved.collect();
+    let mut seen: HashSet<(usize, usize)> = next.iter().copied().collect();
+    while let Some((class, target)) = next.pop() {
+        let before = plans.conversions.len();
+        convert_fields(plans, class, target);
+        for conversion in &plans.conversions[before..] {
+            visit(*conversion);
+            if let Conversion::Class(class, target) = *conversion
+                && seen.insert((class, target))
+            {
+                next.push((class, target));
             }
+        }
+    }
+}
+
+/// Makes the conversions of the fields of a class, where there are any.
+fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
+    let (all, program) = (plans.stored.clone(), plans.program);
+    let records = program.targets[target].map(|target| target.class);
+    let mut pairs = Vec::new();
+    match (&all[class].form, &program.classes[target].form, records) {
+        (Form::Struct(_), Form::Struct(_), Some(_)) => pairs.push((0, plans.wanted(target, 0))),
+        (Form::Enum(old), Form::Enum(_), Some(records)) => {
+            let records = records.variants();
+            for (i, old) in old.iter().enumerate() {
+                if let Some(variant) = find_variant(&old.name, records) {
+                    pairs.push((i, plans.wanted(target, variant)));
+                }
+            }
+        }
+        (Form::Value(old), Form::Value(new), _) => {
+            let place = Place { class: &all[class].name, field: "" };
+            plans.conversion(all.first(class, 0), old, new, &place);
+        }
+        _ => {}
+    }
+    let is_migrated = plans.is_migrated(class, target);
+    for (variant, wanted) in pairs {
+        let given = Given::of(&all, class, variant);
+        let sources = pair(given.fields, wanted.records).sources;
+        let is_free = |source: &usize| !sources.contains(&Some(*source));
+        let free: Vec<usize> = (0..given.fields.len()).filter(is_free).collect();
+        let pairs = sources.iter().enumerate().flat_map(|(field, source)| {
+            // A migration may give a field any other name.
+            let renamed = free.iter().filter(|_| is_migrated && source.is_none());
+            source.iter().chain(renamed).map(move |source| (field, *source))
         });
-        texts
-    }
-
-    /// Visits the conversions of all fields, in classes that are reached by others only, too.
-    fn each_conversion(&mut self, visit: &mut dyn FnMut(Conversion)) {
-        let resolved =
-            (0..self.stored.len()).filter_map(|class| Some((class, self.resolve(class)?)));
-        let mut next: Vec<(usize, usize)> = resolved.collect();
-        let mut seen: HashSet<(usize, usize)> = next.iter().copied().collect();
-        while let Some((class, target)) = next.pop() {
-            let before = self.conversions.len();
-            self.convert_fields(class, target);
-            for conversion in &self.conversions[before..] {
-                visit(*conversion);
-                if let Conversion::Class(class, target) = *conversion
-                    && seen.insert((class, target))
-                {
-                    next.push((class, target));
-                }
-            }
-        }
-    }
-
-    /// Makes the conversions of the fields of a class, where there are any.
-    fn convert_fields(&mut self, class: usize, target: usize) {
-        let (all, program) = (self.stored.clone(), self.program);
-        let records = program.targets[target].map(|target| target.class);
-        let mut pairs = Vec::new();
-        match (&all[class].form, &program.classes[target].form, records) {
-            (Form::Struct(_), Form::Struct(_), Some(_)) => pairs.push((0, self.wanted(target, 0))),
-            (Form::Enum(old), Form::Enum(_), Some(records)) => {
-                let records = records.variants();
-                for (i, old) in old.iter().enumerate() {
-                    if let Some(variant) = find_variant(&old.name, records) {
-                        pairs.push((i, self.wanted(target, variant)));
-                    }
-                }
-            }
-            (Form::Value(old), Form::Value(new), _) => {
-                let place = Place { class: &all[class].name, field: "" };
-                self.conversion(all.first(class, 0), old, new, &place);
-            }
-            _ => {}
-        }
-        let is_migrated = self.is_migrated(class, target);
-        for (variant, wanted) in pairs {
-            let given = given(&all, class, variant);
-            let sources = pair(given.fields, wanted.records).sources;
-            let is_free = |source: &usize| !sources.contains(&Some(*source));
-            let free: Vec<usize> = (0..given.fields.len()).filter(is_free).collect();
-            let pairs = sources.iter().enumerate().flat_map(|(field, source)| {
-                // A migration may give a field any other name.
-                let renamed = free.iter().filter(|_| is_migrated && source.is_none());
-                source.iter().chain(renamed).map(move |source| (field, *source))
-            });
-            for (field, source) in pairs {
-                let place = Place { class: given.class, field: &given.fields[source].name };
-                let kind = &given.fields[source].kind;
-                self.field_conversion(given.first + source, kind, &wanted, field, &place);
-            }
+        for (field, source) in pairs {
+            let place = Place { class: given.class, field: &given.fields[source].name };
+            let kind = &given.fields[source].kind;
+            plans.field_conversion(given.first + source, kind, &wanted, field, &place);
         }
     }
 }
@@ -135,20 +129,17 @@ impl Stored {
         visit: &mut dyn FnMut(&'k KindSchema, usize),
     ) {
         for (class, schema) in classes.iter().enumerate() {
-            let fields = |variant: usize| self.first(class, variant);
+            let mut of_fields = |variant: usize, fields: &'k [FieldSchema]| {
+                let nodes = self.first(class, variant)..;
+                nodes.zip(fields).for_each(|(node, field)| self.kind(&field.kind, node, visit));
+            };
             match &schema.form {
-                Form::Struct(list) => {
-                    let kinds = list.iter().map(|field| &field.kind);
-                    (fields(0)..).zip(kinds).for_each(|(node, kind)| self.kind(kind, node, visit));
-                }
+                Form::Struct(fields) => of_fields(0, fields),
                 Form::Enum(variants) => {
-                    for (variant, schema) in variants.iter().enumerate() {
-                        let kinds = schema.fields.iter().map(|field| &field.kind);
-                        let nodes = fields(variant)..;
-                        nodes.zip(kinds).for_each(|(node, kind)| self.kind(kind, node, visit));
-                    }
+                    let variants = variants.iter().enumerate();
+                    variants.for_each(|(i, variant)| of_fields(i, &variant.fields));
                 }
-                Form::Value(kind) => self.kind(kind, fields(0), visit),
+                Form::Value(kind) => self.kind(kind, self.first(class, 0), visit),
             }
         }
     }
@@ -160,18 +151,7 @@ impl Stored {
         visit: &mut dyn FnMut(&'k KindSchema, usize),
     ) {
         visit(kind, node);
-        match (kind, self.node(node).shape) {
-            (KindSchema::Option(part), Shape::Option(first))
-            | (KindSchema::List(part) | KindSchema::Set(part), Shape::List(first))
-            | (KindSchema::Array(part, _), Shape::Array(first, _)) => self.kind(part, first, visit),
-            (KindSchema::Map(parts), Shape::Map(first)) => {
-                self.kind(&parts.0, first, visit);
-                self.kind(&parts.1, first + 1, visit);
-            }
-            (KindSchema::Tuple(parts), Shape::Tuple { first, .. }) => {
-                (first..).zip(parts).for_each(|(node, part)| self.kind(part, node, visit));
-            }
-            _ => {}
-        }
+        let parts = (self.node(node).first()..).zip(kind.parts());
+        parts.for_each(|(node, part)| self.kind(part, node, visit));
     }
 }

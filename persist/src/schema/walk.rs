@@ -3,9 +3,9 @@
 //! With an explicit stack: neither deep values nor deep schemas can exhaust
 //! the thread's.
 
-use super::frames::{Behind, Frame, path};
-use super::layout::Shape;
-use super::{Alone, Form, Stored};
+use std::fmt::Write;
+
+use super::{Alone, FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count, left_over};
 use crate::env::Env;
 use crate::reflect::Holder;
@@ -37,16 +37,13 @@ pub(super) fn skip<'s>(
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
 ) -> Result<(), Fail> {
-    if let Some(pass) = stored.passes.pass(node, stored) {
-        let before = input.rest();
-        if stored.passes.over(pass, input).is_ok() {
-            return Ok(());
-        }
-        // The way with frames says where it fails.
-        input.go_back(before);
+    let length = stored.pass(node).and_then(|pass| stored.passed(&[pass], input.rest()));
+    if length.is_some_and(|length| input.take(length).is_ok()) {
+        return Ok(());
     }
     // What is taken over is checked by the decoder.
-    walk(node, stored, input, frames, &mut Visit::new(&mut |_, _, _| true).without_texts())
+    let walk = Walk { checks_texts: false, ..Walk::new(stored, input, frames) };
+    walk.all(node, input, &mut |_, _, _| true)
 }
 
 /// How many of these bytes a value of a class takes.
@@ -72,8 +69,9 @@ pub(crate) fn length(
         }
     };
     for node in nodes {
-        let visit = &mut Visit::new(&mut *meet);
-        walk(node, stored, &mut input, &mut Vec::new(), visit).map_err(fault)?;
+        let mut frames = Vec::new();
+        let walk = Walk::new(stored, &input, &mut frames);
+        walk.all(node, &mut input, meet).map_err(fault)?;
     }
     Ok(bytes.len() - input.rest().len())
 }
@@ -93,8 +91,8 @@ pub(crate) fn locate(
     let env = Env::bare(limits);
     let mut input = Decoder::new(payload, &env, &mut links);
     let mut frames = Vec::new();
-    let visit = &mut Visit::new(meet);
-    let result = walk(stored.root(class), stored, &mut input, &mut frames, visit);
+    let walk = Walk::new(stored, &input, &mut frames);
+    let result = walk.all(stored.root(class), &mut input, meet);
     let left = input.rest().len();
     let error = match result {
         Err(fail) => fault(fail),
@@ -102,6 +100,35 @@ pub(crate) fn locate(
         Ok(()) => return None,
     };
     Some((error.in_field(&path(&frames)), payload.len() - left))
+}
+
+/// The paths of what `wanted` picks of all that a walk over the payload of a record meets, in order.
+pub(crate) fn paths(
+    class: usize,
+    stored: &Stored,
+    payload: &[u8],
+    limits: &Limits,
+    mut wanted: impl FnMut(&Met<'_>) -> bool,
+) -> Result<Vec<String>> {
+    let mut links = NoLinks::default();
+    let env = Env::bare(limits);
+    let mut input = Decoder::new(payload, &env, &mut links);
+    let (mut found, mut frames) = (Vec::new(), Vec::new());
+    let mut walk = Walk::new(stored, &input, &mut frames);
+    let mut next = Some(stored.root(class));
+    while let Some(node) = next {
+        let mut is_wanted = false;
+        let mut meet = |met: Met<'_>, _: usize, _: usize| {
+            is_wanted |= wanted(&met);
+            true
+        };
+        walk.step(node, &mut input, &mut meet).map_err(fault)?;
+        if is_wanted {
+            found.push(path(walk.frames));
+        }
+        next = walk.next(&input).map_err(fault)?;
+    }
+    Ok(found)
 }
 
 /// The error for a payload that is not what its class says.
@@ -127,173 +154,181 @@ fn not_as_written(error: &Error) -> Error {
     )
 }
 
-/// What a walk does on its way.
-pub(super) struct Visit<'v, 't> {
-    meet: &'v mut Meet<'t>,
-    /// True if texts are checked.
-    texts: bool,
-    /// Called with the frames after each step.
-    behind: Option<&'v mut Behind<'t>>,
-}
-
-impl<'v, 't> Visit<'v, 't> {
-    fn new(meet: &'v mut Meet<'t>) -> Self {
-        Self { meet, texts: true, behind: None }
-    }
-
-    fn without_texts(self) -> Self {
-        Self { texts: false, ..self }
-    }
-
-    pub(super) fn showing(meet: &'v mut Meet<'t>, behind: &'v mut Behind<'t>) -> Self {
-        Self { behind: Some(behind), ..Self::new(meet) }
-    }
-}
-
-pub(super) fn walk<'s>(
-    node: usize,
+/// A walk over a value.
+struct Walk<'f, 's> {
     stored: &'s Stored,
-    input: &mut Decoder<'_>,
-    frames: &mut Vec<Frame<'s>>,
-    visit: &mut Visit<'_, '_>,
-) -> Result<(), Fail> {
-    let whole = input.rest().len();
-    let mut steps = 0;
-    step(node, stored, input, frames, visit)?;
-    while let Some(frame) = frames.last_mut() {
-        match frame.next() {
-            Some(node) => step(node, stored, input, frames, visit)?,
-            None => drop(frames.pop()),
-        }
-        if let Some(behind) = &mut visit.behind {
-            behind(frames);
-        }
-        // A hostile schema may have any number of parts without bytes.
-        steps += 1;
-        if steps > FREE_STEPS + STEPS_PER_BYTE * (whole - input.rest().len()) {
-            return Err(Fail::Limit);
-        }
-    }
-    Ok(())
+    frames: &'f mut Vec<Frame<'s>>,
+    checks_texts: bool,
+    /// Bytes that were left at first.
+    whole: usize,
+    steps: usize,
 }
 
-/// Takes a value without parts, or opens one with parts.
-fn step<'s>(
-    mut node: usize,
-    stored: &'s Stored,
-    input: &mut Decoder<'_>,
-    frames: &mut Vec<Frame<'s>>,
-    visit: &mut Visit<'_, '_>,
-) -> Result<(), Fail> {
-    loop {
-        if stored.node(node).least == 0 {
+impl<'f, 's> Walk<'f, 's> {
+    fn new(stored: &'s Stored, input: &Decoder<'_>, frames: &'f mut Vec<Frame<'s>>) -> Self {
+        Self { stored, frames, checks_texts: true, whole: input.rest().len(), steps: 0 }
+    }
+
+    /// Takes a value of a node.
+    fn all(
+        mut self,
+        node: usize,
+        input: &mut Decoder<'_>,
+        meet: &mut Meet<'_>,
+    ) -> Result<(), Fail> {
+        let mut next = Some(node);
+        while let Some(node) = next {
+            self.step(node, input, meet)?;
+            next = self.next(input)?;
+        }
+        Ok(())
+    }
+
+    /// The node of the next part; values that have no more are closed.
+    fn next(&mut self, input: &Decoder<'_>) -> Result<Option<usize>, Fail> {
+        while let Some(frame) = self.frames.last_mut() {
+            // A hostile schema may have any number of parts without bytes.
+            self.steps += 1;
+            if self.steps > FREE_STEPS + STEPS_PER_BYTE * (self.whole - input.rest().len()) {
+                return Err(Fail::Limit);
+            }
+            match frame.next() {
+                Some(node) => return Ok(Some(node)),
+                None => drop(self.frames.pop()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a value without parts, or opens one with parts.
+    fn step(
+        &mut self,
+        mut node: usize,
+        input: &mut Decoder<'_>,
+        meet: &mut Meet<'_>,
+    ) -> Result<(), Fail> {
+        let stored = self.stored;
+        loop {
+            let at = stored.node(node);
+            let (kind, first, size) = (&at.kind, at.first(), at.size);
+            if size.least == 0 {
+                return Ok(());
+            }
+            if let Some(width) = size.width() {
+                return input.take(width).map(drop);
+            }
+            match kind {
+                KindSchema::Bool => drop(input.value::<bool>()?),
+                KindSchema::Char => drop(input.value::<char>()?),
+                KindSchema::Compact(integer) => drop(integer.count(input)?),
+                KindSchema::Text => {
+                    let length = input.count()?;
+                    if length > input.rest().len() {
+                        return Err(Fail::Count);
+                    }
+                    if length as u64 > count::SHORT && length > input.limits().text {
+                        return Err(Fail::Limit);
+                    }
+                    let text = input.take(length)?;
+                    if self.checks_texts {
+                        std::str::from_utf8(text).map_err(|_| Fail::Text)?;
+                    }
+                }
+                KindSchema::Option(_) => {
+                    if !input.value::<bool>()? {
+                        return Ok(());
+                    }
+                    node = first;
+                    continue;
+                }
+                KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Unknown => {
+                    let count = count::decode(input)?;
+                    let part = stored.node(first).size;
+                    check_count(count, u64::from(part.least), input)?;
+                    if let Some(width) = part.width() {
+                        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
+                        let all = count.checked_mul(width).ok_or(Fail::Count)?;
+                        return input.take(all).map(drop);
+                    }
+                    if !self.checks_texts && passes_all(first, count, stored, input) {
+                        return Ok(());
+                    }
+                    if part.least > 0 {
+                        self.frames.push(Frame::Elements { node: first, next: 0, count });
+                    }
+                }
+                KindSchema::Array(_, len) => {
+                    self.frames.push(Frame::Elements { node: first, next: 0, count: *len as u64 });
+                }
+                KindSchema::Map(_) => {
+                    let count = count::decode(input)?;
+                    let least = [first, first + 1].map(|part| stored.node(part).size.least);
+                    let least = u64::from(least[0]) + u64::from(least[1]);
+                    check_count(count, least, input)?;
+                    if least > 0 {
+                        self.frames.push(Frame::Entries { key: first, next: 0, count });
+                    }
+                }
+                KindSchema::Tuple(parts) => {
+                    self.frames.push(Frame::Parts { first, len: parts.len(), next: 0 });
+                }
+                KindSchema::Class(class) => {
+                    let variant = match &stored[*class].form {
+                        Form::Struct(_) => 0,
+                        form @ Form::Enum(variants) => {
+                            let tag = tag(form, input)?;
+                            Some(tag).filter(|tag| *tag < variants.len()).ok_or(Fail::Value)?
+                        }
+                        Form::Value(_) => {
+                            node = stored.first(*class, 0);
+                            continue;
+                        }
+                    };
+                    let fields = stored.fields(*class, variant);
+                    let first = stored.first(*class, variant);
+                    self.frames.push(Frame::Fields { fields, first, next: 0 });
+                }
+                KindSchema::Dynamic(_) => {
+                    let before = input.rest().len();
+                    let class = dynamic(stored, input)?;
+                    if !meet(Met::Class(class), before, input.rest().len()) {
+                        return Err(Fail::Value);
+                    }
+                    node = stored.root(class);
+                    continue;
+                }
+                KindSchema::Handle(arena) => {
+                    let before = input.rest();
+                    let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
+                    let is_good = match state {
+                        0 => bits == 0,
+                        1 => meet(Met::Handle { arena, bits }, before.len(), input.rest().len()),
+                        _ => state == 2,
+                    };
+                    if !is_good {
+                        input.go_back(before);
+                        return Err(Fail::Value);
+                    }
+                }
+                KindSchema::Reference { holder, weak, .. }
+                | KindSchema::TraitReference { holder, weak, .. } => {
+                    let before = input.rest();
+                    let class = match kind {
+                        KindSchema::Reference { class, .. } => Some(*class),
+                        _ => None,
+                    };
+                    let (id, weak, holder) = (count::decode(input)?, *weak, *holder);
+                    let met = Met::Reference { id, weak, class, holder };
+                    if !meet(met, before.len(), input.rest().len()) {
+                        input.go_back(before);
+                        return Err(Fail::Value);
+                    }
+                }
+                // It has a width.
+                _ => {}
+            }
             return Ok(());
         }
-        if let Some(width) = stored.node(node).width() {
-            return input.take(width).map(drop);
-        }
-        match stored.node(node).shape {
-            // It has a width.
-            Shape::Bytes => {}
-            Shape::Bool => drop(input.value::<bool>()?),
-            Shape::Char => drop(input.value::<char>()?),
-            Shape::Compact(integer) => drop(integer.count(input)?),
-            Shape::Text => {
-                let length = input.count()?;
-                if length > input.rest().len() {
-                    return Err(Fail::Count);
-                }
-                if length as u64 > count::SHORT && length > input.limits().text {
-                    return Err(Fail::Limit);
-                }
-                let text = input.take(length)?;
-                if visit.texts {
-                    std::str::from_utf8(text).map_err(|_| Fail::Text)?;
-                }
-            }
-            Shape::Option(inner) => {
-                if !input.value::<bool>()? {
-                    return Ok(());
-                }
-                node = inner;
-                continue;
-            }
-            Shape::List(inner) => {
-                let count = count::decode(input)?;
-                check_count(count, u64::from(stored.node(inner).least), input)?;
-                if let Some(width) = stored.node(inner).width() {
-                    return many(width, count, input);
-                }
-                if !visit.texts && passes_all(inner, count, stored, input) {
-                    return Ok(());
-                }
-                if stored.node(inner).least > 0 {
-                    frames.push(Frame::Elements { node: inner, next: 0, count });
-                }
-            }
-            Shape::Array(inner, len) => {
-                frames.push(Frame::Elements { node: inner, next: 0, count: len as u64 });
-            }
-            Shape::Map(key) => {
-                let count = count::decode(input)?;
-                let least = [key, key + 1].map(|part| u64::from(stored.node(part).least));
-                check_count(count, least[0] + least[1], input)?;
-                if least[0] + least[1] > 0 {
-                    frames.push(Frame::Entries { key, next: 0, count });
-                }
-            }
-            Shape::Tuple { first, len } => frames.push(Frame::Parts { first, len, next: 0 }),
-            Shape::Class(class) => {
-                let (variant, fields) = match &stored[class].form {
-                    Form::Struct(fields) => (0, fields),
-                    Form::Enum(variants) => {
-                        let tag = tag(&stored[class].form, input)?;
-                        (tag, &variants.get(tag).ok_or(Fail::Value)?.fields)
-                    }
-                    Form::Value(_) => {
-                        node = stored.first(class, 0);
-                        continue;
-                    }
-                };
-                let first = stored.first(class, variant);
-                frames.push(Frame::Fields { fields, first, next: 0 });
-            }
-            Shape::Dynamic => {
-                let before = input.rest().len();
-                let class = dynamic(stored, input)?;
-                if !(visit.meet)(Met::Class(class), before, input.rest().len()) {
-                    return Err(Fail::Value);
-                }
-                node = stored.root(class);
-                continue;
-            }
-            Shape::Handle(arena) => {
-                let before = input.rest();
-                let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
-                let good = match state {
-                    0 => bits == 0,
-                    1 => {
-                        let arena = stored.arena(arena);
-                        (visit.meet)(Met::Handle { arena, bits }, before.len(), input.rest().len())
-                    }
-                    _ => state == 2,
-                };
-                if !good {
-                    input.go_back(before);
-                    return Err(Fail::Value);
-                }
-            }
-            Shape::Reference { weak, holder, class } => {
-                let before = input.rest();
-                let id = count::decode(input)?;
-                let met = Met::Reference { id, weak, class, holder };
-                if !(visit.meet)(met, before.len(), input.rest().len()) {
-                    input.go_back(before);
-                    return Err(Fail::Value);
-                }
-            }
-        }
-        return Ok(());
     }
 }
 
@@ -322,19 +357,87 @@ pub(super) fn check_count(count: u64, least: u64, input: &Decoder<'_>) -> Result
     }
 }
 
-/// Takes elements of a fixed width.
-fn many(width: usize, count: u64, input: &mut Decoder<'_>) -> Result<(), Fail> {
-    let count = usize::try_from(count).map_err(|_| Fail::Count)?;
-    input.take(count.checked_mul(width).ok_or(Fail::Count)?).map(drop)
-}
-
 /// Passes over `count` elements, if they are flat; else false, and nothing is taken.
 fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>) -> bool {
-    let Some(pass) = stored.passes.pass(node, stored) else { return false };
-    let before = input.rest();
-    let passed = (0..count).try_for_each(|_| stored.passes.over(pass, input)).is_ok();
-    if !passed {
-        input.go_back(before);
+    let Some(pass) = stored.pass(node) else { return false };
+    let bytes = input.rest();
+    let length = (0..count).try_fold(0_usize, |length, _| {
+        length.checked_add(stored.passed(&[pass], bytes.get(length..)?)?)
+    });
+    length.is_some_and(|length| input.take(length).is_ok())
+}
+
+/// What is being walked through, the next part counted on from the first: kinds by their nodes, or what becomes of
+/// them by their conversions.
+pub(super) enum Frame<'s> {
+    Fields { fields: &'s [FieldSchema], first: usize, next: u32 },
+    Parts { first: usize, len: usize, next: usize },
+    Elements { node: usize, next: u64, count: u64 },
+    Entries { key: usize, next: u64, count: u64 },
+}
+
+impl Frame<'_> {
+    /// The node of the next part.
+    pub(super) fn next(&mut self) -> Option<usize> {
+        match self {
+            Self::Fields { fields, first, next } => {
+                let i = *next as usize;
+                // A definition has fewer bytes, hence fewer fields.
+                *next += 1;
+                (i < fields.len()).then_some(*first + i)
+            }
+            Self::Parts { first, len, next } => {
+                *next += 1;
+                (*next <= *len).then_some(*first + *next - 1)
+            }
+            Self::Elements { node, next, count } => {
+                *next += 1;
+                (*next <= *count).then_some(*node)
+            }
+            Self::Entries { key, next, count } => {
+                *next += 1;
+                let part = if *next % 2 == 1 { *key } else { *key + 1 };
+                (*next <= count.saturating_mul(2)).then_some(part)
+            }
+        }
     }
-    passed
+
+    /// Adds the part that is being walked to a path.
+    pub(super) fn name(&self, path: &mut String) {
+        // Writing to a `String` cannot fail.
+        let _ = match self {
+            Self::Fields { fields, next, .. } => {
+                let field = (*next as usize).checked_sub(1).and_then(|next| fields.get(next));
+                return push_name(field.map_or("", |field| &field.name), path);
+            }
+            Self::Parts { next, .. } => {
+                return push_name(&next.saturating_sub(1).to_string(), path);
+            }
+            Self::Elements { next, .. } => write!(path, "[{}]", next.saturating_sub(1)),
+            Self::Entries { next, .. } if next % 2 == 1 => write!(path, "[{}].key", (next - 1) / 2),
+            Self::Entries { next, .. } => write!(path, "[{}]", next.saturating_sub(1) / 2),
+        };
+    }
+}
+
+/// Adds the name of a field to a path.
+pub(super) fn push_name(name: &str, path: &mut String) {
+    if !path.is_empty() && !name.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
+}
+
+/// Bytes of a path that is made; an error keeps fewer.
+pub(super) const LONGEST_PATH: usize = 1000;
+
+/// The path of the part that is being walked.
+pub(super) fn path(frames: &[Frame<'_>]) -> String {
+    let mut path = String::new();
+    for frame in frames {
+        if path.len() <= LONGEST_PATH {
+            frame.name(&mut path);
+        }
+    }
+    path
 }

@@ -1,16 +1,8 @@
 //! Conversions into something around a value, or out of it.
 
-use super::conversion::{Compiler, Conversion, DEEPEST};
+use super::conversion::{Compiler, Crossed, DEEPEST};
+use super::ops::Conversion;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent};
-
-/// On which side a value went through a newtype.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Crossed {
-    /// Out of one of the save.
-    Out,
-    /// Into one of the program.
-    In,
-}
 
 impl<'c> Compiler<'c, '_> {
     /// Conversions into something around a value, or out of it.

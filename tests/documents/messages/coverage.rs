@@ -68,7 +68,11 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/spill.rs", "no files of moved entries", INVARIANT),
     ("history/journal/spill.rs", "fewer entries than", HARM),
     ("history/journal/spill.rs", "a command of no class", HARM),
-    ("history/journal/spill.rs", "move entries", "it is not returned: the entries stay in memory"),
+    (
+        "history/journal/spill_files.rs",
+        "move entries",
+        "it is not returned: the entries stay in memory",
+    ),
     ("history/journal/stored.rs", "an index", "it takes a computer of 32 bits"),
     ("history/journal/writer.rs", "it has not been begun", INVARIANT),
     ("history/journal/writer.rs", "the journal before", "journal/ looks at it"),
@@ -88,7 +92,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "a class without the step is refused when it is registered",
     ),
     ("schema/transcode/named.rs", "variant {name} of a migrated", HARM),
-    ("schema/transcode/open.rs", "the program does not have this class", INVARIANT),
+    ("schema/transcode/mod.rs", "the program does not have this class", INVARIANT),
     ("types/array.rs", "an element has no empty value", INVARIANT),
     ("types/foreign/integers.rs", "the generator is no struct", INVARIANT),
     (
@@ -101,7 +105,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("world/detached.rs", "{class} is in its place", INVARIANT),
     ("world/detached.rs", "what it holds", "it is not returned: the step stays in memory"),
     ("world/prefab.rs", "the ids of a world", HUGE),
-    ("world/prefab.rs", "the prefab has no object at its top", INVARIANT),
+    ("world/public.rs", "the prefab has no object at its top", INVARIANT),
 ];
 
 /// Every snapshot of the tests.

@@ -212,6 +212,34 @@ fn what_is_kept_is_migrated_with_the_rest() {
     assert_eq!(rows, expected);
 }
 
+#[test]
+fn a_record_that_its_owner_changes_gets_back_what_was_kept_of_it() {
+    #[derive(Persist)]
+    #[persist(class = "Holder", version = 2, migrate = rename_case)]
+    struct Owner {
+        case: Later,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    struct Later {
+        name: String,
+        gold: u16,
+        #[persist(unknown)]
+        others: Unknown,
+    }
+    fn rename_case(holder: &mut Record, _: u32) {
+        let case = holder.get_mut("case").and_then(Value::as_record_mut).unwrap();
+        case.set("name", "changed");
+    }
+    let mut saves = manager::<kept::LessHolder>(LENIENT);
+    let loaded = saves.from_slice(&save(kept::OldHolder { case: first(5) })).unwrap();
+    saves.adopt(loaded);
+    let (found, _) = load::<Owner>(&saves.to_vec().unwrap());
+    let found = found.borrow();
+    let others = found.case.others.names().count();
+    assert_eq!((&*found.case.name, found.case.gold, others), ("changed", 5, 2));
+}
+
 #[derive(Persist, Debug)]
 #[persist(class = "Case")]
 enum OldShape {

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::implementors::TraitClass;
 use super::known::{check_prototype, traits_of_kind};
@@ -306,7 +307,7 @@ impl<'r> Entering<'r> {
                 "a field's type is nested more than 60 levels deep; give it a struct inside",
             ));
         }
-        let mut inner = |kind: fn() -> Kind| self.kind(kind(), depth + 1).map(Box::new);
+        let mut part_of = |kind: fn() -> Kind| self.kind(kind(), depth + 1);
         Ok(match kind {
             Kind::Unit => KindSchema::Unit,
             Kind::Bool => KindSchema::Bool,
@@ -325,14 +326,13 @@ impl<'r> Entering<'r> {
             Kind::F64 => KindSchema::F64,
             Kind::Compact(integer) => KindSchema::Compact(integer),
             Kind::Text => KindSchema::Text,
-            Kind::Option(part) => KindSchema::Option(inner(part)?),
-            Kind::List(part) => KindSchema::List(inner(part)?),
-            Kind::Set(part) => KindSchema::Set(inner(part)?),
-            Kind::Map(key, value) => KindSchema::Map(Box::new((*inner(key)?, *inner(value)?))),
-            Kind::Array(part, len) => KindSchema::Array(inner(part)?, len),
+            Kind::Option(part) => KindSchema::Option(Arc::new(part_of(part)?)),
+            Kind::List(part) => KindSchema::List(Arc::new(part_of(part)?)),
+            Kind::Set(part) => KindSchema::Set(Arc::new(part_of(part)?)),
+            Kind::Map(key, value) => KindSchema::Map(Arc::new([part_of(key)?, part_of(value)?])),
+            Kind::Array(part, len) => KindSchema::Array(Arc::new(part_of(part)?), len),
             Kind::Tuple(parts) => {
-                let parts: Result<Vec<_>> = parts.iter().map(|part| Ok(*inner(*part)?)).collect();
-                KindSchema::Tuple(parts?)
+                KindSchema::Tuple(parts.iter().map(|part| part_of(*part)).collect::<Result<_>>()?)
             }
             Kind::Class(class) => KindSchema::Class(self.class_index(class())?),
             Kind::Reference(Reference {
@@ -341,10 +341,10 @@ impl<'r> Entering<'r> {
                 target: reflect::Target::Value { kind, name },
             }) => KindSchema::Reference { holder, weak, class: self.class_of_kind(kind(), name)? },
             Kind::Reference(Reference { holder, weak, target: reflect::Target::Trait(of) }) => {
-                KindSchema::TraitReference { holder, weak, name: of.name.to_owned() }
+                KindSchema::TraitReference { holder, weak, name: of.name.into() }
             }
-            Kind::Dynamic(of) => KindSchema::Dynamic(of.name.to_owned()),
-            Kind::Handle(arena) => KindSchema::Handle(arena.to_owned()),
+            Kind::Dynamic(of) => KindSchema::Dynamic(of.name.into()),
+            Kind::Handle(arena) => KindSchema::Handle(arena.into()),
             Kind::Unknown => KindSchema::Unknown,
         })
     }

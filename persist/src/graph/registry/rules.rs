@@ -193,16 +193,7 @@ fn parts<'c>(form: &'c Form, class: &'static Class) -> Vec<Part<'c>> {
 
 /// True if a value of the kind has an `Unknown` in it, other than in a class.
 fn holds_unknown(kind: &KindSchema) -> bool {
-    match kind {
-        KindSchema::Unknown => true,
-        KindSchema::Option(part)
-        | KindSchema::List(part)
-        | KindSchema::Set(part)
-        | KindSchema::Array(part, _) => holds_unknown(part),
-        KindSchema::Map(parts) => holds_unknown(&parts.0) || holds_unknown(&parts.1),
-        KindSchema::Tuple(parts) => parts.iter().any(holds_unknown),
-        _ => false,
-    }
+    matches!(kind, KindSchema::Unknown) || kind.parts().iter().any(holds_unknown)
 }
 
 /// A name and the older ones of the same field or variant.

@@ -432,7 +432,7 @@ impl<'p> Classes<'p> {
                 kind.visit(&mut |kind| match kind {
                     KindSchema::Class(class) => next.extend(met.insert(*class).then_some(*class)),
                     KindSchema::Dynamic(name) => {
-                        let of = self.registry.trait_classes().find(|(of, _)| of == name);
+                        let of = self.registry.trait_classes().find(|(of, _)| **of == **name);
                         let is_of = |class: &usize| {
                             let own = found.numbers[*class];
                             own.zip(of.as_ref()).is_some_and(|(own, (_, of))| of.contains(&own))

@@ -102,9 +102,9 @@ pub(super) fn fit(old: &KindSchema, new: &KindSchema) -> Fit {
             Fit::Whole => Fit::Narrower,
             worse => worse,
         },
-        (K::Map(a), K::Map(b)) => worst([fit(&a.0, &b.0), fit(&a.1, &b.1)]),
+        (K::Map(a), K::Map(b)) => worst([fit(&a[0], &b[0]), fit(&a[1], &b[1])]),
         (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => {
-            worst(a.iter().zip(b).map(|(a, b)| fit(a, b)))
+            worst(a.iter().zip(&b[..]).map(|(a, b)| fit(a, b)))
         }
         (old, K::Option(b)) => fit(old, b),
         (K::Class(_), K::Class(_))

@@ -14,7 +14,7 @@ pub(super) fn places(section: &Section) -> Vec<Option<String>> {
         kind.visit(&mut |kind| match kind {
             KindSchema::Class(held) => hold(*held),
             KindSchema::Dynamic(of) | KindSchema::TraitReference { name: of, .. } => {
-                let at = section.traits.iter().position(|(name, _)| name == of);
+                let at = section.traits.iter().position(|(name, _)| **name == **of);
                 at.into_iter().for_each(|at| named[at] = true);
                 if matches!(kind, KindSchema::Dynamic(_)) {
                     section.classes_of(of).iter().for_each(|held| hold(*held));

@@ -159,10 +159,70 @@ impl<'v> Maker<'v> {
         if self.parts <= MOST_PARTS { Ok(()) } else { Err(too_large()) }
     }
 
+<<<<<<< HEAD
+    /// What may be chosen of a kind, the usual aside.
+    fn others(&self, kind: &KindSchema) -> Vec<Other> {
+        let (section, place) = (self.section, &self.place);
+        let count = |choice, what: &str| Other::new(choice, format!("{place} {what}"));
+        let elements = |is_there: bool| {
+            let several = is_there.then(|| count(3, "with several elements").boundary());
+            let one = is_there.then(|| count(1, "with one element").opening().boundary());
+            one.into_iter().chain(several).collect::<Vec<_>>()
+        };
+        match kind {
+            KindSchema::Option(inner) if self.is_there(inner) => {
+                vec![count(1, "with a value").opening()]
+            }
+            KindSchema::List(inner) => {
+                let equal = self.is_there(inner).then(|| count(EQUAL, "with equal elements"));
+                let all = elements(self.is_there(inner)).into_iter();
+                all.chain(equal.map(Other::boundary)).collect()
+            }
+            KindSchema::Set(inner) => elements(self.is_there(inner)),
+            KindSchema::Map(parts) => elements(self.is_there(&parts[0]) && self.is_there(&parts[1])),
+            KindSchema::Reference { weak: true, .. } => vec![count(1, "with a target")],
+            KindSchema::TraitReference { name, holder, .. } => {
+                let objects = section.objects_of(name, *holder).enumerate();
+                let there = objects.filter(|(_, object)| self.ends.objects[*object].is_some());
+                let to = |(i, object): (usize, usize)| {
+                    let class = &self.names[section.objects[object].0];
+                    Other::new(i + 1, format!("{place} to a {class}"))
+                };
+                there.map(to).collect()
+            }
+            KindSchema::Dynamic(name) => {
+                let classes = section.classes_of(name).iter().enumerate();
+                let there = classes.filter(|(_, class)| self.ends.classes[**class].is_some());
+                let of = |(i, class): (usize, &usize)| {
+                    Other::new(i, format!("{place} as a {}", self.names[*class])).opening()
+                };
+                there.map(of).collect()
+            }
+            KindSchema::Handle(_) => {
+                let states = HANDLES.iter().enumerate().skip(1);
+                states.map(|(i, (name, _))| count(i, &format!("as {name}")).boundary()).collect()
+            }
+            KindSchema::Text if self.texts.contains_key(&address(kind)) => {
+                let names = self.texts[&address(kind)].iter().enumerate();
+                names.map(|(i, name)| Other::new(i + 1, format!("{place} = {name:?}"))).collect()
+            }
+            scalar => {
+                let values = boundaries(scalar).into_iter().enumerate();
+                let other = |(i, (name, _))| Other::new(i + 1, format!("{place} = {name}"));
+                values.map(|it| other(it).boundary()).collect()
+            }
+        }
+    }
+
+    fn part(&mut self, node: usize, kind: &KindSchema, size: Size) -> Result<Value> {
+        let chosen = self.choose(node, size, |this| this.others(kind));
+        let count = chosen.unwrap_or(usize::from(size == Size::Full));
+=======
     fn part(&mut self, kind: &KindSchema, size: Size) -> Result<Value> {
         let chosen = self.choice(Site::of(kind), size);
         let usual = usize::from(size == Size::Full);
         let count = chosen.unwrap_or(usual);
+>>>>>>> w/l
         match kind {
             KindSchema::Option(inner) if count > 0 && self.is_there(inner) => {
                 Ok(Value::Option(Some(Box::new(self.kind(inner, size)?))))
@@ -179,9 +239,13 @@ impl<'v> Maker<'v> {
                 Ok(Value::Seq(elements.into_iter().map(|(element, _)| element).collect()))
             }
             KindSchema::Map(parts) => {
-                let is_there = self.is_there(&parts.0) && self.is_there(&parts.1);
+                let is_there = self.is_there(&parts[0]) && self.is_there(&parts[1]);
                 let count = if is_there { count } else { 0 };
+<<<<<<< HEAD
+                self.elements(count, true, size, (&parts[0], Some(&parts[1]))).map(Value::Map)
+=======
                 self.elements(count, true, size, (&parts.0, &parts.1)).map(Value::Map)
+>>>>>>> w/l
             }
             KindSchema::Array(inner, len) => self.array(inner, *len, size),
             KindSchema::Tuple(parts) => parts

@@ -19,7 +19,12 @@ use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, Writer};
+<<<<<<< HEAD
+use crate::schema::{KindSchema, Strict, Texts, write_value};
+use crate::value::Value;
+=======
 use crate::schema::{Strict, Texts, write_class};
+>>>>>>> w/l
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -80,10 +85,47 @@ impl<'s> Samples<'s> {
         texts: Texts,
         names: Vec<String>,
         reads: &Reads,
+<<<<<<< HEAD
+    ) -> Result<Self> {
+        let ends = Ends::new(section, &HashSet::new());
+        let limits = Limits::DEFAULT;
+        let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
+        let mut payload = |of: usize, value: &Value| -> Result<Vec<u8>> {
+            let (mut payload, kind) = (Vec::new(), KindSchema::Class(section.objects[of].0));
+            write_value(&mut target, &section.classes, &kind, value, &mut payload)?;
+            Ok(payload)
+        };
+        let mut maker = Maker::new((section, &names), &ends, texts, reads);
+        let (mut objects, mut total, mut left_out) = (Vec::new(), 0, 0);
+        for of in 0..section.objects.len() {
+            for basic in Basic::ALL {
+                let mut object = Object { of, what: None, payload: None, refers: Vec::new() };
+                if ends.objects[of].is_some() {
+                    let (value, refers) = maker.basic(of, basic)?;
+                    object = Object { payload: Some(payload(of, &value)?), refers, ..object };
+                }
+                objects.push(object);
+            }
+        }
+        maker.explore(&mut |task, value, refers| {
+            if total > MOST_BYTES {
+                left_out += 1;
+                return Ok(());
+            }
+            let (of, what) = (task.object, task.what.clone());
+            let payload = payload(of, &value)?;
+            total += payload.len();
+            objects.push(Object { of, what, payload: Some(payload), refers });
+            Ok(())
+        })?;
+        let Maker { classes, named, .. } = maker;
+        Ok(Self { section, names, objects, classes, named, left_out })
+=======
     ) -> Self {
         let whole = Ends::new(section, &HashSet::new());
         let varied = variations::all(section, &names, &whole, &texts, reads);
         Self { section, whole, varied, texts, names }
+>>>>>>> w/l
     }
 
     /// What the object with this id is.

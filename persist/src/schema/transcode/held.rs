@@ -8,7 +8,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Holds bytes after these, where there is nothing yet.
+    /// Holds bytes after these, which are the last ones.
     pub(super) fn with(&self, bytes: Vec<u8>) -> &Self {
         self.next.get_or_init(|| Box::new(Self { bytes, next: OnceCell::new() }))
     }

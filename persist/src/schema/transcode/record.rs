@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
-use crate::schema::conversion::Conversion;
-use crate::schema::plan::{Action, Fields, Plan, Step, Walked};
+use crate::schema::ops::{Action, Conversion, Fields, Plan, Step, Walked};
 use crate::schema::walk::fault;
 use crate::schema::{Cursor, FieldSchema, empty};
 use crate::{Error, ErrorKind, Result};
@@ -157,14 +156,10 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// The bytes of what is walked over.
     fn passed(&mut self, walked: &Walked) -> Result<&'t [u8]> {
-        if let Some(passes) = &walked.passes {
-            let whole = self.input.rest();
-            let mut all = passes.iter();
-            if all.try_for_each(|pass| self.stored.passes.over(*pass, &mut self.input)).is_ok() {
-                return Ok(&whole[..whole.len() - self.input.rest().len()]);
-            }
-            // The way with frames says where it fails.
-            self.input.go_back(whole);
+        let rest = self.input.rest();
+        let length = walked.passes.as_ref().and_then(|passes| self.stored.passed(passes, rest));
+        if let Some(bytes) = length.and_then(|length| self.input.take(length).ok()) {
+            return Ok(bytes);
         }
         let nodes = walked.action.nodes();
         self.taken(nodes.start, nodes.len())

@@ -4,9 +4,8 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
-use super::Target;
-use crate::codec::count;
-use crate::schema::{ClassSchema, Form, KindSchema};
+use super::write::Target;
+use super::{ClassSchema, Form, KindSchema};
 use crate::value::{Field, HandleValue, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -70,6 +69,33 @@ impl<'s> Strict<'s> {
             Form::Value(_) => return "",
         };
         &fields[field].name
+    }
+
+    /// The class of a record that stands as a trait object.
+    fn class_named(&self, record: &Record) -> Result<usize> {
+        let name = record.class();
+        let is_named = |class: &usize| self.classes.get(*class).is_some_and(|c| c.name == name);
+        if let Some(class) = record.origin.filter(is_named) {
+            return Ok(class);
+        }
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name = HashMap::new();
+            for (i, class) in self.classes.iter().enumerate() {
+                by_name.entry(&*class.name).and_modify(|found| *found = None).or_insert(Some(i));
+            }
+            by_name
+        });
+        match by_name.get(name) {
+            Some(Some(class)) => Ok(*class),
+            Some(None) => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("the save has several classes {name}; change one of their values instead"),
+            )),
+            None => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("the save has no class {name}; use one that it has"),
+            )),
+        }
     }
 }
 
@@ -135,51 +161,15 @@ impl Target for Strict<'_> {
         .in_field(other.unwrap_or_default()))
     }
 
-    fn class_of(&self, record: &Record) -> Result<usize> {
-        let name = record.class();
-        let is_named = |class: &usize| self.classes.get(*class).is_some_and(|c| c.name == name);
-        if let Some(class) = record.origin.filter(is_named) {
-            return Ok(class);
-        }
-        let by_name = self.by_name.get_or_init(|| {
-            let mut by_name = HashMap::new();
-            for (i, class) in self.classes.iter().enumerate() {
-                by_name.entry(&*class.name).and_modify(|found| *found = None).or_insert(Some(i));
-            }
-            by_name
-        });
-        match by_name.get(name) {
-            Some(Some(class)) => Ok(*class),
-            Some(None) => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("the save has several classes {name}; change one of their values instead"),
-            )),
-            None => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("the save has no class {name}; use one that it has"),
-            )),
-        }
-    }
-
-    fn number(&mut self, class: usize) -> u64 {
+    fn class_of(&mut self, record: &Record) -> Result<(usize, u64)> {
+        let class = self.class_named(record)?;
         let number = class as u64 + 1;
         self.highest = self.highest.max(number);
-        number
+        Ok((class, number))
     }
 
     fn limits(&self) -> &Limits {
         self.limits
-    }
-
-    fn check_text(&self, length: usize) -> Result<()> {
-        let limit = self.limits.text;
-        if length <= limit || length as u64 <= count::SHORT {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
-            format!("a text of {length} bytes is over the limit of {limit}; raise `Limits::text`"),
-        ))
     }
 
     fn rounds(&self) -> bool {

@@ -1,0 +1,539 @@
+//! Stored bytes as values without their types.
+//!
+//! With an explicit stack, and bounded by [`levels`](crate::value::levels) all the same: a tree
+//! is dropped by recursion.
+
+use std::mem::size_of;
+use std::sync::Arc;
+
+use super::walk::{check_count, dynamic, fault, left_behind, tag};
+use super::{FieldSchema, Form, KindSchema, Stored};
+use crate::codec::{Decoder, Fail, LoadLinks, NoLinks, count};
+use crate::env::Env;
+use crate::reflect::Integer;
+use crate::value::{Field, HandleValue, Origin, Record, Value, levels, too_deep};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+
+/// Bytes that the trees of a save may always take.
+const FREE_MEMORY: u64 = 64 << 20;
+
+/// How many times [`Limits::expansion`] trees may take: a byte may become a record of its own,
+/// with a field.
+const TIMES_EXPANSION: u64 = 4;
+
+/// Reads values of one save; keeps what they have in common.
+pub(crate) struct Reader {
+    /// For each class, where one of its values was read.
+    names: Vec<Option<Arc<Names>>>,
+    /// Counts elements without bytes, over the whole save.
+    empty: NoLinks,
+    /// Bytes that trees may still take, and those that they could take.
+    room: u64,
+    most: u64,
+}
+
+impl Reader {
+    /// The allowance for a save, or a record, of this many bytes.
+    pub(crate) fn new(limits: &Limits, bytes: u64) -> Self {
+        let mut reader = Self { names: Vec::new(), empty: NoLinks::default(), room: 0, most: 0 };
+        reader.allow(limits, bytes);
+        reader
+    }
+
+    /// Allows as much memory as `bytes` bytes of a save may take, from now on.
+    pub(crate) fn allow(&mut self, limits: &Limits, bytes: u64) {
+        let times = limits.expansion.saturating_mul(TIMES_EXPANSION);
+        self.most = bytes.saturating_mul(times).max(FREE_MEMORY);
+        self.room = self.most;
+    }
+
+    /// Reads the payload of a record of a stored class.
+    pub(crate) fn payload(
+        &mut self,
+        stored: &Stored,
+        class: usize,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Result<Value> {
+        let mut links = NoLinks::default();
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(payload, &env, &mut links);
+        let result = self.value(stored, stored.root(class), &mut input);
+        let left = input.rest().len();
+        let result = match result {
+            Ok(_) if left > 0 => Err(left_behind(left)),
+            result => result,
+        };
+        result.map_err(|error| error.at((payload.len() - left) as u64))
+    }
+
+    /// Reads a value of a stored kind, by its node.
+    pub(super) fn value(
+        &mut self,
+        stored: &Stored,
+        node: usize,
+        input: &mut Decoder<'_>,
+    ) -> Result<Value> {
+        let mut open = Vec::new();
+        let value = Run { reader: self, stored, input }.parts(node, &mut open);
+        value.map_err(|error| open.iter().rev().fold(error, |error, open| open.locate(error)))
+    }
+
+    /// Allows all values that were read so far as much memory as `bytes` bytes of a save may take.
+    pub(crate) fn allow_in_all(&mut self, limits: &Limits, bytes: u64) {
+        let used = self.most - self.room;
+        self.allow(limits, bytes);
+        self.room = self.most.saturating_sub(used);
+    }
+
+    fn names(&mut self, stored: &Stored, class: usize) -> Arc<Names> {
+        if self.names.len() <= class {
+            self.names.resize(stored.len(), None);
+        }
+        self.names[class].get_or_insert_with(|| Arc::new(Names::of(stored, class))).clone()
+    }
+
+    /// Counts the memory of values, and other work on them as if it were memory.
+    pub(crate) fn charge(&mut self, count: usize, size: usize) -> Result<()> {
+        let bytes = (count as u64).saturating_mul(size as u64);
+        match self.room.checked_sub(bytes) {
+            Some(room) => {
+                self.room = room;
+                Ok(())
+            }
+            None => Err(too_large(self.most)),
+        }
+    }
+}
+
+/// The names in values of a class, which these share.
+struct Names {
+    class: Arc<str>,
+    /// Of a struct one, without a name.
+    variants: Vec<VariantNames>,
+}
+
+struct VariantNames {
+    name: Option<Arc<str>>,
+    fields: Vec<Arc<str>>,
+}
+
+impl Names {
+    fn of(stored: &Stored, class: usize) -> Self {
+        let class = &stored[class];
+        let fields = |fields: &[FieldSchema]| -> Vec<Arc<str>> {
+            fields.iter().map(|field| (&*field.name).into()).collect()
+        };
+        let variants = match &class.form {
+            Form::Struct(list) => vec![VariantNames { name: None, fields: fields(list) }],
+            Form::Enum(variants) => variants
+                .iter()
+                .map(|variant| VariantNames {
+                    name: Some((&*variant.name).into()),
+                    fields: fields(&variant.fields),
+                })
+                .collect(),
+            Form::Value(_) => Vec::new(),
+        };
+        Self { class: (&*class.name).into(), variants }
+    }
+}
+
+/// A value that is being read.
+struct Run<'r, 'i, 'd> {
+    reader: &'r mut Reader,
+    stored: &'r Stored,
+    input: &'i mut Decoder<'d>,
+}
+
+impl<'r, 'd> Run<'r, '_, 'd> {
+    fn read_compact<T: crate::Persist>(&mut self) -> Result<T> {
+        T::__decode_compact(self.input).map_err(fault)
+    }
+
+    fn read<T: crate::Persist>(&mut self) -> Result<T> {
+        self.input.value().map_err(fault)
+    }
+
+    /// Reads a value. What is open is on a stack of its own: a value may nest deeper than the
+    /// calls of a small thread.
+    fn parts(&mut self, node: usize, open: &mut Vec<Open<'r, 'd>>) -> Result<Value> {
+        let mut whole = self.begin(node, open)?;
+        loop {
+            let part = match (whole.take(), open.last_mut()) {
+                (Some(value), None) => return Ok(value),
+                (Some(value), Some(last)) => {
+                    last.put(value, self)?;
+                    last.next(self)
+                }
+                (None, Some(last)) => last.next(self),
+                // A value is whole, or open.
+                (None, None) => return Err(fault(Fail::Value)),
+            };
+            match part {
+                Some(part) => whole = self.begin(part, open)?,
+                None => whole = open.pop().map(Open::whole).transpose()?,
+            }
+        }
+    }
+
+    /// Reads a value without parts, or opens one whose parts are next.
+    fn begin(&mut self, node: usize, open: &mut Vec<Open<'r, 'd>>) -> Result<Option<Value>> {
+        let stored = self.stored;
+        let (kind, first) = (&stored.node(node).kind, stored.node(node).first());
+        if !kind.has_parts() {
+            return self.scalar(kind).map(Some);
+        }
+        if open.len() >= levels(self.input.limits()) {
+            return Err(too_deep(self.input.limits()));
+        }
+        let least = |node: usize| stored.node(node).size.least;
+        open.push(match kind {
+            KindSchema::Class(class) => self.class(*class)?,
+            KindSchema::Dynamic(_) => self.dynamic()?,
+            KindSchema::Option(_) => {
+                if !self.read::<bool>()? {
+                    return Ok(Some(Value::Option(None)));
+                }
+                self.reader.charge(1, size_of::<Value>())?;
+                Open::One { part: Some(first), value: None, around: Around::Option }
+            }
+            KindSchema::List(part) | KindSchema::Set(part) => {
+                let count = self.count(least(first))?;
+                let is_set = matches!(kind, KindSchema::Set(_));
+                if **part == KindSchema::U8 && count > 0 {
+                    return self.bytes(count, is_set).map(Some);
+                }
+                let sure = if least(first) == 0 { 0 } else { count };
+                self.elements(first, count, sure, is_set)?
+            }
+            KindSchema::Map(_) => {
+                let count = self.count(least(first).saturating_add(least(first + 1)))?;
+                Open::Entries {
+                    parts: first,
+                    count,
+                    entries: Vec::new(),
+                    key: None,
+                    seen: Vec::new(),
+                    before: self.input.rest(),
+                }
+            }
+            KindSchema::Array(part, len) if **part == KindSchema::U8 && *len > 0 => {
+                return self.bytes(*len, false).map(Some);
+            }
+            KindSchema::Array(_, len) => self.elements(first, *len, 0, false)?,
+            KindSchema::Tuple(parts) => {
+                let len = parts.len();
+                self.reader.charge(len, size_of::<Value>())?;
+                Open::Tuple { first, len, values: Vec::with_capacity(len) }
+            }
+            // Parts that a program did not have: a list of trait objects.
+            _ => {
+                let count = self.count(1)?;
+                self.elements(first, count, count, false)?
+            }
+        });
+        Ok(None)
+    }
+
+    /// Reads a count of elements of at least `least` bytes each.
+    fn count(&mut self, least: u32) -> Result<usize> {
+        let count = count::decode(self.input).map_err(fault)?;
+        check_count(count, u64::from(least), self.input).map_err(fault)?;
+        usize::try_from(count).map_err(|_| fault(Fail::Count))
+    }
+
+    fn bytes(&mut self, count: usize, is_set: bool) -> Result<Value> {
+        let bytes = self.input.take(count).map_err(fault)?;
+        if is_set {
+            self.reader.charge(count, size_of::<&[u8]>())?;
+            check_different(bytes.chunks(1).collect())?;
+        }
+        Ok(Value::Bytes(bytes.to_vec()))
+    }
+
+    /// Opens elements; the bytes of `sure` of them are known to be present.
+    fn elements(
+        &mut self,
+        part: usize,
+        count: usize,
+        sure: usize,
+        is_set: bool,
+    ) -> Result<Open<'r, 'd>> {
+        self.reader.charge(sure, size_of::<Value>())?;
+        Ok(Open::Elements {
+            part,
+            count,
+            sure,
+            values: Vec::with_capacity(sure),
+            seen: is_set.then(Vec::new),
+            before: self.input.rest(),
+        })
+    }
+
+    fn class(&mut self, class: usize) -> Result<Open<'r, 'd>> {
+        let stored = self.stored;
+        let form = &stored[class].form;
+        let (variant, fields) = match form {
+            Form::Struct(fields) => (0, fields),
+            Form::Enum(variants) => {
+                let variant = tag(form, self.input).map_err(fault)?;
+                (variant, &variants.get(variant).ok_or_else(|| fault(Fail::Value))?.fields)
+            }
+            Form::Value(_) => {
+                let part = Some(stored.first(class, 0));
+                return Ok(Open::One { part, value: None, around: Around::Nothing });
+            }
+        };
+        let names = self.reader.names(stored, class);
+        self.reader.charge(fields.len(), size_of::<Field>())?;
+        let record = Record {
+            class: names.class.clone(),
+            variant: names.variants[variant].name.clone(),
+            fields: Vec::with_capacity(fields.len()),
+            origin: Some(class),
+        };
+        Ok(Open::Fields { fields, first: stored.first(class, variant), names, variant, record })
+    }
+
+    /// Opens a trait object: the record of its class.
+    fn dynamic(&mut self) -> Result<Open<'r, 'd>> {
+        let class = dynamic(self.stored, self.input).map_err(fault)?;
+        if let Form::Value(_) = self.stored[class].form {
+            // No library writes one. It would lose its class, so that it becomes a field.
+            let mut record = Record::new(self.reader.names(self.stored, class).class.clone());
+            record.origin = Some(class);
+            let part = Some(self.stored.root(class));
+            return Ok(Open::One { part, value: None, around: Around::Record(record) });
+        }
+        self.class(class)
+    }
+
+    /// The bytes that were read since these were all that was left.
+    fn read_since(&self, before: &'d [u8]) -> &'d [u8] {
+        &before[..before.len() - self.input.rest().len()]
+    }
+
+    /// Reads a value that no others lie in.
+    #[inline(never)]
+    fn scalar(&mut self, kind: &KindSchema) -> Result<Value> {
+        Ok(match kind {
+            KindSchema::Bool => Value::Bool(self.read()?),
+            KindSchema::Char => Value::Char(self.read()?),
+            KindSchema::U8 => Value::U8(self.read()?),
+            KindSchema::U16 => Value::U16(self.read()?),
+            KindSchema::U32 => Value::U32(self.read()?),
+            KindSchema::U64 => Value::U64(self.read()?),
+            KindSchema::U128 => Value::U128(self.read()?),
+            KindSchema::I8 => Value::I8(self.read()?),
+            KindSchema::I16 => Value::I16(self.read()?),
+            KindSchema::I32 => Value::I32(self.read()?),
+            KindSchema::I64 => Value::I64(self.read()?),
+            KindSchema::I128 => Value::I128(self.read()?),
+            KindSchema::F32 => Value::F32(self.read()?),
+            KindSchema::F64 => Value::F64(self.read()?),
+            KindSchema::Compact(integer) => match integer {
+                Integer::U16 => Value::U16(self.read_compact()?),
+                Integer::U32 => Value::U32(self.read_compact()?),
+                Integer::U64 => Value::U64(self.read_compact()?),
+                Integer::I16 => Value::I16(self.read_compact()?),
+                Integer::I32 => Value::I32(self.read_compact()?),
+                Integer::I64 => Value::I64(self.read_compact()?),
+            },
+            KindSchema::Text => Value::Text(self.read()?),
+            KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
+                Value::Ref(ObjectId::new(count::decode(self.input).map_err(fault)?))
+            }
+            KindSchema::Handle(_) => Value::Handle(self.handle()?),
+            _ => Value::Unit,
+        })
+    }
+
+    fn handle(&mut self) -> Result<HandleValue> {
+        let before = self.input.rest();
+        match (self.read::<u8>()?, self.read::<u64>()?) {
+            (0, 0) => Ok(HandleValue::Null),
+            (1, bits) => Ok(HandleValue::Live(bits)),
+            (2, bits) => Ok(HandleValue::Dead(bits)),
+            _ => {
+                self.input.go_back(before);
+                Err(fault(Fail::Value))
+            }
+        }
+    }
+}
+
+/// Checks that no key of a map and no element of a set stands twice, by their bytes.
+fn check_different(mut seen: Vec<&[u8]>) -> Result<()> {
+    seen.sort_unstable();
+    if seen.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(fault(Fail::Duplicate));
+    }
+    Ok(())
+}
+
+/// A value some of whose parts are read.
+enum Open<'r, 'd> {
+    One {
+        /// Taken when it is read.
+        part: Option<usize>,
+        value: Option<Value>,
+        around: Around,
+    },
+    Elements {
+        part: usize,
+        count: usize,
+        /// How many are known to have bytes that are there; they are charged.
+        sure: usize,
+        values: Vec<Value>,
+        /// The bytes of each element of a set.
+        seen: Option<Vec<&'d [u8]>>,
+        /// What was left before the next element.
+        before: &'d [u8],
+    },
+    Entries {
+        /// The node of the key; that of the value follows.
+        parts: usize,
+        count: usize,
+        entries: Vec<(Value, Value)>,
+        /// The key whose value is next.
+        key: Option<Value>,
+        /// The bytes of each key.
+        seen: Vec<&'d [u8]>,
+        /// What was left before the next key.
+        before: &'d [u8],
+    },
+    Tuple {
+        first: usize,
+        len: usize,
+        values: Vec<Value>,
+    },
+    Fields {
+        fields: &'r [FieldSchema],
+        /// The node of the first field.
+        first: usize,
+        names: Arc<Names>,
+        variant: usize,
+        record: Record,
+    },
+}
+
+/// What there is around the one part of a value.
+enum Around {
+    Option,
+    /// The record of a trait object whose class is a bare value.
+    Record(Record),
+    Nothing,
+}
+
+impl<'r, 'd> Open<'r, 'd> {
+    /// The node of the next part; `None` if there is none.
+    fn next(&mut self, run: &Run<'r, '_, 'd>) -> Option<usize> {
+        match self {
+            Self::One { part, .. } => part.take(),
+            Self::Elements { part, count, values, before, .. } => {
+                *before = run.input.rest();
+                (values.len() < *count).then_some(*part)
+            }
+            Self::Entries { parts, key: Some(_), .. } => Some(*parts + 1),
+            Self::Entries { parts, count, entries, before, .. } => {
+                *before = run.input.rest();
+                (entries.len() < *count).then_some(*parts)
+            }
+            Self::Tuple { first, len, values } => {
+                (values.len() < *len).then_some(*first + values.len())
+            }
+            Self::Fields { fields, first, record, .. } => {
+                (record.len() < fields.len()).then_some(*first + record.len())
+            }
+        }
+    }
+
+    /// Adds the next part.
+    fn put(&mut self, part: Value, run: &mut Run<'r, '_, 'd>) -> Result<()> {
+        match self {
+            Self::One { value, .. } => *value = Some(part),
+            Self::Elements { sure, values, seen, before, .. } => {
+                let bytes = run.read_since(before);
+                if let Some(seen) = seen {
+                    run.reader.charge(1, size_of::<&[u8]>())?;
+                    seen.push(bytes);
+                }
+                if bytes.is_empty() {
+                    LoadLinks::charge(&mut run.reader.empty, 1, 0, run.input.limits())?;
+                } else if values.len() >= *sure {
+                    run.reader.charge(1, size_of::<Value>())?;
+                }
+                values.push(part);
+            }
+            Self::Entries { key: key @ None, seen, before, .. } => {
+                seen.push(run.read_since(before));
+                *key = Some(part);
+            }
+            Self::Entries { entries, key, before, .. } => {
+                if run.read_since(before).is_empty() {
+                    LoadLinks::charge(&mut run.reader.empty, 1, 0, run.input.limits())?;
+                }
+                run.reader.charge(1, 2 * size_of::<Value>() + size_of::<&[u8]>())?;
+                entries.extend(key.take().map(|key| (key, part)));
+            }
+            Self::Tuple { values, .. } => values.push(part),
+            Self::Fields { fields, names, variant, record, .. } => {
+                let place = record.len();
+                let name = names.variants[*variant].fields[place].clone();
+                let (number, origin) = (fields[place].id, Origin::Written);
+                record.fields.push(Field { name, number, value: part, origin, place: Some(place) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The value, when all of its parts are there.
+    fn whole(self) -> Result<Value> {
+        Ok(match self {
+            Self::One { value, around: Around::Option, .. } => Value::Option(value.map(Box::new)),
+            Self::One { value, around: Around::Record(mut record), .. } => {
+                record.push("", value.unwrap_or(Value::Unit));
+                Value::Struct(record)
+            }
+            Self::One { value, around: Around::Nothing, .. } => value.unwrap_or(Value::Unit),
+            Self::Elements { values, seen, .. } => {
+                check_different(seen.unwrap_or_default())?;
+                Value::Seq(values)
+            }
+            Self::Entries { entries, seen, .. } => {
+                check_different(seen)?;
+                Value::Map(entries)
+            }
+            Self::Tuple { values, .. } => Value::Tuple(values),
+            Self::Fields { record, .. } => Value::from(record),
+        })
+    }
+
+    /// Says of an error in which part it is.
+    fn locate(&self, error: Error) -> Error {
+        match self {
+            Self::One { .. } => error,
+            Self::Elements { values, .. } => error.in_element(values.len()),
+            Self::Entries { entries, key: Some(_), .. } => error.in_element(entries.len()),
+            Self::Entries { entries, .. } => {
+                error.in_field("key").in_field(&format!("[{}]", entries.len()))
+            }
+            Self::Tuple { values, .. } => error.in_field(&values.len().to_string()),
+            Self::Fields { fields, record, .. } => match fields.get(record.len()) {
+                Some(field) => error.in_field(&field.name),
+                None => error,
+            },
+        }
+    }
+}
+
+#[cold]
+fn too_large(most: u64) -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!(
+            "the values of the save take over {most} bytes without their types, the limit for a save of its size; raise `Limits::expansion`"
+        ),
+    )
+}

@@ -1,0 +1,390 @@
+//! The classes of a save, and what is asked of their kinds: worked out once for each kind, not for each value, as a
+//! hostile save may have long kinds and many values.
+
+use std::collections::HashSet;
+use std::ops::{Deref, Range};
+use std::sync::OnceLock;
+
+use super::order::inner_first;
+use super::{ClassSchema, FieldSchema, Form, KindSchema};
+use crate::reflect::Holder;
+
+/// The classes of a save, and a node for every kind in them.
+pub(crate) struct Stored {
+    pub(super) classes: Vec<ClassSchema>,
+    /// First one for each class as a kind, then those of the kinds in it; parts that follow one another do so here.
+    pub(super) nodes: Vec<Node>,
+    /// For each class the first node of its fields, of the fields of each variant, or of its value.
+    pub(super) blocks: Vec<Vec<usize>>,
+    /// How the fields of each struct are passed over without a stack.
+    flat: Vec<Option<Flat>>,
+    /// The classes and holders whose records become the program's objects.
+    made: OnceLock<HashSet<(usize, Holder)>>,
+}
+
+/// A kind, and what is known of all its values.
+pub(super) struct Node {
+    pub(super) kind: KindSchema,
+    /// The node of its first part.
+    first: u32,
+    pub(super) size: Size,
+}
+
+/// The bytes of the values of a kind.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    /// The fewest, as `Persist::__MIN`; 0 if there are none at all.
+    pub(super) least: u32,
+    /// How many every value has, if all have as many; else [`VARIES`](Self::VARIES), as if they are very many.
+    span: u32,
+    /// Like `span`, if any bytes are a value: of numbers, and of arrays and tuples of them.
+    width: u32,
+}
+
+impl Size {
+    const VARIES: u32 = u32::MAX;
+    const NONE: Self = Self::number(0);
+
+    const fn number(width: u32) -> Self {
+        Self { least: width, span: width, width }
+    }
+
+    /// Of a fixed width, where some bytes are no value.
+    const fn fixed(span: u32) -> Self {
+        Self { width: Self::VARIES, ..Self::number(span) }
+    }
+
+    const fn at_least(least: u32) -> Self {
+        Self { least, span: Self::VARIES, width: Self::VARIES }
+    }
+
+    // What varies is the largest number, and stays it.
+    fn and(self, next: Self) -> Self {
+        Self {
+            least: self.least.saturating_add(next.least),
+            span: self.span.saturating_add(next.span),
+            width: self.width.saturating_add(next.width),
+        }
+    }
+
+    fn times(self, len: usize) -> Self {
+        let times = |bytes: u32| bytes.saturating_mul(u32::try_from(len).unwrap_or(u32::MAX));
+        Self { least: times(self.least), span: times(self.span), width: times(self.width) }
+    }
+
+    fn span(self) -> Option<usize> {
+        (self.span != Self::VARIES).then_some(self.span as usize)
+    }
+
+    /// The bytes of every value, if all have as many, and any bytes are one.
+    #[inline(always)]
+    pub(super) fn width(self) -> Option<usize> {
+        (self.width != Self::VARIES).then_some(self.width as usize)
+    }
+}
+
+impl Node {
+    /// The node of its first part.
+    #[inline]
+    pub(super) fn first(&self) -> usize {
+        self.first as usize
+    }
+}
+
+impl Stored {
+    /// Lays out classes which end, as [`inner_first`] finds.
+    pub(crate) fn new(classes: Vec<ClassSchema>) -> Self {
+        let root = |class| Node { kind: KindSchema::Class(class), first: 0, size: Size::NONE };
+        let mut nodes: Vec<Node> = (0..classes.len()).map(root).collect();
+        let mut blocks = Vec::with_capacity(classes.len());
+        let mut ends = Vec::with_capacity(classes.len());
+        for class in &classes {
+            let mut fields = |fields: &[FieldSchema]| {
+                lay(&mut nodes, fields.len(), fields.iter().map(|field| &field.kind))
+            };
+            blocks.push(match &class.form {
+                Form::Struct(list) => vec![fields(list)],
+                Form::Enum(variants) => variants.iter().map(|it| fields(&it.fields)).collect(),
+                Form::Value(kind) => vec![lay(&mut nodes, 1, [kind])],
+            });
+            ends.push(nodes.len());
+        }
+        let flat = classes.iter().map(|_| None).collect();
+        let mut this = Self { classes, nodes, blocks, flat, made: OnceLock::new() };
+        // A class comes after those that every value of it holds.
+        let order = inner_first(&this.classes).unwrap_or_default();
+        for class in &order {
+            let start = class.checked_sub(1).map_or(this.classes.len(), |before| ends[before]);
+            this.measure(start..ends[*class]);
+            this.nodes[*class].size = this.size_of_class(*class);
+        }
+        // Those of the classes that not every value holds are known by now.
+        this.measure(this.classes.len()..this.nodes.len());
+        for class in order {
+            this.flat[class] = this.flat_of(class);
+        }
+        this
+    }
+
+    /// Works out the sizes of kinds, each after those of its parts.
+    fn measure(&mut self, nodes: Range<usize>) {
+        for at in nodes.rev() {
+            let node = &self.nodes[at];
+            let part = |i: usize| self.nodes[node.first() + i].size;
+            self.nodes[at].size = match &node.kind {
+                KindSchema::Bool => Size::fixed(1),
+                KindSchema::Char => Size::fixed(4),
+                KindSchema::Handle(_) => Size::fixed(9),
+                KindSchema::Array(_, len) => part(0).times(*len),
+                KindSchema::Tuple(parts) => {
+                    (0..parts.len()).map(part).fold(Size::NONE, Size::and)
+                }
+                KindSchema::Class(class) => self.nodes[*class].size,
+                KindSchema::Text
+                | KindSchema::Compact(_)
+                | KindSchema::Option(_)
+                | KindSchema::List(_)
+                | KindSchema::Set(_)
+                | KindSchema::Map(_)
+                | KindSchema::Reference { .. }
+                | KindSchema::TraitReference { .. }
+                | KindSchema::Dynamic(_)
+                // Of classes that no program has, whose values stay as they are.
+                | KindSchema::Unknown => Size::at_least(1),
+                scalar => Size::number(u32::try_from(scalar.width()).unwrap_or(0)),
+            };
+        }
+    }
+
+    fn size_of_class(&self, class: usize) -> Size {
+        let form = &self.classes[class].form;
+        let tag = if form.tag_width() == 2 { 2 } else { 1 };
+        let size = match form {
+            Form::Struct(fields) => {
+                let nodes = &self.nodes[self.first(class, 0)..][..fields.len()];
+                nodes.iter().fold(Size::NONE, |sum, node| sum.and(node.size))
+            }
+            Form::Enum(variants) if variants.iter().all(|variant| variant.fields.is_empty()) => {
+                Size::fixed(tag)
+            }
+            Form::Enum(_) => Size::at_least(tag),
+            Form::Value(_) => self.nodes[self.first(class, 0)].size,
+        };
+        // It is walked through, so that an error says where it is.
+        Size { width: if size.least == 0 { size.width } else { Size::VARIES }, ..size }
+    }
+
+    fn flat_of(&self, class: usize) -> Option<Flat> {
+        let Form::Struct(fields) = &self.classes[class].form else { return None };
+        let first = self.first(class, 0);
+        let passes = self.passes(first..first + fields.len())?;
+        let steps = passes.iter().map(|pass| match pass {
+            Pass::Flat(inner) => self.flat[*inner].as_ref().map_or(0, |flat| flat.steps),
+            _ => 1,
+        });
+        let steps = 1 + steps.sum::<usize>();
+        (steps <= STEPS).then_some(Flat { passes, steps })
+    }
+
+    /// True if there are references in the classes.
+    pub(crate) fn refers(&self) -> bool {
+        let is_reference = |kind: &KindSchema| {
+            matches!(kind, KindSchema::Reference { .. } | KindSchema::TraitReference { .. })
+        };
+        self.nodes.iter().any(|node| is_reference(&node.kind))
+    }
+
+    /// Notes which objects of those that kinds refer to the load makes.
+    pub(crate) fn note_made(&self, is_made: impl Fn(usize, Holder) -> bool) {
+        let mut found = HashSet::new();
+        for node in &self.nodes {
+            if let KindSchema::Reference { holder, class, .. } = node.kind {
+                found.insert((class, holder));
+            }
+        }
+        found.retain(|(class, holder)| is_made(*class, *holder));
+        // It is noted once.
+        let _ = self.made.set(found);
+    }
+
+    /// True if objects of a class in a holder are the program's, and not kept as they are stored.
+    pub(crate) fn is_made(&self, class: usize, holder: Holder) -> bool {
+        self.made.get().is_some_and(|made| made.contains(&(class, holder)))
+    }
+
+    /// The node of a class as a kind.
+    pub(super) fn root(&self, class: usize) -> usize {
+        class
+    }
+
+    pub(super) fn node(&self, node: usize) -> &Node {
+        &self.nodes[node]
+    }
+
+    /// The fields of a struct (`variant` is 0) or of a variant; of others none.
+    pub(super) fn fields(&self, class: usize, variant: usize) -> &[FieldSchema] {
+        match &self.classes[class].form {
+            Form::Struct(fields) => fields,
+            Form::Enum(variants) => variants.get(variant).map_or(&[], |variant| &variant.fields),
+            Form::Value(_) => &[],
+        }
+    }
+
+    /// The first node of a struct's fields or of a bare value (`variant` is 0), or
+    /// of a variant's fields.
+    pub(super) fn first(&self, class: usize, variant: usize) -> usize {
+        self.blocks[class][variant]
+    }
+}
+
+impl Deref for Stored {
+    type Target = [ClassSchema];
+
+    fn deref(&self) -> &[ClassSchema] {
+        &self.classes
+    }
+}
+
+/// Lays out kinds one after the other, then what is in them; returns the first node.
+fn lay<'k>(
+    nodes: &mut Vec<Node>,
+    len: usize,
+    kinds: impl IntoIterator<Item = &'k KindSchema>,
+) -> usize {
+    let start = nodes.len();
+    nodes.resize_with(start + len, || Node { kind: KindSchema::Unit, first: 0, size: Size::NONE });
+    for (at, kind) in (start..).zip(kinds) {
+        let first = match kind {
+            KindSchema::Unknown => lay(nodes, 1, [&KindSchema::Dynamic("".into())]),
+            kind => lay(nodes, kind.parts().len(), kind.parts()),
+        };
+        // A definition has fewer bytes.
+        let first = u32::try_from(first).unwrap_or(u32::MAX);
+        nodes[at] = Node { kind: kind.clone(), first, size: Size::NONE };
+    }
+    start
+}
+
+/// How values are passed over that nobody looks at, as a decoder looks at them later: without a stack, where they have
+/// no deep parts.
+#[derive(Clone, Copy)]
+pub(super) enum Pass {
+    Fixed(usize),
+    /// A compact integer.
+    Count,
+    Text,
+    /// An option of one of a fixed width.
+    Maybe(usize),
+    MaybeText,
+    /// A list of those.
+    Many(usize),
+    Texts,
+    /// The fields of a struct.
+    Flat(usize),
+}
+
+/// A struct that is passed over without a stack.
+struct Flat {
+    passes: Box<[Pass]>,
+    /// How many they are, with those of the structs inside.
+    steps: usize,
+}
+
+/// More steps than this no struct takes that is passed over without a stack: a hostile save may nest any number.
+const STEPS: usize = 64;
+
+/// The longest text whose length is one byte.
+const SHORT: u8 = 247;
+
+impl Pass {
+    /// The bytes of a value that these begin with; `None` if it is long or there are fewer, and for
+    /// structs.
+    #[inline]
+    pub(super) fn length(self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Self::Fixed(width) => Some(width),
+            Self::Count => Some(1 + usize::from(bytes.first()?.saturating_sub(SHORT))),
+            Self::Text => text_length(bytes),
+            Self::Maybe(width) => match bytes.first()? {
+                0 => Some(1),
+                1 => width.checked_add(1),
+                _ => None,
+            },
+            Self::MaybeText => match bytes.split_first()? {
+                (0, _) => Some(1),
+                (1, text) => Some(1 + text_length(text)?),
+                _ => None,
+            },
+            Self::Many(width) => {
+                let count = *bytes.first().filter(|count| **count <= SHORT)?;
+                width.checked_mul(usize::from(count))?.checked_add(1)
+            }
+            Self::Texts => {
+                let count = *bytes.first().filter(|count| **count <= SHORT)?;
+                let mut length = 1;
+                for _ in 0..count {
+                    length += text_length(bytes.get(length..)?)?;
+                }
+                Some(length)
+            }
+            Self::Flat(_) => None,
+        }
+    }
+}
+
+#[inline]
+fn text_length(bytes: &[u8]) -> Option<usize> {
+    let head = *bytes.first().filter(|head| **head <= SHORT)?;
+    Some(1 + usize::from(head))
+}
+
+impl Stored {
+    /// How the values of a node are passed over.
+    pub(super) fn pass(&self, node: usize) -> Option<Pass> {
+        let node = &self.nodes[node];
+        if let Some(span) = node.size.span() {
+            return Some(Pass::Fixed(span));
+        }
+        let part = || self.nodes[node.first()].size.span();
+        match &node.kind {
+            KindSchema::Text => Some(Pass::Text),
+            KindSchema::Compact(_) => Some(Pass::Count),
+            KindSchema::Option(part) if **part == KindSchema::Text => Some(Pass::MaybeText),
+            KindSchema::Option(_) => part().map(Pass::Maybe),
+            KindSchema::List(part) | KindSchema::Set(part) if **part == KindSchema::Text => {
+                Some(Pass::Texts)
+            }
+            // Of elements without bytes there may be any number.
+            KindSchema::List(_) | KindSchema::Set(_) => {
+                part().filter(|span| *span > 0).map(Pass::Many)
+            }
+            KindSchema::Class(class) if self.flat[*class].is_some() => Some(Pass::Flat(*class)),
+            _ => None,
+        }
+    }
+
+    /// How the values of neighbouring nodes are passed over, if all are; those of a fixed width as one.
+    pub(super) fn passes(&self, nodes: Range<usize>) -> Option<Box<[Pass]>> {
+        let mut passes: Vec<Pass> = Vec::new();
+        for node in nodes {
+            match (passes.last_mut(), self.pass(node)?) {
+                (Some(Pass::Fixed(sum)), Pass::Fixed(width)) => *sum = sum.saturating_add(width),
+                (_, pass) => passes.push(pass),
+            }
+        }
+        Some(passes.into())
+    }
+
+    /// The bytes of values that follow one another, of those that these begin with; `None` if one is long, or there are
+    /// fewer.
+    #[inline]
+    pub(super) fn passed(&self, passes: &[Pass], bytes: &[u8]) -> Option<usize> {
+        passes.iter().try_fold(0_usize, |length, pass| {
+            let rest = bytes.get(length..)?;
+            length.checked_add(match pass {
+                Pass::Flat(class) => self.passed(&self.flat[*class].as_ref()?.passes, rest)?,
+                pass => pass.length(rest)?,
+            })
+        })
+    }
+}
