@@ -127,7 +127,7 @@ impl<'s> Found<'s> {
         Ok(this)
     }
 
-    /// Takes a whole block; false if what is behind its true checksum is malformed.
+    /// Takes a whole block; false if its checksum is right and its content malformed.
     fn take(&mut self, block: &Block, is_after_damage: bool, limits: &Limits) -> Result<bool> {
         if block.tag == BLOCK_DEFINITIONS {
             self.definitions = Some((block.at + BLOCK_HEAD, block.end));

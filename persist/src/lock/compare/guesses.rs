@@ -83,7 +83,7 @@ pub(super) fn is_named(kind: &KindSchema) -> bool {
 pub(super) enum Fit {
     /// Each becomes one of the other.
     Whole,
-    /// Those of an array lose elements: it had so many, and has so many.
+    /// An array loses elements: how many it had, and how many it has.
     Shorter(usize, usize),
     /// Some may not be one of the other.
     Narrower,
