@@ -7,6 +7,7 @@
 
 mod ends;
 mod maker;
+mod scalars;
 mod variations;
 
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::ends::Ends;
-use super::maker::{HANDLES, boundaries};
+use super::scalars::{HANDLES, boundaries};
 use crate::lock::section::{Section, address};
 use crate::schema::{FieldSchema, Form, KindSchema, Texts};
 
