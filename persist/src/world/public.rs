@@ -248,7 +248,7 @@ impl World {
 
     /// Runs one frame: starts what has not been started, then runs [`on_pre_update`](Component::on_pre_update) of all
     /// components, then [`on_update`](Component::on_update), then [`on_post_update`](Component::on_post_update), and removes
-    /// the objects that have [expired](Activity::Expired). `step` is what the components get from [`Context::step`], mostly seconds.
+    /// the objects that have [expired](Activity::Expired). `step` is what the components get from [`Context::step`](crate::world::Context::step), mostly seconds.
     ///
     /// Objects come in the order in which they were made, and the components of each in that in which they were
     /// attached. What components make, attach, detach and remove is so at the end of the phase, in that order.

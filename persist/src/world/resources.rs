@@ -14,7 +14,7 @@ pub(super) struct Resources {
     pub(super) unknown: Vec<Unknown>,
 }
 
-/// What may go to another thread, as all components and resources of a [`World`] may with it: whatever is `Send`.
+/// What may go to another thread, as all components and resources of a [`World`](crate::World) may with it: whatever is `Send`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot go to another thread, as all that is in a `World` or a `History` can",
     label = "this is not `Send`",
