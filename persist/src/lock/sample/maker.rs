@@ -57,7 +57,7 @@ const MOST_PARTS: usize = 1 << 22;
 const BYTES_IN_PART: usize = 16;
 
 /// Levels of nesting.
-const MOST_LEVELS: u32 = 400;
+const MOST_LEVELS: u32 = 220;
 
 /// A value that is being made.
 pub(super) struct Maker<'v> {
