@@ -2,9 +2,9 @@
 
 use std::any::TypeId;
 use std::fmt;
-use std::ops::Range;
 use std::time::Duration;
 
+use super::entries::Entries;
 use super::entry::{Entry, Open};
 use super::event::{Listeners, Subscription, Told};
 use super::journal::{Journal, Record, Spill};
@@ -212,7 +212,7 @@ impl<T: 'static> History<T> {
     ///
     /// While a transaction is open, those that could be redone are not among them.
     pub fn entries(&self) -> Entries<'_, T> {
-        Entries { history: self, range: 0..self.len(), saved: self.saved_position() }
+        Entries::new(&self.ring, self.len(), self.saved_position())
     }
 
     /// The labels of what an entry is composed of, for a tree; none if it is one thing, or there is no such entry.
@@ -716,82 +716,6 @@ impl<T: Persist> History<T> {
 }
 
 type AfterChange<T> = Box<dyn FnMut(&mut T) + Send>;
-
-/// An entry of a [`History`], as it is at the time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HistoryEntry {
-    /// Its place; [`History::go_to`] with one more leads to the state after it.
-    pub index: usize,
-    /// What it is called.
-    pub label: Label,
-    /// The number of the state after it.
-    pub state: u64,
-    /// Bytes of memory that it takes, roughly. If there is [a limit](Capacity::bytes) on them, objects, components and resources that it keeps out
-    /// of a world count, in the sizes that they have in a save.
-    pub bytes: usize,
-    /// True if it is not undone.
-    pub is_applied: bool,
-    /// True if the state after it is the saved one.
-    pub is_saved: bool,
-}
-
-/// The entries of a [`History`], each made when it is asked for: see [`History::entries`].
-pub struct Entries<'h, T: 'static> {
-    history: &'h History<T>,
-    range: Range<usize>,
-    saved: Option<usize>,
-}
-
-impl<T: 'static> Entries<'_, T> {
-    fn entry(&self, index: usize) -> Option<HistoryEntry> {
-        let entry = self.history.ring.get(index)?;
-        Some(HistoryEntry {
-            index,
-            label: entry.label(),
-            state: entry.state,
-            bytes: entry.size - entry.away_size(),
-            is_applied: index < self.history.position(),
-            is_saved: self.saved == Some(index + 1),
-        })
-    }
-}
-
-impl<T: 'static> Iterator for Entries<'_, T> {
-    type Item = HistoryEntry;
-
-    fn next(&mut self) -> Option<HistoryEntry> {
-        self.nth(0)
-    }
-
-    fn nth(&mut self, n: usize) -> Option<HistoryEntry> {
-        let index = self.range.nth(n)?;
-        self.entry(index)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.range.size_hint()
-    }
-}
-
-impl<T: 'static> DoubleEndedIterator for Entries<'_, T> {
-    fn next_back(&mut self) -> Option<HistoryEntry> {
-        self.nth_back(0)
-    }
-
-    fn nth_back(&mut self, n: usize) -> Option<HistoryEntry> {
-        let index = self.range.nth_back(n)?;
-        self.entry(index)
-    }
-}
-
-impl<T: 'static> ExactSizeIterator for Entries<'_, T> {}
-
-impl<T: 'static> fmt::Debug for Entries<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.range.clone().filter_map(|index| self.entry(index))).finish()
-    }
-}
 
 impl<T: 'static> fmt::Debug for History<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -45,6 +45,7 @@
 mod command;
 mod edit;
 mod engine;
+mod entries;
 mod entry;
 mod event;
 mod group;
@@ -64,9 +65,9 @@ mod world;
 
 pub use command::CommandContext;
 pub use edit::{Edit, Editable};
+pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
 pub use group::{Histories, HistoryId};
-pub use history::{Entries, HistoryEntry};
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};

@@ -1,0 +1,89 @@
+//! The entries of a history, as a program sees them.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::Label;
+use super::entry::Entry;
+use super::ring::Ring;
+
+/// An entry of a [`History`](super::History), as it is at the time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HistoryEntry {
+    /// Its place; [`History::go_to`](super::History::go_to) with one more leads to the state after it.
+    pub index: usize,
+    /// What it is called.
+    pub label: Label,
+    /// The number of the state after it.
+    pub state: u64,
+    /// Bytes of memory that it takes, roughly. If there is [a limit](super::Capacity::bytes) on them, objects, components and resources that it keeps out
+    /// of a world count, in the sizes that they have in a save.
+    pub bytes: usize,
+    /// True if it is not undone.
+    pub is_applied: bool,
+    /// True if the state after it is the saved one.
+    pub is_saved: bool,
+}
+
+/// The entries of a [`History`](super::History), each made when it is asked for: see [`History::entries`](super::History::entries).
+pub struct Entries<'h, T: 'static> {
+    ring: &'h Ring<Entry<T>>,
+    range: Range<usize>,
+    saved: Option<usize>,
+}
+
+impl<'h, T: 'static> Entries<'h, T> {
+    /// The first `len` entries of the list; the state after `saved` of them is the saved one.
+    pub(super) fn new(ring: &'h Ring<Entry<T>>, len: usize, saved: Option<usize>) -> Self {
+        Self { ring, range: 0..len, saved }
+    }
+
+    fn entry(&self, index: usize) -> Option<HistoryEntry> {
+        let entry = self.ring.get(index)?;
+        Some(HistoryEntry {
+            index,
+            label: entry.label(),
+            state: entry.state,
+            bytes: entry.size - entry.away_size(),
+            is_applied: index < self.ring.position(),
+            is_saved: self.saved == Some(index + 1),
+        })
+    }
+}
+
+impl<T: 'static> Iterator for Entries<'_, T> {
+    type Item = HistoryEntry;
+
+    fn next(&mut self) -> Option<HistoryEntry> {
+        self.nth(0)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<HistoryEntry> {
+        let index = self.range.nth(n)?;
+        self.entry(index)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.range.size_hint()
+    }
+}
+
+impl<T: 'static> DoubleEndedIterator for Entries<'_, T> {
+    fn next_back(&mut self) -> Option<HistoryEntry> {
+        self.nth_back(0)
+    }
+
+    fn nth_back(&mut self, n: usize) -> Option<HistoryEntry> {
+        let index = self.range.nth_back(n)?;
+        self.entry(index)
+    }
+}
+
+impl<T: 'static> ExactSizeIterator for Entries<'_, T> {}
+
+impl<T: 'static> fmt::Debug for Entries<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.range.clone().filter_map(|index| self.entry(index))).finish()
+    }
+}
