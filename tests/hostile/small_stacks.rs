@@ -18,11 +18,7 @@ const STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 128 << 10 };
 const MOST: usize = 4 * Limits::DEFAULT.depth as usize;
 
 fn on_small_stack(run: impl FnOnce() + Send + 'static) {
-    on_stack(STACK, run);
-}
-
-fn on_stack(bytes: usize, run: impl FnOnce() + Send + 'static) {
-    std::thread::Builder::new().stack_size(bytes).spawn(run).unwrap().join().unwrap();
+    std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
 }
 
 /// Does with a save what a tool would.
@@ -349,8 +345,7 @@ fn deep_conversions_are_found_or_refused() {
 /// A lock is a text that anybody may have written.
 #[test]
 fn deep_samples_of_a_lock_are_made_or_refused() {
-    // Samples are made in tests alone, on the stacks that debug builds have.
-    on_stack(512 << 10, || {
+    on_small_stack(|| {
         let sample = |depth: usize, around: [&str; 2]| {
             let [open, close] = around;
             let class = |i: usize, kind: &str| {

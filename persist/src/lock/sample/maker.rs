@@ -1,5 +1,7 @@
 //! One value of a sample, from its schema and what is chosen in it.
 
+use std::{mem, slice};
+
 use super::ends::Ends;
 use super::scalars::{HANDLES, boundaries, plain};
 use super::variations::{Choices, EQUAL, Site};
@@ -57,22 +59,68 @@ const MOST_PARTS: usize = 1 << 22;
 const BYTES_IN_PART: usize = 16;
 
 /// Levels of nesting.
-const MOST_LEVELS: u32 = 220;
+const MOST_LEVELS: usize = 400;
+
+/// A value that others lie in, and that is not whole yet.
+enum Open<'v> {
+    /// A struct or a variant: its fields so far, the one that is being made, and those that are left.
+    Record(OpenClass, Record, &'v str, slice::Iter<'v, FieldSchema>),
+    /// A class that is one value without a name.
+    Bare(OpenClass),
+    Some,
+    /// Two elements that are equal.
+    Equal,
+    Elements(Elements<'v>),
+    /// Elements that are all as the first: how many, and how many parts there were before it.
+    Array(usize, usize),
+    Tuple(Vec<Value>, slice::Iter<'v, KindSchema>, Size),
+}
+
+/// A value of a class.
+struct OpenClass {
+    class: usize,
+    size: Size,
+    /// Whether a value of the class was around already.
+    is_nested: bool,
+    /// True if it is a trait object.
+    is_dynamic: bool,
+}
+
+/// Keys with their values, or elements, which are keys without one. Equal ones are left out if they must differ.
+struct Elements<'v> {
+    done: Vec<(Value, Value)>,
+    key: Option<Value>,
+    left: u8,
+    differ: bool,
+    kinds: (&'v KindSchema, Option<&'v KindSchema>),
+    size: Size,
+    /// What `nth` was before them.
+    nth: u8,
+}
+
+/// What comes next.
+enum Next<'v> {
+    /// A value is whole.
+    Whole(Value),
+    /// A part is to be made.
+    Part(&'v KindSchema, Size),
+}
 
 /// A value that is being made.
 pub(super) struct Maker<'v> {
-    pub(super) section: &'v Section,
-    pub(super) ends: &'v Ends,
-    pub(super) texts: &'v Texts,
-    pub(super) choices: &'v Choices,
-    pub(super) basic: Basic,
+    section: &'v Section,
+    ends: &'v Ends,
+    texts: &'v Texts,
+    choices: &'v Choices,
+    basic: Basic,
     /// True if the object's holder may be part of a cycle.
     in_cell: bool,
     /// The classes around.
-    open: Vec<bool>,
+    around: Vec<bool>,
+    /// What is not whole, the innermost last.
+    open: Vec<Open<'v>>,
     /// Which of several elements it is in.
     nth: u8,
-    levels: u32,
     parts: usize,
 }
 
@@ -82,9 +130,9 @@ impl<'v> Maker<'v> {
         choices: &'v Choices,
         basic: Basic,
     ) -> Self {
-        let open = vec![false; section.classes.len()];
-        let (in_cell, nth, levels, parts) = (false, 0, 0, 0);
-        Self { section, ends, texts, choices, basic, in_cell, open, nth, levels, parts }
+        let around = vec![false; section.classes.len()];
+        let (in_cell, open, nth, parts) = (false, Vec::new(), 0, 0);
+        Self { section, ends, texts, choices, basic, in_cell, around, open, nth, parts }
     }
 
     /// An object of this type.
@@ -92,28 +140,160 @@ impl<'v> Maker<'v> {
         let (class, holder) = self.section.objects[object];
         self.in_cell = is_open(holder);
         let size = if self.basic == Basic::Small { Size::Small } else { Size::Full };
-        self.class(class, size).map_err(|error| error.in_class(&*self.section.classes[class].name))
+        self.all(class, size).map_err(|error| {
+            let error = self.open.iter().rev().fold(error, |error, open| match open {
+                Open::Record(_, _, field, _) => error.in_field(field),
+                _ => error,
+            });
+            error.in_class(&*self.section.classes[class].name)
+        })
     }
 
-    fn class(&mut self, class: usize, size: Size) -> Result<Value> {
+    fn all(&mut self, class: usize, size: Size) -> Result<Value> {
+        let mut next = self.class(class, size, false);
+        loop {
+            next = match next {
+                Next::Part(kind, size) => self.kind(kind, size)?,
+                Next::Whole(value) => match self.open.pop() {
+                    Some(open) => self.go_on(open, value)?,
+                    None => return Ok(value),
+                },
+            }
+        }
+    }
+
+    fn class(&mut self, class: usize, size: Size, is_dynamic: bool) -> Next<'v> {
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
-        let is_least = self.open[class] || self.section.is_world(class);
+        let is_least = self.around[class] || self.section.is_world(class);
         let size = if is_least { Size::Least } else { size };
-        let before = std::mem::replace(&mut self.open[class], true);
+        let is_nested = mem::replace(&mut self.around[class], true);
+        let open = OpenClass { class, size, is_nested, is_dynamic };
         let section = self.section;
         let schema = &section.classes[class];
-        let value = match &schema.form {
-            Form::Value(kind) => self.kind(kind, size)?,
-            Form::Struct(fields) => self.fields(Record::new(&*schema.name), fields, size)?,
+        match &schema.form {
+            Form::Value(kind) => self.inside(Open::Bare(open), kind, size),
+            Form::Struct(fields) => {
+                self.next_field(open, Record::new(&*schema.name), fields.iter())
+            }
             Form::Enum(variants) => {
                 let variant = &variants[self.variant(class, variants, size)];
                 let record = Record::of_variant(&*schema.name, &*variant.name);
-                self.fields(record, &variant.fields, size)?
+                self.next_field(open, record, variant.fields.iter())
             }
+        }
+    }
+
+    /// The next field of a struct or a variant, or the whole value.
+    fn next_field(
+        &mut self,
+        open: OpenClass,
+        record: Record,
+        mut left: slice::Iter<'v, FieldSchema>,
+    ) -> Next<'v> {
+        match left.next() {
+            Some(field) => {
+                let size = open.size;
+                self.inside(Open::Record(open, record, &field.name, left), &field.kind, size)
+            }
+            None => self.end_class(&open, record.into()),
+        }
+    }
+
+    fn end_class(&mut self, open: &OpenClass, value: Value) -> Next<'v> {
+        self.around[open.class] = open.is_nested;
+        if !open.is_dynamic {
+            return Next::Whole(value);
+        }
+        let origin = Some(open.class);
+        Next::Whole(match value {
+            Value::Struct(record) => Value::Struct(Record { origin, ..record }),
+            Value::Enum(record) => Value::Enum(Record { origin, ..record }),
+            value => {
+                let mut record = Record::new(&*self.section.classes[open.class].name);
+                record.push("", value);
+                Value::Struct(Record { origin, ..record })
+            }
+        })
+    }
+
+    /// Puts a value into what is open around it.
+    fn go_on(&mut self, open: Open<'v>, value: Value) -> Result<Next<'v>> {
+        Ok(match open {
+            Open::Record(open, mut record, field, left) => {
+                record.push(field, value);
+                self.next_field(open, record, left)
+            }
+            Open::Bare(open) => self.end_class(&open, value),
+            Open::Some => Next::Whole(Value::Option(Some(Box::new(value)))),
+            Open::Equal => Next::Whole(Value::Seq(vec![value.clone(), value])),
+            Open::Elements(mut elements) => {
+                match (elements.key.take(), elements.kinds.1) {
+                    (Some(key), _) => elements.done.push((key, value)),
+                    (None, _) if elements.has(&value) => {}
+                    (None, None) => elements.done.push((value, Value::Unit)),
+                    (None, Some(kind)) => {
+                        let size = elements.size;
+                        elements.key = Some(value);
+                        return Ok(self.inside(Open::Elements(elements), kind, size));
+                    }
+                }
+                self.next_element(elements)
+            }
+            Open::Array(len, before) => {
+                if let Value::U8(byte) = value {
+                    self.count(len / BYTES_IN_PART)?;
+                    return Ok(Next::Whole(Value::Bytes(vec![byte; len])));
+                }
+                self.count((self.parts - before).saturating_mul(len - 1))?;
+                Next::Whole(Value::Seq(vec![value; len]))
+            }
+            Open::Tuple(mut done, left, size) => {
+                done.push(value);
+                self.next_part(done, left, size)
+            }
+        })
+    }
+
+    fn next_part(
+        &mut self,
+        done: Vec<Value>,
+        mut left: slice::Iter<'v, KindSchema>,
+        size: Size,
+    ) -> Next<'v> {
+        match left.next() {
+            Some(part) => self.inside(Open::Tuple(done, left, size), part, size),
+            None => Next::Whole(Value::Tuple(done)),
+        }
+    }
+
+    fn elements(
+        &mut self,
+        count: usize,
+        differ: bool,
+        size: Size,
+        kinds: (&'v KindSchema, Option<&'v KindSchema>),
+    ) -> Next<'v> {
+        // Small ones would be equal.
+        let size = if count > 1 && size == Size::Small { Size::Full } else { size };
+        let (done, key, nth) = (Vec::new(), None, self.nth);
+        let left = u8::try_from(count).unwrap_or(u8::MAX);
+        // The first is begun as all are, by one more than the one before.
+        self.nth = nth.wrapping_sub(1);
+        self.next_element(Elements { done, key, left, differ, kinds, size, nth })
+    }
+
+    fn next_element(&mut self, mut elements: Elements<'v>) -> Next<'v> {
+        let Some(left) = elements.left.checked_sub(1) else {
+            self.nth = elements.nth;
+            return Next::Whole(match elements.kinds.1 {
+                Some(_) => Value::Map(elements.done),
+                None => Value::Seq(elements.done.into_iter().map(|(element, _)| element).collect()),
+            });
         };
-        self.open[class] = before;
-        Ok(value)
+        (elements.left, self.nth) = (left, self.nth.wrapping_add(1));
+        let (kind, size) = (elements.kinds.0, elements.size);
+        self.inside(Open::Elements(elements), kind, size)
     }
 
     fn variant(&self, class: usize, variants: &[VariantSchema], size: Size) -> usize {
@@ -127,14 +307,6 @@ impl<'v> Maker<'v> {
         })
     }
 
-    fn fields(&mut self, mut record: Record, fields: &[FieldSchema], size: Size) -> Result<Value> {
-        for field in fields {
-            let value = self.kind(&field.kind, size);
-            record.push(&*field.name, value.map_err(|error| error.in_field(&field.name))?);
-        }
-        Ok(record.into())
-    }
-
     fn choice(&self, site: Site, size: Size) -> Option<usize> {
         if size == Size::Least { None } else { self.choices.get(&site).copied() }
     }
@@ -143,74 +315,54 @@ impl<'v> Maker<'v> {
         self.ends.kind(self.section, kind).is_some()
     }
 
-    fn kind(&mut self, kind: &KindSchema, size: Size) -> Result<Value> {
-        if self.levels >= MOST_LEVELS {
+    fn kind(&mut self, kind: &'v KindSchema, size: Size) -> Result<Next<'v>> {
+        if self.open.len() > MOST_LEVELS {
             return Err(too_deep());
         }
         self.count(1)?;
         let size = if size == Size::Full && self.parts > FULL_PARTS { Size::Small } else { size };
-        self.levels += 1;
-        let value = self.part(kind, size);
-        self.levels -= 1;
-        value
+        let chosen = self.choice(Site::of(kind), size);
+        let usual = usize::from(size == Size::Full);
+        let count = chosen.unwrap_or(usual);
+        Ok(match kind {
+            KindSchema::Option(inner) if count > 0 && self.is_there(inner) => {
+                self.inside(Open::Some, inner, size)
+            }
+            KindSchema::Option(_) => Next::Whole(Value::Option(None)),
+            KindSchema::List(inner) if chosen == Some(EQUAL) => {
+                self.inside(Open::Equal, inner, size)
+            }
+            KindSchema::List(inner) | KindSchema::Set(inner) => {
+                let count = if self.is_there(inner) { count } else { 0 };
+                self.elements(count, matches!(kind, KindSchema::Set(_)), size, (inner, None))
+            }
+            KindSchema::Map(parts) => {
+                let is_there = self.is_there(&parts[0]) && self.is_there(&parts[1]);
+                let count = if is_there { count } else { 0 };
+                self.elements(count, true, size, (&parts[0], Some(&parts[1])))
+            }
+            KindSchema::Array(_, 0) => Next::Whole(Value::Seq(Vec::new())),
+            KindSchema::Array(inner, len) => {
+                self.inside(Open::Array(*len, self.parts), inner, size)
+            }
+            KindSchema::Tuple(parts) => self.next_part(Vec::new(), parts.iter(), size),
+            KindSchema::Class(class) => self.class(*class, size, false),
+            KindSchema::Dynamic(name) => match self.implementor(name, chosen, size) {
+                Some(class) => self.class(class, size, true),
+                None => Next::Whole(Value::Unit),
+            },
+            leaf => Next::Whole(self.leaf(leaf, chosen, size)),
+        })
+    }
+
+    fn inside(&mut self, open: Open<'v>, inner: &'v KindSchema, size: Size) -> Next<'v> {
+        self.open.push(open);
+        Next::Part(inner, size)
     }
 
     fn count(&mut self, parts: usize) -> Result<()> {
         self.parts = self.parts.saturating_add(parts);
         if self.parts <= MOST_PARTS { Ok(()) } else { Err(too_large()) }
-    }
-
-    fn part(&mut self, kind: &KindSchema, size: Size) -> Result<Value> {
-        let chosen = self.choice(Site::of(kind), size);
-        let usual = usize::from(size == Size::Full);
-        let count = chosen.unwrap_or(usual);
-        match kind {
-            KindSchema::Option(inner) if count > 0 && self.is_there(inner) => {
-                Ok(Value::Option(Some(Box::new(self.kind(inner, size)?))))
-            }
-            KindSchema::Option(_) => Ok(Value::Option(None)),
-            KindSchema::List(inner) if chosen == Some(EQUAL) => {
-                let element = self.kind(inner, size)?;
-                Ok(Value::Seq(vec![element.clone(), element]))
-            }
-            KindSchema::List(inner) | KindSchema::Set(inner) => {
-                let count = if self.is_there(inner) { count } else { 0 };
-                let differ = matches!(kind, KindSchema::Set(_));
-                let elements = self.elements(count, differ, size, (inner, &KindSchema::Unit))?;
-                Ok(Value::Seq(elements.into_iter().map(|(element, _)| element).collect()))
-            }
-            KindSchema::Map(parts) => {
-                let is_there = self.is_there(&parts[0]) && self.is_there(&parts[1]);
-                let count = if is_there { count } else { 0 };
-                self.elements(count, true, size, (&parts[0], &parts[1])).map(Value::Map)
-            }
-            KindSchema::Array(inner, len) => self.array(inner, *len, size),
-            KindSchema::Tuple(parts) => parts
-                .iter()
-                .map(|part| self.kind(part, size))
-                .collect::<Result<_>>()
-                .map(Value::Tuple),
-            KindSchema::Class(class) => self.class(*class, size),
-            KindSchema::Dynamic(name) => match self.implementor(name, chosen, size) {
-                Some(class) => self.dynamic(class, size),
-                None => Ok(Value::Unit),
-            },
-            leaf => Ok(self.leaf(leaf, chosen, size)),
-        }
-    }
-
-    /// A trait object of a class.
-    fn dynamic(&mut self, class: usize, size: Size) -> Result<Value> {
-        let value = self.class(class, size)?;
-        Ok(match value {
-            Value::Struct(record) => Value::Struct(Record { origin: Some(class), ..record }),
-            Value::Enum(record) => Value::Enum(Record { origin: Some(class), ..record }),
-            value => {
-                let mut record = Record::new(&*self.section.classes[class].name);
-                record.push("", value);
-                Value::Struct(Record { origin: Some(class), ..record })
-            }
-        })
     }
 
     /// The class of a trait object.
@@ -226,8 +378,7 @@ impl<'v> Maker<'v> {
         class.copied()
     }
 
-    /// A value that no others lie in. Apart from [`part`](Self::part), which is called for each level.
-    #[inline(never)]
+    /// A value that no others lie in.
     fn leaf(&mut self, kind: &KindSchema, chosen: Option<usize>, size: Size) -> Value {
         let usual = usize::from(size == Size::Full);
         match kind {
@@ -263,44 +414,6 @@ impl<'v> Maker<'v> {
         }
     }
 
-    /// That many keys with their values, or fewer if the keys must differ and do not.
-    fn elements(
-        &mut self,
-        count: usize,
-        differ: bool,
-        size: Size,
-        (key, value): (&KindSchema, &KindSchema),
-    ) -> Result<Vec<(Value, Value)>> {
-        // Small ones would be equal.
-        let size = if count > 1 && size == Size::Small { Size::Full } else { size };
-        let before = self.nth;
-        let mut elements: Vec<(Value, Value)> = Vec::new();
-        for nth in 0..u8::try_from(count).unwrap_or(u8::MAX) {
-            self.nth = before.wrapping_add(nth);
-            let key = self.kind(key, size)?;
-            if !differ || elements.iter().all(|(known, _)| *known != key) {
-                elements.push((key, self.kind(value, size)?));
-            }
-        }
-        self.nth = before;
-        Ok(elements)
-    }
-
-    /// Elements that are all as the first.
-    fn array(&mut self, inner: &KindSchema, len: usize, size: Size) -> Result<Value> {
-        if len == 0 {
-            return Ok(Value::Seq(Vec::new()));
-        }
-        let before = self.parts;
-        let element = self.kind(inner, size)?;
-        if let Value::U8(byte) = element {
-            self.count(len / BYTES_IN_PART)?;
-            return Ok(Value::Bytes(vec![byte; len]));
-        }
-        self.count((self.parts - before).saturating_mul(len - 1))?;
-        Ok(Value::Seq(vec![element; len]))
-    }
-
     /// A reference to a basic object of a type, or none.
     fn reference(&mut self, object: Option<usize>) -> Value {
         let object = object.filter(|object| self.ends.objects[*object].is_some());
@@ -314,6 +427,13 @@ impl<'v> Maker<'v> {
             };
             ObjectId::new(target.id(object))
         }))
+    }
+}
+
+impl Elements<'_> {
+    /// True if there is such a key already, and keys must differ.
+    fn has(&self, key: &Value) -> bool {
+        self.differ && self.done.iter().any(|(known, _)| known == key)
     }
 }
 
