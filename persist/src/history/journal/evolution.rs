@@ -268,13 +268,13 @@ impl<'p> Programs<'p> {
     /// Refuses a frame with something of a class that the program does not have.
     pub(super) fn check<T: 'static>(
         &mut self,
-        frame: &Frame,
+        frame: &Frame<'_>,
         commands: &CommandClasses<T>,
     ) -> Result<()> {
         let steps = match frame.kind {
-            Kind::Program => return self.read(&read(&frame.payload)?),
-            Kind::Entry => read::<StoredEntry>(&frame.payload)?.steps,
-            Kind::Done => read::<StoredDone>(&frame.payload)?.steps,
+            Kind::Program => return self.read(&read(frame.payload)?),
+            Kind::Entry => read::<StoredEntry>(frame.payload)?.steps,
+            Kind::Done => read::<StoredDone>(frame.payload)?.steps,
             _ => return Ok(()),
         };
         steps.iter().try_for_each(|step| self.check_step(step, commands))

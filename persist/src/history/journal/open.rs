@@ -374,6 +374,6 @@ fn replay<T: Persist>(
     history.ring.set_capacity(capacity);
     history.max_bytes = max_bytes;
     history.listeners = listeners;
-    history.may_merge = false;
+    history.last = None;
     outcome.map_err(|error| Error::io("read", path, error))
 }
