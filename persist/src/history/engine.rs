@@ -8,11 +8,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
 use std::sync::{Arc, Weak};
 
-use super::command::{Command, Performed};
+use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Entry, Open};
+use super::failure::{Failure, guarded, is_broken};
 use super::journal::Record;
 use super::merging::{Last, MergeKey, Merging, OpenDrag};
-use super::step::{Failure, Merge, Step, Steps, Summary, ends, guarded, is_broken, run_all};
+use super::step::{Merge, Perform as _, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
 use crate::fields::{FieldChange, IntoFieldPath, Request, Way};

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use super::Label;
+use super::edit::{Step, Steps};
+use super::failure::{Failure, guarded};
 use super::merging::{Last, Merging};
-use super::step::{End, Failure, Merge, Step, Steps, Summary, guarded};
+use super::step::{End, Merge, Summary};
 use crate::{FieldPath, ObjectId};
 
 /// Something that is undone and redone at once.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::step::Panic;
+use super::failure::Panic;
 use super::{Label, Verb};
 use crate::FieldPath;
 

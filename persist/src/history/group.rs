@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::event::Told;
-use super::step::Panic;
+use super::failure::Panic;
 use super::{History, HistoryEvent, Subscription};
 use crate::Session;
 

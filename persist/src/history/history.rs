@@ -4,14 +4,16 @@ use std::any::TypeId;
 use std::fmt;
 use std::time::Duration;
 
+use super::edit::{Step, Steps};
 use super::entries::Entries;
 use super::entry::{Entry, Open};
 use super::event::{Listeners, Name, Subscription, Told};
-use super::journal::{Journal, Record, Spill};
+use super::failure::Panic;
+use super::journal::{CommandClasses, Journal, Record, Spill};
 use super::merging::{Clock, Last, MergeKey, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
-use super::step::{End, Panic, Step, Steps, Summary, ends};
+use super::step::{End, Summary, ends};
 use super::support::Support;
 use super::target::world;
 use super::{Label, Poison};
@@ -91,6 +93,8 @@ pub struct History<T: 'static = World> {
     pub(super) failed: Option<Way>,
     pub(super) spill: Option<Spill>,
     pub(super) journal: Option<Box<Journal>>,
+    /// How commands are read from a journal.
+    pub(super) commands: CommandClasses<T>,
     pub(super) support: Support<T>,
     /// Which world it is of, once one was given.
     pub(super) world: Option<u64>,
@@ -125,6 +129,7 @@ impl<T: 'static> History<T> {
             failed: None,
             spill: None,
             journal: None,
+            commands: CommandClasses::new(),
             support: Support::new(default_proof::<T>()),
             world: None,
         }

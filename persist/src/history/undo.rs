@@ -3,12 +3,12 @@
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::edit::{Step, Steps};
 use super::entry::Entry;
 use super::event::{Events, HistoryEvent, Name, Renamed, replace, tell};
+use super::failure::{Broken, Failure, Panic, guarded, is_broken};
 use super::journal::{Record, spill};
-use super::step::{
-    Broken, End, Failure, Panic, Step, Steps, finalize_all, guarded, is_broken, run_all,
-};
+use super::step::{End, finalize_all, run_all};
 use super::target::{world, world_mut};
 use super::{History, Label, Poison};
 use crate::fields::Way;

@@ -15,7 +15,7 @@ use super::stored::{StoredDone, StoredEntry, StoredProgram, StoredStep, read, wr
 use crate::fields::Way;
 use crate::format::scan;
 use crate::graph::Registry;
-use crate::history::step::Step;
+use crate::history::edit::Step;
 use crate::history::support::Support;
 use crate::history::target::world;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
@@ -305,7 +305,7 @@ impl<'p> Programs<'p> {
     ) -> Result<CommandClass<T>> {
         let class = self.commands.class(number)?;
         let name = &self.commands.registry.program().classes[class].name;
-        commands.class(class).ok_or_else(|| unregistered(name))
+        commands.get(&class).copied().ok_or_else(|| unregistered(name))
     }
 }
 

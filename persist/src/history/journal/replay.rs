@@ -12,9 +12,11 @@ use super::stored::{
     place, read, wrong,
 };
 use crate::fields::Way;
+use crate::history::edit::Step;
 use crate::history::entry::Entry;
+use crate::history::failure::{Failure, is_broken};
 use crate::history::merging::Last;
-use crate::history::step::{End, Failure, Step, is_broken, restored_change, run_all};
+use crate::history::step::{End, restored_change, run_all};
 use crate::history::target::{world, world_mut};
 use crate::history::{History, Label};
 use crate::world::Moment;
@@ -365,7 +367,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         history: &History<T>,
         mut stored: StoredCommand,
     ) -> Result<(CommandClass<T>, StoredCommand)> {
-        let found = self.programs.command(stored.class, &history.support.classes)?;
+        let found = self.programs.command(stored.class, &history.commands)?;
         stored.bytes =
             self.programs.commands.bring_on(stored.class as usize, &stored.bytes)?.into_owned();
         if let Some(before) = &mut stored.before {
