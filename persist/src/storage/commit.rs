@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::rotate::{Aside, are_same, is_free, make_backup};
 use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly, read_file};
-use crate::format::{self, Compression};
+use crate::format::{Compression, check};
 use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -89,7 +89,7 @@ pub(crate) fn replace<T>(
     let result = temporary.write(|file| Ok(write(file, &past))).map_err(failed("flush"))??;
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
-        format::unpacked(&save, limits, |save| format::scan(save.bytes, limits)).map_err(|error| {
+        check(&save, limits).map_err(|error| {
             Error::new(
                 ErrorKind::Io,
                 format!(

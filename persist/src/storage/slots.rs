@@ -9,7 +9,7 @@ use super::recover::{Reading, read_current};
 pub(crate) use super::rotate::generation_of;
 use super::rotate::{free_damaged, is_free};
 use super::{SaveOptions, Storage, folder_of, names};
-use crate::format::{scan, unpacked};
+use crate::format::check;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// How the name of a slot's file ends.
@@ -177,7 +177,7 @@ pub(crate) fn copy(
         ErrorKind::NotFound => no_slot(from),
         _ => error,
     })?;
-    unpacked(&save, limits, |save| scan(save.bytes, limits))?;
+    check(&save, limits)?;
     let lock = lock(storage, to, options.wait)?;
     tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;

@@ -332,13 +332,12 @@ impl<'p> Classes<'p> {
     }
 
     fn read(&mut self, definitions: &[u8]) -> Result<()> {
-        let scan = scan(definitions, &Limits::DEFAULT)?;
+        let (scan, classes) = scan(definitions, &Limits::DEFAULT)?;
         if scan.records.len() > 0 {
             return Err(wrong("records among its classes"));
         }
-        let count = scan.classes.len();
-        let mut plans =
-            Box::new(Plans::new(scan.classes, self.registry.program(), self.options, None));
+        let count = classes.len();
+        let mut plans = Box::new(Plans::new(classes, self.registry.program(), self.options, None));
         plans.aside = false;
         let numbers: Vec<_> = (0..count).map(|class| plans.resolve(class)).collect();
         let is_shifted =
