@@ -53,5 +53,5 @@ impl Program {
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) class: &'static Class,
-    pub(crate) access: &'static dyn ClassAccess,
+    pub(crate) access: &'static ClassAccess,
 }
