@@ -20,7 +20,7 @@ use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, Writer};
-use crate::schema::{KindSchema, Strict, Texts, write_value};
+use crate::schema::{Stored, Strict, Texts, write_value};
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -147,7 +147,8 @@ impl<'s> Samples<'s> {
         let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
         let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
         section.classes.iter().try_for_each(|class| writer.definition(class))?;
-        let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
+        let stored = Stored::new(section.classes.clone());
+        let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
         let mut payload = Vec::new();
         let nothing = Choices::new();
         let basics =
@@ -173,8 +174,7 @@ impl<'s> Samples<'s> {
             let value = Maker::new((section, ends, &self.texts), choices, basic).object(object)?;
             let (class, holder) = section.objects[object];
             payload.clear();
-            let kind = KindSchema::Class(class);
-            write_value(&mut target, &section.classes, &kind, &value, &mut payload)?;
+            write_value(&mut target, &stored, class, &value, &mut payload)?;
             total += if varied.is_some() { payload.len() } else { 0 };
             writer.payload(class as u64 + 1, (holder, true), id, &payload)?;
         }
