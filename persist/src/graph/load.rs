@@ -13,7 +13,7 @@ use super::outcome::{LoadedObjects, Outcome};
 use super::table::{MADE, Refused, Table};
 use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Unknown, Visitor, left_over};
 use crate::env::Env;
-use crate::format::{MAX_ID, Outline, Plain, RecordPlace, outline};
+use crate::format::{MAX_ID, Plain, RecordPlace, Scan};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, LoadEvent, Matched, Met, PlannedRow, Plans, Run, locate};
 use crate::types::Renumber;
@@ -58,13 +58,13 @@ impl<'l> Loader<'l> {
         root: Option<usize>,
     ) -> Result<Box<Self>> {
         let limits = &env.limits;
-        let mut outline = outline(save.bytes, limits)?;
-        let kept = outline.records.take_kept();
-        let stored_root = outline.records.value();
+        let mut scan = Scan::read(save.bytes, limits)?;
+        let kept = scan.records.take_kept();
+        let stored_root = scan.records.value();
         let root = stored_root.map(|record| record.class as usize).zip(root);
         let how = (limits, options.drop_unknown);
-        let matched = registry.schemas.matched(&outline.definitions, how, root, || {
-            let classes = outline.classes(limits)?;
+        let matched = registry.schemas.matched(&scan.definitions, how, root, || {
+            let classes = scan.classes(limits)?;
             let matched = Matched::new(classes, registry.program(), root, options.drop_unknown);
             matched.stored.note_made(|class, holder| {
                 matched.resolved[class]
@@ -73,7 +73,7 @@ impl<'l> Loader<'l> {
             Ok::<_, Error>(matched)
         })?;
         let (stored, resolved) = (matched.stored.clone(), matched.resolved.clone());
-        let Outline { header, records, .. } = outline;
+        let Scan { header, records, .. } = scan;
         let objects = MadeObjects::new(registry, records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
         for record in kept {

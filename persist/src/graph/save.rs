@@ -13,7 +13,7 @@ use crate::codec::{
     not_registered_yet,
 };
 use crate::env::Env;
-use crate::format::{Blocks, Header, Writer};
+use crate::format::{Header, Sealer, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -104,7 +104,7 @@ impl<'s> Saver<'s> {
     /// Writes the objects that were added and all that they lead to.
     pub(crate) fn save(
         mut self,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
@@ -113,7 +113,7 @@ impl<'s> Saver<'s> {
         self.finish(writer, held)
     }
 
-    fn finish(mut self, writer: Writer<'_>, held: u64) -> Result<()> {
+    fn finish(mut self, writer: Writer<'_, '_>, held: u64) -> Result<()> {
         self.links.check()?;
         writer.finish(held.saturating_add(self.links.large))?;
         *self.kept_tables = self.links.tables.cleared();
@@ -125,7 +125,7 @@ impl<'s> Saver<'s> {
         self,
         value: &T,
         class: usize,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
@@ -140,7 +140,7 @@ impl<'s> Saver<'s> {
         class: usize,
         encode: &mut dyn FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
         field: impl FnOnce(&mut Self) -> String,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
@@ -160,7 +160,12 @@ impl<'s> Saver<'s> {
     }
 
     /// Writes what was kept of an object, after its record.
-    fn write_kept_of(&mut self, kept: &Unknown, id: u64, writer: &mut Writer<'_>) -> Result<()> {
+    fn write_kept_of(
+        &mut self,
+        kept: &Unknown,
+        id: u64,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<()> {
         self.links.begin_kept();
         for piece in &kept.pieces {
             let number = self.links.foreign_class(&piece.class.schema, piece.class.index)?;
@@ -175,7 +180,7 @@ impl<'s> Saver<'s> {
 
     /// Writes the objects that are waiting and all that they lead to; returns
     /// what they take in memory, by the sizes of their cells.
-    fn write_queue(&mut self, writer: &mut Writer<'_>) -> Result<u64> {
+    fn write_queue(&mut self, writer: &mut Writer<'_, '_>) -> Result<u64> {
         let mut next = 0;
         let mut held = 0_u64;
         while let Some(number) = self.links.tables.queue.get(next) {
@@ -214,7 +219,7 @@ impl<'s> Saver<'s> {
         &mut self,
         number: u32,
         shared: &Shared,
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<u64> {
         let (id, added) = self.links.id_and_added(number);
         let pointee = shared.object().seen_pointee();
@@ -252,7 +257,7 @@ impl<'s> Saver<'s> {
         shared: &Shared,
         entry: &ObjectEntry,
         (id, added): (u64, bool),
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<bool> {
         let name = &self.registry.program().classes[entry.class].name;
         let named = |error: Error| error.in_object(id).in_class(&**name);
@@ -290,7 +295,7 @@ impl<'s> Saver<'s> {
         look: impl Fn(&dyn Any, &mut dyn FnMut(&Unknown)),
         holder: (Option<Holder>, bool),
         id: u64,
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         let mut result = None;
         shared.object().look(self.env.limits.lock_wait, &mut |object| {
@@ -313,7 +318,7 @@ impl<'s> Saver<'s> {
         unknown: &Unknown,
         (holder, added): (Option<Holder>, bool),
         id: u64,
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         let value = unknown.value()?;
         let class = &value.class;

@@ -6,7 +6,7 @@ use super::pairing::pair;
 use super::plan::Plans;
 use super::program::Wanted;
 use super::quick::{Part, Quick};
-use super::{Form, KindSchema, LoadEvent, Target};
+use super::{KindSchema, LoadEvent, Target};
 use crate::{Error, ErrorKind, Result};
 
 /// Writes what a migration has made of a member as a field of this node of the program's: the steps that take its pieces.
@@ -20,12 +20,8 @@ impl<'p> Plans<'p> {
         target: (usize, usize),
     ) -> Result<Fields> {
         let all = self.stored.clone();
-        let name = match &all[class].form {
-            Form::Enum(variants) => Some(&*variants[variant].name),
-            _ => None,
-        };
         let members = all.members(class, variant);
-        let given = Given { class: &all[class].name, variant: name, members: &members };
+        let given = Given::of(&all, class, variant, &members);
         self.all_fields(&given, &self.program.wanted(target.0, target.1))
     }
 
@@ -188,6 +184,34 @@ impl<'p> Plans<'p> {
             });
         }
         Quick::new(&plan.pieces, parts)
+    }
+
+    /// Checks that a field of the program's struct or variant gets what the save has as its source, or a default.
+    pub(crate) fn check_field(
+        &mut self,
+        (class, old): (usize, usize),
+        source: Option<usize>,
+        (target, new): (usize, usize),
+        field: usize,
+    ) -> Result<()> {
+        let all = self.stored.clone();
+        let members = all.members(class, old);
+        let old = Given::of(&all, class, old, &members);
+        let new = self.program.wanted(target, new);
+        let Some(source) = source.map(|source| &members[source]) else {
+            return self.without_source(&old, &new, field).map(drop);
+        };
+        let path = old.path(&source.name);
+        let place = Place { class: old.class, field: &path };
+        match source.stored {
+            Some((node, kind))
+                if self.field_conversion(node, kind, &new, field, &place).is_none() =>
+            {
+                let error = self.field_mismatch(old.class, kind, &new, field);
+                Err(error.in_field(&old.path(&new.fields[field].name)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The conversion of a stored value to a field of the program.

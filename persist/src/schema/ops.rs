@@ -8,7 +8,7 @@ use super::event::shortened;
 use super::number::Width;
 use super::pairing::StoredField;
 use super::quick::Quick;
-use super::{KeptPlace, KindSchema, Stored};
+use super::{Form, KeptPlace, KindSchema, Stored};
 use crate::reflect::Holder;
 use crate::value::{Origin, Value};
 
@@ -145,7 +145,21 @@ impl StoredField for Member<'_> {
     }
 }
 
-impl Given<'_> {
+impl<'a> Given<'a> {
+    /// The fields of a stored class, of one variant if it is an enum.
+    pub(super) fn of(
+        all: &'a Stored,
+        class: usize,
+        variant: usize,
+        members: &'a [Member<'a>],
+    ) -> Self {
+        let name = match &all[class].form {
+            Form::Enum(variants) => Some(&*variants[variant].name),
+            _ => None,
+        };
+        Self { class: &all[class].name, variant: name, members }
+    }
+
     /// A field's name, after that of its variant.
     pub(super) fn path(&self, field: &str) -> String {
         match self.variant {

@@ -112,5 +112,5 @@ impl<'s> Sides<'s> {
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) class: &'static Class,
-    pub(crate) access: &'static dyn ClassAccess,
+    pub(crate) access: &'static ClassAccess,
 }

@@ -531,10 +531,7 @@ impl Registry {
     }
 
     /// The class of a value, and how to reach its fields.
-    pub(crate) fn access(
-        &self,
-        value: &dyn Any,
-    ) -> Option<(&'static Class, &'static dyn ClassAccess)> {
+    pub(crate) fn access(&self, value: &dyn Any) -> Option<(&'static Class, &'static ClassAccess)> {
         self.target_of(value).map(|target| (target.class, target.access))
     }
 
