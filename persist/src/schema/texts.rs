@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ops::{Conversion, Given, Place};
-use super::pairing::{find_variant, pair};
+use super::ops::{Conversion, Place};
+use super::pairing::pair;
 use super::plan::Plans;
 use super::{ClassSchema, Form, Program};
 use crate::LoadOptions;
@@ -72,39 +72,28 @@ fn each_conversion(plans: &mut Plans<'_>, visit: &mut dyn FnMut(Conversion)) {
 /// Makes the conversions of the fields of a class, where there are any.
 fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
     let (all, program) = (plans.stored.clone(), plans.program);
-    let records = program.targets[target].map(|target| target.class);
-    let mut pairs = Vec::new();
-    match (&all[class].form, &program.classes[target].form, records) {
-        (Form::Struct(_), Form::Struct(_), Some(_)) => pairs.push((0, plans.wanted(target, 0))),
-        (Form::Enum(old), Form::Enum(_), Some(records)) => {
-            let records = records.variants();
-            for (i, old) in old.iter().enumerate() {
-                if let Some(variant) = find_variant(&old.name, records) {
-                    pairs.push((i, plans.wanted(target, variant)));
-                }
-            }
-        }
-        (Form::Value(old), Form::Value(new), _) => {
-            let place = Place { class: &all[class].name, field: "" };
-            plans.conversion(all.first(class, 0), old, new, &place);
-        }
-        _ => {}
+    if let (Form::Value(old), Form::Value(new)) = (&all[class].form, &program.classes[target].form)
+    {
+        let place = Place { class: &all[class].name, field: "" };
+        plans.conversion(all.first(class, 0), old, new, &place);
     }
     let is_migrated = plans.is_migrated(class, target);
-    for (variant, wanted) in pairs {
-        let given = Given::of(&all, class, variant);
-        let sources = pair(given.fields, wanted.records).sources;
+    for (variant, side) in program.sides(&all[class], target).into_iter().enumerate() {
+        let Some(wanted) = side.new else { continue };
+        let members = all.members(class, variant);
+        let sources = pair(&members, wanted.records).sources;
         let is_free = |source: &usize| !sources.contains(&Some(*source));
-        let free: Vec<usize> = (0..given.fields.len()).filter(is_free).collect();
+        let free: Vec<usize> = (0..members.len()).filter(is_free).collect();
         let pairs = sources.iter().enumerate().flat_map(|(field, source)| {
             // A migration may give a field any other name.
             let renamed = free.iter().filter(|_| is_migrated && source.is_none());
             source.iter().chain(renamed).map(move |source| (field, *source))
         });
         for (field, source) in pairs {
-            let place = Place { class: given.class, field: &given.fields[source].name };
-            let kind = &given.fields[source].kind;
-            plans.field_conversion(given.first + source, kind, &wanted, field, &place);
+            let place = Place { class: &all[class].name, field: &members[source].name };
+            if let Some((node, kind)) = members[source].stored {
+                plans.field_conversion(node, kind, &wanted, field, &place);
+            }
         }
     }
 }
