@@ -437,7 +437,11 @@ impl<T: 'static> History<T> {
     }
 
     /// Enters the change of a number as an edit of its own.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
     pub(super) fn enter_change(&mut self, target: &mut T, change: Change) -> Result<()> {
         if !self.is_plain() {
             let steps = Steps::One(Step::Change(change));

@@ -76,7 +76,11 @@ impl<T: 'static> Entry<T> {
     }
 
     /// Puts steps into an empty entry.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
     pub(super) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
         // What it had is empty, and costs a tenth of a small edit to be dropped.
         mem::forget(mem::replace(&mut self.label, label));
