@@ -326,10 +326,7 @@ impl<T: 'static> History<T> {
                     return Err(self.withdraw(target, label, steps, failure));
                 }
             };
-            self.changed(target);
-            self.append(label, steps, summary);
-            self.has_appended(target, Last::default());
-            self.end(target);
+            self.enter_plain(target, label, steps, summary);
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
@@ -447,13 +444,20 @@ impl<T: 'static> History<T> {
             let steps = Steps::One(Step::Change(change));
             return self.finish(target, (Label::None, None), steps);
         }
-        self.changed(target);
         // It takes nothing beyond the size of an entry.
         let summary = Summary { is_significant: true, size: 0 };
-        self.append(Label::None, Steps::One(Step::Change(change)), summary);
+        self.enter_plain(target, Label::None, Steps::One(Step::Change(change)), summary);
+        Ok(())
+    }
+
+    /// Enters an edit of its own.
+    #[expect(clippy::inline_always, reason = "as that of `append`")]
+    #[inline(always)]
+    fn enter_plain(&mut self, target: &mut T, label: Label, steps: Steps<T>, summary: Summary) {
+        self.changed(target);
+        self.append(label, steps, summary);
         self.has_appended(target, Last::default());
         self.end(target);
-        Ok(())
     }
 
     /// An entry has been appended: makes room for it.
