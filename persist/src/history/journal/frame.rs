@@ -82,9 +82,7 @@ pub(super) fn header(follows: Option<&Digest>) -> [u8; HEADER] {
     LittleEndian::write_u16(&mut bytes[8..10], VERSION);
     if let Some(digest) = follows {
         LittleEndian::write_u16(&mut bytes[10..12], FOLLOWS);
-        let mut written = [0; Digest::SIZE];
-        digest.write(&mut written);
-        bytes[12..HEADER - CRC].copy_from_slice(&written);
+        bytes[12..HEADER - CRC].copy_from_slice(&digest.0);
     }
     let crc = crc32fast::hash(&bytes[..HEADER - CRC]);
     LittleEndian::write_u32(&mut bytes[HEADER - CRC..], crc);
@@ -128,7 +126,7 @@ fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
     }
     let mut digest = [0; Digest::SIZE];
     digest.copy_from_slice(&content[12..]);
-    Ok((flags == FOLLOWS).then(|| Digest::read(&digest)))
+    Ok((flags == FOLLOWS).then_some(Digest(digest)))
 }
 
 /// Appends a frame.
