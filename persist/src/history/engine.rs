@@ -293,7 +293,6 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// True if a transaction is open.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }

@@ -392,7 +392,6 @@ impl Order {
         self.first + self.previous.len() == steps.len()
     }
 
-    /// Appends a step.
     pub(super) fn push<T: 'static>(&mut self, step: &Step<T>) {
         let at = self.first + self.previous.len();
         self.previous.push(self.last.insert(step.object(), at));

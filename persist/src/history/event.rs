@@ -158,7 +158,6 @@ impl Name {
         label.map_or(String::new(), |label| label.behind(verb))
     }
 
-    /// Takes another label, or none.
     pub(super) fn replace(&mut self, mut label: Option<Label>) -> Renamed {
         let object = match &mut label {
             Some(Label::Change { object, .. }) => object.take(),

@@ -19,10 +19,8 @@ use crate::{Error, ErrorKind, Limits, Persist, Result};
 /// The command classes that a journal can hold, by their numbers.
 pub(in crate::history) type CommandClasses<T> = HashMap<usize, CommandClass<T>>;
 
-/// How a command is read.
 type Read<T> = fn(&[u8], &Reading<'_>) -> Result<Box<Performed<T>>>;
 
-/// A class of commands.
 pub(in crate::history) struct CommandClass<T: 'static> {
     name: fn() -> String,
     read: Read<T>,

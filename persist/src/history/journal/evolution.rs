@@ -181,7 +181,6 @@ impl Evolution<'_, '_> {
         }
     }
 
-    /// A change of fields.
     fn fields(&mut self, change: &mut Change, way: Way, key: &Key) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
@@ -212,7 +211,6 @@ impl Evolution<'_, '_> {
         Ok(())
     }
 
-    /// A change of a whole component or resource.
     fn whole(&mut self, change: &mut Change, way: Way, key: Key) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
@@ -336,7 +334,6 @@ impl<'p> Programs<'p> {
     }
 }
 
-/// The classes of one registry.
 pub(super) struct Classes<'p> {
     registry: &'p Registry,
     options: LoadOptions,
