@@ -401,12 +401,9 @@ impl<'s> Saver<'s> {
     /// The path of the first field that refuses to be encoded on its own; empty
     /// if none does.
     fn find_field(&mut self, value: &dyn Any, buffer: &mut Buffer) -> String {
-        let Some((class, access)) = self.registry.access(value) else { return String::new() };
-        let fields = match access.variant(value) {
-            Some(variant) if !class.variants().is_empty() => class.variants()[variant].fields,
-            _ => class.fields(),
-        };
-        for (i, record) in fields.iter().enumerate() {
+        let Some((_, target)) = self.registry.entry(value) else { return String::new() };
+        let access = target.access;
+        for (i, record) in target.fields_of(value).iter().enumerate() {
             // Of a time or an inclusive range no part can be reached.
             let Some(field) = access.field(value, i) else { break };
             let encode = |out: &mut Encoder<'_>| access.encode_field(value, i, out);

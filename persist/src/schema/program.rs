@@ -1,9 +1,10 @@
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::{ClassSchema, Form, KindSchema, Stored};
 use crate::codec::ClassAccess;
-use crate::reflect::Class;
+use crate::reflect::{Class, FieldRecord};
 
 /// The program's classes: their schema, and how to reach their fields.
 #[derive(Clone, Default)]
@@ -35,7 +36,7 @@ impl Program {
     }
 
     /// Kind of a field of a struct (`variant` is 0) or of a variant.
-    pub(super) fn field_kind(
+    pub(crate) fn field_kind(
         &self,
         class: usize,
         variant: usize,
@@ -54,4 +55,13 @@ impl Program {
 pub(crate) struct Target {
     pub(crate) class: &'static Class,
     pub(crate) access: &'static dyn ClassAccess,
+}
+
+impl Target {
+    /// The records of the struct or variant of a value of the class.
+    pub(crate) fn fields_of(&self, value: &dyn Any) -> &'static [FieldRecord] {
+        let variant = self.access.variant(value);
+        let variant = variant.and_then(|variant| self.class.variants().get(variant));
+        variant.map_or(self.class.fields(), |variant| variant.fields)
+    }
 }
