@@ -173,6 +173,11 @@ impl Records {
     }
 
     #[inline]
+    pub(crate) fn class(&self, record: usize) -> u32 {
+        self.heads[record] >> HEAD_BITS
+    }
+
+    #[inline]
     pub(crate) fn is_added(&self, record: usize) -> bool {
         self.heads[record] & 1 != 0
     }
