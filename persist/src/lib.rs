@@ -198,7 +198,6 @@ macro_rules! assert_lock {
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::__dynamic;
     pub use crate::codec::content::Content;
     pub use crate::codec::convert::{Conversion, convert};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
@@ -207,7 +206,7 @@ pub mod __private {
     pub use crate::codec::pointer::{ArcFamily, RcFamily};
     pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
     pub use crate::codec::trait_object::{
-        AsTrait, Dynamic, Implements, PointerTo, Portable, TraitObject,
+        AsTrait, Dynamic, Implements, Portable, Source, TraitObject,
     };
     pub use crate::codec::type_set::TypeSet;
     pub use crate::codec::unknown::StandIn;
@@ -222,6 +221,7 @@ pub mod __private {
     pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::world::{Component, movable};
+    pub use crate::{__coerce, __dynamic};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
     pub use std::any::Any;
@@ -232,11 +232,8 @@ pub mod __private {
     pub use std::result::Result;
     pub use std::string::String;
 
-    pub mod compact {
-        pub use crate::codec::compact::{get, get_into, put, put_head, put_rest};
-    }
-
     pub mod with {
+        pub use crate::codec::compact::Compact;
         #[cfg(not(feature = "serde"))]
         pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::codec::with::{

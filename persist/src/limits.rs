@@ -99,99 +99,76 @@ impl Limits {
     /// Checks the bytes of a save.
     pub(crate) fn check_total(&self, bytes: u64) -> Result<()> {
         let limit = self.bytes;
-        if bytes <= limit {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
-            format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
-        ))
+        check(bytes, limit, || {
+            format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`")
+        })
     }
 
     /// Checks the length of the metadata.
     pub(crate) fn check_metadata(&self, length: u64) -> Result<()> {
         let limit = u64::from(self.metadata.min(Self::MOST_METADATA));
-        if length <= limit {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
+        check(length, limit, || {
             format!(
                 "the metadata of the save has {length} bytes, over the limit of {limit}; raise `Limits::metadata`"
-            ),
-        ))
+            )
+        })
     }
 
     /// Checks the length of a header's fields; `others` bytes may be fields other than the metadata.
     pub(crate) fn check_header(&self, length: u64, others: u64) -> Result<()> {
         let limit = self.metadata.min(Self::MOST_METADATA);
-        if length <= u64::from(limit) + others {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
+        check(length, u64::from(limit) + others, || {
             format!(
                 "the header of the save has {length} bytes, more than metadata within the limit of {limit} and {others} for all else; raise `Limits::metadata`"
-            ),
-        ))
+            )
+        })
     }
 
     /// Checks what the compressed blocks of a save hold.
     pub(crate) fn check_decompressed(&self, contents: u64) -> Result<()> {
         let limit = self.decompressed;
-        if contents <= limit {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
+        check(contents, limit, || {
             format!(
                 "the compressed blocks of the save hold more than the limit of {limit} bytes; raise `Limits::decompressed`"
-            ),
-        ))
+            )
+        })
     }
 
     /// Checks what the compressed blocks of a save of `save` bytes hold.
     pub(crate) fn check_ratio(&self, save: u64, contents: u64) -> Result<()> {
         let most = self.most_expanded(save);
-        if contents <= most {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
+        check(contents, most, || {
             format!(
                 "the compressed blocks of the save hold more than {most} bytes, the limit for a save of {save} bytes; raise `Limits::expansion`"
-            ),
-        ))
+            )
+        })
     }
 
     /// Checks what the empty objects of a save of `save` bytes take.
     pub(crate) fn check_expansion(&self, save: u64, objects: u64) -> Result<()> {
         let most = self.most_expanded(save);
-        if objects <= most {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
+        check(objects, most, || {
             format!(
                 "the objects of the save take {objects} bytes even when they are empty, over the limit of {most} for a save of {save} bytes; raise `Limits::expansion`"
-            ),
-        ))
+            )
+        })
     }
 
     /// Checks what the records of an older save take in the form of the program,
     /// with the defaults of new fields filled in.
     pub(crate) fn check_rewritten(&self, stored: u64, rewritten: u64) -> Result<()> {
         let most = self.most_expanded(stored);
-        if rewritten <= most {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::TooLarge,
+        check(rewritten, most, || {
             format!(
                 "the records of the save take over {most} bytes with the defaults of new fields, the limit for {stored} bytes of them as they are stored; raise `Limits::expansion`"
-            ),
-        ))
+            )
+        })
     }
+}
+
+/// Refuses what is over its limit.
+fn check(value: u64, limit: u64, message: impl FnOnce() -> String) -> Result<()> {
+    if value <= limit { Ok(()) } else { Err(Error::new(ErrorKind::TooLarge, message())) }
 }
 
 impl Default for Limits {

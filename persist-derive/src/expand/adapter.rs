@@ -18,8 +18,7 @@ pub fn as_adapter(given: &Given<Adapter>, ty: &TokenStream) -> TokenStream {
     moved(emit! { <#adapter as _persist::with::Adapter<#ty>> }, span)
 }
 
-/// A call of a function that the adapter has for a field, all of it at the place of the attribute: an adapter that does
-/// not fit the field fails there in each call, and rustc leaves out an error that it has already shown at the same place.
+/// A call of a function of it, at the place of the attribute too.
 pub fn call(
     given: &Given<Adapter>,
     ty: &TokenStream,

@@ -5,7 +5,7 @@ use quote::ToTokens as _;
 
 use super::bounds::Bounds;
 use super::convert::conversion;
-use super::{adapter, migration, stored};
+use super::{adapter_of, migration, stored};
 use crate::ast::{Body, Field, Fields, Given, Input, Store, empty_variant};
 
 /// `CLASS`, `FIELDS` and `VARIANTS`.
@@ -96,20 +96,10 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     } else {
         emit! { None }
     };
-    let kind = match &field.store {
-        Store::With(given) => {
-            let adapter = adapter::as_adapter(given, &ty.to_token_stream());
-            emit! { #adapter::kind }
-        }
-        _ => {
-            let stored = stored(ty);
-            if field.is_compact {
-                emit! { #stored::__compact_kind }
-            } else {
-                emit! { #stored::persist_kind }
-            }
-        }
-    };
+    let kind = adapter_of(field).map(|adapter| emit! { #adapter::kind }).unwrap_or_else(|| {
+        let stored = stored(ty);
+        emit! { #stored::persist_kind }
+    });
     let aliases = (!field.aliases.is_empty()).then(|| {
         let aliases = names_of(&field.aliases);
         emit! { .aliases(&[#aliases]) }

@@ -3,7 +3,9 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, field_default, passed, path, pod, row_call};
+use super::{
+    Access, adapter_call, adapter_of, call, field_default, passed, path, pod, row_call, tried,
+};
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -16,8 +18,8 @@ pub fn expand(input: &Input) -> TokenStream {
                 #fails
                 _Ok(#value)
             };
-            // With a field that is stored as another type it is never fixed.
-            let (body, fixed) = if fields.stored().any(|field| field.adapter().is_some()) {
+            // With a field that an adapter stores it is never fixed.
+            let (body, fixed) = if fields.stored().any(|field| adapter_of(field).is_some()) {
                 (linear, None)
             } else {
                 let value = construct(&emit! { Self }, fields, |_, field| {
@@ -121,9 +123,12 @@ fn fails() -> TokenStream {
 
 /// Reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
+    if let Some(value) = adapter_call(field, "get", &emit! { __input }) {
+        return tried(&value);
+    }
     let (row, index) = (row::nth(row), row::nth(index));
     let place = emit! { Self, #row, #index };
-    let value = row_call(field, "get", &place, &emit! { &mut __segment, __input, &mut __fails });
+    let value = row_call(field, "__get", &place, &emit! { &mut __segment, __input, &mut __fails });
     emit! {
         match #value {
             _persist::Option::Some(__value) => __value,
@@ -157,9 +162,13 @@ fn construct(
 fn into(fields: &Fields) -> TokenStream {
     let reads = fields.stored().enumerate().map(|(index, field)| {
         let value = Access::Own.mutable(field);
-        let index = row::nth(index);
-        let arguments = emit! { #value, &mut __segment, __input };
-        passed(&row_call(field, "get_into", &emit! { Self, #index }, &arguments))
+        let get =
+            adapter_call(field, "get_into", &emit! { #value, __input }).unwrap_or_else(|| {
+                let index = row::nth(index);
+                let arguments = emit! { #value, &mut __segment, __input };
+                row_call(field, "__get_into", &emit! { Self, #index }, &arguments)
+            });
+        passed(&get)
     });
     let kept = fields.0.iter().filter_map(|field| {
         let member = &field.member;

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, passed, path, pattern, pod, row_call};
+use super::{Access, adapter_call, passed, path, pattern, pod, row_call};
 use crate::ast::{Body, Fields, Input, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -42,11 +42,13 @@ fn of_struct(fields: &Fields) -> (TokenStream, Option<TokenStream>) {
     let mut tails = TokenStream::new();
     for (index, field) in fields.stored().enumerate() {
         let value = Access::Own.shared(field);
-        let index = row::nth(index);
-        let place = emit! { Self, #index };
-        let head = row_call(field, "put_head", &place, &emit! { #value, &mut __segment });
-        let rest = row_call(field, "put_rest", &place, &emit! { #value, &mut __segment, __out });
-        heads.extend(emit! { #head; });
+        let rest = adapter_call(field, "put", &emit! { #value, __out }).unwrap_or_else(|| {
+            let index = row::nth(index);
+            let place = emit! { Self, #index };
+            let head = row_call(field, "__put_head", &place, &emit! { #value, &mut __segment });
+            heads.extend(emit! { #head; });
+            row_call(field, "__put_rest", &place, &emit! { #value, &mut __segment, __out })
+        });
         tails.extend(passed(&rest));
     }
     (
@@ -85,9 +87,12 @@ fn fields(fields: &Fields, variant: usize) -> TokenStream {
     let variant = row::nth(variant);
     let writes = fields.stored().enumerate().map(|(index, field)| {
         let value = Access::Matched.shared(field);
-        let index = row::nth(index);
-        let place = emit! { Self, #variant, #index };
-        passed(&row_call(field, "put", &place, &emit! { #value, &mut __segment, __out }))
+        let put = adapter_call(field, "put", &emit! { #value, __out }).unwrap_or_else(|| {
+            let index = row::nth(index);
+            let place = emit! { Self, #variant, #index };
+            row_call(field, "__put", &place, &emit! { #value, &mut __segment, __out })
+        });
+        passed(&put)
     });
     emit! { #(#writes)* }
 }

@@ -1,10 +1,9 @@
 //! The path by index: the variant, and one field of a value.
 
 use proc_macro2::TokenStream;
-use quote::ToTokens as _;
 
 use super::convert::conversion;
-use super::{Access, adapter, field_default, path, stored};
+use super::{Access, adapter_call, field_default, path, stored};
 use crate::ast::{Body, Field, Fields, Input};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -86,21 +85,11 @@ fn make(input: &Input) -> Option<TokenStream> {
             if field.has_default() {
                 let ty = &field.ty;
                 let default = field_default(field);
-                let value = emit! { &__value };
-                let arguments = emit! { #value, __out };
-                let write = match field.adapter() {
-                    Some(adapter) => {
-                        adapter::call(adapter, &ty.to_token_stream(), "put_whole", &arguments)
-                    }
-                    None => {
-                        let stored = stored(&field.ty);
-                        if field.is_compact {
-                            emit! { #stored::__encode_compact(#arguments) }
-                        } else {
-                            emit! { #stored::persist_encode(#arguments) }
-                        }
-                    }
-                };
+                let value = emit! { &__value, __out };
+                let write = adapter_call(field, "put", &value).unwrap_or_else(|| {
+                    let stored = stored(ty);
+                    emit! { #stored::persist_encode(#value) }
+                });
                 arms.extend(emit! {
                     (#variant, #index, _persist::Option::None) => {
                         let __value: #ty = #default;

@@ -188,25 +188,37 @@ fn call(field: &Field, call: &TokenStream) -> TokenStream {
     quote_spanned! {span=> #stored::#call }
 }
 
-/// A call of the function that writes or reads a field of a row: of `Persist`, or of the same name for compact fields
-/// and for those that are stored as another type.
+/// `<A as Adapter<T>>` of a field that an adapter stores: as another type, or in its compact form.
+fn adapter_of(field: &Field) -> Option<TokenStream> {
+    let ty = &field.ty;
+    if field.is_compact {
+        let adapter = emit! { <_persist::with::Compact as _persist::with::Adapter<#ty>> };
+        return Some(dynamic::moved(adapter, ty.span().resolved_at(Span::mixed_site())));
+    }
+    field.adapter().map(|given| adapter::as_adapter(given, &ty.to_token_stream()))
+}
+
+/// A call of a function that the adapter of a field has, all of it at the place of the attribute: an adapter that does
+/// not fit the field fails there in each call, and rustc leaves out an error that it has already shown at the same place.
+fn adapter_call(field: &Field, name: &str, arguments: &TokenStream) -> Option<TokenStream> {
+    if let Some(given) = field.adapter() {
+        return Some(adapter::call(given, &field.ty.to_token_stream(), name, arguments));
+    }
+    let adapter = adapter_of(field)?;
+    let name = Ident::new(name, Span::mixed_site());
+    let span = field.ty.span().resolved_at(Span::mixed_site());
+    Some(dynamic::moved(emit! { #adapter::#name(#arguments) }, span))
+}
+
+/// A call of the function that writes or reads a field of a row.
 fn row_call(
     field: &Field,
     name: &str,
     place: &TokenStream,
     arguments: &TokenStream,
 ) -> TokenStream {
-    if let Some(adapter) = field.adapter() {
-        return adapter::call(adapter, &field.ty.to_token_stream(), name, arguments);
-    }
-    if !field.is_compact {
-        let name = Ident::new(&format!("__{name}"), Span::mixed_site());
-        return call(field, &emit! { #name::<#place>(#arguments) });
-    }
-    let (ty, name) = (&field.ty, Ident::new(name, Span::mixed_site()));
-    let span = field.ty.span().resolved_at(Span::mixed_site());
-    let call = emit! { _persist::compact::#name::<#place, #ty>(#arguments) };
-    dynamic::moved(call, span)
+    let name = Ident::new(name, Span::mixed_site());
+    call(field, &emit! { #name::<#place>(#arguments) })
 }
 
 /// `#result?` without the traits of `?`, for which rustc compiles a function for each type.

@@ -4,25 +4,18 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::ToTokens as _;
 
 use super::bounds::Bounds;
-use super::{adapter, stored};
-use crate::ast::{Body, Fields, Input, Store, Variant};
+use super::{adapter_of, stored};
+use crate::ast::{Body, Fields, Input, Variant};
 
 /// A `Row` for the struct, or for each variant that stores anything.
 pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let row = |index: usize, fields: &Fields| {
         let index = nth(index);
-        let parts = fields.stored().map(|field| match &field.store {
-            Store::With(given) => {
-                let adapter = adapter::as_adapter(given, &field.ty.to_token_stream());
-                emit! { #adapter::PART }
-            }
-            _ => {
+        let parts = fields.stored().map(|field| match adapter_of(field) {
+            Some(adapter) => emit! { #adapter::PART },
+            None => {
                 let stored = stored(&field.ty);
-                if field.is_compact {
-                    emit! { #stored::__COMPACT_PART }
-                } else {
-                    emit! { #stored::__PART }
-                }
+                emit! { #stored::__PART }
             }
         });
         bounds.implement(

@@ -194,9 +194,9 @@ impl Through<'_> {
         let Self { given, ty, value, whole, prototype } = self;
         let stored = adapter::as_adapter(given, ty);
         let call = |name, arguments: &TokenStream| adapter::call(given, ty, name, arguments);
-        let put = call("put_whole", &emit! { &#value, __out });
-        let whole = whole(&tried(&call("get_whole", &emit! { __input })));
-        let into = call("get_into", &emit! { &mut #value, &mut &*__head, __input });
+        let put = call("put", &emit! { &#value, __out });
+        let whole = whole(&tried(&call("get", &emit! { __input })));
+        let into = call("get_into", &emit! { &mut #value, __input });
         bounds.implement(
             &emit! { _persist::Persist },
             &emit! {
@@ -235,7 +235,7 @@ impl Through<'_> {
                 #[inline]
                 fn __decode_into(
                     &mut self,
-                    __head: &[_persist::u8],
+                    _: &[_persist::u8],
                     __input: &mut _persist::Decoder<'_>,
                 ) -> _persist::Result<(), _persist::Fail> {
                     #into

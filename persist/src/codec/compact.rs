@@ -2,11 +2,10 @@
 //!
 //! The form is that of [counts](super::count). A signed integer is a count after zigzag: 0, -1, 1, -2 are 0, 1, 2, 3.
 
-use super::index::Index;
-use super::index::short::_0;
-use super::row::Row;
-use super::{Decoder, Encoder, Fail, Persist, Stop, count};
-use crate::reflect::Integer;
+use super::row::Part;
+use super::with::Adapter;
+use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, count};
+use crate::reflect::{Integer, Kind};
 
 /// The count that a signed integer is stored as.
 #[inline(always)]
@@ -30,133 +29,71 @@ impl Integer {
     }
 }
 
-/// How the values inside of a collection are coded.
-pub(crate) trait Coding {
-    /// The fewest bytes of a value.
-    fn least<T: Persist>() -> usize;
+/// A value with its integers in as few bytes as they need; one without integers is stored as it is.
+pub enum Compact {}
 
-    /// Writes a value.
-    fn encode<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop>;
+impl<T: Persist> Adapter<T> for Compact {
+    const MIN: usize = T::__COMPACT_MIN;
+    const FOREIGN: bool = false;
+    const PART: Part = Part::with::<T, Self>(T::__COMPACT_MIN, T::__LEAF);
 
-    /// Reads a value.
-    fn decode<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail>;
-}
+    fn kind() -> Kind {
+        T::__compact_kind()
+    }
 
-/// As it is.
-pub(crate) struct Plain;
+    fn name() -> String {
+        T::persist_name()
+    }
 
-/// With its integers in as few bytes as they need.
-pub(crate) struct Compact;
-
-impl Coding for Plain {
-    #[inline(always)]
-    fn least<T: Persist>() -> usize {
-        T::__MIN
+    fn reach(types: &mut TypeSet) {
+        T::__reach(types);
     }
 
     #[inline(always)]
-    fn encode<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.value(value)
-    }
-
-    #[inline(always)]
-    fn decode<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
-        input.value()
-    }
-}
-
-impl Coding for Compact {
-    #[inline(always)]
-    fn least<T: Persist>() -> usize {
-        T::__COMPACT_MIN
-    }
-
-    #[inline(always)]
-    fn encode<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
         value.__encode_compact(out)
     }
 
     #[inline(always)]
-    fn decode<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
+    fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
         T::__decode_compact(input)
     }
-}
 
-// The derive's code for a field that says `compact`. On a type without integers it is that of any other field.
-
-/// Like [`Persist::__put_head`].
-#[inline(always)]
-pub fn put_head<R: Row<_0>, I: Index, T: Persist>(value: &T, segment: &mut &mut [u8]) {
-    if !T::__COMPACT {
-        value.__put_head::<R, I>(segment);
+    #[inline(always)]
+    fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        if T::__COMPACT {
+            Self::replace(target, Self::decode(input)?);
+            return Ok(());
+        }
+        input.value_into(target)
     }
-}
 
-/// Like [`Persist::__put_rest`].
-///
-/// # Errors
-///
-/// Returns what that returns.
-#[inline(always)]
-pub fn put_rest<'o, R: Row<_0>, I: Index, T: Persist>(
-    value: &T,
-    segment: &mut &'o mut [u8],
-    out: &mut Encoder<'o>,
-) -> Result<(), Stop> {
-    if T::__COMPACT {
-        return value.__encode_compact(out);
+    #[inline]
+    fn replace(target: &mut T, mut new: T) {
+        new.__keep_skipped(target);
+        *target = new;
     }
-    value.__put_rest::<R, I>(segment, out)
-}
 
-/// Like [`Persist::__put`].
-///
-/// # Errors
-///
-/// Returns what that returns.
-#[inline(always)]
-pub fn put<'o, R: Row<V>, V, I: Index, T: Persist>(
-    value: &T,
-    segment: &mut &'o mut [u8],
-    out: &mut Encoder<'o>,
-) -> Result<(), Stop> {
-    if T::__COMPACT {
-        return value.__encode_compact(out);
-    }
-    value.__put::<R, V, I>(segment, out)
-}
+    // What is stored is the value itself: a visit reaches it, and it nests no deeper than any other.
 
-/// Like [`Persist::__get`].
-#[inline(always)]
-pub fn get<'s, 'i: 's, R: Row<V>, V, I: Index, T: Persist>(
-    segment: &mut &'s [u8],
-    input: &mut Decoder<'i>,
-    fails: &mut Fail,
-) -> Option<T> {
-    if T::__COMPACT {
-        return T::__decode_compact(input).map_err(|fail| *fails = fail).ok();
+    #[inline(always)]
+    fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        Self::encode(value, out)
     }
-    T::__get::<R, V, I>(segment, input, fails)
-}
 
-/// Like [`Persist::__get_into`].
-///
-/// # Errors
-///
-/// Returns what that returns.
-#[inline(always)]
-pub fn get_into<'s, 'i: 's, R: Row<_0>, I: Index, T: Persist>(
-    value: &mut T,
-    segment: &mut &'s [u8],
-    input: &mut Decoder<'i>,
-) -> Result<(), Fail> {
-    if T::__COMPACT {
-        let mut new = T::__decode_compact(input)?;
-        new.__keep_skipped(value);
-        *value = new;
-        return Ok(());
+    #[inline(always)]
+    fn get(input: &mut Decoder<'_>) -> Result<T, Fail> {
+        Self::decode(input)
     }
-    value.__get_into::<R, I>(segment, input)
+
+    #[inline(always)]
+    fn get_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        Self::decode_into(target, input)
+    }
+
+    fn reach_field(types: &mut TypeSet) {
+        T::__reach(types);
+    }
 }
 
 #[cfg(test)]

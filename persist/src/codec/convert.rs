@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-use super::compact::{Coding, Compact, Plain};
+use super::compact::Compact;
+use super::with::{Adapter, Same};
 use super::{Buffer, Decoder, Encoder, NoLinks, Persist, Reflect, Stop, TypeSet, left_over};
 use crate::env::Env;
 use crate::reflect::{Class, Inner, Kind};
@@ -11,11 +12,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// The bytes of a field, as its `convert` makes them of those of a value of its older type;
 /// `variant` is 0 for a struct.
-///
-/// # Errors
-///
-/// [`ErrorKind::NotFound`] if the field has no `convert`, [`ErrorKind::Refused`] if the function
-/// refuses, and what [`decode`](super::decode) and [`Buffer::encode`] return.
 ///
 /// # Example
 ///
@@ -87,7 +83,7 @@ impl<A, R, T> Conversion<A, R, T> {
             function,
             kind: A::persist_kind,
             reach: reach::<A>,
-            write: write::<Plain, A, R, T>,
+            write: write::<Same, A, R, T>,
             to: PhantomData,
         }
     }
@@ -113,10 +109,6 @@ impl<A, R, T> Conversion<A, R, T> {
     }
 
     /// Reads an older value and writes the field that the function makes of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit, the bytes are not such a value, or the function refuses.
     pub fn run(
         &self,
         class: &Class,
@@ -139,7 +131,7 @@ fn reach<A: Persist>(types: &mut TypeSet) {
     types.unvisited(CONVERTED, A::persist_kind, A::persist_name);
 }
 
-fn write<C: Coding, A: Persist, R: Converted<T>, T: Persist>(
+fn write<C: Adapter<T>, A: Persist, R: Converted<T>, T: Persist>(
     function: fn(A) -> R,
     input: &mut Decoder<'_>,
     out: &mut Encoder<'_>,

@@ -1,6 +1,5 @@
 use std::any::{Any, TypeId};
 
-use super::compact::Coding;
 use super::list::{is_large, is_large_for, large_box, levels};
 use super::row::{Inline, decode_row_into};
 use super::{Linked, LoadLinks, Persist, Pointed, Pointing, Shared, Within, count};
@@ -152,11 +151,6 @@ impl<'a> Decoder<'a> {
             return self.elements_of(head[0], T::__MIN, memory, 1);
         }
         self.elements_called(head[0], T::__MIN, memory, const { super::list::weight::<T>() })
-    }
-
-    /// Like [`elements`](Self::elements), of elements that are coded in a way of their own.
-    pub(crate) fn elements_in<C: Coding, T: Persist>(&mut self, head: u8) -> Result<usize, Fail> {
-        self.elements_with::<T>(head, C::least::<T>())
     }
 
     /// Like [`elements`](Self::elements), of elements that take `least` bytes or more.

@@ -2,7 +2,6 @@ use std::any::Any;
 use std::cell::Cell;
 use std::mem;
 
-use super::compact::Coding;
 use super::list::{large, large_box, levels};
 use super::row::Inline;
 use super::text::copy;
@@ -372,12 +371,6 @@ impl<'a> Encoder<'a> {
         if len <= self.state.env.limits.text { Ok(()) } else { Err(too_long(self.state, len)) }
     }
 
-    /// Counts elements that may have no bytes, which are limited in number.
-    #[inline(always)]
-    pub(crate) fn count_empty<C: Coding, T: Persist>(&mut self, count: usize) {
-        self.count_elements::<T>(count, C::least::<T>());
-    }
-
     /// Counts elements that take `least` bytes or more.
     #[inline(always)]
     pub(crate) fn count_elements<T>(&mut self, count: usize, least: usize) {
@@ -413,20 +406,9 @@ impl<'a> Encoder<'a> {
         large.set(large.get().saturating_add(bytes));
     }
 
-    /// Writes that many elements, and checks that a loader would accept their
-    /// number: that they have at least as many bytes as their types say.
+    /// Writes that many elements, and checks that each has `least` bytes, or a loader would not accept their number.
     #[inline(always)]
-    pub(crate) fn filled<C: Coding, T: Persist>(
-        &mut self,
-        count: usize,
-        elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
-        self.filled_with(count, C::least::<T>(), elements)
-    }
-
-    /// Writes that many elements, and checks that each has `least` bytes.
-    #[inline(always)]
-    pub(crate) fn filled_with(
+    pub(crate) fn filled(
         &mut self,
         count: usize,
         least: usize,

@@ -29,18 +29,11 @@ impl FieldAccess {
         }
     }
 
-    /// Of a field that is stored in the compact form of its type.
-    #[must_use]
-    pub(super) const fn compact<F: Persist>() -> Self {
-        let (encode, decode) = (F::__encode_compact_field, F::__decode_compact_field);
-        Self { encode, decode, list: None, map: None, has_adapter: false }
-    }
-
     /// Of a field of type `F` that an adapter stores.
     #[must_use]
     pub(super) const fn with<F: Any, A: Adapter<F>>() -> Self {
         let (encode, decode) = (encode_with::<F, A>, decode_with::<F, A>);
-        Self { encode, decode, list: None, map: None, has_adapter: true }
+        Self { encode, decode, list: None, map: None, has_adapter: A::FOREIGN }
     }
 
     /// True if the field is stored as another type.
@@ -59,19 +52,11 @@ impl FieldAccess {
     }
 
     /// Writes a field.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Stop`] if the field does not fit, refuses, or is of another type.
     pub fn encode(&self, field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
         (self.encode)(field, out)
     }
 
     /// Reads over a field; reads and drops one if there is none to read over.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Fail`] if the bytes are not such a field, or if it is of another type.
     pub fn decode(&self, field: Option<&mut dyn Any>, input: &mut Decoder<'_>) -> Result<(), Fail> {
         (self.decode)(field, input)
     }
@@ -79,7 +64,7 @@ impl FieldAccess {
 
 fn encode_with<F: Any, A: Adapter<F>>(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
     match field.downcast_ref::<F>() {
-        Some(field) => A::put_whole(field, out),
+        Some(field) => A::put(field, out),
         None => Err(out.no_field()),
     }
 }
@@ -88,9 +73,9 @@ fn decode_with<F: Any, A: Adapter<F>>(
     field: Option<&mut dyn Any>,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
-    let new = A::get_whole(input)?;
+    let new = A::get(input)?;
     if let Some(field) = field {
-        *field.downcast_mut::<F>().ok_or(Fail::Value)? = new;
+        A::replace(field.downcast_mut().ok_or(Fail::Value)?, new);
     }
     Ok(())
 }

@@ -11,34 +11,18 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub(crate) trait SaveLinks {
     /// The id of the object at `address`, which is `target`. A weak pointer reserves an id but does not make its
     /// target part of the save.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the target may not be part of this save.
     fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64>;
 
     /// The number of the class of type `class`, which is registered for trait `of`; its
     /// `name` is for an error.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the class is not registered for the trait.
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64>;
 
     /// The number of a class of the save that an unknown value comes from; `schema`
     /// is that save's.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if this save has no classes.
     fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64>;
 
     /// Counts elements without bytes, within [`Limits::empty_elements`], and the memory of elements that are large for
     /// the fewest bytes that they can take, within [`Limits::expansion`]; the bare codec does not count the latter.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there are more, or if the memory is out of proportion to the save.
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
 }
 
@@ -154,18 +138,10 @@ pub(crate) trait LoadLinks {
 
     /// How many of these bytes a value of class number `number` takes, which the program does not have; and the value,
     /// if it is to be kept.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if they do not hold one, or if it is kept and refers to what is not there.
     fn foreign(&mut self, number: u64, rest: &[u8], keep: bool)
     -> Result<(usize, Option<Unknown>)>;
 
     /// The new id of an old handle into the arena of type `arena`.
-    ///
-    /// # Errors
-    ///
-    /// If the id has no object, and that is to be an error.
     fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
         let _ = arena;
         Ok(Remapped::Live(bits))

@@ -33,28 +33,38 @@
 mod buffer;
 pub(crate) mod compact;
 pub(crate) mod content;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod convert;
 pub(crate) mod count;
 pub(crate) mod decoder;
 mod encoder;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field;
 pub(crate) mod index;
 pub(crate) mod items;
 mod links;
 mod list;
 mod lock;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 mod object;
 mod parts;
 pub(crate) mod persist;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod pod;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod pointer;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod row;
 pub(crate) mod text;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod trait_object;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod type_set;
 pub(crate) mod unknown;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod visitor;
 mod windows;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod with;
 
 pub use buffer::{Buffer, decode, decode_into};
@@ -79,7 +89,7 @@ pub(crate) use links::{
 };
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use list::extend_fixed;
-pub(crate) use list::{bad_part, decode_vec};
+pub(crate) use list::{bad_part, decode_vec, is_light_box};
 pub(crate) use lock::Lock;
 pub(crate) use object::{Object, Shared, WeakShared};
 pub(crate) use pointer::{

@@ -27,10 +27,6 @@ pub trait Object: Any {
 
     /// The type of what the pointer leads to, cell included; waits so long for the
     /// lock around a trait object, whose class shows only inside.
-    ///
-    /// # Errors
-    ///
-    /// If its cell is borrowed, or stays locked.
     fn pointee(&self, wait: Duration) -> Result<TypeId>;
 
     /// Name of the class of a trait object, for an error.

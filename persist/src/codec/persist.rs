@@ -456,34 +456,6 @@ pub trait Persist: Sized + 'static {
         input.value()
     }
 
-    /// What a layout needs to know of a compact field.
-    #[doc(hidden)]
-    const __COMPACT_PART: Part =
-        if Self::__COMPACT { Part::compact::<Self>() } else { Self::__PART };
-
-    /// Like [`__encode_field`](Persist::__encode_field), for a compact field.
-    #[doc(hidden)]
-    fn __encode_compact_field(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match field.downcast_ref::<Self>() {
-            Some(field) => field.__encode_compact(out),
-            None => Err(out.no_field()),
-        }
-    }
-
-    /// Like [`__decode_field`](Persist::__decode_field), for a compact field.
-    #[doc(hidden)]
-    fn __decode_compact_field(
-        field: Option<&mut dyn Any>,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        let mut value = Self::__decode_compact(input)?;
-        let Some(field) = field else { return Ok(()) };
-        let Some(field) = field.downcast_mut::<Self>() else { return Err(Fail::Value) };
-        swap(field, &mut value);
-        field.__keep_skipped(&mut value);
-        Ok(())
-    }
-
     /// Writes many values one after the other.
     #[doc(hidden)]
     #[inline]

@@ -32,20 +32,12 @@ pub fn decode_fixed<T: Block>(head: &[u8], bad: &mut bool) -> T {
 const GROUP: usize = 64;
 
 /// Writes values one after the other.
-///
-/// # Errors
-///
-/// Returns [`Stop`] if they do not fit.
 #[inline(always)]
 pub fn encode_slice<T: Persist + Block>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     if IS_BLOCK { out.bytes(bytemuck::must_cast_slice(items)) } else { encode_each(items, out) }
 }
 
 /// Reads `count` values.
-///
-/// # Errors
-///
-/// Returns [`Fail::End`] if the bytes end before.
 #[inline(always)]
 pub fn decode_list<T: Persist + Block>(
     count: usize,
@@ -78,10 +70,6 @@ fn unaligned<T: Block>(bytes: &[u8]) -> Vec<T> {
 }
 
 /// Reads `count` values over those of a list, which keeps its allocation.
-///
-/// # Errors
-///
-/// Returns what [`decode_list`] returns; the list is then as it was.
 #[inline(always)]
 pub fn decode_list_into<T: Persist + Block>(
     items: &mut Vec<T>,

@@ -11,7 +11,6 @@ use std::rc::{self, Rc};
 use std::sync::{self, Arc};
 use std::time::Duration;
 
-use super::trait_object::{Caster, Coercions, Implements, PointerTo};
 use super::{
     Decoder, Draft, Encoder, Fail, Made, Object, ObjectType, Persist, Pointed, Prototypes, Shared,
     Stop, TypeSet, Visitor,
@@ -53,14 +52,6 @@ pub trait Family: Sized + 'static {
 
     /// How many pointers keep the object alive.
     fn strong_count<P: ?Sized>(pointer: &Self::Strong<P>) -> usize;
-
-    /// The pointer as one to a trait object.
-    fn coerce<T: 'static, D: ?Sized + Implements<T>>(
-        pointer: PointerTo<Self, T>,
-    ) -> PointerTo<Self, D>;
-
-    /// How pointers of this family become pointers to trait objects.
-    fn coercions<D: ?Sized>(caster: &Caster<D>) -> &Coercions<Self, D>;
 }
 
 macro_rules! families {
@@ -108,16 +99,6 @@ macro_rules! families {
 
             fn strong_count<P: ?Sized>(pointer: &$strong<P>) -> usize {
                 $strong::strong_count(pointer)
-            }
-
-            fn coerce<T: 'static, D: ?Sized + Implements<T>>(
-                pointer: PointerTo<Self, T>,
-            ) -> PointerTo<Self, D> {
-                D::$method(pointer)
-            }
-
-            fn coercions<D: ?Sized>(caster: &Caster<D>) -> &Coercions<Self, D> {
-                &caster.$method
             }
         }
     )*};
@@ -191,10 +172,6 @@ pub trait PointTo<P: ?Sized + 'static> {
     fn find<F: Family>(object: &Shared, caster: Option<&dyn Any>) -> Option<F::Strong<P>>;
 
     /// A weak pointer whose target is gone.
-    ///
-    /// # Errors
-    ///
-    /// If no class is registered for the trait.
     fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>>;
 
     /// An empty object.
@@ -221,6 +198,25 @@ macro_rules! sized_items {
             Ok(F::gone::<$pointee>())
         }
     };
+}
+
+/// The type of the objects in which a `V` lies.
+fn object_type<F: Family, P: ?Sized + Pointee, V: Persist>(
+    size: usize,
+    name: fn() -> String,
+    make: fn(&Prototypes<'_>, &mut Vec<Made>) -> Result<()>,
+) -> ObjectType {
+    ObjectType {
+        pointee: TypeId::of::<P>(),
+        value: TypeId::of::<V>(),
+        size,
+        holder: Holder::new(F::POINTER, P::CELL),
+        kind: V::persist_kind,
+        name,
+        make,
+        fill: no_fill,
+        look: |_, _, _| {},
+    }
 }
 
 /// Reads over nothing: only what lies in a cell can be read over.
@@ -276,17 +272,8 @@ impl<T: Persist + Pointee> PointTo<T> for T {
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {
-        let object = ObjectType {
-            pointee: TypeId::of::<T>(),
-            value: TypeId::of::<T>(),
-            size: size_of::<T>(),
-            holder: Holder::new(F::POINTER, T::CELL),
-            kind: T::persist_kind,
-            name: T::persist_name,
-            make: draft::<F, T>,
-            fill: no_fill,
-            look: look_at::<T>,
-        };
+        let object = object_type::<F, T, T>(size_of::<T>(), T::persist_name, draft::<F, T>);
+        let object = ObjectType { look: look_at::<T>, ..object };
         if types.object(object) {
             T::__reach(types);
         }
@@ -343,17 +330,9 @@ impl<X: OpenCell> PointTo<X> for AsCell {
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {
-        let object = ObjectType {
-            pointee: TypeId::of::<X>(),
-            value: TypeId::of::<X::Value>(),
-            size: size_of::<X>(),
-            holder: Holder::new(F::POINTER, X::CELL),
-            kind: X::Value::persist_kind,
-            name: X::Value::persist_name,
-            make: open::<F, X>,
-            fill: fill_cell::<X>,
-            look: look_into::<X>,
-        };
+        let name = X::Value::persist_name;
+        let object = object_type::<F, X, X::Value>(size_of::<X>(), name, open::<F, X>);
+        let object = ObjectType { fill: fill_cell::<X>, look: look_into::<X>, ..object };
         if types.object(object) {
             X::Value::__reach(types);
         }
@@ -471,17 +450,9 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {
-        let object = ObjectType {
-            pointee: TypeId::of::<P>(),
-            value: TypeId::of::<P>(),
-            size: size_of::<P::Draft>(),
-            holder: Holder::new(F::POINTER, Cell::None),
-            kind: P::Draft::persist_kind,
-            name: P::name,
-            make: lengthy::<F, P>,
-            fill: no_fill,
-            look: |_, _, _| {},
-        };
+        let size = size_of::<P::Draft>();
+        let object = object_type::<F, P, P::Draft>(size, P::name, lengthy::<F, P>);
+        let object = ObjectType { value: TypeId::of::<P>(), ..object };
         if types.object(object) {
             P::Draft::__reach(types);
         }

@@ -88,29 +88,14 @@ impl Part {
         }
     }
 
-    /// Of a field stored in the compact form of its type.
+    /// Of a field of type `F` that an adapter stores in `min` bytes or more.
     #[must_use]
-    pub(super) const fn compact<T: Persist>() -> Self {
+    pub const fn with<F: Any, A: Adapter<F>>(min: usize, leaf: bool) -> Self {
         Self {
             head: 0,
             fixed: false,
-            min: T::__COMPACT_MIN,
-            leaf: T::__LEAF,
-            cost: CALL,
-            reach: T::__reach,
-            access: const { &FieldAccess::compact::<T>() },
-        }
-    }
-
-    /// Of a field of type `F` that an adapter stores.
-    #[must_use]
-    pub const fn with<F: Any, A: Adapter<F>>() -> Self {
-        // What is stored may be a box without bytes. Nothing of it is looked at, since it may hold the type itself.
-        Self {
-            head: 0,
-            fixed: false,
-            min: 0,
-            leaf: true,
+            min,
+            leaf,
             cost: CALL,
             reach: A::reach_field,
             access: const { &FieldAccess::with::<F, A>() },
@@ -222,10 +207,6 @@ pub(crate) fn cut<'a>(segment: &mut &'a [u8], len: usize) -> &'a [u8] {
 }
 
 /// Decodes a value of fixed width on its own.
-///
-/// # Errors
-///
-/// Returns [`Fail::Value`] if the bytes are not such a value.
 #[inline(always)]
 pub fn checked<T: Persist>(head: &[u8]) -> Result<T, Fail> {
     let mut bad = false;
@@ -234,10 +215,6 @@ pub fn checked<T: Persist>(head: &[u8]) -> Result<T, Fail> {
 }
 
 /// Writes a value whole, where it is called.
-///
-/// # Errors
-///
-/// Returns [`Stop`] if the value does not fit, or refuses.
 #[inline(always)]
 pub fn encode_row<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
     value.__encode_head(out.take(T::__HEAD)?);
@@ -245,10 +222,6 @@ pub fn encode_row<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), St
 }
 
 /// Reads a value whole, where it is called.
-///
-/// # Errors
-///
-/// Returns a [`Fail`] if the bytes are not such a value.
 #[inline(always)]
 pub fn decode_row<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
     T::__decode(input.take(T::__HEAD)?, input)

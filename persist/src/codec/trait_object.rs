@@ -22,34 +22,18 @@ use crate::{Error, ErrorKind, Result};
 /// A persistent value of a type that is known at run time only.
 pub trait Portable: Any {
     /// Like [`Encoder::value`].
-    ///
-    /// # Errors
-    ///
-    /// Those of that method.
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Reads over the value.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Persist::__decode_into`].
     fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
     /// Counts it as a value in a box.
     fn count_box(&self, out: &mut Encoder<'_>);
 
     /// Like [`Persist::__visit`].
-    ///
-    /// # Errors
-    ///
-    /// Those of that method.
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Like [`Persist::__visit_shared`].
-    ///
-    /// # Errors
-    ///
-    /// Those of that method.
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Like [`Persist::persist_name`].
@@ -151,49 +135,47 @@ pub(crate) fn trait_name<D: ?Sized + TraitObject>() -> TraitName {
 pub trait Implements<T: 'static>: TraitObject {
     /// In a box.
     fn boxed(value: Box<T>) -> Box<Self>;
-    /// Behind `Rc` or its `Weak`, in any cell; the variant stays.
-    fn rc(pointer: PointerTo<RcFamily, T>) -> PointerTo<RcFamily, Self>;
-    /// Behind `Arc` or its `Weak`, in any cell; the variant stays.
-    fn arc(pointer: PointerTo<ArcFamily, T>) -> PointerTo<ArcFamily, Self>;
+
+    /// Puts a pointer from the source into `place`: an `Option` of an `Rc<Self>`, of an `Arc<Mutex<Self>>` or of another
+    /// strong pointer to a `Self` or to a cell around one.
+    fn point<S: Source>(source: &S, place: &mut dyn Any) -> Result<()>;
+
+    /// Puts a weak pointer to nothing into `place`, likewise.
+    fn gone(place: &mut dyn Any);
 }
 
-/// A counted pointer or its `Weak`, to a value or to a cell around one.
-pub enum PointerTo<F: Family, T: ?Sized + 'static> {
-    /// To a value.
-    Bare(F::Strong<T>),
-    /// To a `RefCell`.
-    RefCell(F::Strong<RefCell<T>>),
-    /// To a `Mutex`.
-    Mutex(F::Strong<Mutex<T>>),
-    /// To a `RwLock`.
-    RwLock(F::Strong<RwLock<T>>),
-    /// A weak one to a value.
-    WeakBare(F::Weak<T>),
-    /// A weak one to a `RefCell`.
-    WeakRefCell(F::Weak<RefCell<T>>),
-    /// A weak one to a `Mutex`.
-    WeakMutex(F::Weak<Mutex<T>>),
-    /// A weak one to a `RwLock`.
-    WeakRwLock(F::Weak<RwLock<T>>),
+/// What makes pointers to a class that is known, each to a value or to a cell around one.
+pub trait Source {
+    /// A pointer; `None` if it is none of this type.
+    fn pointer<F: Family, P: Pointee>(&self) -> Result<Option<F::Strong<P>>>;
 }
 
-/// How the values of one class become `D`s.
-pub struct Caster<D: ?Sized + 'static> {
+/// An object.
+impl Source for Shared {
+    fn pointer<F: Family, P: Pointee>(&self) -> Result<Option<F::Strong<P>>> {
+        Ok(F::typed::<P>(self))
+    }
+}
+
+/// New objects, which are empty.
+impl Source for Prototypes<'_> {
+    fn pointer<F: Family, P: Pointee>(&self) -> Result<Option<F::Strong<P>>> {
+        P::As::empty::<F>(self).map(Some)
+    }
+}
+
+/// How the values of one class become `D`s. Pointers are put into places, as [`Implements`] says.
+pub(crate) struct Caster<D: ?Sized + 'static> {
     /// Reads a value, after its class number.
     decode: fn(&mut Decoder<'_>) -> Result<Box<D>, Fail>,
     /// An empty value.
     empty: fn(&Prototypes<'_>) -> Result<Box<D>>,
-    pub(super) rc: Coercions<RcFamily, D>,
-    pub(super) arc: Coercions<ArcFamily, D>,
-}
-
-/// How pointers to values of one class, or to such a cell around one, become pointers to `D`s.
-pub struct Coercions<F: Family, D: ?Sized + 'static> {
-    find: fn(Cell, &Shared) -> Option<PointerTo<F, D>>,
-    /// To an empty object.
-    empty: fn(Cell, &Prototypes<'_>) -> Result<PointerTo<F, D>>,
-    /// A weak one to nothing.
-    gone: fn(Cell) -> PointerTo<F, D>,
+    /// A pointer to an object that is there.
+    find: fn(&Shared, &mut dyn Any) -> Result<()>,
+    /// A pointer to an empty object.
+    share: fn(&Prototypes<'_>, &mut dyn Any) -> Result<()>,
+    /// A weak pointer to nothing.
+    gone: fn(&mut dyn Any),
 }
 
 impl<D: ?Sized + TraitObject> Caster<D> {
@@ -215,51 +197,11 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
             },
             empty: |prototypes| Ok(D::boxed(Box::new(T::persist_empty(prototypes)?))),
-            rc: Coercions::of::<T>(),
-            arc: Coercions::of::<T>(),
+            find: D::point::<Shared>,
+            share: |prototypes, place| D::point(prototypes, place),
+            gone: D::gone,
         }
     }
-}
-
-impl<F: Family, D: ?Sized + TraitObject> Coercions<F, D> {
-    fn of<T: Persist + Pointee>() -> Self
-    where
-        D: Implements<T>,
-    {
-        Self {
-            find: |cell, shared| {
-                Some(F::coerce(match cell {
-                    Cell::RefCell => PointerTo::<F, T>::RefCell(F::typed::<RefCell<T>>(shared)?),
-                    Cell::Mutex => PointerTo::Mutex(F::typed::<Mutex<T>>(shared)?),
-                    Cell::RwLock => PointerTo::RwLock(F::typed::<RwLock<T>>(shared)?),
-                    _ => PointerTo::Bare(F::typed::<T>(shared)?),
-                }))
-            },
-            empty: |cell, prototypes| {
-                Ok(F::coerce(match cell {
-                    Cell::RefCell => {
-                        PointerTo::<F, T>::RefCell(empty::<F, RefCell<T>>(prototypes)?)
-                    }
-                    Cell::Mutex => PointerTo::Mutex(empty::<F, Mutex<T>>(prototypes)?),
-                    Cell::RwLock => PointerTo::RwLock(empty::<F, RwLock<T>>(prototypes)?),
-                    _ => PointerTo::Bare(empty::<F, T>(prototypes)?),
-                }))
-            },
-            gone: |cell| {
-                F::coerce(match cell {
-                    Cell::RefCell => PointerTo::<F, T>::WeakRefCell(F::gone::<RefCell<T>>()),
-                    Cell::Mutex => PointerTo::WeakMutex(F::gone::<Mutex<T>>()),
-                    Cell::RwLock => PointerTo::WeakRwLock(F::gone::<RwLock<T>>()),
-                    _ => PointerTo::WeakBare(F::gone::<T>()),
-                })
-            },
-        }
-    }
-}
-
-/// An empty object.
-fn empty<F: Family, P: Pointee>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>> {
-    P::As::empty::<F>(prototypes)
 }
 
 /// The object types of class `T` in the holders that a trait object may have.
@@ -303,24 +245,6 @@ fn make_in<F: Family, T: Persist>(cell: Cell, value: T) -> Made {
 pub trait TraitCell: Unsized {
     /// The `dyn Trait`.
     type Trait: ?Sized + TraitObject;
-
-    #[doc(hidden)]
-    fn __strong<F: Family>(pointer: PointerTo<F, Self::Trait>) -> Option<F::Strong<Self>>;
-
-    #[doc(hidden)]
-    fn __weak<F: Family>(pointer: PointerTo<F, Self::Trait>) -> Option<F::Weak<Self>>;
-}
-
-macro_rules! pointers {
-    ($strong:ident $weak:ident) => {
-        fn __strong<F: Family>(pointer: PointerTo<F, D>) -> Option<F::Strong<Self>> {
-            if let PointerTo::$strong(pointer) = pointer { Some(pointer) } else { None }
-        }
-
-        fn __weak<F: Family>(pointer: PointerTo<F, D>) -> Option<F::Weak<Self>> {
-            if let PointerTo::$weak(pointer) = pointer { Some(pointer) } else { None }
-        }
-    };
 }
 
 impl<D: ?Sized + TraitObject + Pointee> Unsized for D {
@@ -347,12 +271,10 @@ impl<D: ?Sized + TraitObject + Pointee> Unsized for D {
 
 impl<D: ?Sized + TraitObject + Pointee> TraitCell for D {
     type Trait = D;
-
-    pointers! { Bare WeakBare }
 }
 
 macro_rules! trait_cells {
-    ($($cell:ident $weak:ident)*) => {$(
+    ($($cell:ident)*) => {$(
         impl<D: ?Sized + TraitObject + Content<As = AsTrait>> Unsized for $cell<D> {
             fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 match self.open(out.limits().lock_wait) {
@@ -387,13 +309,11 @@ macro_rules! trait_cells {
 
         impl<D: ?Sized + TraitObject + Content<As = AsTrait>> TraitCell for $cell<D> {
             type Trait = D;
-
-            pointers! { $cell $weak }
         }
     )*};
 }
 
-trait_cells! { RefCell WeakRefCell  Mutex WeakMutex  RwLock WeakRwLock }
+trait_cells! { RefCell Mutex RwLock }
 
 /// Stands in a box or a cell, or behind a pointer, as a trait object.
 pub struct AsTrait;
@@ -561,18 +481,21 @@ impl<P: ?Sized + TraitCell> PointTo<P> for AsTrait {
 
     fn find<F: Family>(object: &Shared, caster: Option<&dyn Any>) -> Option<F::Strong<P>> {
         let caster: &Caster<P::Trait> = caster?.downcast_ref()?;
-        P::__strong::<F>((F::coercions(caster).find)(P::CELL, object)?)
+        let mut place = None::<F::Strong<P>>;
+        (caster.find)(object, &mut place).ok()?;
+        place
     }
 
     fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>> {
-        let gone = (F::coercions(caster::<P::Trait>(prototypes)?).gone)(P::CELL);
-        P::__weak::<F>(gone).ok_or_else(no_implementor::<P::Trait>)
+        let mut place = None::<F::Weak<P>>;
+        (caster::<P::Trait>(prototypes)?.gone)(&mut place);
+        place.ok_or_else(no_implementor::<P::Trait>)
     }
 
     fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>> {
-        let coercions = F::coercions(caster::<P::Trait>(prototypes)?);
-        let empty = (coercions.empty)(P::CELL, prototypes)?;
-        P::__strong::<F>(empty).ok_or_else(no_implementor::<P::Trait>)
+        let mut place = None::<F::Strong<P>>;
+        (caster::<P::Trait>(prototypes)?.share)(prototypes, &mut place)?;
+        place.ok_or_else(no_implementor::<P::Trait>)
     }
 }
 
@@ -612,41 +535,60 @@ macro_rules! __dynamic {
                 type As = _persist::AsTrait;
             }
 
-            impl<__T: _persist::Persist + $($bounds)*> _persist::Implements<__T> for $object {
+            impl<__T: _persist::Persist + _persist::Pointee + $($bounds)*> _persist::Implements<__T>
+                for $object
+            {
                 fn boxed(value: _persist::std::boxed::Box<__T>) -> _persist::std::boxed::Box<Self> {
                     value
                 }
-                fn rc(
-                    pointer: _persist::PointerTo<_persist::RcFamily, __T>,
-                ) -> _persist::PointerTo<_persist::RcFamily, Self> {
-                    type __To = _persist::PointerTo<_persist::RcFamily, $object>;
-                    match pointer {
-                        _persist::PointerTo::Bare(__pointer) => __To::Bare(__pointer),
-                        _persist::PointerTo::RefCell(__pointer) => __To::RefCell(__pointer),
-                        _persist::PointerTo::Mutex(__pointer) => __To::Mutex(__pointer),
-                        _persist::PointerTo::RwLock(__pointer) => __To::RwLock(__pointer),
-                        _persist::PointerTo::WeakBare(__pointer) => __To::WeakBare(__pointer),
-                        _persist::PointerTo::WeakRefCell(__pointer) => __To::WeakRefCell(__pointer),
-                        _persist::PointerTo::WeakMutex(__pointer) => __To::WeakMutex(__pointer),
-                        _persist::PointerTo::WeakRwLock(__pointer) => __To::WeakRwLock(__pointer),
-                    }
-                }
-                fn arc(
-                    pointer: _persist::PointerTo<_persist::ArcFamily, __T>,
-                ) -> _persist::PointerTo<_persist::ArcFamily, Self> {
-                    type __To = _persist::PointerTo<_persist::ArcFamily, $object>;
-                    match pointer {
-                        _persist::PointerTo::Bare(__pointer) => __To::Bare(__pointer),
-                        _persist::PointerTo::RefCell(__pointer) => __To::RefCell(__pointer),
-                        _persist::PointerTo::Mutex(__pointer) => __To::Mutex(__pointer),
-                        _persist::PointerTo::RwLock(__pointer) => __To::RwLock(__pointer),
-                        _persist::PointerTo::WeakBare(__pointer) => __To::WeakBare(__pointer),
-                        _persist::PointerTo::WeakRefCell(__pointer) => __To::WeakRefCell(__pointer),
-                        _persist::PointerTo::WeakMutex(__pointer) => __To::WeakMutex(__pointer),
-                        _persist::PointerTo::WeakRwLock(__pointer) => __To::WeakRwLock(__pointer),
-                    }
-                }
+
+                _persist::__coerce! { $object; RcFamily rc::Rc; ArcFamily sync::Arc; }
             }
+        }
+    };
+}
+
+/// The functions of `Implements<__T>` that make pointers: to a value, and to each cell around one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __coerce {
+    ($object:ty; $($family:ident $module:ident::$pointer:ident;)*) => {
+        fn point<__S: $crate::__private::Source>(
+            source: &__S,
+            place: &mut dyn $crate::__private::Any,
+        ) -> $crate::__private::Result<(), $crate::__private::Error> {
+            $(
+                $crate::__coerce!(@strong source place: ::std::$module::$pointer<$object> = $family __T);
+                $crate::__coerce!(@strong source place: ::std::$module::$pointer<::std::cell::RefCell<$object>> = $family ::std::cell::RefCell<__T>);
+                $crate::__coerce!(@strong source place: ::std::$module::$pointer<::std::sync::Mutex<$object>> = $family ::std::sync::Mutex<__T>);
+                $crate::__coerce!(@strong source place: ::std::$module::$pointer<::std::sync::RwLock<$object>> = $family ::std::sync::RwLock<__T>);
+            )*
+            $crate::__private::Result::Ok(())
+        }
+
+        fn gone(place: &mut dyn $crate::__private::Any) {
+            $(
+                $crate::__coerce!(@put place: ::std::$module::Weak<$object> = ::std::$module::Weak::<__T>::new());
+                $crate::__coerce!(@put place: ::std::$module::Weak<::std::cell::RefCell<$object>> = ::std::$module::Weak::<::std::cell::RefCell<__T>>::new());
+                $crate::__coerce!(@put place: ::std::$module::Weak<::std::sync::Mutex<$object>> = ::std::$module::Weak::<::std::sync::Mutex<__T>>::new());
+                $crate::__coerce!(@put place: ::std::$module::Weak<::std::sync::RwLock<$object>> = ::std::$module::Weak::<::std::sync::RwLock<__T>>::new());
+            )*
+        }
+    };
+    (@strong $source:ident $place:ident: $pointer:ty = $family:ident $class:ty) => {
+        $crate::__coerce!(@put $place: $pointer = {
+            match $source.pointer::<$crate::__private::$family, $class>()? {
+                $crate::__private::Option::Some(pointer) => pointer,
+                $crate::__private::Option::None => return $crate::__private::Result::Ok(()),
+            }
+        });
+    };
+    (@put $place:ident: $pointer:ty = $from:expr) => {
+        if let $crate::__private::Option::Some(place) =
+            $place.downcast_mut::<$crate::__private::Option<$pointer>>()
+        {
+            let pointer: $pointer = $from;
+            *place = $crate::__private::Option::Some(pointer);
         }
     };
 }

@@ -1,6 +1,5 @@
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
-use std::marker::PhantomData;
 use std::time::Duration;
 
 use super::row::Part;
@@ -19,7 +18,7 @@ use crate::reflect::{Class, Holder, Inner, TraitName};
 pub struct TypeSet {
     seen: HashSet<TypeId>,
     objects_seen: HashSet<(TypeId, Holder)>,
-    pub(crate) classes: Vec<(&'static Class, &'static dyn ClassAccess)>,
+    pub(crate) classes: Vec<(&'static Class, &'static ClassAccess)>,
     pub(crate) objects: Vec<ObjectType>,
     /// Traits, and the holders of the trait objects behind pointers.
     pub(crate) traits: Vec<(TraitName, Option<Holder>)>,
@@ -169,7 +168,7 @@ impl TypeSet {
     pub fn class<T: Reflect>(&mut self) -> bool {
         let first = self.enter::<T>();
         if first {
-            self.classes.push((T::CLASS, const { &Access::<T>(PhantomData) }));
+            self.classes.push((T::CLASS, const { &ClassAccess::of::<T>() }));
         }
         first
     }
@@ -206,35 +205,18 @@ impl TypeSet {
 }
 
 /// A class whose type is known at run time only.
-pub(crate) trait ClassAccess: Sync {
+pub(crate) struct ClassAccess {
     /// What is known of the fields of the struct, or of each variant.
-    fn rows(&self) -> &'static [&'static [Part]];
-
+    rows: &'static [&'static [Part]],
     /// How a value of the class is written and read as a whole.
-    fn whole(&self) -> &'static FieldAccess;
-
-    /// A value of the class; `None` if it is of another type.
-    fn open<'v>(&self, value: &'v dyn Any) -> Option<&'v dyn Fields>;
-
-    /// A value of the class, to be changed; `None` if it is of another type.
-    fn open_mut<'v>(&self, value: &'v mut dyn Any) -> Option<&'v mut dyn Fields>;
-
-    /// Writes a field that a save does not have as it is; see [`Reflect::persist_make_field`].
-    fn make_field(
-        &self,
-        variant: usize,
-        field: usize,
-        from: Option<&mut Decoder<'_>>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop>;
-
-    /// Writes the empty value of the class.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Stop`] if there is none, or if it does not fit.
-    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop>;
+    whole: FieldAccess,
+    open: fn(&dyn Any) -> Option<&dyn Fields>,
+    open_mut: fn(&mut dyn Any) -> Option<&mut dyn Fields>,
+    make_field: MakeField,
+    encode_empty: fn(&Prototypes<'_>, &mut Encoder<'_>) -> Result<(), Stop>,
 }
+
+type MakeField = fn(usize, usize, Option<&mut Decoder<'_>>, &mut Encoder<'_>) -> Result<(), Stop>;
 
 /// A value whose class is known at run time only: what [`Reflect`] has for each value.
 pub(crate) trait Fields {
@@ -262,15 +244,46 @@ impl<T: Reflect> Fields for T {
     }
 }
 
-impl dyn ClassAccess {
+impl ClassAccess {
+    const fn of<T: Reflect>() -> Self {
+        Self {
+            rows: T::__ROWS,
+            whole: FieldAccess::of::<T>(),
+            open: |value| Some(value.downcast_ref::<T>()?),
+            open_mut: |value| Some(value.downcast_mut::<T>()?),
+            make_field: T::persist_make_field,
+            encode_empty: T::__encode_empty,
+        }
+    }
+
+    /// Writes a field that a save does not have as it is; see [`Reflect::persist_make_field`].
+    pub(crate) fn make_field(
+        &self,
+        variant: usize,
+        field: usize,
+        from: Option<&mut Decoder<'_>>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        (self.make_field)(variant, field, from, out)
+    }
+
+    /// Writes the empty value of the class.
+    pub(crate) fn encode_empty(
+        &self,
+        prototypes: &Prototypes<'_>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        (self.encode_empty)(prototypes, out)
+    }
+
     /// Index of the value's variant; 0 for a struct. `None` if it is another type.
     pub(crate) fn variant(&self, value: &dyn Any) -> Option<usize> {
-        Some(self.open(value)?.variant())
+        Some((self.open)(value)?.variant())
     }
 
     /// A field of the value's struct or variant.
     pub(crate) fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<&'v dyn Any> {
-        self.open(value)?.field(field)
+        (self.open)(value)?.field(field)
     }
 
     /// A field of the value's struct or variant, to be changed.
@@ -279,12 +292,12 @@ impl dyn ClassAccess {
         value: &'v mut dyn Any,
         field: usize,
     ) -> Option<&'v mut dyn Any> {
-        self.open_mut(value)?.field_mut(field)
+        (self.open_mut)(value)?.field_mut(field)
     }
 
     /// How a field of a variant is written and read.
     pub(crate) fn access(&self, variant: usize, field: usize) -> Option<&'static FieldAccess> {
-        Some(self.rows().get(variant)?.get(field)?.access())
+        Some(self.rows.get(variant)?.get(field)?.access())
     }
 
     /// Writes a field of the value.
@@ -294,8 +307,7 @@ impl dyn ClassAccess {
         field: usize,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let found = self
-            .open(value)
+        let found = (self.open)(value)
             .and_then(|value| Some((self.access(value.variant(), field)?, value.field(field)?)));
         match found {
             Some((access, field)) => access.encode(field, out),
@@ -306,13 +318,13 @@ impl dyn ClassAccess {
     /// The first field of a struct that cannot be read, and the bytes where it could not be; it is what comes next
     /// then.
     pub(crate) fn find_bad_field<'i>(&self, input: &mut Decoder<'i>) -> Option<(usize, &'i [u8])> {
-        let mut fields = self.rows().first()?.iter().enumerate();
+        let mut fields = self.rows.first()?.iter().enumerate();
         fields.find_map(|(i, field)| Some((i, bad(field.access(), input)?)))
     }
 
     /// The first of many values that cannot be read; it is what comes next then.
     pub(crate) fn find_bad_value(&self, count: usize, input: &mut Decoder<'_>) -> Option<usize> {
-        (0..count).find(|_| bad(self.whole(), input).is_some())
+        (0..count).find(|_| bad(&self.whole, input).is_some())
     }
 }
 
@@ -324,44 +336,4 @@ fn bad<'i>(access: &FieldAccess, input: &mut Decoder<'i>) -> Option<&'i [u8]> {
         input.go_back(before);
         stopped
     })
-}
-
-struct Access<T>(PhantomData<fn() -> T>);
-
-impl<T: Reflect> ClassAccess for Access<T> {
-    fn rows(&self) -> &'static [&'static [Part]] {
-        T::__ROWS
-    }
-
-    fn whole(&self) -> &'static FieldAccess {
-        const { &FieldAccess::of::<T>() }
-    }
-
-    fn open<'v>(&self, value: &'v dyn Any) -> Option<&'v dyn Fields> {
-        match value.downcast_ref::<T>() {
-            Some(value) => Some(value),
-            None => None,
-        }
-    }
-
-    fn open_mut<'v>(&self, value: &'v mut dyn Any) -> Option<&'v mut dyn Fields> {
-        match value.downcast_mut::<T>() {
-            Some(value) => Some(value),
-            None => None,
-        }
-    }
-
-    fn make_field(
-        &self,
-        variant: usize,
-        field: usize,
-        from: Option<&mut Decoder<'_>>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        T::persist_make_field(variant, field, from, out)
-    }
-
-    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        T::__encode_empty(prototypes, out)
-    }
 }

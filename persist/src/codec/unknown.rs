@@ -434,10 +434,6 @@ impl Held {
     }
 
     /// The object; `None` if it is gone.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unsupported`] on another thread.
     pub(crate) fn object(&self) -> Result<Option<Shared>> {
         let object = self.look(|_, pointer| match pointer {
             Kept::Strong(object) => Some(object.clone()),

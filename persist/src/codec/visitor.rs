@@ -160,19 +160,11 @@ impl<'a> Visitor<'a> {
     }
 
     /// Visits a reference.
-    ///
-    /// # Errors
-    ///
-    /// If its target is not what it must be.
     pub fn reference(&mut self, slot: &mut dyn Slot) -> Result<()> {
         if self.phase == Phase::Connect { self.links.reference(slot) } else { Ok(()) }
     }
 
     /// Visits one level further in, within [`Limits::depth`].
-    ///
-    /// # Errors
-    ///
-    /// Beyond the limit, and whatever `visit` returns.
     pub fn nested(&mut self, visit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.enter()?;
         let result = visit(self);
@@ -204,10 +196,6 @@ impl<'a> Visitor<'a> {
 
     /// Refuses a `before_save` hook of a value that cannot be changed, if this
     /// visit is for it.
-    ///
-    /// # Errors
-    ///
-    /// Then.
     pub fn no_hook(&mut self, class: &str) -> Result<()> {
         if self.phase != Phase::BeforeSave {
             return Ok(());
@@ -221,10 +209,6 @@ impl<'a> Visitor<'a> {
     }
 
     /// Runs a hook of class `class` if this visit is for `phase`.
-    ///
-    /// # Errors
-    ///
-    /// What the hook returns, with its name and class.
     pub fn hook<O: Outcome>(
         &mut self,
         phase: Phase,
@@ -241,10 +225,6 @@ impl<'a> Visitor<'a> {
     }
 
     /// Runs a hook like [`hook`](Self::hook), with the context.
-    ///
-    /// # Errors
-    ///
-    /// What the hook returns; [`ErrorKind::WrongContext`] if there is no context, or one of another type.
     pub fn hook_with<C: Any, O: Outcome>(
         &mut self,
         phase: Phase,
@@ -266,10 +246,6 @@ impl<'a> Visitor<'a> {
 )]
 pub trait Outcome {
     /// The outcome, its error as text.
-    ///
-    /// # Errors
-    ///
-    /// The hook's own.
     fn into_result(self) -> Result<(), String>;
 }
 

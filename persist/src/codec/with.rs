@@ -120,66 +120,35 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     }
 
     /// Writes a value.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit or refuses.
     fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Reads a value.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
     fn decode(input: &mut Decoder<'_>) -> Result<T, Fail>;
 
     /// Reads over an existing value.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value; the target then is a valid mixture.
     fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
         *target = Self::decode(input)?;
         Ok(())
     }
 
+    /// Puts what was read in the place of a value.
+    #[inline]
+    fn replace(target: &mut T, new: T) {
+        *target = new;
+    }
+
     // The derive's code for a field. As functions of the trait they all fail alike where the adapter does not fit the
     // field, and rustc shows one error. Each is a level of nesting, since what is stored may hold the type itself.
 
+    /// True if another value is stored than the field, which nothing looks into: it may hold the type itself.
+    const FOREIGN: bool = true;
+
     /// What a layout needs to know of the field.
-    const PART: Part = Part::with::<T, Self>();
-
-    /// Like [`Persist::__put_head`]; the field has no part in the segments of its neighbours.
-    #[inline(always)]
-    fn put_head(_: &T, _: &mut &mut [u8]) {}
-
-    /// Like [`Persist::__put_rest`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`encode`](Adapter::encode).
-    #[inline]
-    fn put_rest(value: &T, _: &mut &mut [u8], out: &mut Encoder<'_>) -> Result<(), Stop> {
-        Self::put_whole(value, out)
-    }
-
-    /// Like [`Persist::__put`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`encode`](Adapter::encode).
-    #[inline]
-    fn put(value: &T, _: &mut &mut [u8], out: &mut Encoder<'_>) -> Result<(), Stop> {
-        Self::put_whole(value, out)
-    }
+    const PART: Part = Part::with::<T, Self>(0, true);
 
     /// Writes a field by itself.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`encode`](Adapter::encode).
     #[inline]
-    fn put_whole(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
         if out.only_lists() {
             // What is stored holds no references. A drop of what was loaded lists them too, where the program's own
             // functions might panic: its context may have changed, or be borrowed.
@@ -188,29 +157,15 @@ pub trait Adapter<T: 'static>: Sized + 'static {
         out.nested(|out| Self::encode(value, out))
     }
 
-    /// Like [`Persist::__get`].
-    #[inline]
-    fn get(_: &mut &[u8], input: &mut Decoder<'_>, fails: &mut Fail) -> Option<T> {
-        Self::get_whole(input).map_err(|fail| *fails = fail).ok()
-    }
-
     /// Reads a field by itself.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`decode`](Adapter::decode).
     #[inline]
-    fn get_whole(input: &mut Decoder<'_>) -> Result<T, Fail> {
+    fn get(input: &mut Decoder<'_>) -> Result<T, Fail> {
         input.nested(Self::decode)
     }
 
-    /// Like [`Persist::__get_into`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`decode_into`](Adapter::decode_into).
+    /// Reads over a field.
     #[inline]
-    fn get_into(target: &mut T, _: &mut &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+    fn get_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
         input.nested(|input| Self::decode_into(target, input))
     }
 
@@ -255,17 +210,17 @@ impl<T: Persist> Adapter<T> for Same {
         T::__reach(types);
     }
 
-    #[inline]
+    #[inline(always)]
     fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.value(value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
         input.value()
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
         input.value_into(target)
     }
@@ -328,46 +283,26 @@ pub trait Module<M>: 'static {
     const NAME: &'static str;
 
     /// Writes what is stored of a field.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit or refuses.
     fn store(field: &Self::Field, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Reads what is stored and makes a field of it.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value, or if the module refuses.
     fn restore(input: &mut Decoder<'_>) -> Result<Self::Field, Fail>;
 
     // What the derive's code calls. As functions of the trait they need no bound that could fail once more.
 
     /// Writes what the module's `store` gave: a `Stored`, a `&Stored` or a `Cow<Stored>`.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit or refuses.
     #[inline(always)]
     fn put<B: Borrow<Self::Stored>>(stored: &B, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.value(stored.borrow())
     }
 
     /// Reads what is stored.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
     #[inline(always)]
     fn get(input: &mut Decoder<'_>) -> Result<Self::Stored, Fail> {
         input.value()
     }
 
     /// What the module's `restore` gave.
-    ///
-    /// # Errors
-    ///
-    /// [`Fail::Refused`] if it is an error.
     #[inline(always)]
     fn restored<E: Display>(
         result: Result<Self::Field, E>,
@@ -437,10 +372,6 @@ impl<T: Default> DefaultValue for T {
 }
 
 /// The empty value of a type with `via`: what its empty stored form becomes.
-///
-/// # Errors
-///
-/// Returns why there is none.
 pub fn empty_via<T, S>(prototypes: &super::Prototypes<'_>) -> crate::Result<T>
 where
     S: Persist,
@@ -505,10 +436,6 @@ pub(crate) fn twice(
 // What the derive's code of a module calls.
 
 /// Writes the items that the `store` of a `with_iter` module gives, as a list.
-///
-/// # Errors
-///
-/// [`Stop`] if they do not fit, refuse or are not as many as the iterator said.
 pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
     items: I,
     out: &mut Encoder<'_>,
@@ -533,7 +460,7 @@ pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
     if S::__LEAF {
         return elements(out);
     }
-    out.filled_with(count, S::__MIN, |out| out.nested_in::<S>(elements))
+    out.filled(count, S::__MIN, |out| out.nested_in::<S>(elements))
 }
 
 #[cold]

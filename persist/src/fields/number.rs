@@ -14,7 +14,7 @@ use crate::reflect::{FieldRecord, Kind};
 
 /// The way to a number from the value that has it.
 pub(crate) struct NumberField {
-    hops: Box<[(&'static dyn ClassAccess, usize)]>,
+    hops: Box<[(&'static ClassAccess, usize)]>,
     number: &'static dyn Number,
 }
 

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Result, Value};
 
 /// One step of the way from a value inwards.
 enum Hop {
-    Field(&'static dyn ClassAccess, usize),
+    Field(&'static ClassAccess, usize),
     Element(&'static dyn ListAccess, usize),
     /// With the key as it is stored.
     Value(&'static dyn MapAccess, Vec<u8>),

@@ -1,277 +1,206 @@
-//! What becomes of the blocks that a [`Writer`](super::Writer) fills: bytes of a save, or a snapshot
-//! that becomes one elsewhere.
+//! The blocks of a save and what ends it, as bytes.
 
-use std::io::Write;
-use std::mem;
+use std::io::{self, Read, Seek, SeekFrom};
 
-use super::ends::Trailer;
-use super::pack::Packer;
-use super::reader::{self, Block};
-use super::{BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE};
-use crate::codec::Buffer;
-use crate::{Error, ErrorKind, Limits, Result};
+use byteorder::{ByteOrder, LittleEndian};
+use twox_hash::XxHash3_128;
 
-/// Bytes that are written before the next are put into the checksum, so that they are in cache for both.
-const CACHED: usize = 256 << 10;
+use super::header::{cut_short, damaged};
+use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, Sealer, TRAILER_SIZE};
+use crate::{Error, Limits, Result};
 
-/// Takes the parts of a save in order.
-///
-/// A save may stay in the buffer in which its blocks are filled. Then each method returns the bytes that stand there:
-/// the header, what follows a block, the trailer.
-pub(crate) trait Blocks {
-    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>>;
-
-    /// Takes a block in pieces, its tag and length included, which are at the beginning of the first.
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>>;
-
-    /// Ends the save, whose objects take that many bytes of memory even when they are empty.
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>>;
-
-    /// May move what stays out of the buffer: after each block, and after the trailer.
-    fn keep(&mut self, _: &mut Buffer) {}
+/// A block whose checksum is right.
+pub(super) struct Block {
+    pub(super) tag: u8,
+    /// Where it begins, and where its content ends.
+    pub(super) at: usize,
+    pub(super) end: usize,
 }
 
-/// Compresses the blocks, puts checksums to them and writes them.
-pub(crate) struct Sealer<'w> {
-    out: &'w mut dyn Write,
-    limits: &'w Limits,
-    packer: Packer,
-    written: u64,
-    /// In place of the one that is given, for a save of a file.
-    of_file: Option<Header>,
-}
-
-impl<'w> Sealer<'w> {
-    pub(crate) fn new(
-        out: &'w mut dyn Write,
-        compression: Compression,
-        limits: &'w Limits,
-    ) -> Self {
-        Self { out, limits, packer: Packer::new(compression), written: 0, of_file: None }
+impl Block {
+    /// The tag of a block and where its content ends, by its head.
+    pub(super) fn head(save: &[u8], at: usize) -> Option<(u8, usize)> {
+        let [tag, length @ ..] = save.get(at..)?.first_chunk::<BLOCK_HEAD>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        Some((*tag, (at + BLOCK_HEAD).saturating_add(length)))
     }
 
-    /// These blocks under the header that the save has in a file.
-    pub(crate) fn of_file(mut self, header: Header) -> Self {
-        self.of_file = Some(header);
-        self
+    /// The content that ends there, with its head, is what its checksum says; `None` if it is cut off.
+    pub(super) fn is_whole(save: &[u8], at: usize, end: usize) -> Option<bool> {
+        let crc = save.get(end..)?.first_chunk()?;
+        Some(crc32fast::hash(&save[at..end]) == u32::from_le_bytes(*crc))
     }
 
-    fn emit(&mut self, bytes: &[u8]) -> Result<()> {
-        self.written += bytes.len() as u64;
-        self.limits.check_total(self.written)?;
-        self.out.write_all(bytes).map_err(write_error)
-    }
-}
-
-impl Blocks for Sealer<'_> {
-    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
-        self.limits.check_metadata(header.metadata_length())?;
-        let bytes = self.of_file.as_ref().unwrap_or(header).write();
-        self.emit(&bytes).map(|()| None)
-    }
-
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>> {
-        let packed = self.packer.pack(pieces, self.written, self.limits)?;
-        let packed = packed.as_slice();
-        let pieces = if packed.is_empty() { pieces } else { packed };
-        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-        self.written += (length + CRC_SIZE) as u64;
-        self.limits.check_total(self.written)?;
-        let mut crc = crc32fast::Hasher::new();
-        for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
-            crc.update(piece);
-            self.out.write_all(piece).map_err(write_error)?;
+    fn read(save: &[u8], at: usize) -> Result<Self> {
+        let head = Self::head(save, at);
+        let whole = head.and_then(|(_, end)| Self::is_whole(save, at, end));
+        let (Some((tag, end)), Some(is_whole)) = (head, whole) else {
+            return Err(cut_short(save.len()));
+        };
+        if is_whole {
+            return Ok(Self { tag, at, end });
         }
-        self.out.write_all(&crc.finalize().to_le_bytes()).map_err(write_error)?;
-        Ok(None)
+        let length = end - at;
+        Err(damaged(
+            at,
+            &format!("the checksum of the block of {length} bytes here does not match"),
+        ))
     }
 
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
-        let length = self.written + TRAILER_SIZE as u64;
-        self.emit(&Trailer { records, definitions, length }.write())?;
-        // A buffered writer would swallow what it cannot write when it is dropped.
-        self.out.flush().map_err(write_error)?;
-        self.limits.check_expansion(self.packer.weight(length), memory).map(|()| None)
-    }
-}
-
-/// Puts checksums to the blocks where they are, of a save in memory.
-pub(crate) struct InMemory<'l> {
-    limits: &'l Limits,
-    written: u64,
-    /// True if the blocks stay in the buffer until the save ends, else they are moved out of it one by one.
-    stays: bool,
-    ended: bool,
-    save: Vec<u8>,
-    cleared: usize,
-}
-
-impl<'l> InMemory<'l> {
-    /// A save in whose buffer is room for the whole of it.
-    pub(crate) fn in_place(limits: &'l Limits) -> Self {
-        let save = Vec::new();
-        Self { limits, written: 0, stays: true, ended: false, save, cleared: 0 }
-    }
-
-    /// A save of about that many bytes, without long lists.
-    pub(crate) fn with_capacity(size: usize, limits: &'l Limits) -> Self {
-        Self { stays: false, save: Vec::with_capacity(size), ..Self::in_place(limits) }
-    }
-
-    /// The save, and how many of its bytes lay in memory that was cleared first: all but those of long lists.
-    pub(crate) fn into_save(self) -> (Vec<u8>, usize) {
-        (self.save, self.cleared)
-    }
-
-    fn count(&mut self, bytes: usize) -> Result<()> {
-        self.written += bytes as u64;
-        self.limits.check_total(self.written)
+    pub(super) fn content<'s>(&self, save: &'s [u8]) -> &'s [u8] {
+        &save[self.at + BLOCK_HEAD..self.end]
     }
 }
 
-impl Blocks for InMemory<'_> {
-    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
-        self.limits.check_metadata(header.metadata_length())?;
-        let bytes = header.write();
-        self.count(bytes.len())?;
-        Ok(Some(bytes))
-    }
-
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>> {
-        self.count(pieces.iter().map(|piece| piece.len()).sum::<usize>() + CRC_SIZE)?;
-        let mut crc = crc32fast::Hasher::new();
-        pieces.iter().for_each(|piece| crc.update(piece));
-        Ok(Some(crc.finalize().to_le_bytes().to_vec()))
-    }
-
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
-        self.count(TRAILER_SIZE)?;
-        self.limits.check_expansion(self.written, memory)?;
-        self.ended = true;
-        Ok(Some(Trailer { records, definitions, length: self.written }.write()))
-    }
-
-    fn keep(&mut self, buffer: &mut Buffer) {
-        if self.stays && !self.ended {
-            return;
-        }
-        let taken = if self.save.is_empty() { buffer.take_run() } else { None };
-        if let Some(taken) = taken {
-            (self.save, self.cleared) = taken;
-            return;
-        }
-        self.cleared += buffer.len();
-        if self.stays {
-            self.save = mem::take(buffer).into_bytes();
-            return;
-        }
-        // A large one mostly is the last.
-        self.save.reserve(buffer.len() + TRAILER_SIZE);
-        buffer.pieces(0..buffer.len()).for_each(|piece| self.save.extend_from_slice(piece));
-        buffer.clear();
-    }
-}
-
-/// The blocks of a save in the buffer in which they were filled: what takes time is still to be done.
-#[derive(Default)]
-pub(crate) struct Snapshot {
-    header: Header,
-    buffer: Buffer,
-    /// Where the blocks end.
-    ends: Vec<usize>,
-    records: u64,
-    definitions: u64,
-    memory: u64,
-    compression: Compression,
-    limits: Limits,
-}
-
-impl Snapshot {
-    pub(crate) fn new(compression: Compression, limits: &Limits) -> Self {
-        Self { compression, limits: *limits, ..Self::default() }
-    }
-
-    /// Takes the buffer in which its blocks were filled.
-    pub(crate) fn take(&mut self, buffer: Buffer) {
-        self.buffer = buffer;
-    }
-
-    /// The buffer, for another.
-    pub(crate) fn into_buffer(self) -> Buffer {
-        self.buffer
-    }
-
-    /// Bytes of the blocks.
-    pub(crate) fn size(&self) -> u64 {
-        self.ends.last().map_or(0, |end| *end as u64)
-    }
-
-    /// The header that it was given, without what only the file can tell.
-    pub(crate) fn header(&self) -> &Header {
-        &self.header
-    }
-
-    /// Writes the save under its final header; `go_on` gets the number of bytes of each block.
-    pub(crate) fn write(
-        &self,
-        out: &mut dyn Write,
-        header: &Header,
-        mut go_on: impl FnMut(u64) -> Result<()>,
-    ) -> Result<()> {
-        let mut sealer = Sealer::new(out, self.compression, &self.limits);
-        sealer.header(header)?;
-        let mut start = 0;
-        for end in &self.ends {
-            sealer.block(&self.buffer.pieces(start..*end).collect::<Vec<_>>())?;
-            go_on((end - start) as u64)?;
-            start = *end;
-        }
-        sealer.finish(self.records, self.definitions, self.memory).map(drop)
-    }
-
-    fn check_total(&self, total: u64) -> Result<()> {
-        if self.compression == Compression::None { self.limits.check_total(total) } else { Ok(()) }
-    }
-}
-
-impl Blocks for Snapshot {
-    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
-        self.limits.check_metadata(header.metadata_length())?;
-        self.header = header.clone();
-        Ok(Some(Vec::new()))
-    }
-
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>> {
-        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let end = self.ends.last().unwrap_or(&0) + length;
-        self.check_total(end as u64)?;
-        self.ends.push(end);
-        Ok(Some(Vec::new()))
-    }
-
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
-        (self.records, self.definitions, self.memory) = (records, definitions, memory);
-        let ends = self.header.write().len() + TRAILER_SIZE;
-        let total = self.size() + (self.ends.len() * CRC_SIZE + ends) as u64;
-        self.check_total(total)?;
-        self.limits.check_expansion(total, memory).map(|()| None)
-    }
-}
-
-/// Writes a save without compressed blocks again, under another header.
-pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) -> Result<()> {
-    let (_, mut at) = Header::parse(save)?;
-    out.header(header)?;
+/// Reads the blocks of a save from the offset of the first one on, and the trailer after them, whose offset is returned.
+pub(super) fn each_block(
+    save: &[u8],
+    mut at: usize,
+    mut take: impl FnMut(&Block) -> Result<()>,
+) -> Result<(usize, Trailer)> {
     while save.get(at) != Some(&BLOCK_TRAILER) {
         let block = Block::read(save, at)?;
-        out.block(&[&save[at..block.end]])?;
+        take(&block)?;
         at = block.end + CRC_SIZE;
     }
-    let trailer = reader::trailer(save, at)?;
-    // What its objects take has been checked when it was written or loaded.
-    out.finish(trailer.records, trailer.definitions, 0).map(drop)
+    let Some(bytes) = save[at..].first_chunk() else { return Err(cut_short(save.len())) };
+    let Some(trailer) = Trailer::read(bytes) else {
+        return Err(damaged(at, "the checksum of the trailer does not match"));
+    };
+    if save.len() > at + TRAILER_SIZE {
+        return Err(damaged(at + TRAILER_SIZE, "there are bytes after its end"));
+    }
+    check_count(at, trailer.length, save.len(), "bytes")?;
+    Ok((at, trailer))
 }
 
-fn write_error(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::of(&error), format!("cannot write the save: {error}")).because(error)
+/// Checks a number of the trailer, which is at that offset.
+pub(super) fn check_count(at: usize, told: u64, found: usize, what: &str) -> Result<()> {
+    if told == found as u64 {
+        return Ok(());
+    }
+    Err(damaged(at, &format!("the trailer counts {told} {what}, there are {found}")))
+}
+
+/// What ends a save.
+#[derive(Clone, Copy)]
+pub(super) struct Trailer {
+    pub(super) records: u64,
+    pub(super) definitions: u64,
+    /// Bytes of the save, this included.
+    pub(super) length: u64,
+}
+
+impl Trailer {
+    /// `None` if it is none, or damaged.
+    pub(super) fn read(bytes: &[u8; TRAILER_SIZE]) -> Option<Self> {
+        let (content, crc) = bytes.split_at(TRAILER_SIZE - CRC_SIZE);
+        let is_whole = crc32fast::hash(content) == LittleEndian::read_u32(crc);
+        let [records, definitions, length] =
+            [1, 9, 17].map(|at| LittleEndian::read_u64(&content[at..]));
+        let this = Self { records, definitions, length };
+        (content[0] == BLOCK_TRAILER && is_whole).then_some(this)
+    }
+
+    pub(super) fn write(self) -> Vec<u8> {
+        let mut bytes = vec![BLOCK_TRAILER];
+        for word in [self.records, self.definitions, self.length] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        let crc = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+}
+
+/// What the two ends of a save say of it.
+pub(crate) struct Ends {
+    pub(crate) header: Header,
+    /// True if it ends with its trailer, so that nothing is cut off; what is between may be damaged.
+    pub(crate) is_whole: bool,
+}
+
+impl Ends {
+    /// Reads the header and the trailer of a save.
+    pub(crate) fn read(mut file: impl Read + Seek, limits: &Limits) -> Result<Self> {
+        let failed = |error| Error::of_reading("the end of the save", error);
+        let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        let header = Header::of_file(&mut file, size, limits)?;
+        let is_whole = Self::is_at_end(&mut file).map_err(failed)?;
+        Ok(Self { header, is_whole })
+    }
+
+    /// True if a file ends with the trailer of a save of its length.
+    pub(crate) fn is_at_end(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<bool> {
+        let size = file.seek(SeekFrom::End(0))?;
+        let Some(start) = size.checked_sub(TRAILER_SIZE as u64) else { return Ok(false) };
+        file.seek(SeekFrom::Start(start))?;
+        let mut trailer = [0; TRAILER_SIZE];
+        file.read_exact(&mut trailer)?;
+        Ok(Trailer::read(&trailer).is_some_and(|trailer| trailer.length == size))
+    }
+}
+
+/// A whole save with another header.
+pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
+    let mut changed = Vec::with_capacity(save.len());
+    let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
+    write_again(save, header, 0, &mut sealer, |_| Ok(()))?;
+    Ok(changed)
+}
+
+/// Writes a save again, under another header; blocks that are compressed stay as they are. Its objects take that many
+/// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call.
+pub(crate) fn write_again(
+    save: &[u8],
+    header: &Header,
+    memory: u64,
+    out: &mut Sealer<'_>,
+    mut go_on: impl FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    let (_, start) = Header::parse(save)?;
+    out.header(header)?;
+    go_on(start as u64)?;
+    let (_, trailer) = each_block(save, start, |block| {
+        out.block(&[&save[block.at..block.end]])?;
+        go_on((block.end + CRC_SIZE - block.at) as u64)
+    })?;
+    out.finish(trailer.records, trailer.definitions, memory)?;
+    go_on(TRAILER_SIZE as u64)
+}
+
+/// Which save something follows: a digest of its blocks, and its generation.
+///
+/// The digest of the blocks identifies what was saved. It does not change when the header is written again, as when two
+/// devices are reconciled. The generation distinguishes two saves of one content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digest(pub(crate) [u8; Self::SIZE]);
+
+impl Digest {
+    /// A hash of all bytes between the header and the trailer, how many these are, and the generation.
+    pub(crate) const SIZE: usize = 16 + 8 + 8;
+
+    /// The digest of a whole save.
+    pub(crate) fn of(save: &[u8]) -> Result<Self> {
+        let (Header { generation, .. }, start) = Header::parse(save)?;
+        let Some((blocks, _)) = save[start..].split_last_chunk::<TRAILER_SIZE>() else {
+            return Err(cut_short(save.len()));
+        };
+        let mut digest = [0; Self::SIZE];
+        // Of 128 bits, so that no two saves have the same by chance.
+        LittleEndian::write_u128(&mut digest, XxHash3_128::oneshot(blocks));
+        LittleEndian::write_u64(&mut digest[16..], blocks.len() as u64);
+        LittleEndian::write_u64(&mut digest[24..], generation);
+        Ok(Self(digest))
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        LittleEndian::read_u64(&self.0[24..])
+    }
+
+    /// True if both are of saves that hold the same.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        self.0[..24] == other.0[..24]
+    }
 }

@@ -1,3 +1,5 @@
+use std::io;
+
 use super::{BLOCK_LZ4, BLOCK_ZSTD};
 
 /// How the blocks of a save are compressed, each on its own, so that damage stays where it is.
@@ -72,94 +74,111 @@ pub(super) fn most_for_each(tag: u8) -> u64 {
     }
 }
 
-/// One LZ4 frame, with the descriptor that `docs/reference/format.md` fixes.
-#[cfg(feature = "lz4")]
-pub(super) mod lz4 {
-    use std::io::{self, Read, Write};
-
-    use byteorder::{ByteOrder, LittleEndian};
-    use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
-
-    /// Magic; version 1, linked parts, no checksums; parts of at most 64 KiB; its checksum.
-    const HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0xc0];
-
-    /// Appends the frame of some bytes, which come in pieces.
-    pub(in crate::format) fn compress<'p>(
-        mut pieces: impl Iterator<Item = &'p [u8]>,
-        out: &mut Vec<u8>,
-    ) -> io::Result<()> {
-        let info = FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Linked);
-        let mut encoder = FrameEncoder::with_frame_info(info, out);
-        pieces.try_for_each(|piece| encoder.write_all(piece))?;
-        encoder.finish().map(drop).map_err(io::Error::from)
-    }
-
-    /// Fills `out` from a frame that holds exactly as much.
-    pub(in crate::format) fn decompress(frame: &[u8], out: &mut [u8]) -> io::Result<()> {
-        if !is_one(frame) {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        let mut decoder = FrameDecoder::new(frame);
-        decoder.read_exact(out)?;
-        match decoder.read(&mut [0])? {
-            0 => Ok(()),
-            _ => Err(io::ErrorKind::InvalidData.into()),
-        }
-    }
-
-    /// True if the parts of the frame end with its end mark, and nothing follows. The decoder
-    /// takes a frame that is cut off between two parts, and a second one after it.
-    fn is_one(frame: &[u8]) -> bool {
-        let Some(mut rest) = frame.strip_prefix(&HEAD) else { return false };
-        while let Some((size, after)) = rest.split_at_checked(4) {
-            // The highest bit marks a part that is not compressed.
-            let size = LittleEndian::read_u32(size) & 0x7fff_ffff;
-            match (size, after.get(size as usize..)) {
-                (0, _) => return after.is_empty(),
-                (_, Some(after)) => rest = after,
-                _ => return false,
-            }
-        }
-        false
-    }
+/// Compresses and decompresses frames; what Zstandard allocates for one serves the next.
+#[derive(Default)]
+pub(super) struct Codec {
+    #[cfg(feature = "zstd")]
+    compressor: Option<zstd::bulk::Compressor<'static>>,
+    #[cfg(feature = "zstd")]
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
 }
 
-/// One Zstandard frame.
-#[cfg(feature = "zstd")]
-pub(super) mod zstd {
-    use std::io;
-
-    use zstd::bulk::{Compressor, Decompressor};
-    use zstd::zstd_safe::{compress_bound, find_frame_compressed_size, get_frame_content_size};
-
-    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-
-    /// Appends the frame of some bytes.
-    pub(in crate::format) fn compress(
-        compressor: &mut Compressor<'_>,
-        bytes: &[u8],
+#[cfg_attr(
+    not(any(feature = "lz4", feature = "zstd")),
+    allow(
+        unused_variables,
+        clippy::unused_self,
+        reason = "without these features nothing is compressed"
+    )
+)]
+impl Codec {
+    /// Appends one frame of some bytes, which come in pieces, and returns the tag of its block.
+    pub(super) fn compress(
+        &mut self,
+        compression: Compression,
+        pieces: &[&[u8]],
         out: &mut Vec<u8>,
-    ) -> io::Result<()> {
-        let start = out.len();
-        out.resize(start + compress_bound(bytes.len()), 0);
-        let length = compressor.compress_to_buffer(bytes, &mut out[start..])?;
-        out.truncate(start + length);
-        Ok(())
+    ) -> io::Result<Option<u8>> {
+        match compression {
+            Compression::None => Ok(None),
+            #[cfg(feature = "lz4")]
+            Compression::Lz4 => {
+                use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+                let info =
+                    FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Linked);
+                let mut encoder = FrameEncoder::with_frame_info(info, out);
+                pieces.iter().try_for_each(|piece| io::Write::write_all(&mut encoder, piece))?;
+                encoder.finish().map_err(io::Error::from)?;
+                Ok(Some(BLOCK_LZ4))
+            }
+            #[cfg(feature = "zstd")]
+            Compression::Zstd(level) => {
+                let compressor = match &mut self.compressor {
+                    Some(compressor) => compressor,
+                    none => none.insert(zstd::bulk::Compressor::new(level.clamp(1, 22))?),
+                };
+                let (bytes, start) = (pieces.concat(), out.len());
+                out.resize(start + zstd::zstd_safe::compress_bound(bytes.len()), 0);
+                let length = compressor.compress_to_buffer(&bytes, &mut out[start..])?;
+                out.truncate(start + length);
+                Ok(Some(BLOCK_ZSTD))
+            }
+        }
     }
 
-    /// Fills `out` from a frame that holds exactly as much.
-    pub(in crate::format) fn decompress(
-        decompressor: &mut Decompressor<'_>,
+    /// Fills `out` from one frame that holds exactly as much.
+    pub(super) fn decompress(
+        &mut self,
+        compression: Compression,
         frame: &[u8],
         out: &mut [u8],
     ) -> io::Result<()> {
-        // Else it would take several frames, and skip some.
-        let is_one = frame.starts_with(&MAGIC)
-            && find_frame_compressed_size(frame).is_ok_and(|length| length == frame.len())
-            && matches!(get_frame_content_size(frame), Ok(Some(size)) if size == out.len() as u64);
-        if is_one && decompressor.decompress_to_buffer(frame, &mut out[..])? == out.len() {
-            return Ok(());
-        }
-        Err(io::ErrorKind::InvalidData.into())
+        let is_whole = match compression {
+            Compression::None => false,
+            #[cfg(feature = "lz4")]
+            Compression::Lz4 => {
+                use io::Read;
+                let mut decoder = lz4_flex::frame::FrameDecoder::new(frame);
+                is_one_lz4_frame(frame) && {
+                    decoder.read_exact(out)?;
+                    decoder.read(&mut [0])? == 0
+                }
+            }
+            #[cfg(feature = "zstd")]
+            Compression::Zstd(_) => {
+                use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
+                let decompressor = match &mut self.decompressor {
+                    Some(decompressor) => decompressor,
+                    none => none.insert(zstd::bulk::Decompressor::new()?),
+                };
+                // Else it would take several frames, and skip some.
+                frame.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+                    && find_frame_compressed_size(frame).is_ok_and(|length| length == frame.len())
+                    && matches!(get_frame_content_size(frame), Ok(Some(size)) if size == out.len() as u64)
+                    && decompressor.decompress_to_buffer(frame, &mut out[..])? == out.len()
+            }
+        };
+        if is_whole { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
+}
+
+/// True if the parts of an LZ4 frame end with its end mark, and nothing follows. The decoder takes a frame that is
+/// cut off between two parts, and a second one after it.
+#[cfg(feature = "lz4")]
+fn is_one_lz4_frame(frame: &[u8]) -> bool {
+    // The descriptor that `docs/reference/format.md` fixes: magic; version 1, linked parts, no checksums; parts of at
+    // most 64 KiB; its checksum.
+    let Some(mut rest) = frame.strip_prefix(&[0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0xc0]) else {
+        return false;
+    };
+    while let Some((size, after)) = rest.split_first_chunk() {
+        // The highest bit marks a part that is not compressed.
+        let size = u32::from_le_bytes(*size) & 0x7fff_ffff;
+        match (size, after.get(size as usize..)) {
+            (0, _) => return after.is_empty(),
+            (_, Some(after)) => rest = after,
+            _ => return false,
+        }
+    }
+    false
 }

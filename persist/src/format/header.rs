@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use super::broken::cut_short;
 use super::{
     CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FIELD_GENERATION, FIELD_METADATA,
     FIELD_VERSION, FORMAT_VERSION, MAGIC, VersionVector,
@@ -115,36 +114,19 @@ impl Header {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         bytes.extend_from_slice(&[0; 6]);
-        let texts = [
-            (FIELD_APPLICATION, &self.application),
-            (FIELD_APPLICATION_VERSION, &self.application_version),
-        ];
-        for (tag, text) in texts {
-            // The setter bounds the texts, so that their lengths fit.
-            if let Some(text) = text {
-                bytes.push(tag);
-                bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
-                bytes.extend_from_slice(text.as_bytes());
-            }
-        }
-        if let Some(Metadata(metadata)) = &self.metadata {
-            bytes.push(FIELD_METADATA);
-            // Its setter bounds it, too.
-            bytes.extend_from_slice(&u32::try_from(metadata.len()).unwrap_or(0).to_le_bytes());
-            bytes.extend_from_slice(metadata);
-        }
-        if self.generation > 0 {
-            bytes.push(FIELD_GENERATION);
-            bytes.extend_from_slice(&8_u32.to_le_bytes());
-            bytes.extend_from_slice(&self.generation.to_le_bytes());
-        }
-        if !self.version.is_empty() {
-            let mut version = Vec::new();
-            self.version.write(&mut version);
-            bytes.push(FIELD_VERSION);
-            bytes.extend_from_slice(&u32::try_from(version.len()).unwrap_or(0).to_le_bytes());
-            bytes.extend_from_slice(&version);
-        }
+        // The setters bound the texts and the metadata, so that their lengths fit.
+        let mut field = |tag: u8, content: Option<&[u8]>| {
+            let Some(content) = content else { return };
+            bytes.push(tag);
+            bytes.extend_from_slice(&u32::try_from(content.len()).unwrap_or(0).to_le_bytes());
+            bytes.extend_from_slice(content);
+        };
+        let (generation, version) = (self.generation.to_le_bytes(), self.version.write());
+        field(FIELD_APPLICATION, self.application.as_deref().map(str::as_bytes));
+        field(FIELD_APPLICATION_VERSION, self.application_version.as_deref().map(str::as_bytes));
+        field(FIELD_METADATA, self.metadata.as_ref().map(|metadata| &*metadata.0));
+        field(FIELD_GENERATION, (self.generation > 0).then_some(&generation));
+        field(FIELD_VERSION, Some(&*version).filter(|version| !version.is_empty()));
         bytes.extend_from_slice(&self.unknown);
         let length = u32::try_from(bytes.len() - FIXED).unwrap_or(0);
         LittleEndian::write_u32(&mut bytes[12..FIXED], length);
@@ -228,37 +210,27 @@ impl Header {
             let (length, after) = after.split_at_checked(4).ok_or_else(bad)?;
             let length = LittleEndian::read_u32(length) as usize;
             let (content, after) = after.split_at_checked(length).ok_or_else(bad)?;
-            if tag == FIELD_GENERATION {
-                let number = <[u8; 8]>::try_from(content).map(u64::from_le_bytes);
-                match number {
-                    Ok(number) if number > 0 && self.generation == 0 => self.generation = number,
-                    _ => return Err(bad()),
+            let text = || std::str::from_utf8(content).map(str::to_owned).map_err(|_| bad());
+            let is_first = match tag {
+                FIELD_APPLICATION => self.application.replace(text()?).is_none(),
+                FIELD_APPLICATION_VERSION => self.application_version.replace(text()?).is_none(),
+                FIELD_METADATA => self.metadata.replace(content.to_vec().into()).is_none(),
+                FIELD_GENERATION => {
+                    let number = content.try_into().map(u64::from_le_bytes).unwrap_or(0);
+                    number > 0 && std::mem::replace(&mut self.generation, number) == 0
                 }
-            }
-            if tag == FIELD_VERSION {
-                match VersionVector::read(content) {
-                    Some(version) if self.version.is_empty() => self.version = version,
-                    _ => return Err(bad()),
+                FIELD_VERSION => {
+                    let version = VersionVector::read(content).ok_or_else(bad)?;
+                    std::mem::replace(&mut self.version, version).is_empty()
                 }
-            }
-            if tag == FIELD_METADATA && self.metadata.replace(content.to_vec().into()).is_some() {
-                return Err(bad());
-            }
-            let slot = match tag {
-                FIELD_APPLICATION => Some(&mut self.application),
-                FIELD_APPLICATION_VERSION => Some(&mut self.application_version),
                 CRITICAL_FIELD.. => return Err(newer(at, "header field", u64::from(tag))),
-                FIELD_METADATA | FIELD_GENERATION | FIELD_VERSION => None,
                 _ => {
                     self.unknown.extend_from_slice(&rest[..rest.len() - after.len()]);
-                    None
+                    true
                 }
             };
-            if let Some(slot) = slot {
-                let text = std::str::from_utf8(content).map_err(|_| bad())?;
-                if slot.replace(text.to_owned()).is_some() {
-                    return Err(bad());
-                }
+            if !is_first {
+                return Err(bad());
             }
             rest = after;
         }
@@ -269,19 +241,29 @@ impl Header {
 /// True if the checksum of the header is right for this library's format and no flags, whatever the header says:
 /// then the number alone is damaged, and a backup may be whole.
 fn is_of_this_format(save: &[u8]) -> bool {
-    let Some(end) = Header::length(save).and_then(|length| length.checked_sub(4)) else {
+    let header = Header::length(save).and_then(|length| save.get(..length));
+    let Some((content, crc)) = header.and_then(|header| header.split_last_chunk()) else {
         return false;
     };
-    let (Some(fields), Some(crc)) = (save.get(FIXED..end), save.get(end..end + 4)) else {
-        return false;
-    };
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&MAGIC);
-    hasher.update(&FORMAT_VERSION.to_le_bytes());
-    hasher.update(&[0; 2]);
-    hasher.update(&save[12..FIXED]);
-    hasher.update(fields);
-    hasher.finalize() == LittleEndian::read_u32(crc)
+    let mut content = content.to_vec();
+    LittleEndian::write_u16(&mut content[8..], FORMAT_VERSION);
+    content[10..12].fill(0);
+    crc32fast::hash(&content) == u32::from_le_bytes(*crc)
+}
+
+/// The save ends too early.
+pub(super) fn cut_short(length: usize) -> Error {
+    Error::new(
+        ErrorKind::Truncated,
+        format!("the save is cut short, it ends after {length} bytes; restore a backup"),
+    )
+    .at(length as u64)
+}
+
+/// Something at a place is not what was written.
+pub(super) fn damaged(at: usize, what: &str) -> Error {
+    Error::new(ErrorKind::Damaged, format!("the save is damaged: {what}; restore a backup"))
+        .at(at as u64)
 }
 
 pub(super) fn newer(at: u64, what: &str, number: u64) -> Error {

@@ -4,36 +4,30 @@
 //! ones it names. This room knows bytes, not Rust types.
 
 mod blocks;
-mod broken;
 mod compression;
 mod definition;
-mod digest;
-mod ends;
 mod header;
 mod lineage;
 mod numbers;
-mod pack;
-mod reader;
+mod plain;
 mod records;
 mod salvage;
-mod unpack;
-mod version_vector;
+mod scan;
+mod sealer;
 mod writer;
 
-pub(crate) use blocks::{Blocks, InMemory, Sealer, Snapshot, write_again};
-pub(crate) use broken::nothing_whole;
+pub(crate) use blocks::{Digest, Ends, with_header, write_again};
 pub use compression::Compression;
 pub(crate) use definition::{KIND_DEPTH, SCALARS};
-pub(crate) use digest::Digest;
-pub(crate) use ends::{Ends, with_header};
 pub use header::Header;
 pub use lineage::Lineage;
+pub(crate) use lineage::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
-pub(crate) use reader::{Definition, Outline, Scan, outline, scan, scan_definitions};
+pub(crate) use plain::{Plain, unpacked, weight};
 pub(crate) use records::{RecordPlace, Records};
-pub(crate) use salvage::Wreck;
-pub(crate) use unpack::{Plain, unpacked, weight};
-pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
+pub(crate) use salvage::{Wreck, nothing_whole};
+pub(crate) use scan::{Definition, Scan, check, scan};
+pub(crate) use sealer::Sealer;
 pub(crate) use writer::{RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a

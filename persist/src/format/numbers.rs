@@ -2,39 +2,35 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::definition;
-use crate::Result;
 use crate::reflect::{ClassId, Holder};
 use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
+use crate::{Error, Result};
 
 /// The numbers of the classes in a save that is being written.
 #[derive(Default)]
 pub(crate) struct ClassNumbers {
     /// By index of the program's class; 0 where it has none yet.
     own: Vec<u64>,
-    /// Numbers of classes that were kept from other saves, by the address of the schema and
-    /// the index.
-    foreign: HashMap<(usize, usize), u64>,
-    /// Numbers of the classes that references of kept values lead to, where the objects are the
-    /// program's.
-    targets: HashMap<(usize, usize, Holder), u64>,
+    /// Numbers of classes that were kept from other saves, by the address of the schema and the index. With a holder:
+    /// where the objects in it are the program's, to which references of kept values lead.
+    foreign: HashMap<(usize, usize, Option<Holder>), u64>,
     /// Holds on to those schemas, whose addresses are taken.
     schemas: Vec<Arc<Stored>>,
     /// Ids of the kept classes in this save.
     ids: HashSet<ClassId>,
-    /// The definitions of the classes that got the first numbers, as long as they are not written.
-    first: Option<Arc<First>>,
-    /// Classes that just got a number, in order.
-    fresh: Vec<Fresh>,
-    /// The bodies of definitions that are not written yet, one after the other, and where each ends.
-    bodies: Vec<u8>,
-    ends: Vec<usize>,
+    /// Definitions that are not written yet, and how many they are.
+    pending: Vec<u8>,
+    count: u64,
+    /// A definition was too long.
+    failed: Option<Error>,
     last: u64,
 }
 
+/// A class that just got a number.
 enum Fresh {
     Own(usize),
     /// With the id that it has in this save.
-    Foreign(Arc<Stored>, usize, ClassId),
+    Foreign(usize, ClassId),
 }
 
 impl ClassNumbers {
@@ -42,14 +38,10 @@ impl ClassNumbers {
     pub(crate) fn clear(&mut self) {
         self.own.clear();
         self.foreign.clear();
-        self.targets.clear();
         self.schemas.clear();
         self.ids.clear();
-        self.first = None;
-        self.fresh.clear();
-        self.bodies.clear();
-        self.ends.clear();
-        self.last = 0;
+        self.pending.clear();
+        (self.count, self.failed, self.last) = (0, None, 0);
     }
 
     /// The number of a class of the program; a new one for it and for all it mentions.
@@ -58,26 +50,26 @@ impl ClassNumbers {
         if let Some(&number) = self.own.get(class).filter(|number| **number != 0) {
             return number;
         }
-        let number = self.assign(class, classes);
-        self.define(classes);
+        let mut fresh = Vec::new();
+        let number = self.assign(class, classes, &mut fresh);
+        self.define(&fresh, classes, None);
         number
     }
 
-    fn assign(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
+    fn assign(&mut self, class: usize, classes: &[ClassSchema], fresh: &mut Vec<Fresh>) -> u64 {
         if self.own.len() < classes.len() {
             self.own.resize(classes.len(), 0);
         }
-        let (mut next, mut targets) = (vec![class], Vec::new());
-        let mut at = 0;
+        let (mut next, mut at) = (vec![class], 0);
         while let Some(&class) = next.get(at) {
             at += 1;
             if self.own[class] == 0 {
                 self.last += 1;
                 self.own[class] = self.last;
-                self.fresh.push(Fresh::Own(class));
+                fresh.push(Fresh::Own(class));
                 for kind in classes[class].kinds() {
-                    mentioned(kind, &mut next, &mut targets);
-                    next.extend(targets.drain(..).map(|(target, _)| target));
+                    let targets = mentioned(kind, &mut next);
+                    next.extend(targets.into_iter().map(|(target, _)| target));
                 }
             }
         }
@@ -87,33 +79,25 @@ impl ClassNumbers {
     /// The number of a class that was kept from another save: that of the program's
     /// class if it is the same, else a new one.
     pub(crate) fn foreign(&mut self, schema: &Arc<Stored>, class: usize, program: &Program) -> u64 {
-        self.assign_foreign(schema, class, program);
-        self.define(&program.classes);
-        let key = (Arc::as_ptr(schema).addr(), class);
-        self.foreign.get(&key).copied().unwrap_or(0)
-    }
-
-    fn assign_foreign(&mut self, schema: &Arc<Stored>, class: usize, program: &Program) {
-        let classes = &program.classes[..];
         let address = Arc::as_ptr(schema).addr();
-        let (mut next, mut targets) = (vec![class], Vec::new());
-        let mut at = 0;
+        if !self.schemas.iter().any(|known| Arc::ptr_eq(known, schema)) {
+            self.schemas.push(schema.clone());
+        }
+        let classes = &program.classes[..];
+        let (mut next, mut at, mut fresh) = (vec![class], 0, Vec::new());
         while let Some(&class) = next.get(at) {
             at += 1;
-            if self.foreign.contains_key(&(address, class)) {
+            if self.foreign.contains_key(&(address, class, None)) {
                 continue;
-            }
-            if !self.schemas.iter().any(|known| Arc::ptr_eq(known, schema)) {
-                self.schemas.push(schema.clone());
             }
             let Some(stored) = schema.schema(class) else { continue };
             let own = classes.iter().position(|own| own.id == stored.id);
-            let is_whole = class < schema.len();
-            if let Some(own) =
-                own.filter(|own| is_whole && is_same_class((schema, class), (classes, *own)))
-            {
-                let number = self.assign(own, classes);
-                self.foreign.insert((address, class), number);
+            let is_same = |own: &usize| {
+                class < schema.len() && is_same_class((schema, class), (classes, *own))
+            };
+            if let Some(own) = own.filter(is_same) {
+                let number = self.assign(own, classes, &mut fresh);
+                self.foreign.insert((address, class, None), number);
                 continue;
             }
             let is_free = |id: &ClassId| {
@@ -127,126 +111,107 @@ impl ClassNumbers {
             let others = (1_u32..).map(|i| ClassId::of(&format!("{}#{i}", stored.name)));
             let id = std::iter::once(stored.id).chain(others).find(is_free).unwrap_or(stored.id);
             self.last += 1;
-            self.foreign.insert((address, class), self.last);
+            self.foreign.insert((address, class, None), self.last);
             self.ids.insert(id);
-            self.fresh.push(Fresh::Foreign(schema.clone(), class, id));
+            fresh.push(Fresh::Foreign(class, id));
             for kind in stored.kinds() {
-                mentioned(kind, &mut next, &mut targets);
-                for (target, holder) in targets.drain(..) {
+                for (target, holder) in mentioned(kind, &mut next) {
                     // The load says which objects are in the program's form.
                     match program.find(&schema[target]).filter(|_| schema.is_made(target, holder)) {
                         Some(own) => {
-                            let number = self.assign(own, classes);
-                            self.targets.insert((address, target, holder), number);
+                            let number = self.assign(own, classes, &mut fresh);
+                            self.foreign.insert((address, target, Some(holder)), number);
                         }
                         None => next.push(target),
                     }
                 }
             }
         }
+        self.define(&fresh, classes, Some(schema));
+        self.foreign.get(&(address, class, None)).copied().unwrap_or(0)
     }
 
-    /// Writes the bodies of the fresh classes, when all that they mention have numbers.
-    fn define(&mut self, classes: &[ClassSchema]) {
-        for fresh in self.fresh.drain(..) {
-            match fresh {
-                Fresh::Own(class) => {
-                    let number = |class: usize, _: Option<Holder>| self.own[class];
-                    definition::write(&classes[class], &number, &mut self.bodies);
-                }
-                Fresh::Foreign(schema, class, id) => {
-                    let address = Arc::as_ptr(&schema).addr();
+    /// Writes the definitions of the fresh classes, when all that they mention have numbers.
+    fn define(&mut self, fresh: &[Fresh], classes: &[ClassSchema], schema: Option<&Arc<Stored>>) {
+        for fresh in fresh {
+            let result = match (fresh, schema) {
+                (Fresh::Foreign(class, id), Some(schema)) => {
+                    let address = Arc::as_ptr(schema).addr();
                     let number = |class, holder: Option<Holder>| {
-                        let own = holder.and_then(|of| self.targets.get(&(address, class, of)));
-                        own.or_else(|| self.foreign.get(&(address, class))).copied().unwrap_or(0)
+                        let own = holder.and_then(|_| self.foreign.get(&(address, class, holder)));
+                        own.or_else(|| self.foreign.get(&(address, class, None)))
+                            .copied()
+                            .unwrap_or(0)
                     };
-                    let Some(class) = schema.schema(class) else { continue };
-                    let class = ClassSchema { id, ..class.into_owned() };
-                    definition::write(&class, &number, &mut self.bodies);
+                    let Some(class) = schema.schema(*class) else { continue };
+                    let class = ClassSchema { id: *id, ..class.into_owned() };
+                    definition::push(&class, &number, &mut self.pending)
                 }
-            }
-            self.ends.push(self.bodies.len());
+                (Fresh::Own(class), _) => {
+                    let number = |class: usize, _: Option<Holder>| self.own[class];
+                    definition::push(&classes[*class], &number, &mut self.pending)
+                }
+                (Fresh::Foreign(..), None) => continue,
+            };
+            self.count += 1;
+            self.failed = self.failed.take().or(result.err());
         }
     }
 
     /// True if there are definitions that are not written yet.
     #[inline]
     pub(super) fn has_definitions(&self) -> bool {
-        self.first.is_some() || !self.ends.is_empty()
+        self.count > 0
     }
 
     /// Appends the definitions that are not written yet, in order, and returns how many they are.
     pub(super) fn take_definitions(&mut self, out: &mut Vec<u8>) -> Result<u64> {
-        let mut count = 0;
-        if let Some(first) = self.first.take() {
-            out.extend_from_slice(&first.definitions);
-            count = first.count;
+        if let Some(error) = self.failed.take() {
+            return Err(error);
         }
-        let mut start = 0;
-        for end in self.ends.drain(..) {
-            definition::push(&self.bodies[start..end], out)?;
-            start = end;
-            count += 1;
-        }
-        self.bodies.clear();
-        Ok(count)
+        out.extend_from_slice(&self.pending);
+        self.pending.clear();
+        Ok(std::mem::take(&mut self.count))
     }
-}
-
-/// What every save has that begins with a record of one class.
-struct First {
-    class: usize,
-    own: Vec<u64>,
-    last: u64,
-    definitions: Vec<u8>,
-    count: u64,
 }
 
 /// The numbers with which saves begin, for the classes of their first records.
 ///
 /// A clone remembers nothing, and a registry that changes forgets all.
 #[derive(Default)]
-pub(crate) struct FirstNumbers(Mutex<Vec<Arc<First>>>);
+pub(crate) struct FirstNumbers(Mutex<Vec<(usize, Arc<ClassNumbers>)>>);
 
 impl FirstNumbers {
     /// How many are kept: most programs save few classes by themselves.
     const MOST: usize = 16;
 
     /// The number of a class of the program, in a save that has none yet if `numbers` is empty.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for a definition beyond what a record can have.
     pub(crate) fn number(
         &self,
         numbers: &mut ClassNumbers,
         class: usize,
         classes: &[ClassSchema],
-    ) -> Result<u64> {
+    ) -> u64 {
         if numbers.last == 0 {
-            let first = self.first(class, classes)?;
-            numbers.own.clear();
-            numbers.own.extend_from_slice(&first.own);
-            numbers.last = first.last;
-            numbers.first = Some(first);
+            let first = self.first(class, classes);
+            numbers.own.clone_from(&first.own);
+            numbers.pending.clone_from(&first.pending);
+            (numbers.count, numbers.last) = (first.count, first.last);
         }
-        Ok(numbers.number(class, classes))
+        numbers.number(class, classes)
     }
 
-    fn first(&self, class: usize, classes: &[ClassSchema]) -> Result<Arc<First>> {
+    fn first(&self, class: usize, classes: &[ClassSchema]) -> Arc<ClassNumbers> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(first) = kept.iter().find(|first| first.class == class) {
-            return Ok(first.clone());
+        if let Some((_, first)) = kept.iter().find(|(of, _)| *of == class) {
+            return first.clone();
         }
         let mut numbers = ClassNumbers::default();
         numbers.number(class, classes);
-        let mut definitions = Vec::new();
-        let count = numbers.take_definitions(&mut definitions)?;
-        let ClassNumbers { own, last, .. } = numbers;
-        let first = Arc::new(First { class, own, last, definitions, count });
+        let first = Arc::new(numbers);
         kept.truncate(Self::MOST - 1);
-        kept.insert(0, first.clone());
-        Ok(first)
+        kept.insert(0, (class, first.clone()));
+        first
     }
 }
 
@@ -256,11 +221,13 @@ impl Clone for FirstNumbers {
     }
 }
 
-/// Adds the classes that a kind mentions by value, and those that it refers to.
-fn mentioned(kind: &KindSchema, found: &mut Vec<usize>, targets: &mut Vec<(usize, Holder)>) {
+/// Adds the classes that a kind mentions by value, and returns those that it refers to.
+fn mentioned(kind: &KindSchema, found: &mut Vec<usize>) -> Vec<(usize, Holder)> {
+    let mut targets = Vec::new();
     kind.visit(&mut |kind| match kind {
         KindSchema::Class(class) => found.push(*class),
         KindSchema::Reference { class, holder, .. } => targets.push((*class, *holder)),
         _ => {}
     });
+    targets
 }

@@ -1,11 +1,10 @@
 use std::mem;
-use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
-    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers, Header,
-    SEPARATOR, definition,
+    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, ClassNumbers, Header,
+    SEPARATOR, Sealer, definition,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, SaveLinks, Stop, count};
 use crate::env::Env;
@@ -14,17 +13,13 @@ use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Result};
 
 /// Fills the blocks of a save, one after the other; it holds one block and the largest record.
-pub(crate) struct Writer<'w> {
-    out: &'w mut dyn Blocks,
+pub(crate) struct Writer<'w, 's> {
+    out: &'w mut Sealer<'s>,
     env: &'w Env<'w>,
     /// The block, its head included; before it the save so far, if that stays there.
     buffer: &'w mut Buffer,
-    stays: bool,
     /// Where the block begins, if it does.
     block: Option<usize>,
-    /// Definitions that a record turned out to need, which go before it: its place in the buffer, and theirs in
-    /// `defined`. So no record is moved.
-    late: Vec<(usize, Range<usize>)>,
     records: u64,
     definitions: u64,
     blocks: u64,
@@ -38,29 +33,20 @@ pub(crate) trait RecordLinks: SaveLinks {
     fn numbers(&mut self) -> &mut ClassNumbers;
 }
 
-impl<'w> Writer<'w> {
-    /// Writes the header; the buffer's bytes are of no meaning before and after.
+impl<'w, 's> Writer<'w, 's> {
+    /// Writes the header; the buffer's bytes are of no meaning before.
     pub(crate) fn new(
-        out: &'w mut dyn Blocks,
+        out: &'w mut Sealer<'s>,
         header: &Header,
         env: &'w Env<'w>,
         buffer: &'w mut Buffer,
     ) -> Result<Self> {
         let header = out.header(header)?;
         buffer.clear();
-        let mut writer = Self {
-            out,
-            env,
-            buffer,
-            stays: header.is_some(),
-            block: None,
-            late: Vec::new(),
-            records: 0,
-            definitions: 0,
-            blocks: 0,
-            defined: Vec::new(),
-        };
-        writer.put(header.as_deref().unwrap_or_default())?;
+        let (block, defined) = (None, Vec::new());
+        let mut writer =
+            Self { out, env, buffer, block, records: 0, definitions: 0, blocks: 0, defined };
+        writer.put(&header)?;
         Ok(writer)
     }
 
@@ -97,7 +83,8 @@ impl<'w> Writer<'w> {
         self.begin()?;
         // Mostly there are none, and each record asks twice.
         if links.numbers().has_definitions() {
-            self.define(links.numbers())?;
+            let before = self.define(links.numbers())?;
+            self.put_defined(before)?;
         }
         let holder = holder.code() | if added { ADDED } else { 0 };
         let env = self.env;
@@ -119,42 +106,36 @@ impl<'w> Writer<'w> {
             out.value(&SEPARATOR)
         })?;
         if links.numbers().has_definitions() {
-            let before = self.defined.len();
-            self.definitions += links.numbers().take_definitions(&mut self.defined)?;
-            self.late.push((start, before..self.defined.len()));
+            // The record turned out to need them.
+            let before = self.define(links.numbers())?;
+            self.buffer.insert(start, &self.defined[before..]);
         }
         self.records += 1;
         self.close_if_full()
     }
 
-    /// Writes the definitions that are missing.
+    /// Takes the definitions that are missing, and returns where in `defined` they begin.
     #[cold]
-    fn define(&mut self, numbers: &mut ClassNumbers) -> Result<()> {
+    fn define(&mut self, numbers: &mut ClassNumbers) -> Result<usize> {
         let before = self.defined.len();
         self.definitions += numbers.take_definitions(&mut self.defined)?;
-        self.write_defined(before)
+        Ok(before)
     }
 
     /// Writes what was defined from this place on.
-    fn write_defined(&mut self, before: usize) -> Result<()> {
-        if before == self.defined.len() {
-            return Ok(());
-        }
-        self.begin()?;
+    fn put_defined(&mut self, before: usize) -> Result<()> {
         let defined = mem::take(&mut self.defined);
-        let result = self.put(&defined[before..]);
+        let result = self.begin().and_then(|()| self.put(&defined[before..]));
         self.defined = defined;
         result
     }
 
     /// Writes the definition of a class whose index in its save is its number here, less one.
     pub(crate) fn definition(&mut self, class: &ClassSchema) -> Result<()> {
-        let mut body = Vec::new();
-        definition::write(class, &|class, _| class as u64 + 1, &mut body);
         let before = self.defined.len();
-        definition::push(&body, &mut self.defined)?;
+        definition::push(class, &|class, _| class as u64 + 1, &mut self.defined)?;
         self.definitions += 1;
-        self.write_defined(before)
+        self.put_defined(before)
     }
 
     /// Writes a record whose payload is there, of a class that is defined.
@@ -189,62 +170,33 @@ impl<'w> Writer<'w> {
     pub(crate) fn finish(mut self, memory: u64) -> Result<()> {
         self.close(BLOCK_RECORDS)?;
         if self.blocks > 1 && u32::try_from(self.defined.len()).is_ok() {
-            self.write_defined(0)?;
+            self.put_defined(0)?;
             self.close(BLOCK_DEFINITIONS)?;
         }
         let trailer = self.out.finish(self.records, self.definitions, memory)?;
-        self.put(trailer.as_deref().unwrap_or_default())?;
-        self.out.keep(self.buffer);
-        Ok(())
+        self.put(&trailer)
     }
 
     fn close_if_full(&mut self) -> Result<()> {
-        let late: usize = self.late.iter().map(|(_, range)| range.len()).sum();
         let start = self.block.unwrap_or_default();
-        if self.buffer.len() - start + late >= BLOCK_SIZE {
-            self.close(BLOCK_RECORDS)
-        } else {
-            Ok(())
-        }
+        if self.buffer.len() - start >= BLOCK_SIZE { self.close(BLOCK_RECORDS) } else { Ok(()) }
     }
 
     fn close(&mut self, tag: u8) -> Result<()> {
         let Some(start) = self.block.take() else { return Ok(()) };
-        if self.stays {
-            // Each would move those after it.
-            for (place, range) in self.late.drain(..).rev() {
-                self.buffer.insert(place, &self.defined[range]);
-            }
-        }
-        let late: usize = self.late.iter().map(|(_, range)| range.len()).sum();
         // One record fits a `u32` with room for the block before it.
-        let length = self.buffer.len() - start + late - BLOCK_HEAD;
+        let length = self.buffer.len() - start - BLOCK_HEAD;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let head = self.buffer.part_mut(start, BLOCK_HEAD);
         head[0] = tag;
         LittleEndian::write_u32(&mut head[1..], length);
         self.blocks += 1;
-        let mut late = self.late.iter().peekable();
-        let (mut pieces, mut at) = (Vec::new(), start);
-        for mut piece in self.buffer.pieces(start..self.buffer.len()) {
-            while let Some((place, range)) = late.next_if(|(place, _)| *place < at + piece.len()) {
-                let (before, after) = piece.split_at(place - at);
-                pieces.extend([before, &self.defined[range.clone()]]);
-                (piece, at) = (after, *place);
-            }
-            pieces.push(piece);
-            at += piece.len();
-        }
+        let pieces: Vec<_> = self.buffer.pieces(start..self.buffer.len()).collect();
         let crc = self.out.block(&pieces)?;
-        self.late.clear();
-        match crc {
-            Some(crc) => {
-                self.put(&crc)?;
-                self.out.keep(self.buffer);
-            }
-            None => self.buffer.clear(),
+        if !self.out.stays() {
+            self.buffer.clear();
         }
-        Ok(())
+        self.put(&crc)
     }
 }
 

@@ -121,7 +121,7 @@ impl<'s> Links<'s> {
     /// The number in the save of a class of the program.
     pub(super) fn class_number(&mut self, class: usize) -> Result<u64> {
         let classes = &self.registry.program().classes;
-        self.registry.first_numbers.number(&mut self.tables.numbers, class, classes)
+        Ok(self.registry.first_numbers.number(&mut self.tables.numbers, class, classes))
     }
 
     /// The object of this number is written next; says whether it is made when it is whole.

@@ -13,7 +13,7 @@ use super::outcome::{LoadedObjects, Outcome};
 use super::table::{MADE, Refused, Table};
 use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Unknown, Visitor, left_over};
 use crate::env::Env;
-use crate::format::{MAX_ID, Outline, Plain, RecordPlace, outline};
+use crate::format::{MAX_ID, Plain, RecordPlace, Scan};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, LoadEvent, Matched, Met, PlannedRow, Plans, Run, locate};
 use crate::types::Renumber;
@@ -52,13 +52,13 @@ impl<'l> Loader<'l> {
         root: Option<usize>,
     ) -> Result<Box<Self>> {
         let limits = &env.limits;
-        let mut outline = outline(save.bytes, limits)?;
-        let kept = outline.records.take_kept();
-        let stored_root = outline.records.value();
+        let mut scan = Scan::read(save.bytes, limits)?;
+        let kept = scan.records.take_kept();
+        let stored_root = scan.records.value();
         let root = stored_root.map(|record| record.class as usize).zip(root);
         let how = (limits, options.drop_unknown);
-        let matched = registry.schemas.matched(&outline.definitions, how, root, || {
-            let classes = outline.classes(limits)?;
+        let matched = registry.schemas.matched(&scan.definitions, how, root, || {
+            let classes = scan.classes(limits)?;
             let matched = Matched::new(classes, registry.program(), root, options.drop_unknown);
             matched.stored.note_made(|class, holder| {
                 matched.resolved[class]
@@ -66,7 +66,7 @@ impl<'l> Loader<'l> {
             });
             Ok::<_, Error>(matched)
         })?;
-        let Outline { header, records, .. } = outline;
+        let Scan { header, records, .. } = scan;
         let objects = MadeObjects::new(registry, records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
         for record in kept {
@@ -334,7 +334,7 @@ impl<'l> Loader<'l> {
         let (mut counts, mut made) = (vec![0; plans.stored.len()], BTreeMap::new());
         for (record, kind) in objects.kinds.iter().enumerate() {
             if kind.is_some() && (asked_for.is_empty() || !asked_for.contains(&record)) {
-                let class = objects.records.class(record);
+                let class = objects.records.get(record).class;
                 match counts.get_mut(class as usize) {
                     Some(count) => *count += 1,
                     None => *made.entry(class).or_insert(0) += 1,

@@ -13,7 +13,7 @@ use crate::codec::{
     not_registered_yet,
 };
 use crate::env::Env;
-use crate::format::{Blocks, Header, Writer};
+use crate::format::{Header, Sealer, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -95,7 +95,7 @@ impl<'s> Saver<'s> {
     /// Writes the objects that were added and all that they lead to.
     pub(crate) fn save(
         self,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
@@ -104,7 +104,7 @@ impl<'s> Saver<'s> {
     }
 
     /// Writes the objects that are waiting and all that they lead to.
-    fn finish(mut self, mut writer: Writer<'_>) -> Result<()> {
+    fn finish(mut self, mut writer: Writer<'_, '_>) -> Result<()> {
         let mut next = 0;
         while let Some(number) = self.links.tables.objects.queued(next).first().copied() {
             if next % AHEAD == 0 && self.links.tables.objects.is_large() {
@@ -129,7 +129,7 @@ impl<'s> Saver<'s> {
         self,
         value: &T,
         class: usize,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
@@ -144,7 +144,7 @@ impl<'s> Saver<'s> {
         class: usize,
         encode: &mut dyn FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
         field: impl FnOnce(&mut Self) -> String,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
@@ -163,7 +163,12 @@ impl<'s> Saver<'s> {
     }
 
     /// Writes what was kept of an object, after its record.
-    fn write_kept_of(&mut self, kept: &Unknown, id: u64, writer: &mut Writer<'_>) -> Result<()> {
+    fn write_kept_of(
+        &mut self,
+        kept: &Unknown,
+        id: u64,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<()> {
         self.links.begin_kept();
         kept.pieces
             .iter()
@@ -176,7 +181,7 @@ impl<'s> Saver<'s> {
         piece: &Piece,
         as_what: (Holder, bool),
         id: u64,
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         let number = self.links.foreign_class(&piece.class.schema, piece.class.index)?;
         writer
@@ -207,7 +212,7 @@ impl<'s> Saver<'s> {
         &mut self,
         number: u32,
         shared: &Shared,
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         let (id, added) = self.links.id_and_added(number);
         let pointee = shared.object().seen_pointee();
@@ -250,7 +255,7 @@ impl<'s> Saver<'s> {
         shared: &Shared,
         entry: &ObjectEntry,
         (id, added): (u64, bool),
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<bool> {
         let name = &self.registry.program().classes[entry.class].name;
         let named = |error: Error| error.in_object(id).in_class(&**name);
@@ -288,7 +293,7 @@ impl<'s> Saver<'s> {
         unknown: &Unknown,
         (holder, added): (Option<Holder>, bool),
         id: u64,
-        writer: &mut Writer<'_>,
+        writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         // Without a stand-in it is held as it was.
         let holder = holder.or(unknown.holder).unwrap_or(Holder::new(Pointer::Rc, Cell::RefCell));

@@ -8,6 +8,19 @@ use crate::Error;
 use crate::env::Env;
 use crate::value::Record;
 
+/// What the derive says of a class or a field beside what [`Class::new`] and [`FieldRecord::new`] take.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) => $field:ident: $value:expr;)*) => {$(
+        $(#[$doc])*
+        #[doc(hidden)]
+        #[must_use]
+        pub const fn $name(mut self $(, $argument: $type)?) -> Self {
+            self.$field = $value;
+            self
+        }
+    )*};
+}
+
 /// A struct or an enum, as its table of field records.
 ///
 /// The derive makes one for each type; [`Reflect::CLASS`](crate::codec::Reflect::CLASS)
@@ -175,52 +188,23 @@ impl Class {
         }
     }
 
-    /// Makes the class generic over these arguments.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn arguments(mut self, arguments: &'static [Argument]) -> Self {
-        self.arguments = arguments;
-        self
-    }
-
-    /// Gives the class a number of its own.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn id_number(mut self, id: u64) -> Self {
-        self.given_id = Some(id);
-        self
-    }
-
-    /// Sets the version of the class.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn version(mut self, version: u32) -> Self {
-        self.version = version;
-        self
-    }
-
-    /// Sets the older names of the class.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-
-    /// Names the fields or variants that are gone for good.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn removed(mut self, removed: &'static [&'static str]) -> Self {
-        self.removed = removed;
-        self
-    }
-
-    /// Sets the source text of the stored fields.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn written(mut self, written: &'static [&'static str]) -> Self {
-        self.written = written;
-        self
+    setters! {
+        /// Makes the class generic over these arguments.
+        arguments(arguments: &'static [Argument]) => arguments: arguments;
+        /// Gives the class a number of its own.
+        id_number(id: u64) => given_id: Some(id);
+        /// Sets the version of the class.
+        version(version: u32) => version: version;
+        /// Sets the older names of the class.
+        aliases(aliases: &'static [&'static str]) => aliases: aliases;
+        /// Names the fields or variants that are gone for good.
+        removed(removed: &'static [&'static str]) => removed: removed;
+        /// Sets the source text of the stored fields.
+        written(written: &'static [&'static str]) => written: written;
+        /// Sets the prototype.
+        prototype(prototype: Prototype) => prototype: prototype;
+        /// Sets how records of older versions are migrated.
+        migration(migration: Migration) => migration: migration;
     }
 
     /// Says which hooks the class has.
@@ -229,22 +213,6 @@ impl Class {
     pub const fn hooks(mut self, before_save: bool, after_load: bool) -> Self {
         self.before_save = before_save;
         self.after_load = after_load;
-        self
-    }
-
-    /// Sets the prototype.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn prototype(mut self, prototype: Prototype) -> Self {
-        self.prototype = prototype;
-        self
-    }
-
-    /// Sets how records of older versions are migrated.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn migration(mut self, migration: Migration) -> Self {
-        self.migration = migration;
         self
     }
 
@@ -483,60 +451,21 @@ impl FieldRecord {
         }
     }
 
-    /// Gives the field a number of its own.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn id_number(mut self, id: u32) -> Self {
-        self.id = Some(id);
-        self
-    }
-
-    /// Adds a `convert` function that takes values of this kind.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn converts(mut self, from: Inner) -> Self {
-        self.convert = Some(from);
-        self
-    }
-
-    /// Marks the field as the one that holds unknown fields.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn keeps_unknown(mut self) -> Self {
-        self.keeps_unknown = true;
-        self
-    }
-
-    /// Sets the older names of the field.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-
-    /// Marks the field as having a default.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn with_default(mut self) -> Self {
-        self.has_default = true;
-        self
-    }
-
-    /// Marks the field as having an empty value of its own.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn with_empty(mut self) -> Self {
-        self.has_empty = true;
-        self
-    }
-
-    /// Marks the field as stored as another type.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn with_module(mut self) -> Self {
-        self.has_module = true;
-        self
+    setters! {
+        /// Gives the field a number of its own.
+        id_number(id: u32) => id: Some(id);
+        /// Adds a `convert` function that takes values of this kind.
+        converts(from: Inner) => convert: Some(from);
+        /// Marks the field as the one that holds unknown fields.
+        keeps_unknown() => keeps_unknown: true;
+        /// Sets the older names of the field.
+        aliases(aliases: &'static [&'static str]) => aliases: aliases;
+        /// Marks the field as having a default.
+        with_default() => has_default: true;
+        /// Marks the field as having an empty value of its own.
+        with_empty() => has_empty: true;
+        /// Marks the field as stored as another type.
+        with_module() => has_module: true;
     }
 
     /// True if the field's type makes the empty value that a load fills.

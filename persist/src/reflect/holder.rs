@@ -102,19 +102,6 @@ impl Holder {
 }
 
 impl Holder {
-    /// In five bits.
-    #[inline]
-    pub(crate) fn packed(self) -> u32 {
-        u32::from(self.0 >> 4 << 3 | self.0 & 0b111)
-    }
-
-    /// The holder with these five bits, whatever is above them.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "masked")]
-    pub(crate) fn unpacked(bits: u32) -> Self {
-        Self((bits << 1 & 0x30 | bits & 0b111) as u8)
-    }
-
     /// How a Rust programmer writes it, around a value of this class.
     ///
     /// A `OnceCell` or `OnceLock` belongs to the class too, and stands in its name.

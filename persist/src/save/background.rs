@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use super::output::{Output, SaveOutcome};
 use crate::codec::Buffer;
-use crate::format::Snapshot;
+use crate::format::{Header, Sealer, write_again};
 use crate::platform::spawn;
 use crate::{Error, ErrorKind, Result};
 
@@ -103,6 +103,14 @@ fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "the save was cancelled")
 }
 
+/// A save in memory, without what only its file can tell.
+pub(super) struct Snapshot {
+    pub(super) header: Header,
+    pub(super) save: Buffer,
+    /// Bytes of memory that its objects take even when they are empty.
+    pub(super) memory: u64,
+}
+
 /// A save that is to be written.
 struct Job {
     path: PathBuf,
@@ -114,15 +122,18 @@ struct Job {
 }
 
 impl Job {
-    fn run(&self) -> Result<SaveOutcome> {
+    fn run(&mut self) -> Result<SaveOutcome> {
         let Self { path, snapshot, least, output, ticket } = self;
         let go_on = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
-        let result = output.replace(path, *least, snapshot.header().clone(), |out, header| {
+        let Snapshot { header, save, memory } = snapshot;
+        let save = save.gather();
+        let result = output.replace(path, *least, header.clone(), |out, header| {
             go_on(0)?;
-            snapshot.write(out, &header, go_on)
+            let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
+            write_again(save, &header, *memory, &mut sealer, go_on)
         });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
@@ -268,7 +279,7 @@ impl Worker {
         snapshot: Snapshot,
         output: Output,
     ) -> BackgroundSave {
-        let ticket = Arc::new(Ticket::new(snapshot.size()));
+        let ticket = Arc::new(Ticket::new(snapshot.save.len() as u64));
         let save = BackgroundSave { path: path.clone(), ticket: Arc::clone(&ticket) };
         let job = Job { path, snapshot, least, output, ticket };
         self.supersede(&job);
@@ -299,7 +310,7 @@ impl Worker {
         if let Some(i) = state.waiting.iter().position(is_older)
             && let Some(job) = state.waiting.remove(i)
         {
-            state.spare = job.snapshot.into_buffer();
+            state.spare = job.snapshot.save;
             job.ticket.finish(Ok(SaveOutcome::Superseded));
         }
     }
@@ -336,7 +347,7 @@ impl Queue {
     /// Writes the next save; false if there is none, and none will come.
     fn run_next(&self, waits: bool) -> bool {
         let mut state = held(&self.state);
-        let job = loop {
+        let mut job = loop {
             if let Some(job) = state.waiting.pop_front() {
                 break job;
             }
@@ -359,7 +370,7 @@ impl Queue {
         if has_failed {
             state.remember(&job.ticket);
         }
-        state.spare = job.snapshot.into_buffer();
+        state.spare = job.snapshot.save;
         drop(state);
         self.changed.notify_all();
         true

@@ -10,11 +10,11 @@ use super::SaveOutcome;
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{
-    Compression, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan_definitions,
+    Compression, Definition, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan,
     unpacked,
 };
 use crate::reflect::Holder;
-use crate::schema::{KindSchema, Met, Reader, Stored, Strict, locate, write_value};
+use crate::schema::{ClassSchema, KindSchema, Met, Reader, Stored, Strict, locate, write_value};
 use crate::storage::{FILES, SaveOptions};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
@@ -115,10 +115,10 @@ impl Document {
     /// Those of [`from_slice`](Self::from_slice).
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
         unpacked(save, limits, |save| {
-            let (scan, definitions) = scan_definitions(save.bytes, limits)?;
+            let (scan, classes) = scan(save.bytes, limits)?;
             let (bytes, records) = (save.bytes, scan.records.clone());
             // Of a salvage it is not asked: what a reference leads to may be lost.
-            let document = Self::of_scan(save, scan, &definitions, limits, Err)?;
+            let document = Self::of_scan(save, scan, classes, limits, Err)?;
             document.check_references(&records, bytes)?;
             Ok(document)
         })
@@ -127,19 +127,19 @@ impl Document {
     /// Reads the records that a scan has found; `fault` says what becomes of one that cannot be read.
     pub(super) fn of_scan(
         save: Plain<'_>,
-        scan: Scan,
-        definitions: &[usize],
+        scan: Scan<'_>,
+        classes: Vec<ClassSchema>,
         limits: &Limits,
         mut fault: impl FnMut(Error) -> Result<()>,
     ) -> Result<Self> {
         let Plain { bytes: save, weight, compression } = save;
-        let before = |at: &usize| scan.records.before(*at);
-        let defined = definitions.iter().map(before).collect();
+        let before = |definition: &Definition<'_>| scan.records.before(definition.at);
+        let defined = scan.definitions.iter().map(before).collect();
         let mut document = Self {
             header: scan.header,
             compression,
             limits: *limits,
-            stored: Stored::new(scan.classes),
+            stored: Stored::new(classes),
             defined,
             entries: Vec::with_capacity(scan.records.len()),
             places: HashMap::with_capacity(scan.records.len()),
@@ -229,11 +229,6 @@ impl Document {
     pub fn root_mut(&mut self) -> Option<&mut Value> {
         let entry = self.entries_mut().find(|entry| entry.is_root())?;
         Some(&mut entry.value)
-    }
-
-    /// What the save says of its classes.
-    pub(super) fn stored(&self) -> &Stored {
-        &self.stored
     }
 
     /// The objects with the indices of their classes, last first, to be changed.

@@ -9,7 +9,7 @@ use super::objects::{Objects, Unknowns};
 use super::source::Source;
 use super::{BackgroundSave, Loaded, SaveOutcome, ValueSaver};
 use crate::codec::{Implements, Persist, Pointee};
-use crate::format::{Blocks, LONGEST_DEVICE};
+use crate::format::{LONGEST_DEVICE, Sealer};
 use crate::graph::{Counted, Registry};
 use crate::storage::{Patient, SaveOptions, Storage};
 use crate::{Component, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
@@ -525,7 +525,7 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut dyn Blocks) -> Result<()>,
+        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut Sealer<'_>) -> Result<()>,
     ) -> Result<SaveOutcome> {
         let Self { values, objects } = self;
         values.replace(path, least, |values, out| write(values, objects, out))
@@ -536,7 +536,7 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut dyn Blocks) -> Result<()>,
+        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut Sealer<'_>) -> Result<()>,
     ) -> Result<BackgroundSave> {
         let Self { values, objects } = self;
         values.enqueue(path, least, |values, out| write(values, objects, out))

@@ -46,7 +46,8 @@ impl Prefab {
     /// Those of [`SaveManager::save_value`].
     pub fn save(&self, saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         saves.values.replace(path.as_ref(), 0, |saves, out| {
-            write_again(self.as_bytes(), saves.header(), out)
+            // What its objects take has been checked when it was made or loaded.
+            write_again(self.as_bytes(), saves.header(), 0, out, |_| Ok(()))
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::SaveManager;
-use crate::format::{Ends, Header, Lineage, scan, unpacked, with_header};
+use crate::format::{Ends, Header, Lineage, check, with_header};
 use crate::storage::{SaveOptions, StoredFile, have_same_bytes};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
@@ -121,9 +121,7 @@ impl SaveManager {
         let limits = self.values.output.limits;
         let checked = |path: &Path| {
             let save = storage::read_save(&*disk, path, &limits)?;
-            let header = unpacked(&save, &limits, |save| scan(save.bytes, &limits))
-                .map(|scan| scan.header)
-                .map_err(|error| wrong(path, &error))?;
+            let header = check(&save, &limits).map_err(|error| wrong(path, &error))?;
             Ok::<_, Error>((save, header))
         };
         let (theirs, remote) = match keep {

@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::vec::IntoIter;
 
 use super::Document;
-use crate::format::{Compression, Plain, Wreck, nothing_whole, scan, unpacked};
+use crate::format::{Wreck, check, nothing_whole};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, ObjectId, Result, Value};
@@ -62,8 +61,7 @@ impl fmt::Display for Salvage {
 
 /// True if a save is damaged. A newer format or a limit is no damage; the load says so.
 pub(super) fn is_wreck(save: &[u8], limits: &Limits) -> bool {
-    let found = unpacked(save, limits, |save| scan(save.bytes, limits).map(drop));
-    found.is_err_and(|error| error.is_damage())
+    check(save, limits).is_err_and(|error| error.is_damage())
 }
 
 /// Makes a whole save of what is whole of a damaged one.
@@ -73,26 +71,24 @@ pub(super) fn is_wreck(save: &[u8], limits: &Limits) -> bool {
 /// If nothing is: an empty game would go for a whole one.
 pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
     let wreck = Wreck::read(save, limits)?;
-    let compression = Compression::None;
-    let save = Plain { bytes: &wreck.blocks, weight: wreck.weight, compression };
     let mut found =
         Salvage { lost_bytes: wreck.lost_bytes, places: wreck.places, ..Salvage::default() };
-    let mut document = Document::of_scan(save, wreck.scan, &wreck.definitions, limits, |_| Ok(()))?;
-    let alive: HashSet<ObjectId> =
-        document.entries().filter(|entry| !entry.is_kept()).map(|entry| entry.id()).collect();
-    let classes = document.stored().to_vec();
-    let stored = Stored::new(classes);
-    let mut mend = Mend { stored: &stored, alive, cut: 0 };
+    let (scan, classes) = wreck.scan(limits)?;
+    let stored = Stored::new(classes.clone());
+    let mut document = Document::of_scan(wreck.plain(), scan, classes, limits, |_| Ok(()))?;
+    let objects = document.entries().filter(|entry| !entry.is_kept());
+    let mut alive: HashSet<ObjectId> = objects.map(|entry| entry.id()).collect();
     loop {
         let mut has_changed = false;
         // What an object leads to mostly stands behind it.
         for (class, place) in document.last_first() {
             let Some(entry) = place else { continue };
-            let is_whole = mend.alive.contains(&entry.id()) && mend.object(class, &mut entry.value);
+            let is_whole = alive.contains(&entry.id())
+                && mend(&mut entry.value, class, &stored, &alive, &mut found.cut);
             if is_whole {
                 continue;
             }
-            if !entry.is_kept() && mend.alive.remove(&entry.id()) {
+            if !entry.is_kept() && alive.remove(&entry.id()) {
                 found.incomplete += 1;
                 has_changed = true;
             }
@@ -102,180 +98,117 @@ pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)
             break;
         }
     }
-    found.cut = mend.cut;
-    found.objects = mend.alive.len() as u64;
-    found.lost =
-        wreck.records.map(|records| records.saturating_sub(document.entries().count() as u64));
-    if mend.alive.is_empty() {
+    found.objects = alive.len() as u64;
+    let left = document.entries().count() as u64;
+    found.lost = wreck.records().map(|records| records.saturating_sub(left));
+    if alive.is_empty() {
         return Err(nothing_whole(found.lost));
     }
-    document.retain(&mend.alive);
+    document.retain(&alive);
     Ok((document.to_vec()?, found))
 }
 
-/// Takes pointers to lost objects out of values.
-struct Mend<'s> {
-    stored: &'s Stored,
-    alive: HashSet<ObjectId>,
-    cut: u64,
-}
-
-/// A value some of whose parts are mended.
-struct Open<'s> {
-    /// Without its parts.
-    value: Value,
-    kind: &'s KindSchema,
-    parts: IntoIter<Value>,
-    /// `None` for one that is lost.
-    mended: Vec<Option<Value>>,
-}
-
-impl Mend<'_> {
-    /// False if the object cannot be without something that is lost; its value is gone then.
-    fn object(&mut self, class: usize, value: &mut Value) -> bool {
-        let whole = std::mem::replace(value, Value::Unit);
-        let mended = match &self.stored[class].form {
-            Form::Value(kind) => self.value(whole, kind),
-            _ => self.value(whole, &KindSchema::Class(class)),
+/// Takes the pointers to lost objects out of a value, each with what cannot be without it. False if the value cannot.
+///
+/// There is no recursion: a value may nest deeper than the calls of a small thread.
+fn mend(
+    value: &mut Value,
+    class: usize,
+    stored: &Stored,
+    alive: &HashSet<ObjectId>,
+    cut: &mut u64,
+) -> bool {
+    let own = KindSchema::Class(class);
+    let kind = if let Form::Value(kind) = &stored[class].form { kind } else { &own };
+    // Each part with its kind and the place of what it is in. The parts of each value begin where `starts` says.
+    let (mut parts, mut starts, mut at) = (vec![(&*value, kind, 0)], Vec::new(), 0);
+    let mut lost = HashSet::new();
+    while let Some(&(part, kind, _)) = parts.get(at) {
+        starts.push(parts.len());
+        if is_lost(part, kind, alive) {
+            let (mut gone, mut around) = (at, parts[at].2);
+            while gone > 0 && !may_lose(parts[around].1) {
+                (gone, around) = (around, parts[around].2);
+            }
+            if gone == 0 {
+                return false;
+            }
+            lost.insert(gone);
+            if let KindSchema::Map(_) = parts[around].1 {
+                // A key goes with its value.
+                lost.insert(starts[around] + ((gone - starts[around]) ^ 1));
+            }
+        }
+        let kind_of = |place: usize| match part {
+            Value::Struct(record) | Value::Enum(record) => {
+                fields(record, stored).get(place).map(|field| &field.kind)
+            }
+            _ => kind.parts().get(place.checked_rem(kind.parts().len())?),
         };
-        mended.map(|mended| *value = mended).is_some()
-    }
-
-    /// The value without what is lost; `None` if it cannot be without.
-    ///
-    /// What is open is on a stack of its own: a value may nest deeper than the calls of a small
-    /// thread.
-    fn value(&mut self, value: Value, kind: &KindSchema) -> Option<Value> {
-        let stored = self.stored;
-        let mut open = Vec::new();
-        let mut mended = self.begin(value, kind, &mut open);
-        loop {
-            let Some(last) = open.last_mut() else { return mended.flatten() };
-            match mended.take() {
-                Some(None) if !last.may_lose() => {
-                    open.pop();
-                    mended = Some(None);
-                    continue;
-                }
-                Some(part) => last.put(part),
-                None => {}
-            }
-            mended = match last.parts.next() {
-                None => open.pop().map(|last| Some(last.whole(&mut self.cut))),
-                Some(part) => match last.kind_of_next(stored) {
-                    Some(kind) => self.begin(part, kind, &mut open),
-                    None => Some(Some(part)),
-                },
-            };
+        // Long lists are of numbers.
+        let leads = |kind: &KindSchema| kind.has_parts() || kind.refers();
+        if matches!(part, Value::Struct(_) | Value::Enum(_)) || kind.parts().iter().any(leads) {
+            let inner = part.parts().enumerate();
+            parts.extend(
+                inner.map(|(place, part)| (part, kind_of(place).unwrap_or(&KindSchema::Unit), at)),
+            );
         }
+        at += 1;
     }
-
-    /// Opens a value with parts; else what becomes of it.
-    fn begin<'k>(
-        &self,
-        mut value: Value,
-        kind: &'k KindSchema,
-        open: &mut Vec<Open<'k>>,
-    ) -> Option<Option<Value>> {
-        let is_lost = match (&value, kind) {
-            (
-                Value::Ref(Some(id)),
-                KindSchema::Reference { weak: false, .. }
-                | KindSchema::TraitReference { weak: false, .. },
-            ) => !self.alive.contains(id),
-            _ => false,
+    starts.push(parts.len());
+    let mut open = if lost.is_empty() { Vec::new() } else { vec![(0, value)] };
+    while let Some((at, value)) = open.pop() {
+        let parts = starts[at]..starts[at + 1];
+        if parts.is_empty() {
+            continue;
+        }
+        let mut next = parts.clone();
+        let mut count = |of: usize| {
+            let is_kept = !lost.contains(&next.start);
+            next.start += of;
+            *cut += u64::from(!is_kept);
+            is_kept
         };
-        if is_lost || !value.may_have_parts() {
-            return Some(Some(value).filter(|_| !is_lost));
+        match value {
+            Value::Option(part) => *part = part.take().filter(|_| count(1)),
+            Value::Seq(items) => items.retain(|_| count(1)),
+            Value::Map(entries) => entries.retain(|_| count(2)),
+            _ => {}
         }
-        let parts = value.parts_mut().map(|part| std::mem::replace(part, Value::Unit));
-        let parts = parts.collect::<Vec<_>>().into_iter();
-        open.push(Open { mended: Vec::with_capacity(parts.len()), value, kind, parts });
-        None
+        open.extend(parts.filter(|part| !lost.contains(part)).zip(value.parts_mut()));
+    }
+    true
+}
+
+/// True for a pointer that leads to an object that is lost, and must lead to one.
+fn is_lost(value: &Value, kind: &KindSchema, alive: &HashSet<ObjectId>) -> bool {
+    match (value, kind) {
+        (
+            Value::Ref(Some(id)),
+            KindSchema::Reference { weak: false, .. }
+            | KindSchema::TraitReference { weak: false, .. },
+        ) => !alive.contains(id),
+        _ => false,
     }
 }
 
-impl Open<'_> {
-    /// True if the value can be without one of its parts.
-    fn may_lose(&self) -> bool {
-        matches!(
-            self.kind,
-            KindSchema::Option(_) | KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_)
-        )
-    }
-
-    fn put(&mut self, part: Option<Value>) {
-        let is_key = matches!(self.value, Value::Map(_)) && self.mended.len().is_multiple_of(2);
-        if part.is_none() && is_key {
-            // Its value goes with it.
-            drop(self.parts.next());
-            self.mended.push(None);
-        }
-        self.mended.push(part);
-    }
-
-    /// The value, when all of its parts are mended; counts those that are lost.
-    fn whole(mut self, cut: &mut u64) -> Value {
-        match (&mut self.value, self.kind) {
-            (Value::Option(value), _) => {
-                *value = self.mended.pop().flatten().map(Box::new);
-                *cut += u64::from(value.is_none());
-            }
-            (Value::Seq(items), KindSchema::List(_) | KindSchema::Set(_)) => {
-                let before = items.len();
-                *items = self.mended.into_iter().flatten().collect();
-                *cut += (before - items.len()) as u64;
-            }
-            (Value::Map(entries), _) => {
-                let before = entries.len();
-                let mut parts = self.mended.into_iter();
-                entries.clear();
-                while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
-                    entries.extend(key.zip(value));
-                }
-                *cut += (before - entries.len()) as u64;
-            }
-            (value, _) => {
-                let parts = value.parts_mut().zip(self.mended);
-                parts.for_each(|(place, part)| *place = part.unwrap_or(Value::Unit));
-            }
-        }
-        self.value
-    }
-}
-
-impl<'k> Open<'k> {
-    /// What the next part is stored as; `None` if it holds no pointers.
-    fn kind_of_next<'s: 'k>(&self, stored: &'s Stored) -> Option<&'k KindSchema> {
-        let next = self.mended.len();
-        match (&self.value, self.kind) {
-            (Value::Option(_), KindSchema::Option(kind))
-            | (
-                Value::Seq(_),
-                KindSchema::List(kind) | KindSchema::Set(kind) | KindSchema::Array(kind, _),
-            ) => Some(kind),
-            (Value::Map(_), KindSchema::Map(kinds)) => Some(&kinds[next % 2]),
-            (Value::Tuple(_), KindSchema::Tuple(kinds)) => kinds.get(next),
-            (Value::Struct(record) | Value::Enum(record), _) => {
-                Some(&fields(record, stored).get(next)?.kind)
-            }
-            _ => None,
-        }
-    }
+/// True if values of a kind can be without one of their parts.
+fn may_lose(kind: &KindSchema) -> bool {
+    matches!(
+        kind,
+        KindSchema::Option(_) | KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_)
+    )
 }
 
 /// The fields that a record was read from.
 fn fields<'s>(record: &Record, stored: &'s Stored) -> &'s [FieldSchema] {
-    match record.origin.and_then(|class| stored.get(class)) {
-        Some(class) => match &class.form {
-            Form::Struct(fields) => fields,
-            Form::Enum(variants) => {
-                let is_it = |name: &str| record.variant.as_deref() == Some(name);
-                let variant = variants.iter().find(|variant| is_it(&variant.name));
-                variant.map_or(&[], |variant| &variant.fields)
-            }
-            Form::Value(_) => &[],
-        },
-        None => &[],
+    match record.origin.and_then(|class| stored.get(class)).map(|class| &class.form) {
+        Some(Form::Struct(fields)) => fields,
+        Some(Form::Enum(variants)) => {
+            let is_it = |name: &str| record.variant.as_deref() == Some(name);
+            let variant = variants.iter().find(|variant| is_it(&variant.name));
+            variant.map_or(&[], |variant| &variant.fields)
+        }
+        _ => &[],
     }
 }

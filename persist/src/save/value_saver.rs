@@ -6,7 +6,7 @@ use std::fmt;
 use std::mem;
 use std::path::Path;
 
-use super::background::{BackgroundSave, Worker};
+use super::background::{BackgroundSave, Snapshot, Worker};
 use super::document::Document;
 use super::objects::{Objects, Unknowns};
 use super::output::{Output, SaveOutcome};
@@ -14,13 +14,13 @@ use super::source::{Rescue, Source};
 use super::{LoadReport, Loaded};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{AnyContext, Env, SharedContext, shared};
-use crate::format::{Blocks, Compression, Header, InMemory, Sealer, Snapshot, unpacked};
+use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{LoadedObjects, Loader, Outcome, Registry};
 use crate::types::{Remap, Renumber};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result, World};
 
 /// Bytes from which on a save in memory is encoded where it stays. Smaller ones are copied while they are in cache.
-const IN_PLACE: usize = 64 << 10;
+const LARGE: usize = 64 << 10;
 
 /// Saves and loads values on any thread, with the classes and settings of a [`SaveManager`](crate::SaveManager).
 ///
@@ -164,7 +164,7 @@ impl ValueSaver {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+        write: impl FnOnce(&mut Self, &mut Sealer<'_>) -> Result<()>,
     ) -> Result<SaveOutcome> {
         // One that waits is not given up for this one, which may fail.
         self.settle(path);
@@ -180,15 +180,21 @@ impl ValueSaver {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+        write: impl FnOnce(&mut Self, &mut Sealer<'_>) -> Result<()>,
     ) -> Result<BackgroundSave> {
         let resolved = self.output.storage.resolve(path);
         let resolved = resolved.map_err(|error| Error::io("write the save to", path, error))?;
-        let mut snapshot = Snapshot::new(self.output.options.compression, &self.output.limits);
+        let mut limits = self.output.limits;
+        if self.output.options.compression != Compression::None {
+            // Only the compressed save is to be within the limit.
+            limits.bytes = u64::MAX;
+        }
+        let mut sealer = Sealer::in_place(&limits);
         let kept = mem::replace(&mut self.buffer, self.worker.spare_buffer());
-        let result = write(self, &mut snapshot);
-        snapshot.take(mem::replace(&mut self.buffer, kept));
+        let result = write(self, &mut sealer);
+        let save = mem::replace(&mut self.buffer, kept);
         result?;
+        let snapshot = Snapshot { header: self.header.clone(), save, memory: sealer.memory() };
         Ok(self.worker.enqueue(resolved, least, snapshot, self.output.clone()))
     }
 
@@ -201,7 +207,7 @@ impl ValueSaver {
 
     pub(super) fn in_memory(
         &mut self,
-        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+        write: impl FnOnce(&mut Self, &mut Sealer<'_>) -> Result<()>,
     ) -> Result<Vec<u8>> {
         let (compression, limits) = (self.output.options.compression, self.output.limits);
         if compression != Compression::None {
@@ -211,16 +217,15 @@ impl ValueSaver {
         }
         let [last, before] = self.last_sizes;
         let size = last.min(before);
-        let (mut save, cleared) = if size >= IN_PLACE {
-            let kept = mem::replace(&mut self.buffer, Buffer::with_size(size + size / 64));
-            let mut out = InMemory::in_place(&limits);
-            let result = write(self, &mut out);
-            self.buffer = kept;
-            result.map(|()| out.into_save())?
-        } else {
-            let mut out = InMemory::with_capacity(last + last / 64, &limits);
-            write(self, &mut out)?;
-            out.into_save()
+        if size >= LARGE {
+            self.buffer = Buffer::with_size(size + size / 64);
+        }
+        write(self, &mut Sealer::in_place(&limits))?;
+        let len = self.buffer.len();
+        let (mut save, cleared) = match self.buffer.take_run() {
+            Some(taken) => taken,
+            None if len >= LARGE => (mem::take(&mut self.buffer).into_bytes(), len),
+            None => (self.buffer.pieces(0..len).collect::<Vec<_>>().concat(), len),
         };
         if save.capacity() / 4 > save.len() {
             save.shrink_to_fit();
@@ -233,7 +238,7 @@ impl ValueSaver {
     pub(super) fn write_objects(
         &mut self,
         objects: &mut Objects,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         context: Option<&dyn AnyContext>,
     ) -> Result<()> {
         let env = Env::new(&self.output.limits, context.or(shared(&self.registry.context)));
@@ -244,7 +249,7 @@ impl ValueSaver {
     pub(super) fn write_value<T: Persist>(
         &mut self,
         objects: &mut Objects,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         value: &T,
     ) -> Result<()> {
         let class = self.register_value(value)?;
@@ -264,7 +269,7 @@ impl ValueSaver {
     pub(super) fn write_value_mut<T: Persist>(
         &mut self,
         objects: &mut Objects,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         value: &mut T,
     ) -> Result<()> {
         let mut links = Prototypes::bare();
@@ -281,7 +286,7 @@ impl ValueSaver {
         &mut self,
         objects: &mut Objects,
         class: usize,
-        out: &mut dyn Blocks,
+        out: &mut Sealer<'_>,
         value: &T,
     ) -> Result<()> {
         if !self.unknowns.is_empty() {

@@ -54,7 +54,7 @@ impl Program {
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) class: &'static Class,
-    pub(crate) access: &'static dyn ClassAccess,
+    pub(crate) access: &'static ClassAccess,
 }
 
 impl Target {

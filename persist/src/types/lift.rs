@@ -119,7 +119,7 @@ fn encode_counted<T, I>(
     let count = items.len();
     count::encode(count as u64, out)?;
     out.count_elements::<T>(count, least);
-    out.filled_with(count, least, |out| {
+    out.filled(count, least, |out| {
         out.nested_in::<T>(|out| out.apart(|out| items.try_for_each(|item| element(item, out))))
     })
 }

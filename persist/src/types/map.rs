@@ -10,8 +10,9 @@ use super::sequence::{visit_each, visit_each_shared};
 use super::set::{Encoded, in_order};
 use super::{compact_items, counted_items};
 use crate::Result;
-use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::compact::Compact;
 use crate::codec::items::{MapAccess, MapOf};
+use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, Persist, Prototypes, Stop, TypeSet,
     Visitor, count,
@@ -26,6 +27,11 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 
 /// What an entry takes at least, as an element of a list.
 pub(super) type Entry<K, V> = (K, V);
+
+/// The fewest bytes of an entry.
+pub(super) const fn least<C: Adapter<K> + Adapter<V>, K: 'static, V: 'static>() -> usize {
+    <C as Adapter<K>>::MIN + <C as Adapter<V>>::MIN
+}
 
 // What follows does not depend on the types, and is compiled once.
 
@@ -77,11 +83,11 @@ macro_rules! hashed_map_items {
         );
 
         fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-            $crate::types::map::encode_hashed::<Plain, $key, $value>(self.iter(), out)
+            $crate::types::map::encode_hashed::<Same, $key, $value>(self.iter(), out)
         }
 
         fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-            hashed_map_items!(@decode Plain, $key, $value, head, input)
+            hashed_map_items!(@decode Same, $key, $value, head, input)
         }
 
         // In the order of the encoded keys, which is that on disk and does not depend on the hasher.
@@ -134,7 +140,7 @@ pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each(Encoded::new::<Plain, K>(entries, visitor.env())?.into_values(), visitor)
+    visit_each(Encoded::new::<Same, K>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Visits the values in the order of their encoded keys, through shared pointers.
@@ -145,20 +151,20 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each_shared(Encoded::new::<Plain, K>(entries, visitor.env())?.into_values(), visitor)
+    visit_each_shared(Encoded::new::<Same, K>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Writes what follows the head of a hashed map.
-pub(super) fn encode_hashed<'m, C: Coding, K: Persist, V: Persist>(
+pub(super) fn encode_hashed<'m, C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
     entries: impl ExactSizeIterator<Item = (&'m K, &'m V)>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = entries.len();
     count::encode_tail(count as u64, out)?;
-    out.count_empty::<C, Entry<K, V>>(count);
+    out.count_elements::<Entry<K, V>>(count, least::<C, K, V>());
     let encoded = Encoded::new::<C, K>(entries, &out.env_inside::<Entry<K, V>>())
         .map_err(|error| out.refuse(error))?;
-    out.filled::<C, Entry<K, V>>(count, |out| {
+    out.filled(count, least::<C, K, V>(), |out| {
         encoded.write::<Entry<K, V>>(out, |value, out| C::encode(*value, out))
     })
 }
@@ -172,12 +178,12 @@ pub(super) fn decode_hashed<C, K, V, M>(
     insert: impl Fn(&mut M, K, V) -> bool,
 ) -> Result<M, Fail>
 where
-    C: Coding,
+    C: Adapter<K> + Adapter<V>,
     K: Persist,
     V: Persist,
     M: Default,
 {
-    let count = input.elements_in::<C, Entry<K, V>>(head[0])?;
+    let count = input.elements_with::<Entry<K, V>>(head[0], least::<C, K, V>())?;
     let mut map = M::default();
     if !reserve(&mut map, count) {
         return Err(Fail::Limit);
@@ -239,11 +245,11 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         input => decode_ordered::<Compact, K, V>(input.take(1)?, input));
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_entries::<Plain, K, V>(self.len(), self.iter(), out)
+        encode_entries::<Same, K, V>(self.len(), self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_ordered::<Plain, K, V>(head, input)
+        decode_ordered::<Same, K, V>(head, input)
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -256,14 +262,14 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
 }
 
 /// Writes what follows the head of a map, by its entries.
-pub(super) fn encode_entries<'v, C: Coding, K: Persist, V: Persist>(
+pub(super) fn encode_entries<'v, C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
     len: usize,
     entries: impl Iterator<Item = (impl Borrow<K>, &'v V)>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     count::encode_tail(len as u64, out)?;
-    out.count_empty::<C, Entry<K, V>>(len);
-    out.filled::<C, Entry<K, V>>(len, |out| {
+    out.count_elements::<Entry<K, V>>(len, least::<C, K, V>());
+    out.filled(len, least::<C, K, V>(), |out| {
         out.nested_in::<Entry<K, V>>(|out| {
             for (key, value) in entries {
                 C::encode(key.borrow(), out)?;
@@ -275,7 +281,7 @@ pub(super) fn encode_entries<'v, C: Coding, K: Persist, V: Persist>(
 }
 
 /// Reads what follows the head of an ordered map.
-fn decode_ordered<C: Coding, K: Persist + Ord, V: Persist>(
+fn decode_ordered<C: Adapter<K> + Adapter<V>, K: Persist + Ord, V: Persist>(
     head: &[u8],
     input: &mut Decoder<'_>,
 ) -> Result<BTreeMap<K, V>, Fail> {
@@ -290,12 +296,12 @@ fn decode_ordered<C: Coding, K: Persist + Ord, V: Persist>(
 }
 
 /// Reads the entries of a map, whose values will be visited in the order of what `place` makes of their keys.
-pub(super) fn decode_entries<C: Coding, K: Persist, P: Ord, V: Persist>(
+pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: Persist>(
     head: &[u8],
     input: &mut Decoder<'_>,
     place: fn(K) -> P,
 ) -> Result<Vec<(P, V)>, Fail> {
-    let count = input.elements_in::<C, Entry<K, V>>(head[0])?;
+    let count = input.elements_with::<Entry<K, V>>(head[0], least::<C, K, V>())?;
     let start = input.links().pending();
     let mut entries: Vec<(P, V)> = Vec::new();
     // Where the references of each entry lie.

@@ -6,9 +6,10 @@ use std::marker::PhantomData;
 
 use super::{compact_items, counted_items};
 use crate::Result;
-use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::compact::Compact;
 use crate::codec::items::{ListAccess, ListOf};
 use crate::codec::row::Inline;
+use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
 };
@@ -16,17 +17,17 @@ use crate::reflect::Kind;
 
 /// Writes what follows the head of a sequence.
 #[inline(always)]
-fn encode_tail<C: Coding, T: Persist>(
+fn encode_tail<C: Adapter<T>, T: Persist>(
     len: usize,
     out: &mut Encoder<'_>,
     elements: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     count::encode_tail(len as u64, out)?;
-    out.count_empty::<C, T>(len);
+    out.count_elements::<T>(len, C::MIN);
     if T::__LEAF {
         return elements(out);
     }
-    out.filled::<C, T>(len, |out| out.nested_in::<T>(elements))
+    out.filled(len, C::MIN, |out| out.nested_in::<T>(elements))
 }
 
 /// Writes a sequence whose elements are compact.
@@ -52,7 +53,7 @@ pub(super) fn decode_compact_tail<T: Persist>(
     head: u8,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    let count = input.elements_in::<Compact, T>(head)?;
+    let count = input.elements_with::<T>(head, T::__COMPACT_MIN)?;
     let elements = |input: &mut Decoder<'_>| {
         let mut items = Vec::new();
         items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
@@ -70,7 +71,7 @@ pub(super) fn decode_compact_tail<T: Persist>(
 
 #[inline(always)]
 fn encode_rest<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    encode_tail::<Plain, T>(items.len(), out, |out| T::__encode_slice(items, out))
+    encode_tail::<Same, T>(items.len(), out, |out| T::__encode_slice(items, out))
 }
 
 /// Once for each type of element, however many lists of it there are.
@@ -90,7 +91,7 @@ pub(super) fn encode_slice_tail<T: Persist>(
     items: &[T],
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    encode_tail::<Plain, T>(items.len(), out, |out| T::__encode_slice(items, out))
+    encode_tail::<Same, T>(items.len(), out, |out| T::__encode_slice(items, out))
 }
 
 /// The elements of a collection, to be visited.
@@ -253,7 +254,7 @@ impl<T: Persist> Persist for VecDeque<T> {
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let (front, back) = self.as_slices();
-        encode_tail::<Plain, T>(self.len(), out, |out| {
+        encode_tail::<Same, T>(self.len(), out, |out| {
             T::__encode_slice(front, out)?;
             T::__encode_slice(back, out)
         })
@@ -324,7 +325,7 @@ impl<T: Persist> Persist for LinkedList<T> {
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_tail::<Plain, T>(self.len(), out, |out| {
+        encode_tail::<Same, T>(self.len(), out, |out| {
             self.iter().try_for_each(|item| out.value(item))
         })
     }
@@ -368,7 +369,7 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let items = in_order(self);
-        encode_tail::<Plain, T>(items.len(), out, |out| {
+        encode_tail::<Same, T>(items.len(), out, |out| {
             items.iter().try_for_each(|item| out.value(*item))
         })
     }

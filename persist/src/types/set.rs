@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 
 use super::{compact_items, counted_items};
-use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::compact::Compact;
+use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, count,
 };
@@ -59,12 +60,12 @@ impl Keys {
 
 impl<V> Encoded<V> {
     /// Encodes the keys and puts the entries into the order of their bytes.
-    pub(super) fn new<'k, C: Coding, K: Persist>(
+    pub(super) fn new<'k, C: Adapter<K>, K: Persist>(
         entries: impl Iterator<Item = (&'k K, V)>,
         env: &Env<'_>,
     ) -> Result<Self> {
         let count = entries.size_hint().0;
-        let mut buffer = Buffer::with_size(count.saturating_mul(C::least::<K>()));
+        let mut buffer = Buffer::with_size(count.saturating_mul(C::MIN));
         let mut links = NoLinks::default();
         let mut values = Vec::with_capacity(count);
         let mut ends = Vec::with_capacity(count);
@@ -152,11 +153,11 @@ macro_rules! hashed_set_items {
         );
 
         fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-            $crate::types::set::encode_hashed::<Plain, $item>(self.iter(), out)
+            $crate::types::set::encode_hashed::<Same, $item>(self.iter(), out)
         }
 
         fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-            hashed_set_items!(@decode Plain, $item, head, input)
+            hashed_set_items!(@decode Same, $item, head, input)
         }
     };
     (@decode $coding:ident, $item:ident, $head:ident, $input:ident) => {
@@ -185,27 +186,27 @@ where
 }
 
 /// Writes what follows the head of a hashed set.
-pub(super) fn encode_hashed<'s, C: Coding, T: Persist>(
+pub(super) fn encode_hashed<'s, C: Adapter<T>, T: Persist>(
     items: impl ExactSizeIterator<Item = &'s T>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = items.len();
     count::encode_tail(count as u64, out)?;
-    out.count_empty::<C, T>(count);
+    out.count_elements::<T>(count, C::MIN);
     let encoded = Encoded::new::<C, T>(items.map(|item| (item, ())), &out.env_inside::<T>())
         .map_err(|error| out.refuse(error))?;
-    out.filled::<C, T>(count, |out| encoded.write::<T>(out, |(), _| Ok(())))
+    out.filled(count, C::MIN, |out| encoded.write::<T>(out, |(), _| Ok(())))
 }
 
 /// Reads what follows the head of a set, into one that `reserve` makes room in; `insert` is false for an element that
 /// is there already.
-pub(super) fn decode_in_any_order<C: Coding, T: Persist, S: Default>(
+pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
     head: &[u8],
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(&mut S, usize) -> bool,
     insert: impl Fn(&mut S, T) -> bool,
 ) -> Result<S, Fail> {
-    let count = input.elements_in::<C, T>(head[0])?;
+    let count = input.elements_with::<T>(head[0], C::MIN)?;
     let mut set = S::default();
     if !reserve(&mut set, count) {
         return Err(Fail::Limit);
@@ -242,29 +243,29 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
         input => decode_ordered::<Compact, T>(input.take(1)?, input));
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_ordered::<Plain, T>(self.iter(), out)
+        encode_ordered::<Same, T>(self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_ordered::<Plain, T>(head, input)
+        decode_ordered::<Same, T>(head, input)
     }
 }
 
 /// Writes what follows the head of an ordered set.
-pub(super) fn encode_ordered<'s, C: Coding, T: Persist>(
+pub(super) fn encode_ordered<'s, C: Adapter<T>, T: Persist>(
     items: impl ExactSizeIterator<Item = &'s T>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = items.len();
     count::encode_tail(count as u64, out)?;
-    out.count_empty::<C, T>(count);
-    out.filled::<C, T>(count, |out| {
+    out.count_elements::<T>(count, C::MIN);
+    out.filled(count, C::MIN, |out| {
         out.nested_in::<T>(|out| items.into_iter().try_for_each(|item| C::encode(item, out)))
     })
 }
 
 /// Reads what follows the head of an ordered set.
-fn decode_ordered<C: Coding, T: Persist + Ord>(
+fn decode_ordered<C: Adapter<T>, T: Persist + Ord>(
     head: &[u8],
     input: &mut Decoder<'_>,
 ) -> Result<BTreeSet<T>, Fail> {

@@ -35,8 +35,8 @@ pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
         return Ok(Vec::new());
     }
     let limits = &Limits::DEFAULT;
-    let found = scan(&save, limits)?;
-    let stored = Stored::new(found.classes);
+    let (found, classes) = scan(&save, limits)?;
+    let stored = Stored::new(classes);
     let is_it = |met: &Met<'_>| match met {
         Met::Handle { arena, bits } => *arena == WorldObjects::NAME && *bits == id.get(),
         _ => false,

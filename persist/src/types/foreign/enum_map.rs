@@ -3,7 +3,8 @@
 
 use enum_map::{EnumArray, EnumMap};
 
-use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::compact::Compact;
+use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
     count,
@@ -45,11 +46,11 @@ impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> 
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_entries::<Plain, K, V>(self.len(), self.iter(), out)
+        encode_entries::<Same, K, V>(self.len(), self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode::<Plain, K, V>(head, input)
+        decode::<Same, K, V>(head, input)
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -61,7 +62,7 @@ impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> 
     }
 }
 
-fn decode<C: Coding, K: Persist + EnumArray<V>, V: Persist + Default>(
+fn decode<C: Adapter<K> + Adapter<V>, K: Persist + EnumArray<V>, V: Persist + Default>(
     head: &[u8],
     input: &mut Decoder<'_>,
 ) -> Result<EnumMap<K, V>, Fail> {

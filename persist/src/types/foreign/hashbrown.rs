@@ -2,7 +2,8 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use crate::codec::compact::{Compact, Plain};
+use crate::codec::compact::Compact;
+use crate::codec::with::Same;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Visitor};
 use crate::reflect::Kind;
 use crate::types::counted_items;

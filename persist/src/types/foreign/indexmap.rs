@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, Hash};
 use indexmap::{IndexMap, IndexSet};
 
 use crate::Result;
-use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::compact::Compact;
+use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
 };
@@ -39,11 +40,11 @@ where
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        map::encode_entries::<Plain, K, V>(self.len(), self.iter(), out)
+        map::encode_entries::<Same, K, V>(self.len(), self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode::<Plain, K, V, S>(head, input)
+        decode::<Same, K, V, S>(head, input)
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -58,12 +59,12 @@ where
 /// Reads what follows the head of a map, in the order in which it is stored.
 fn decode<C, K, V, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<IndexMap<K, V, S>, Fail>
 where
-    C: Coding,
+    C: Adapter<K> + Adapter<V>,
     K: Persist + Eq + Hash,
     V: Persist,
     S: BuildHasher + Default,
 {
-    let count = input.elements_in::<C, map::Entry<K, V>>(head[0])?;
+    let count = input.elements_with::<map::Entry<K, V>>(head[0], map::least::<C, K, V>())?;
     let mut map = IndexMap::with_hasher(S::default());
     map.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
     input.nested_in::<map::Entry<K, V>, _>(|input| {
@@ -112,17 +113,17 @@ where
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        set::encode_ordered::<Plain, T>(self.iter(), out)
+        set::encode_ordered::<Same, T>(self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_set::<Plain, T, S>(head, input)
+        decode_set::<Same, T, S>(head, input)
     }
 }
 
 fn decode_set<C, T, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<IndexSet<T, S>, Fail>
 where
-    C: Coding,
+    C: Adapter<T>,
     T: Persist + Eq + Hash,
     S: BuildHasher + Default,
 {

@@ -10,7 +10,8 @@ use slotmap::{DefaultKey, Key, KeyData, SecondaryMap, SparseSecondaryMap};
 
 use super::stored_as;
 use crate::Result;
-use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::compact::Compact;
+use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
 };
@@ -108,11 +109,11 @@ macro_rules! secondary_maps {
             }
 
             fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                self.encode::<Plain>(out)
+                self.encode::<Same>(out)
             }
 
             fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                Self::decode::<Plain>(head, input)
+                Self::decode::<Same>(head, input)
             }
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -130,10 +131,10 @@ macro_rules! secondary_maps {
             }
         }
 
-        impl<K: Key + 'static, V: Persist $(, $hasher: $bound + Default + 'static)?> Secondary
+        impl<K: Key + 'static, V: Persist $(, $hasher: $bound + Default + 'static)?> Secondary<V>
             for $map<K, V $(, $hasher)?>
         {
-            fn encode<C: Coding>(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn encode<C: Adapter<SlotKey> + Adapter<V>>(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 let entries = in_order(self.iter());
                 if $by_slot {
                     out.add_empty(empty_slots::<V>(entries.last().map(|(key, _)| *key), entries.len()));
@@ -141,7 +142,7 @@ macro_rules! secondary_maps {
                 map::encode_entries::<C, SlotKey, V>(entries.len(), entries.into_iter(), out)
             }
 
-            fn decode<C: Coding>(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            fn decode<C: Adapter<SlotKey> + Adapter<V>>(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 let entries = map::decode_entries::<C, SlotKey, SlotKey, V>(head, input, |key| key)?;
                 if $by_slot {
                     let last = entries.iter().map(|(key, _)| *key).max();
@@ -164,10 +165,13 @@ macro_rules! secondary_maps {
 }
 
 /// What both maps do, with compact numbers and without.
-trait Secondary: Sized {
-    fn encode<C: Coding>(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+trait Secondary<V: 'static>: Sized {
+    fn encode<C: Adapter<SlotKey> + Adapter<V>>(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
-    fn decode<C: Coding>(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail>;
+    fn decode<C: Adapter<SlotKey> + Adapter<V>>(
+        head: &[u8],
+        input: &mut Decoder<'_>,
+    ) -> Result<Self, Fail>;
 }
 
 /// A `SecondaryMap` has a place in memory for each slot up to the last one.

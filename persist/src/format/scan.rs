@@ -1,0 +1,248 @@
+//! The structure of a save: every checksum and record head, no payload.
+
+use std::collections::HashSet;
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::blocks::{Block, check_count, each_block};
+use super::definition;
+use super::header::{damaged, newer};
+use super::records::{RecordPlace, Records};
+use super::{
+    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD,
+    Header, MAX_ID, SEPARATOR, TRAILER_SIZE, unpacked,
+};
+use crate::codec::{Decoder, Fail, NoLinks, count};
+use crate::env::Env;
+use crate::reflect::Holder;
+use crate::schema::{ClassSchema, KindSchema, inner_first};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// A save whose structure has been found whole. Its definitions are read when they are asked for.
+pub(crate) struct Scan<'s> {
+    pub(crate) header: Header,
+    pub(crate) definitions: Vec<Definition<'s>>,
+    /// In file order.
+    pub(crate) records: Records,
+    /// Records of classes from this index on are passed over: their numbers are in doubt.
+    ignored: usize,
+    /// True if what is defined from now on is passed over.
+    is_closed: bool,
+}
+
+/// A definition that has not been read yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Definition<'s> {
+    /// Where it begins, with its head.
+    pub(crate) at: usize,
+    /// Where its body ends.
+    end: usize,
+    pub(crate) body: &'s [u8],
+}
+
+/// Reads the structure of a save and its definitions.
+pub(crate) fn scan<'s>(save: &'s [u8], limits: &Limits) -> Result<(Scan<'s>, Vec<ClassSchema>)> {
+    let scan = Scan::read(save, limits)?;
+    let classes = scan.classes(limits)?;
+    Ok((scan, classes))
+}
+
+/// Checks all of a save but its payloads, and returns its header.
+pub(crate) fn check(save: &[u8], limits: &Limits) -> Result<Header> {
+    unpacked(save, limits, |save| scan(save.bytes, limits).map(|(scan, _)| scan.header))
+}
+
+/// The fewest bytes of a record: class, holder, id, length and separator.
+const LEAST_RECORD: usize = 8;
+
+impl<'s> Scan<'s> {
+    pub(crate) fn read(save: &'s [u8], limits: &Limits) -> Result<Self> {
+        let (header, at) = Header::parse(save)?;
+        limits.check_metadata(header.metadata_length())?;
+        // What the trailer counts, as far as the save has the bytes for it. Nothing is checked yet.
+        let counted =
+            save.last_chunk::<TRAILER_SIZE>().map_or(0, |t| LittleEndian::read_u64(&t[1..]));
+        let most = save.len() / LEAST_RECORD;
+        let mut scan = Self::new(header, usize::try_from(counted).map_or(most, |n| n.min(most)));
+        let found = each_block(save, at, |block| match block.tag {
+            BLOCK_RECORDS => scan.items(save, block.at + BLOCK_HEAD..block.end, limits),
+            BLOCK_DEFINITIONS => scan.check_copies(save, block),
+            tag => Err(newer(block.at as u64, "block tag", u64::from(tag))),
+        });
+        let found = found.and_then(|(at, trailer)| {
+            check_count(at, trailer.records, scan.records.len(), "records")?;
+            check_count(at, trailer.definitions, scan.definitions.len(), "definitions")
+        });
+        found.map_err(|error| scan.first_fault(error, limits))?;
+        Ok(scan)
+    }
+
+    /// With room for that many records.
+    pub(super) fn new(header: Header, records: usize) -> Self {
+        let records = Records::with_capacity(records);
+        Self { header, definitions: Vec::new(), records, ignored: usize::MAX, is_closed: false }
+    }
+
+    /// Takes definitions from elsewhere, as those of all classes: what is defined from now on is passed over.
+    pub(super) fn define_all(&mut self, bodies: &[&'s [u8]]) {
+        let definitions = bodies.iter().map(|body| Definition { at: 0, end: body.len(), body });
+        self.definitions.extend(definitions);
+        self.ignore_new_classes();
+    }
+
+    /// Passes over what is defined from now on, and its records.
+    pub(super) fn ignore_new_classes(&mut self) {
+        (self.ignored, self.is_closed) = (self.definitions.len(), true);
+    }
+
+    /// Reads the definitions, and checks what none of them shows alone: ids, and that the classes they mention are
+    /// defined and end.
+    pub(crate) fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+        let classes = self.read_each(limits)?;
+        let mut ids = HashSet::new();
+        for (class, definition) in classes.iter().zip(&self.definitions) {
+            let at = definition.at;
+            if !ids.insert(class.id) {
+                return Err(Error::new(
+                    ErrorKind::DuplicateId,
+                    format!("class id {} is defined twice in the save; restore a backup", class.id),
+                )
+                .at(at as u64)
+                .in_class(&*class.name));
+            }
+            if let Some(number) = class.kinds().find_map(|kind| undefined(kind, classes.len())) {
+                let what = format!("class number {number} is mentioned, but not defined");
+                return Err(damaged(at, &what).in_class(&*class.name));
+            }
+        }
+        // Nothing that this library wrote has such a class.
+        if let Err(class) = inner_first(&classes) {
+            let what = "a class is defined as holding itself by value, without an end";
+            let at = self.definitions[class].at;
+            return Err(damaged(at, what).in_class(&*classes[class].name));
+        }
+        Ok(classes)
+    }
+
+    fn read_each(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+        let read = |it: &Definition<'_>| definition::read(it.body, it.end, limits);
+        self.definitions.iter().map(read).collect()
+    }
+
+    /// The error of a scan that failed: a definition before that place may be malformed.
+    #[cold]
+    pub(super) fn first_fault(&self, error: Error, limits: &Limits) -> Error {
+        self.read_each(limits).err().unwrap_or(error)
+    }
+
+    /// Checks a block of the definitions once more, which ends the save but for its trailer.
+    fn check_copies(&self, save: &[u8], block: &Block) -> Result<()> {
+        let mut rest = block.content(save);
+        for Definition { at, body, .. } in &self.definitions {
+            let definition = &save[*at..at + DEFINITION_HEAD + body.len() + 1];
+            let other = || damaged(block.at, "the definitions are not the same the second time");
+            rest = rest.strip_prefix(definition).ok_or_else(other)?;
+        }
+        let is_last = matches!(save.get(block.end + CRC_SIZE), None | Some(&BLOCK_TRAILER));
+        if rest.is_empty() && is_last {
+            return Ok(());
+        }
+        Err(damaged(block.at, "there is more than the definitions of the blocks before"))
+    }
+
+    /// Reads the items of a block, whose content this is.
+    pub(super) fn items(
+        &mut self,
+        save: &'s [u8],
+        content: std::ops::Range<usize>,
+        limits: &Limits,
+    ) -> Result<()> {
+        let end = content.end;
+        let mut links = NoLinks::default();
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(&save[content], &env, &mut links);
+        while !input.rest().is_empty() {
+            let at = end - input.rest().len();
+            let malformed = |fail: Fail| {
+                let what = Error::from(fail);
+                damaged(at, &format!("the record here is malformed ({})", what.message()))
+            };
+            let number = count::decode(&mut input).map_err(malformed)?;
+            let head = match number.checked_sub(1) {
+                Some(class) => Some(self.record_head(class, at, &mut input)?),
+                None => None,
+            };
+            let length: u32 = input.value().map_err(malformed)?;
+            let start = end - input.rest().len();
+            input.take(length as usize).map_err(malformed)?;
+            if input.take(1) != Ok(&[SEPARATOR]) {
+                return Err(damaged(at, "the record here does not end with its separator"));
+            }
+            match head {
+                None if self.is_closed => {}
+                None => {
+                    let end = start + length as usize;
+                    self.definitions.push(Definition { at, end, body: &save[start..end] });
+                }
+                Some(record) if record.class as usize >= self.ignored => {}
+                Some(record) if (self.records.len() as u64) < limits.objects => {
+                    self.records.push(RecordPlace { start, ..record });
+                }
+                Some(_) => return Err(too_many(limits.objects).at(at as u64)),
+            }
+        }
+        Ok(())
+    }
+
+    fn record_head(&self, class: u64, at: usize, input: &mut Decoder<'_>) -> Result<RecordPlace> {
+        let malformed = |_| damaged(at, "the record here is malformed");
+        if class >= self.definitions.len() as u64 && self.ignored == usize::MAX {
+            let number = class + 1;
+            return Err(damaged(
+                at,
+                &format!(
+                    "the record here is of class number {number}, which is not defined before it"
+                ),
+            ));
+        }
+        let code: u8 = input.value().map_err(malformed)?;
+        let holder = Holder::from_code(code & !ADDED)
+            .ok_or_else(|| newer(at as u64, "holder", u64::from(code & !ADDED)))?;
+        let id = count::decode(input).map_err(malformed)?;
+        if id == 0 || id > MAX_ID {
+            let what = format!("the record here has object id {id}, ids are 1 to {MAX_ID}");
+            return Err(damaged(at, &what));
+        }
+        // That many are not in memory.
+        let class = u32::try_from(class).ok().filter(|class| *class < Records::MOST_CLASSES);
+        let Some(class) = class else { return Err(damaged(at, "there are too many classes")) };
+        Ok(RecordPlace { id, start: 0, class, holder, added: code & ADDED != 0 })
+    }
+}
+
+/// The bodies of the definitions in a block, as far as it is well formed.
+pub(super) fn definitions_in(content: &[u8]) -> Vec<&[u8]> {
+    let mut scan = Scan { ignored: 0, ..Scan::new(Header::default(), 0) };
+    // What is malformed is found when the records are read.
+    let _ = scan.items(content, 0..content.len(), &Limits::DEFAULT);
+    scan.definitions.iter().map(|definition| definition.body).collect()
+}
+
+#[cold]
+fn too_many(limit: u64) -> Error {
+    let what =
+        format!("the save has more objects than the limit of {limit}; raise `Limits::objects`");
+    Error::new(ErrorKind::TooLarge, what)
+}
+
+/// The number of a class that the kind mentions and that is not there.
+fn undefined(kind: &KindSchema, classes: usize) -> Option<usize> {
+    let mut found = None;
+    kind.visit(&mut |part| match part {
+        KindSchema::Class(class) | KindSchema::Reference { class, .. } if *class >= classes => {
+            found = found.or(Some(class.saturating_add(1)));
+        }
+        _ => {}
+    });
+    found
+}
