@@ -88,7 +88,7 @@ impl<'s> Samples<'s> {
     ) -> Result<Self> {
         let (stored, ends) = (Stored::new(section.classes.clone()), Ends::new(section, skipped));
         let limits = Limits::DEFAULT;
-        let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
+        let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
         let mut payload = |of: usize, value: &Value| -> Result<Vec<u8>> {
             let mut payload = Vec::new();
             write_value(&mut target, &stored, section.objects[of].0, value, &mut payload)?;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
-use crate::schema::ops::{Conversion, Fields, Piece, Plan, Step};
+use crate::schema::ops::{Conversion, Fields, Plan, Step};
+use crate::schema::quick::Piece;
 use crate::schema::walk::{fault, left_behind};
 use crate::schema::{Cursor, Program, empty};
 use crate::{Error, ErrorKind, Result};
