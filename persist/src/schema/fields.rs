@@ -112,7 +112,7 @@ impl<'p> Plans<'p> {
                     piece,
                     class,
                     kept: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
-                    dropped: row(LoadEvent::Dropped, ""),
+                    dropped: (!plan.has_room).then(|| row(LoadEvent::Dropped, "")),
                 }),
                 None => {
                     let detail = if is_removed { REMOVED } else { "" };

@@ -75,7 +75,7 @@ pub(super) struct Keep {
     /// What is reported if it is kept; nothing of what was kept before, which is reported as a value of its class.
     pub(super) kept: Option<usize>,
     /// What is reported if it cannot be kept.
-    pub(super) dropped: usize,
+    pub(super) dropped: Option<usize>,
 }
 
 /// Where a field of the program comes from.
