@@ -274,7 +274,7 @@ impl<'c> Comparison<'c> {
             } else {
                 continue;
             };
-            self.rows.push(row.in_field(&is.name));
+            self.rows.push(row.in_field(Some(&is.name)));
         }
         let gone = (0..old.len()).filter(|i| places[*i].is_none());
         let came = (0..news.len()).filter(|i| !places.contains(&Some(*i)));
@@ -325,7 +325,7 @@ impl<'c> Comparison<'c> {
                     String::from("went; values of it load only into a variant `#[persist(other)]`"),
                 ),
             };
-            let row = Row::new(name, verdict, format!("the variant {change}")).in_field(gone);
+            let row = Row::new(name, verdict, format!("the variant {change}")).in_field(Some(gone));
             let row = row.stored(&self.section.classes[class].name, gone);
             let row = match may_be {
                 Some(new) => row.paste(format!("#[persist(alias = {gone:?})]"), new.clone()),
@@ -341,7 +341,7 @@ impl<'c> Comparison<'c> {
         for variant in came {
             if alike.iter().all(|guess| guess.new != variant) {
                 let row = Row::new(name, Verdict::Safe, "the variant came");
-                self.rows.push(row.in_field(&news[variant].name));
+                self.rows.push(row.in_field(Some(&news[variant].name)));
             }
         }
     }

@@ -65,35 +65,28 @@ pub(super) fn pairs<'p>(
     let Some(described) = program.targets[target].map(|target| target.class) else {
         return Vec::new();
     };
-    match (&old.form, &program.classes[target].form) {
-        (Form::Struct(old), Form::Struct(new)) => vec![Pair {
-            stored: (class, 0),
-            target: (target, 0),
-            variant: None,
-            old,
-            new,
-            records: described.fields(),
-            removed: described.removed,
-            pairing: pair(old, described.fields()),
-        }],
-        (Form::Enum(old), Form::Enum(new)) => {
-            let found = old.iter().enumerate().filter_map(|(variant, old)| {
-                let place = find_variant(&old.name, described.variants())?;
+    let of = |(i, old): (usize, &'p [FieldSchema]), variant, place: usize| {
+        let (new, records, removed) = match (&program.classes[target].form, variant) {
+            (Form::Enum(new), Some(_)) => {
                 let record = &described.variants()[place];
-                Some(Pair {
-                    stored: (class, variant),
-                    target: (target, place),
-                    variant: Some(&old.name),
-                    old: &old.fields,
-                    new: &new[place].fields,
-                    records: record.fields,
-                    removed: record.removed,
-                    pairing: pair(&old.fields, record.fields),
-                })
+                (&new[place].fields, record.fields, record.removed)
+            }
+            (Form::Struct(new), None) => (new, described.fields(), described.removed),
+            _ => return None,
+        };
+        let (stored, target, pairing) = ((class, i), (target, place), pair(old, records));
+        Some(Pair { stored, target, variant, old, new, records, removed, pairing })
+    };
+    match &old.form {
+        Form::Struct(old) => of((0, old), None, 0).into_iter().collect(),
+        Form::Enum(variants) => {
+            let found = variants.iter().enumerate().filter_map(|(i, old)| {
+                let place = find_variant(&old.name, described.variants())?;
+                of((i, &old.fields), Some(&*old.name), place)
             });
             found.collect()
         }
-        _ => Vec::new(),
+        Form::Value(_) => Vec::new(),
     }
 }
 
@@ -115,26 +108,12 @@ impl Comparison<'_> {
             let fields = 0..pair.new.len();
             fields.map(|field| check(pair, field)).collect::<Vec<_>>()
         });
-        let mut errors: Vec<Vec<Option<Error>>> = each.collect();
+        let errors: Vec<Vec<Option<Error>>> = each.collect();
         if let Some(first) = first {
             let mut known = errors.iter().flatten().flatten();
             if !known.any(|known| known.message() == first.message()) {
-                let place = first.field().and_then(|path| {
-                    pairs.iter().enumerate().find_map(|(i, pair)| {
-                        let is_at = |field: &FieldSchema| pair.path(&field.name) == path;
-                        Some((i, pair.new.iter().position(is_at)?))
-                    })
-                });
-                match place {
-                    Some((pair, field)) => errors[pair][field] = Some(first),
-                    None => {
-                        let row = Row::new(name, Verdict::Breaks, first.message()).because(&first);
-                        self.rows.push(match first.field() {
-                            Some(field) => row.in_field(field),
-                            None => row,
-                        });
-                    }
-                }
+                let row = Row::new(name, Verdict::Breaks, first.message()).because(&first);
+                self.rows.push(row.in_field(first.field()));
             }
         } else if let (Form::Value(old), Form::Value(new)) =
             (&stored[class].form, &program.classes[target].form)
@@ -173,7 +152,7 @@ impl Comparison<'_> {
                 (Some(error), _) if error.kind() == MissingField => missing.push((field, error)),
                 (Some(error), _) => {
                     let row = Row::new(name, Verdict::Breaks, error.message()).because(error);
-                    self.rows.push(row.in_field(&path));
+                    self.rows.push(row.in_field(Some(&path)));
                 }
                 (None, None) if pair.records[field].keeps_unknown => {}
                 (None, None) => {
@@ -182,7 +161,7 @@ impl Comparison<'_> {
                     let from = if is_default { "its default" } else { "what `migrate` makes" };
                     let change = format!("the field came; old saves get {from}");
                     let row = Row::new(name, Verdict::Safe, change).shown_by(pair.stored.0);
-                    self.rows.push(row.in_field(&path));
+                    self.rows.push(row.in_field(Some(&path)));
                 }
                 (None, Some(source)) => self.kept(pair, field, *source),
             }
@@ -212,10 +191,7 @@ impl Comparison<'_> {
         }
         if !sources.iter().flatten().is_sorted() {
             let row = Row::new(name, Verdict::Safe, "the order of the fields changed");
-            self.rows.push(match pair.variant {
-                Some(variant) => row.in_field(variant),
-                None => row,
-            });
+            self.rows.push(row.in_field(pair.variant));
         }
     }
 
@@ -229,7 +205,7 @@ impl Comparison<'_> {
     ) -> Row {
         let path = pair.path(&pair.old[old].name);
         let row = Row::new(&self.program.classes[pair.target.0].name, verdict, change);
-        row.in_field(&path).stored(&self.section.classes[pair.stored.0].name, &path)
+        row.in_field(Some(&path)).stored(&self.section.classes[pair.stored.0].name, &path)
     }
 
     /// A stored field that went, whose values only a migration may take.
@@ -264,7 +240,7 @@ impl Comparison<'_> {
         let mut change = String::from("the field came without a default");
         let row = |verdict, change: String| {
             let row = Row::new(&self.program.classes[pair.target.0].name, verdict, change);
-            row.because(error).in_field(&pair.path(&wanted.name))
+            row.because(error).in_field(Some(&pair.path(&wanted.name)))
         };
         let row = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
             let old = &pair.old[guess.old];
@@ -412,7 +388,7 @@ impl Comparison<'_> {
         if old.name != new.name {
             let change = format!("the field was {}", old.name);
             let row = Row::new(&self.program.classes[pair.target.0].name, Verdict::Safe, change);
-            self.rows.push(row.in_field(&path));
+            self.rows.push(row.in_field(Some(&path)));
         }
         let is_same = self.is_same_kind(&old.kind, &new.kind);
         let reused = self.reused(pair, field, source, is_same);
@@ -453,7 +429,7 @@ impl Comparison<'_> {
             is_converted: !is_taken,
             is_accepted: self.migrated[class] || is_taken,
             may_narrow: !is_taken && fit != Fit::Whole,
-            ..row.in_field(&path).shown_by(class)
+            ..row.in_field(Some(&path)).shown_by(class)
         });
     }
 

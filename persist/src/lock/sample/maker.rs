@@ -62,18 +62,15 @@ pub(super) struct Choice {
 /// What was found while values were made.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The sites that were met, in fields where classes become something else or elsewhere.
-    seen: HashSet<(Option<usize>, usize)>,
+    /// The sites that were met: whether the program reads them, and the field in which classes become something else.
+    seen: HashSet<(bool, Option<usize>, usize)>,
     /// The choices that are new.
     pub(super) choices: Vec<Choice>,
-    /// True if sites in fields that are not read count, too.
-    pub(super) takes_all: bool,
-    /// True if there were others.
-    pub(super) has_more: bool,
     /// The places of texts that are to be names of variants.
     pub(super) named: Vec<String>,
-    /// For each class the object type in which it was met.
-    pub(super) classes: HashMap<usize, usize>,
+    /// The classes that were met where the program reads them, and those that were elsewhere.
+    pub(super) read: HashSet<usize>,
+    pub(super) unread: HashSet<usize>,
     /// Classes whose objects the program may read as values.
     pub(super) inlined: HashSet<usize>,
 }
@@ -148,17 +145,22 @@ struct Open {
     made: Vec<Value>,
 }
 
+/// What the objects of a sample are made of.
+pub(super) struct Base<'v> {
+    pub(super) section: &'v Section,
+    pub(super) stored: &'v Stored,
+    pub(super) ends: &'v Ends,
+    pub(super) reads: &'v Reads,
+}
+
 /// A value that is being made.
-pub(super) struct Maker<'v> {
-    section: &'v Section,
-    stored: &'v Stored,
-    ends: &'v Ends,
-    reads: &'v Reads,
+struct Maker<'v> {
+    base: &'v Base<'v>,
     choices: &'v Choices,
     basic: Basic,
     /// The type of the object.
     object: usize,
-    found: Option<&'v mut Found>,
+    found: &'v mut Found,
     /// The classes around.
     around: Vec<bool>,
     /// The innermost last.
@@ -166,35 +168,32 @@ pub(super) struct Maker<'v> {
     parts: usize,
 }
 
+/// Makes an object of a type; notes what could be chosen in a small one.
+pub(super) fn make(
+    base: &Base<'_>,
+    (object, basic): (usize, Basic),
+    choices: &Choices,
+    found: &mut Found,
+) -> Result<Value> {
+    let class = base.section.objects[object].0;
+    let is_noted = basic == Basic::Small;
+    let part = Part {
+        node: base.stored.root(class),
+        size: if is_noted { Size::Small } else { Size::Full },
+        nth: 0,
+        is_noted,
+        apart: None,
+        is_unread: base.reads.unknown.contains(&object),
+    };
+    let (around, open) = (vec![false; base.section.classes.len()], Vec::new());
+    let mut maker = Maker { base, choices, basic, object, found, around, open, parts: 0 };
+    maker.all(part).map_err(|error| {
+        let fields = maker.open.iter().rev().filter_map(|open| maker.field(open));
+        fields.fold(error, Error::in_field).in_class(&*base.section.classes[class].name)
+    })
+}
+
 impl<'v> Maker<'v> {
-    pub(super) fn new(
-        section: &'v Section,
-        stored: &'v Stored,
-        ends: &'v Ends,
-        reads: &'v Reads,
-        choices: &'v Choices,
-        basic: Basic,
-    ) -> Self {
-        let around = vec![false; section.classes.len()];
-        let (object, found, open, parts) = (0, None, Vec::new(), 0);
-        Self { section, stored, ends, reads, choices, basic, object, found, around, open, parts }
-    }
-
-    /// An object of this type; notes what could be chosen in it.
-    pub(super) fn object(mut self, object: usize, found: Option<&'v mut Found>) -> Result<Value> {
-        let (class, _) = self.section.objects[object];
-        let size = if self.basic == Basic::Small { Size::Small } else { Size::Full };
-        (self.object, self.found) = (object, found);
-        let is_noted = self.found.is_some();
-        let node = self.stored.root(class);
-        let part = Part { node, size, nth: 0, is_noted, apart: None, is_unread: false };
-        self.all(part).map_err(|error| {
-            let fields = self.open.iter().rev().filter_map(|open| self.field(open));
-            let error = fields.fold(error, Error::in_field);
-            error.in_class(&*self.section.classes[class].name)
-        })
-    }
-
     fn all(&mut self, part: Part) -> Result<Value> {
         let mut made = self.part(part)?;
         loop {
@@ -214,7 +213,7 @@ impl<'v> Maker<'v> {
     /// The name of the field that is being made.
     fn field(&self, open: &Open) -> Option<&'v str> {
         let Whole::Class { class, variant, .. } = open.whole else { return None };
-        let fields = self.stored.fields(class, variant.unwrap_or(0));
+        let fields = self.base.stored.fields(class, variant.unwrap_or(0));
         fields.get(open.made.len()).map(|field| &*field.name)
     }
 
@@ -230,10 +229,10 @@ impl<'v> Maker<'v> {
             match open.whole {
                 Whole::Class { class, variant, .. } => {
                     if i == 0 {
-                        place.push_str(&self.section.classes[class].name);
+                        place.push_str(&self.base.section.classes[class].name);
                     }
                     if let (Form::Enum(variants), Some(variant)) =
-                        (&self.stored[class].form, variant)
+                        (&self.base.stored[class].form, variant)
                     {
                         // What stands behind the name of a field is a part.
                         place.push('.');
@@ -258,34 +257,25 @@ impl<'v> Maker<'v> {
         site: usize,
         options: impl FnOnce(&Self) -> Vec<(usize, String, Option<Values>)>,
     ) -> Option<usize> {
-        if part.is_noted
-            && let Some(found) = &mut self.found
-            && !found.seen.contains(&(part.apart, site))
-        {
-            if part.is_unread && !found.takes_all {
-                found.has_more = true;
-            } else {
-                found.seen.insert((part.apart, site));
-                // The variant of a class that is as everywhere has no place but the class.
-                let place = match site < self.section.classes.len() && part.apart.is_none() {
-                    true => self.section.classes[site].name.clone(),
-                    false => self.place(part.apart),
-                };
-                let options = options(self);
-                let is_named = self.reads.texts.contains_key(&site);
-                if let Some(found) = &mut self.found {
-                    found.choices.extend(options.into_iter().map(|(option, what, values)| {
-                        Choice { site, option, what: format!("{place}{what}"), values }
-                    }));
-                    found.named.extend(is_named.then_some(place));
-                }
-            }
+        if part.is_noted && self.found.seen.insert((part.is_unread, part.apart, site)) {
+            // The variant of a class that is as everywhere has no place but the class.
+            let place = match self.base.section.classes.get(site) {
+                Some(class) if part.apart.is_none() => class.name.clone(),
+                _ => self.place(part.apart),
+            };
+            let choices = options(self).into_iter().map(|(option, what, values)| {
+                let what = format!("{place}{what}");
+                Choice { site, option, what, values }
+            });
+            self.found.choices.extend(choices);
+            let is_named = self.base.reads.texts.contains_key(&site);
+            self.found.named.extend(is_named.then_some(place));
         }
         if part.size == Size::Least { None } else { self.choices.get(&site).copied() }
     }
 
     fn is_there(&self, kind: &KindSchema) -> bool {
-        self.ends.kind(self.section, kind).is_some()
+        self.base.ends.kind(self.base.section, kind).is_some()
     }
 
     /// Begins a part; returns it if no others are in it.
@@ -297,7 +287,7 @@ impl<'v> Maker<'v> {
         if part.size == Size::Full && self.parts > FULL_PARTS {
             part.size = Size::Small;
         }
-        let (stored, site) = (self.stored, part.node);
+        let (stored, site) = (self.base.stored, part.node);
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
         let usual = usize::from(part.size == Size::Full);
         let is_there = kind.parts().iter().all(|part| self.is_there(part));
@@ -374,19 +364,17 @@ impl<'v> Maker<'v> {
     }
 
     fn class(&mut self, class: usize, mut part: Part, is_dynamic: bool) -> Option<Value> {
-        if part.is_noted
-            && let Some(found) = &mut self.found
-            && (found.takes_all || !part.is_unread)
-        {
-            found.classes.entry(class).or_insert(self.object);
+        if part.is_noted {
+            let found = &mut *self.found;
+            if part.is_unread { &mut found.unread } else { &mut found.read }.insert(class);
         }
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
-        if self.around[class] || self.section.is_world(class) {
+        if self.around[class] || self.base.section.is_world(class) {
             (part.size, part.is_noted) = (Size::Least, false);
         }
         let is_nested = mem::replace(&mut self.around[class], true);
-        let stored = self.stored;
+        let stored = self.base.stored;
         let (variant, len) = match &stored[class].form {
             Form::Struct(fields) => (None, fields.len()),
             Form::Value(_) => (None, 1),
@@ -403,13 +391,13 @@ impl<'v> Maker<'v> {
                 let chosen = chosen.filter(|variant| is_there(self, *variant));
                 let variant = chosen.unwrap_or_else(|| match part.size {
                     Size::Full => (0..variants.len()).find(|it| is_there(self, *it)).unwrap_or(0),
-                    _ => self.ends.variants[class],
+                    _ => self.base.ends.variants[class],
                 });
                 (Some(variant), variants[variant].fields.len())
             }
         };
         let first = stored.first(class, variant.unwrap_or(0));
-        let reads = self.reads;
+        let reads = self.base.reads;
         let parts = (first..first + len).map(|node| Part {
             node,
             apart: part.apart.or(reads.apart.contains(&node).then_some(node)),
@@ -426,7 +414,7 @@ impl<'v> Maker<'v> {
         Ok(match open.whole {
             Whole::Class { class, variant, is_nested, is_dynamic, .. } => {
                 self.around[class] = is_nested;
-                let schema = &self.stored[class];
+                let schema = &self.base.stored[class];
                 let mut record = match (&schema.form, variant) {
                     (Form::Enum(variants), Some(variant)) => {
                         Record::of_variant(&*schema.name, &*variants[variant].name)
@@ -436,7 +424,7 @@ impl<'v> Maker<'v> {
                     }
                     _ => Record::new(&*schema.name),
                 };
-                let fields = self.stored.fields(class, variant.unwrap_or(0));
+                let fields = self.base.stored.fields(class, variant.unwrap_or(0));
                 let names = fields.iter().map(|field| &*field.name).chain([""]);
                 names.zip(made).for_each(|(name, value)| record.push(name, value));
                 record.origin = is_dynamic.then_some(class);
@@ -483,7 +471,7 @@ impl<'v> Maker<'v> {
 
     /// The class of a trait object.
     fn implementor(&mut self, name: &str, part: Part) -> Option<usize> {
-        let (section, ends) = (self.section, self.ends);
+        let (section, ends) = (self.base.section, self.base.ends);
         let classes = section.classes_of(name);
         let there = || classes.iter().enumerate().filter(|(_, it)| ends.classes[**it].is_some());
         let chosen = self.choose(part, part.node, |_| {
@@ -500,7 +488,7 @@ impl<'v> Maker<'v> {
 
     /// A value that no others lie in.
     fn leaf(&mut self, kind: &KindSchema, part: Part) -> Value {
-        let (section, ends, site) = (self.section, self.ends, part.node);
+        let (section, ends, site) = (self.base.section, self.base.ends, part.node);
         let usual = usize::from(part.size == Size::Full);
         let nothing = || (0, String::from(" without a target"), PLAIN);
         match kind {
@@ -511,14 +499,12 @@ impl<'v> Maker<'v> {
                     let chosen = self.choose(part, site, |_| vec![nothing(), something()]);
                     return self.reference(object.filter(|_| chosen.unwrap_or(usual) > 0));
                 }
-                let unknown = &self.reads.unknown;
+                let unknown = &self.base.reads.unknown;
                 if part.is_noted
                     && !part.is_unread
-                    && !unknown.contains(&self.object)
                     && object.is_some_and(|object| unknown.contains(&object))
-                    && let Some(found) = &mut self.found
                 {
-                    found.inlined.insert(*class);
+                    self.found.inlined.insert(*class);
                 }
                 self.reference(object)
             }
@@ -553,7 +539,7 @@ impl<'v> Maker<'v> {
             }
             KindSchema::Unknown => Value::Seq(Vec::new()),
             scalar => {
-                let names = self.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
+                let names = self.base.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
                 let values = || match names {
                     Some(names) => {
                         let value = |name: &&str| (format!("{name:?}"), Value::from(*name));
@@ -586,9 +572,9 @@ impl<'v> Maker<'v> {
 
     /// A reference to a basic object of a type, or none.
     fn reference(&self, object: Option<usize>) -> Value {
-        let object = object.filter(|object| self.ends.objects[*object].is_some());
+        let object = object.filter(|object| self.base.ends.objects[*object].is_some());
         Value::Ref(object.and_then(|object| {
-            let holder = |object: usize| self.section.objects[object].1;
+            let holder = |object: usize| self.base.section.objects[object].1;
             let is_cycle_allowed = is_open(holder(self.object)) || is_open(holder(object));
             let target = match self.basic {
                 Basic::First if is_cycle_allowed => Basic::Second,
