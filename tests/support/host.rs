@@ -152,7 +152,7 @@ fn slots<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     saves.add(&level).unwrap();
     let mut slots = saves.slots(folder);
     slots.save("Ada").unwrap();
-    slots.quick_save().unwrap();
+    slots.save("quick").unwrap();
     assert_eq!(slots.auto_save(2).unwrap().0, "auto1");
     slots.copy("Ada", "Bob").unwrap();
     slots.rename("Bob", "Cid").unwrap();

@@ -6,7 +6,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use twox_hash::XxHash3_128;
 
 use super::header::{cut_short, damaged};
-use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Header, Sealer, TRAILER_SIZE};
+use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, Sealer, TRAILER_SIZE};
 use crate::{Error, Limits, Result};
 
 /// A block whose checksum is right.
@@ -64,16 +64,14 @@ pub(super) fn each_block(
         at = block.end + CRC_SIZE;
     }
     let Some(bytes) = save[at..].first_chunk() else { return Err(cut_short(save.len())) };
-    let trailer = Trailer::read(bytes).ok_or_else(|| bad_trailer(at))?;
+    let Some(trailer) = Trailer::read(bytes) else {
+        return Err(damaged(at, "the checksum of the trailer does not match"));
+    };
     if save.len() > at + TRAILER_SIZE {
         return Err(damaged(at + TRAILER_SIZE, "there are bytes after its end"));
     }
     check_count(at, trailer.length, save.len(), "bytes")?;
     Ok((at, trailer))
-}
-
-fn bad_trailer(at: usize) -> Error {
-    damaged(at, "the checksum of the trailer does not match")
 }
 
 /// Checks a number of the trailer, which is at that offset.
@@ -144,29 +142,16 @@ impl Ends {
     }
 }
 
-/// The header of a save, its blocks, and its trailer.
-fn split(save: &[u8]) -> Result<(Header, &[u8], &[u8; TRAILER_SIZE])> {
-    let (header, start) = Header::parse(save)?;
-    match save[start..].split_last_chunk() {
-        Some((blocks, trailer)) => Ok((header, blocks, trailer)),
-        None => Err(cut_short(save.len())),
-    }
-}
-
 /// A whole save with another header.
 pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
-    let (_, blocks, trailer) = split(save)?;
-    let trailer = Trailer::read(trailer).ok_or_else(|| bad_trailer(save.len() - TRAILER_SIZE))?;
-    let mut changed = header.write();
-    changed.extend_from_slice(blocks);
-    let length = (changed.len() + TRAILER_SIZE) as u64;
-    limits.check_total(length)?;
-    changed.extend(Trailer { length, ..trailer }.write());
+    let mut changed = Vec::with_capacity(save.len());
+    let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
+    write_again(save, header, 0, &mut sealer, |_| Ok(()))?;
     Ok(changed)
 }
 
-/// Writes a save without compressed blocks again, under another header. Its objects take that many bytes of memory even
-/// when they are empty; `go_on` gets the number of bytes that were read since the last call.
+/// Writes a save again, under another header; blocks that are compressed stay as they are. Its objects take that many
+/// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call.
 pub(crate) fn write_again(
     save: &[u8],
     header: &Header,
@@ -190,41 +175,32 @@ pub(crate) fn write_again(
 /// The digest of the blocks identifies what was saved. It does not change when the header is written again, as when two
 /// devices are reconciled. The generation distinguishes two saves of one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Digest {
-    /// Of all bytes between the header and the trailer: 128 bits, so that no two saves have the same by chance.
-    hash: u128,
-    /// How many these are.
-    length: u64,
-    pub(crate) generation: u64,
-}
+pub(crate) struct Digest(pub(crate) [u8; Self::SIZE]);
 
 impl Digest {
-    /// Bytes of one that is written.
-    pub(crate) const SIZE: usize = 32;
+    /// A hash of all bytes between the header and the trailer, how many these are, and the generation.
+    pub(crate) const SIZE: usize = 16 + 8 + 8;
 
     /// The digest of a whole save.
     pub(crate) fn of(save: &[u8]) -> Result<Self> {
-        let (Header { generation, .. }, blocks, _) = split(save)?;
-        let hash = XxHash3_128::oneshot(blocks);
-        Ok(Self { hash, length: blocks.len() as u64, generation })
+        let (Header { generation, .. }, start) = Header::parse(save)?;
+        let Some((blocks, _)) = save[start..].split_last_chunk::<TRAILER_SIZE>() else {
+            return Err(cut_short(save.len()));
+        };
+        let mut digest = [0; Self::SIZE];
+        // Of 128 bits, so that no two saves have the same by chance.
+        LittleEndian::write_u128(&mut digest, XxHash3_128::oneshot(blocks));
+        LittleEndian::write_u64(&mut digest[16..], blocks.len() as u64);
+        LittleEndian::write_u64(&mut digest[24..], generation);
+        Ok(Self(digest))
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        LittleEndian::read_u64(&self.0[24..])
     }
 
     /// True if both are of saves that hold the same.
     pub(crate) fn has_content_of(&self, other: &Self) -> bool {
-        (self.hash, self.length) == (other.hash, other.length)
-    }
-
-    pub(crate) fn write(&self, out: &mut [u8; Self::SIZE]) {
-        LittleEndian::write_u128(&mut out[..16], self.hash);
-        LittleEndian::write_u64(&mut out[16..24], self.length);
-        LittleEndian::write_u64(&mut out[24..], self.generation);
-    }
-
-    pub(crate) fn read(bytes: &[u8; Self::SIZE]) -> Self {
-        Self {
-            hash: LittleEndian::read_u128(&bytes[..16]),
-            length: LittleEndian::read_u64(&bytes[16..24]),
-            generation: LittleEndian::read_u64(&bytes[24..]),
-        }
+        self.0[..24] == other.0[..24]
     }
 }

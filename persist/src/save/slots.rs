@@ -1,14 +1,15 @@
 //! Saves that a player sees as slots.
 
-use std::collections::{BTreeMap, HashSet};
-use std::io::{Read, SeekFrom};
+use std::collections::BTreeMap;
+use std::io::{self, Read, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use super::output::Output;
 use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Persist;
 use crate::format::{Ends, Header};
 use crate::storage::{SlotFiles, Storage, StoredFile, recover, slots};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// A save in a folder, described by its header and its end; [`Slots::list`] returns it.
 #[derive(Clone, Debug)]
@@ -73,9 +74,6 @@ impl Slot {
         self.header.metadata()
     }
 }
-
-/// The slot of [`Slots::quick_save`].
-const QUICK: &str = "quick";
 
 /// How the names of the slots of [`Slots::auto_save`] begin.
 const AUTO: &str = "auto";
@@ -159,11 +157,10 @@ impl Slots<'_> {
     ///
     /// [`ErrorKind::Io`] if the folder cannot be read.
     pub fn list(&self) -> Result<Vec<Slot>> {
-        let (storage, limits) =
-            (&*self.saves.values.output.storage, &self.saves.values.output.limits);
+        let Output { storage, limits, .. } = self.output();
         let found = self.found()?.into_iter();
         Ok(found
-            .filter_map(|(name, files)| look(storage, &self.folder, name, &files, limits))
+            .filter_map(|(name, files)| look(&**storage, &self.folder, name, &files, limits))
             .collect())
     }
 
@@ -228,24 +225,6 @@ impl Slots<'_> {
     pub fn load_value<T: Persist>(&mut self, name: &str) -> Result<(T, Loaded)> {
         let path = self.path(name)?;
         self.saves.load_value(path)
-    }
-
-    /// Saves the objects into the slot `quick`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::save`].
-    pub fn quick_save(&mut self) -> Result<SaveOutcome> {
-        self.save(QUICK)
-    }
-
-    /// Saves the objects into the slot `quick`, on another thread after the snapshot.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::save_in_background`].
-    pub fn quick_save_in_background(&mut self) -> Result<BackgroundSave> {
-        self.save_in_background(QUICK)
     }
 
     /// Saves the objects into the next of the slots `auto1`, `auto2` and so on, and returns its name.
@@ -324,14 +303,8 @@ impl Slots<'_> {
     /// none to be copied; whatever is wrong with a damaged one; as [`path`](Self::path).
     pub fn copy(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(from, to)?;
-        let saves = &*self.saves;
-        slots::copy(
-            &*saves.values.output.storage,
-            &from,
-            &to,
-            &saves.values.output.options,
-            &saves.values.output.limits,
-        )
+        let Output { storage, options, limits, .. } = self.output();
+        slots::copy(&**storage, &from, &to, options, limits)
     }
 
     /// Renames a slot, with its backups and damaged saves, to a free name.
@@ -345,12 +318,8 @@ impl Slots<'_> {
     /// none to be renamed; as [`path`](Self::path).
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(from, to)?;
-        slots::rename(
-            &*self.saves.values.output.storage,
-            &from,
-            &to,
-            &self.saves.values.output.options,
-        )
+        let Output { storage, options, .. } = self.output();
+        slots::rename(&**storage, &from, &to, options)
     }
 
     /// Deletes a slot with its backups and damaged saves, the save itself last.
@@ -362,7 +331,12 @@ impl Slots<'_> {
     pub fn delete(&mut self, name: &str) -> Result<()> {
         let path = self.path(name)?;
         self.saves.values.settle(&path);
-        slots::delete(&*self.saves.values.output.storage, &path, &self.saves.values.output.options)
+        let Output { storage, options, .. } = self.output();
+        slots::delete(&**storage, &path, options)
+    }
+
+    fn output(&self) -> &Output {
+        &self.saves.values.output
     }
 
     /// The files of two slots that no save in the background is writing.
@@ -376,7 +350,7 @@ impl Slots<'_> {
     fn found(&self) -> Result<BTreeMap<String, SlotFiles>> {
         let is_current = self.folder.as_os_str().is_empty();
         let folder = if is_current { Path::new(".") } else { &self.folder };
-        slots::list(&*self.saves.values.output.storage, &self.folder)
+        slots::list(&*self.output().storage, &self.folder)
             .map_err(|error| Error::io("list the saves in", folder, error))
     }
 
@@ -385,23 +359,21 @@ impl Slots<'_> {
         let path = |number| slots::path(&self.folder, &format!("{AUTO}{number}"));
         // It may be any of them that is being written.
         self.saves.values.worker.settle_all();
-        let storage = &*self.saves.values.output.storage;
-        let found = self.found()?;
-        let numbers = found.iter().filter(|(_, files)| files.has_save).filter_map(|(name, _)| {
-            let number: u32 = name.strip_prefix(AUTO)?.parse().ok()?;
-            (*name == format!("{AUTO}{number}")).then_some(number)
-        });
-        // One that cannot be read may be the newest.
-        let generation = |number| slots::generation_of(storage, &path(number));
-        let taken = numbers.map(|number| Ok((generation(number)?, number)));
-        let taken = taken.collect::<Result<Vec<(u64, u32)>>>()?;
-        let newest = taken.iter().map(|(generation, _)| *generation).max().unwrap_or(0);
-        let used: HashSet<u32> = taken.iter().map(|(_, number)| *number).collect();
+        let mut ages = BTreeMap::new();
+        for (name, files) in self.found()? {
+            let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok());
+            let is_own = |number: &u32| files.has_save && name == format!("{AUTO}{number}");
+            if let Some(number) = number.filter(is_own) {
+                // One that cannot be read may be the newest.
+                let age = storage::generation_of(&*self.output().storage, &path(number))?;
+                ages.insert(number, age);
+            }
+        }
         let keep = keep.max(1);
-        let free = (1..=keep).find(|number| !used.contains(number));
-        let oldest = taken.iter().filter(|(_, number)| (1..=keep).contains(number)).min();
-        let number = free.or(oldest.map(|(_, number)| *number)).unwrap_or(1);
-        let least = newest.saturating_add(1);
+        let free = (1..=keep).find(|number| !ages.contains_key(number));
+        let oldest = ages.range(1..=keep).min_by_key(|(_, age)| **age);
+        let number = free.or(oldest.map(|(number, _)| *number)).unwrap_or(1);
+        let least = ages.values().max().map_or(1, |newest| newest.saturating_add(1));
         Ok(NextAuto { name: format!("{AUTO}{number}"), path: path(number), least })
     }
 }
@@ -421,61 +393,58 @@ fn look(
     limits: &Limits,
 ) -> Option<Slot> {
     let path = slots::path(folder, &name);
-    let mut size = 0;
-    let ends = if files.has_save {
-        match storage.open(&path) {
-            Ok(mut file) => {
-                let ends = look_into(&mut *file, &mut size, limits);
-                let is_other =
-                    ends.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotASave);
-                let is_alone = files.backups.is_empty() && files.damaged.is_empty();
-                if is_other && is_alone && !was_save(&mut *file) {
-                    return None;
-                }
-                ends
-            }
-            // It has been removed meanwhile.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => Err(Error::io("read", &path, error)),
-        }
-    } else if recover::is_between(storage, &path) {
-        let why = "the program was killed while it saved; load the slot to set it right";
-        Err(Error::new(ErrorKind::Damaged, why))
-    } else {
-        return None;
-    };
-    let (header, fault) = match ends {
-        Ok(Ends { header, is_whole: true }) => (header, None),
-        Ok(Ends { header, .. }) => {
-            let why = "the save does not end with its trailer, it is cut short";
-            (header, Some(Error::new(ErrorKind::Truncated, why)))
-        }
-        Err(error) => (Header::default(), Some(error)),
-    };
     let mut slot = Slot {
-        size,
-        health: fault.as_ref().map_or(Health::Whole, Health::of),
-        header,
+        size: 0,
+        health: Health::Whole,
+        header: Header::default(),
         backups: files.backups(&path),
         good_backup: None,
         damaged: files.damaged(&path),
         name,
         path,
     };
-    if let Some(error) = fault {
+    if let Err(error) = slot.look_into(storage, files.has_save, limits)? {
+        slot.health = Health::of(&error);
         slot.find_backup(storage, limits, error.is_damage());
     }
     Some(slot)
 }
 
-fn look_into(file: &mut dyn StoredFile, size: &mut u64, limits: &Limits) -> Result<Ends> {
-    let failed = |error| Error::of_reading("the save", error);
-    *size = file.seek(SeekFrom::End(0)).map_err(failed)?;
-    file.rewind().map_err(failed)?;
-    Ends::read(file, limits)
-}
-
 impl Slot {
+    fn look_into(
+        &mut self,
+        storage: &dyn Storage,
+        has_save: bool,
+        limits: &Limits,
+    ) -> Option<Result<()>> {
+        if !has_save {
+            let why = "the program was killed while it saved; load the slot to set it right";
+            let is_between = recover::is_between(storage, &self.path);
+            return is_between.then(|| Err(Error::new(ErrorKind::Damaged, why)));
+        }
+        let mut file = match storage.open(&self.path) {
+            // It has been removed meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => return Some(Err(Error::io("read", &self.path, error))),
+            Ok(file) => file,
+        };
+        match file.seek(SeekFrom::End(0)) {
+            Ok(size) => self.size = size,
+            Err(error) => return Some(Err(Error::of_reading("the save", error))),
+        }
+        let ends = Ends::read(&mut *file, limits);
+        let is_other = ends.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotASave);
+        let is_alone = self.backups.is_empty() && self.damaged.is_empty();
+        if is_other && is_alone && !was_save(&mut *file) {
+            return None;
+        }
+        Some(ends.and_then(|Ends { header, is_whole }| {
+            self.header = header;
+            let why = "the save does not end with its trailer, it is cut short";
+            if is_whole { Ok(()) } else { Err(Error::new(ErrorKind::Truncated, why)) }
+        }))
+    }
+
     /// Looks for the newest backup, which a load may take.
     fn find_backup(&mut self, storage: &dyn Storage, limits: &Limits, gives_way: bool) {
         let ends = self.backups.iter().filter_map(|path| {

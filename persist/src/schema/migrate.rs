@@ -114,7 +114,7 @@ impl Written<'_, '_> {
             return;
         };
         let variant = record.variant().and_then(|name| self.variant(target, name)).unwrap_or(0);
-        let records = self.plans.wanted(target, variant).records;
+        let records = self.plans.program.wanted(target, variant).records;
         let mut rest = Vec::new();
         for part in parts {
             match part {
@@ -195,7 +195,7 @@ impl WriteTarget for Written<'_, '_> {
         record: &'r Record,
     ) -> Option<&'r Field> {
         let fields: Vec<&Field> = record.fields.iter().collect();
-        let pairing = pair(&fields, self.plans.wanted(class, variant).records);
+        let pairing = pair(&fields, self.plans.program.wanted(class, variant).records);
         record.fields.get(pairing.sources.get(field).copied().flatten()?)
     }
 
@@ -207,7 +207,7 @@ impl WriteTarget for Written<'_, '_> {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let program = self.plans.program;
-        let wanted = self.plans.wanted(class, variant);
+        let wanted = self.plans.program.wanted(class, variant);
         let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
         let is_default = record.has_default && !record.keeps_unknown;
         if !is_default && !record.keeps_unknown && !self.plans.options.fill {
@@ -266,7 +266,7 @@ impl WriteTarget for Written<'_, '_> {
         let stored = self.plans.stored.clone();
         let start = out.len();
         let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
-        write_value(&mut target, &stored, &KindSchema::Class(origin), value, out)?;
+        write_value(&mut target, &stored, stored.root(origin), value, out)?;
         if self.plans.resolve(origin) != Some(class) || !self.plans.is_identical(origin) {
             let conversion = self.plans.class_conversion(origin, class);
             self.stored.push((start..out.len(), conversion));
@@ -282,10 +282,10 @@ impl WriteTarget for Written<'_, '_> {
         count::push(class as u64 + 1, out);
         let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
         match (stored.alone(class), part) {
-            (Some(Alone::Field { field, .. }), Value::Struct(part)) if part.len() == 1 => {
-                write_value(&mut target, &stored, &field.kind, &part.fields[0].value, out)?;
+            (Some(Alone::Field { node, .. }), Value::Struct(part)) if part.len() == 1 => {
+                write_value(&mut target, &stored, node, &part.fields[0].value, out)?;
             }
-            _ => write_value(&mut target, &stored, &KindSchema::Class(class), part, out)?,
+            _ => write_value(&mut target, &stored, stored.root(class), part, out)?,
         }
         Ok(true)
     }

@@ -29,7 +29,6 @@ mod strict;
 mod texts;
 mod transcode;
 mod walk;
-mod wrapped;
 mod write;
 
 pub(crate) use alone::Alone;

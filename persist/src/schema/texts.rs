@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ops::{Conversion, Given, Place};
-use super::pairing::{find_variant, pair};
+use super::ops::{Conversion, Place};
+use super::pairing::pair;
 use super::plan::Plans;
 use super::{Form, Program};
 
@@ -51,34 +51,27 @@ pub(crate) fn texts_and_classes_by_place(plans: &mut Plans<'_>) -> (Texts, HashS
 /// Makes the conversions of the fields of a class, where there are any.
 fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
     let (all, program) = (plans.stored.clone(), plans.program);
-    let records = program.targets[target].map(|target| target.class);
-    let pairs = match (&all[class].form, &program.classes[target].form, records) {
-        (Form::Struct(_), Form::Struct(_), Some(_)) => vec![(0, 0)],
-        (Form::Enum(old), Form::Enum(_), Some(records)) => {
-            let places = old.iter().map(|old| find_variant(&old.name, records.variants()));
-            places.enumerate().filter_map(|(i, place)| Some((i, place?))).collect()
-        }
-        (Form::Value(old), Form::Value(new), _) => {
-            let place = Place { class: &all[class].name, field: "" };
-            plans.conversion(all.first(class, 0), old, new, &place);
-            return;
-        }
-        _ => return,
-    };
+    if let (Form::Value(old), Form::Value(new)) = (&all[class].form, &program.classes[target].form)
+    {
+        let place = Place { class: &all[class].name, field: "" };
+        plans.conversion(all.first(class, 0), old, new, &place);
+    }
     let is_migrated = plans.is_migrated(class, target);
-    for (variant, place) in pairs {
-        let (given, wanted) = (Given::of(&all, class, variant), plans.wanted(target, place));
-        let sources = pair(given.fields, wanted.records).sources;
-        for (field, source) in sources.iter().enumerate() {
+    for (variant, side) in program.sides(&all[class], target).into_iter().enumerate() {
+        let Some(wanted) = side.new else { continue };
+        let members = all.members(class, variant);
+        let sources = pair(&members, wanted.records).sources;
+        let is_free = |source: &usize| !sources.contains(&Some(*source));
+        let free: Vec<usize> = (0..members.len()).filter(is_free).collect();
+        let pairs = sources.iter().enumerate().flat_map(|(field, source)| {
             // A migration may give a field any other name.
-            let is_free =
-                |old: &usize| is_migrated && source.is_none() && !sources.contains(&Some(*old));
-            let renamed = (0..given.fields.len()).filter(is_free);
-            for source in source.iter().copied().chain(renamed) {
-                let stored = &given.fields[source];
-                let place = Place { class: given.class, field: &stored.name };
-                let node = given.first + source;
-                plans.field_conversion(node, &stored.kind, &wanted, field, &place);
+            let renamed = free.iter().filter(|_| is_migrated && source.is_none());
+            source.iter().chain(renamed).map(move |source| (field, *source))
+        });
+        for (field, source) in pairs {
+            let place = Place { class: &all[class].name, field: &members[source].name };
+            if let Some((node, kind)) = members[source].stored {
+                plans.field_conversion(node, kind, &wanted, field, &place);
             }
         }
     }

@@ -1,11 +1,16 @@
-//! Files that are replaced whole or not at all.
+//! How a save is replaced: whole, or not at all.
+//!
+//! The steps are those of `docs/internals/reliability.md`. The old save gets a hidden name, and becomes a backup when the
+//! new one is in place: until then no backup is touched, and a save that fails leaves all as it was.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::rotate::{Aside, are_same, is_free, make_backup};
-use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly, read_file};
+use super::read::{
+    are_same, free_damaged, header, is_free, kept_as_damaged, known_header, read_file, whole,
+};
+use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly};
 use crate::format::{Compression, check};
 use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -77,16 +82,19 @@ pub(crate) fn replace<T>(
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
+    // 1.
     check_name(storage, path)?;
     let lock = lock(storage, path, options.wait)?;
     let is_locked = lock.is_held();
+    // 2.
     tidy(storage, path, options.backups.max(1))
         .map_err(failed("remove what is left of an earlier save beside"))?;
     let past = Past::read(storage, path)?;
-
+    // 3.
     let mut temporary = Temporary::create(storage, path, path, &lock)
         .map_err(failed("create a temporary file beside"))?;
-    let result = temporary.write(|file| Ok(write(file, &past))).map_err(failed("flush"))??;
+    let written = temporary.write(|out| write(out, &past), failed("flush"))?;
+    // 4.
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
         check(&save, limits).map_err(|error| {
@@ -99,23 +107,36 @@ pub(crate) fn replace<T>(
         })?;
     }
     temporary.check_own(path)?;
-    if !is_locked && !past.is_still_replaced(storage, path)? {
+    if !is_locked && known_header(storage, path)?.as_ref() != past.replaced() {
         return Err(in_use(path));
     }
-    let aside = if options.backups > 0 { Aside::put(storage, path) } else { Ok(None) };
-    let aside = aside.map_err(failed("back up"))?;
+    // 5 and 6.
+    let aside = names::aside(path);
+    let has_aside = options.backups > 0 && !is_free(storage, path).map_err(failed("back up"))?;
+    // With two names it is never without one. Where files have one, it is moved.
+    let has_both = has_aside && storage.link(path, &aside).is_ok();
+    if has_aside && !has_both {
+        storage.rename(path, &aside).map_err(failed("back up"))?;
+    }
     if let Err(error) = temporary.replace(path) {
-        aside.into_iter().for_each(Aside::take_back);
+        // The error that counts is this one.
+        let _ = match (has_aside, has_both) {
+            (false, _) => Ok(()),
+            (true, true) => storage.remove(&aside),
+            (true, false) => storage.rename(&aside, path),
+        };
         return Err(failed("replace")(error));
     }
-    if aside.is_some() {
+    // 7.
+    if has_aside {
         make_backup(storage, path, options.backups)
             .map_err(failed("back up the save before the new one, which is in place,"))?;
     }
+    // 8.
     storage
         .sync_folder(folder_of(path))
         .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    Ok(Replaced { written: result, is_locked })
+    Ok(Replaced { written, is_locked })
 }
 
 /// The error of a save that another program has replaced meanwhile, where there are no locks.
@@ -175,31 +196,37 @@ impl<'s> Temporary<'s> {
         Ok(Self { storage, path, file: Some(file), written })
     }
 
-    /// Writes its content, once, and makes it last unless that fails.
-    pub(super) fn write<T, E>(
+    /// Like [`create`](Self::create), with this content, flushed.
+    pub(super) fn with(
+        storage: &'s dyn Storage,
+        of: &Path,
+        like: &Path,
+        lock: &Locked,
+        content: &[u8],
+    ) -> io::Result<Self> {
+        let mut file = Self::create(storage, of, like, lock)?;
+        file.write(|out| out.write_all(content), |error| error)?;
+        Ok(file)
+    }
+
+    /// Writes its content, once, and flushes it unless that fails.
+    fn write<T, E>(
         &mut self,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<Result<T, E>>,
-    ) -> io::Result<Result<T, E>> {
+        write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+        failed: impl FnOnce(io::Error) -> E,
+    ) -> Result<T, E> {
+        let written = write(self)?;
         // If a flush fails nothing is known of the file: it is not asked again, but given up.
-        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
-        let result = match &mut self.written {
-            Some(sum) => write(&mut Summed { to: &mut **file, sum })?,
-            None => write(&mut **file)?,
-        };
-        if result.is_ok() {
-            file.sync()?;
-        }
-        self.file = None;
-        Ok(result)
+        self.file.take().map_or(Ok(()), |mut file| file.sync()).map_err(failed)?;
+        Ok(written)
     }
 
     /// An error if another program has written a file of its name, which stays.
     pub(super) fn check_own(&mut self, path: &Path) -> Result<()> {
         let Some(written) = &self.written else { return Ok(()) };
         let mut found = Sum::default();
-        let read = self.storage.open(&self.path).and_then(|mut file| {
-            io::copy(&mut file, &mut Summed { to: &mut io::sink(), sum: &mut found })
-        });
+        let read =
+            self.storage.open(&self.path).and_then(|mut file| io::copy(&mut file, &mut found));
         if read.is_ok() && *written == found {
             return Ok(());
         }
@@ -207,10 +234,26 @@ impl<'s> Temporary<'s> {
         Err(in_use(path))
     }
 
+    /// Takes the place of a file.
     pub(super) fn replace(mut self, path: &Path) -> io::Result<()> {
         self.storage.rename(&self.path, path)?;
         self.path = PathBuf::new();
         Ok(())
+    }
+}
+
+impl Write for Temporary<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = self.file.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        let written = file.write(bytes)?;
+        if let Some(sum) = &mut self.written {
+            sum.write_all(&bytes[..written])?;
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.flush())
     }
 }
 
@@ -238,21 +281,15 @@ impl PartialEq for Sum {
     }
 }
 
-struct Summed<'s> {
-    to: &'s mut dyn Write,
-    sum: &'s mut Sum,
-}
-
-impl Write for Summed<'_> {
+impl Write for Sum {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.sum.length += written as u64;
-        self.sum.crc.update(&bytes[..written]);
-        Ok(written)
+        self.length += bytes.len() as u64;
+        self.crc.update(bytes);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
+        Ok(())
     }
 }
 
@@ -311,17 +348,45 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<
             // The new save is in place; the one before is a backup that has no number yet.
             (true, _) => make_backup(storage, path, most)?,
         }
-    } else if was_writing && !has_save {
-        restore(storage, path)?;
     }
     if was_writing { storage.remove(&temporary) } else { Ok(()) }
 }
 
-/// Puts the newest backup in the place of the save, if it is missing in the middle of a recovery.
-fn restore(storage: &dyn Storage, path: &Path) -> io::Result<()> {
-    let backup = names::backup(path, 1);
-    if is_free(storage, &backup)? {
-        return Ok(());
+/// Makes a backup of the save that was moved aside, if there is one; the last of `most` is dropped. An interrupted
+/// rotation continues where it was.
+pub(super) fn make_backup(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
+    let result = rotate(storage, path, most).or_else(|_| rotate(storage, path, most));
+    // What cannot be read, and may be a whole save, is no backup, and is not lost.
+    result.or_else(|_| storage.rename(&names::aside(path), &free_damaged(storage, path)?))
+}
+
+/// What is no whole save would push out one that is: it is kept as damaged.
+fn rotate(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
+    let aside = names::aside(path);
+    let file = match storage.open(&aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    // A wreck that was salvaged is kept already.
+    if kept_as_damaged(storage, path, &aside).is_some() {
+        return storage.remove(&aside);
     }
-    storage.link(&backup, path).or_else(|_| storage.rename(&backup, path))
+    let Some(old) = whole(file)? else {
+        return storage.rename(&aside, &free_damaged(storage, path)?);
+    };
+    let first = names::backup(path, 1);
+    // A backup that was loaded in the place of a damaged save is one already. A header alone does not tell: another device
+    // may have made a save of the same generation.
+    let is_backup = header(storage, &first).is_some_and(|backup| backup == old);
+    if is_backup && are_same(storage, &aside, &first) {
+        return storage.remove(&aside);
+    }
+    let mut free = 1;
+    while free < most && !is_free(storage, &names::backup(path, free))? {
+        free += 1;
+    }
+    for number in (1..free).rev() {
+        storage.rename(&names::backup(path, number), &names::backup(path, number + 1))?;
+    }
+    storage.rename(&aside, &first)
 }

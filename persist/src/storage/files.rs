@@ -180,7 +180,13 @@ impl Storage for Files {
                 format!("there is no folder {folder}; create it with `std::fs::create_dir_all`"),
             ));
         }
-        Ok(in_whole_folder(path))
+        // As it will be when the file is there, whatever the current folder is by then.
+        let end = path.as_os_str().as_encoded_bytes().last();
+        let ends_with_name = end.is_some_and(|end| !is_separator(*end as char));
+        match (fs::canonicalize(folder), path.file_name()) {
+            (Ok(folder), Some(name)) if ends_with_name => Ok(folder.join(name)),
+            _ => Ok(path),
+        }
     }
 }
 
@@ -278,18 +284,4 @@ fn through_links(path: &Path) -> PathBuf {
         path = path.parent().unwrap_or(Path::new("")).join(link);
     }
     path
-}
-
-/// The path of a file that is not there yet as it will be when it is there, whatever the current folder
-/// is by then.
-fn in_whole_folder(path: PathBuf) -> PathBuf {
-    let ends_with_name =
-        path.as_os_str().as_encoded_bytes().last().is_some_and(|end| !is_separator(*end as char));
-    let Some(absolute) = std::path::absolute(&path).ok().filter(|_| ends_with_name) else {
-        return path;
-    };
-    match (fs::canonicalize(folder_of(&absolute)), absolute.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path,
-    }
 }

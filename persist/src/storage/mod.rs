@@ -20,7 +20,6 @@
 //! | [`StoredFile`], [`NewFile`] | a file that is read, a file that is written |
 //! | [`Files`], [`Memory`] | the system's files, files in memory |
 
-mod backups;
 pub(crate) mod commit;
 mod files;
 mod memory;
@@ -29,7 +28,6 @@ mod past;
 mod patient;
 mod read;
 pub(crate) mod recover;
-mod rotate;
 pub(crate) mod slots;
 
 use std::any::Any;
@@ -42,9 +40,8 @@ pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
-pub(crate) use read::{have_same_bytes, read_file, read_save};
+pub(crate) use read::{are_same, generation_of, have_same_bytes, is_free, read_file, read_save};
 pub(crate) use recover::{Reading, Recovery, keep_wreck, load, wrecks};
-pub(crate) use rotate::{are_same, is_free};
 pub(crate) use slots::SlotFiles;
 
 /// Files in folders, as a save needs them.

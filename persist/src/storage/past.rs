@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::backups::backups;
-use super::rotate::{header, is_free, known_header};
-use super::{Storage, names};
+use super::Storage;
+use super::read::{backups, header, kept, known_header};
 use crate::Result;
 use crate::format::{Header, Latest, Lineage, VersionVector};
 
@@ -19,20 +18,17 @@ pub(crate) struct Past {
 impl Past {
     pub(super) fn read(storage: &dyn Storage, path: &Path) -> Result<Self> {
         let backups = backups(storage, path)?.into_iter();
-        let backups = backups.map(|n| known_header(storage, &names::backup(path, n)));
-        let backups = backups.collect::<Result<Vec<_>>>()?;
-        let damaged = (1..).map(|n| names::damaged(path, n));
-        let damaged = damaged.take_while(|path| is_free(storage, path).is_ok_and(|free| !free));
+        let backups = backups.filter_map(|backup| known_header(storage, &backup).transpose());
         Ok(Self {
+            backups: backups.collect::<Result<_>>()?,
             replaced: known_header(storage, path)?,
-            backups: backups.into_iter().flatten().collect(),
-            damaged: damaged.filter_map(|path| header(storage, &path)).collect(),
+            damaged: kept(storage, path).filter_map(|file| header(storage, &file)).collect(),
         })
     }
 
-    /// True if the save is the one that this was read of.
-    pub(super) fn is_still_replaced(&self, storage: &dyn Storage, path: &Path) -> Result<bool> {
-        Ok(known_header(storage, path)? == self.replaced)
+    /// The header of the save that a new one replaces.
+    pub(super) fn replaced(&self) -> Option<&Header> {
+        self.replaced.as_ref()
     }
 
     /// The header of a save that continues the one that it replaces; its generation is no smaller than `least`.
@@ -86,14 +82,16 @@ impl Past {
         self.replaced.as_ref().map(|header| header.version.clone()).unwrap_or_default()
     }
 
+    fn headers(&self) -> impl Iterator<Item = &Header> {
+        self.replaced.iter().chain(&self.backups).chain(&self.damaged)
+    }
+
     /// The latest that a device is known to have counted.
     fn latest(&self, device: &str) -> Option<Latest> {
-        let headers = self.replaced.iter().chain(&self.backups).chain(&self.damaged);
-        headers.filter_map(|header| header.version.latest(device)).max()
+        self.headers().filter_map(|header| header.version.latest(device)).max()
     }
 
     fn next_generation(&self) -> u64 {
-        let headers = self.replaced.iter().chain(&self.backups).chain(&self.damaged);
-        headers.map(|header| header.generation).max().unwrap_or(0).saturating_add(1)
+        self.headers().map(|header| header.generation).max().unwrap_or(0).saturating_add(1)
     }
 }

@@ -1,11 +1,12 @@
-//! Reads within limits.
+//! Files read within limits, what the ends of saves say, and which backups a save has.
 
+use std::cmp::Reverse;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{Storage, StoredFile};
+use super::{Storage, StoredFile, names};
 use crate::format::{Ends, Header, MAGIC};
-use crate::{Error, Limits, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// Reads a file whole, if it is within the limit.
 pub(crate) fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
@@ -45,6 +46,23 @@ fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Res
     Ok(bytes)
 }
 
+/// True if there is surely no file; what may not be read is there.
+pub(crate) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
+    match storage.open(path) {
+        Ok(_) => Ok(false),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound => Ok(true),
+            io::ErrorKind::PermissionDenied => Ok(false),
+            _ => Err(error),
+        },
+    }
+}
+
+/// True if there is a file, as far as the system says.
+pub(super) fn is_there(storage: &dyn Storage, path: &Path) -> bool {
+    is_free(storage, path).is_ok_and(|free| !free)
+}
+
 /// True if two files have the same bytes.
 pub(crate) fn have_same_bytes(
     one: &mut dyn StoredFile,
@@ -63,4 +81,105 @@ pub(crate) fn have_same_bytes(
             return Ok(left == right);
         }
     }
+}
+
+/// True if two files surely have the same bytes.
+pub(crate) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool {
+    let files = storage.open(one).and_then(|one| Ok((one, storage.open(other)?)));
+    files.and_then(|(mut one, mut other)| have_same_bytes(&mut *one, &mut *other)).unwrap_or(false)
+}
+
+/// The header of a save; `None` if it is damaged.
+fn header_in(mut file: Box<dyn StoredFile>) -> Result<Option<Header>> {
+    match Header::within(&mut *file, &Limits::WHOLE_HEADER) {
+        Err(error) if error.kind() == ErrorKind::Io => Err(error),
+        header => Ok(header.ok()),
+    }
+}
+
+/// The header of a save, as far as it can be read.
+pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
+    header_in(storage.open(path).ok()?).ok().flatten()
+}
+
+/// The header of a save; `None` if it is damaged, not there, or may not be read. A disk that fails is an error: what is
+/// counted on from an unknown header may have been counted before.
+pub(super) fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<Header>> {
+    use io::ErrorKind::{NotFound, PermissionDenied};
+    match storage.open(path) {
+        Err(error) if [NotFound, PermissionDenied].contains(&error.kind()) => Ok(None),
+        file => header_in(file.map_err(|error| Error::of_opening(path, error))?),
+    }
+}
+
+/// The generation of a save; 0 if its header is damaged.
+pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
+    let file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
+    Ok(header_in(file)?.map_or(0, |header| header.generation))
+}
+
+/// The header of a save that begins and ends as a whole one, if it does.
+pub(super) fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
+    match Ends::read(file, &Limits::WHOLE_HEADER) {
+        Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
+        Err(error) if error.kind() == ErrorKind::Io => Err(io::Error::other(error)),
+        // What a newer program wrote may be whole.
+        Err(error) if error.kind() == ErrorKind::NewerFormat => Ok(Some(Header::default())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// How many backups may be missing between two; a rotation that is cut short leaves one.
+const GAP: u32 = 2;
+
+/// The backups of a save, by their numbers in ascending order.
+pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<PathBuf>> {
+    let (mut found, mut missing) = (Vec::new(), 0);
+    for number in 1.. {
+        let backup = names::backup(path, number);
+        if !is_free(storage, &backup).map_err(|error| Error::io("open", &backup, error))? {
+            found.push(backup);
+            missing = 0;
+        } else {
+            missing += 1;
+            if missing == GAP {
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The backups of a save and their generations, the newest first. One that cannot be read may be the newest: that is an
+/// error.
+pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
+    let backups = backups(storage, path)?.into_iter();
+    let aged = backups.map(|backup| Ok((generation_of(storage, &backup)?, backup)));
+    let mut found =
+        aged.map(|found| found.map(|(age, backup)| (backup, age))).collect::<Result<Vec<_>>>()?;
+    // Of equal ones the first is the newest.
+    found.sort_by_key(|(_, generation)| Reverse(*generation));
+    Ok(found)
+}
+
+/// The damaged saves that are kept of a save.
+pub(super) fn kept(storage: &dyn Storage, path: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = (1..).map(|number| names::damaged(path, number));
+    names.take_while(|name| is_there(storage, name))
+}
+
+/// A name for a damaged save that no other has.
+pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> io::Result<PathBuf> {
+    for number in 1..u32::MAX {
+        let name = names::damaged(path, number);
+        if is_free(storage, &name)? {
+            return Ok(name);
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// The damaged save of the same bytes as a file, if one is kept.
+pub(super) fn kept_as_damaged(storage: &dyn Storage, path: &Path, file: &Path) -> Option<PathBuf> {
+    kept(storage, path).find(|name| are_same(storage, file, name))
 }

@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::backups::backups_by_age;
 use super::commit::{Locked, Temporary, lock, tidy};
-use super::rotate::{free_damaged, header, is_free, kept_as_damaged, whole};
-use super::{Storage, folder_of, names, read_save};
+use super::read::{
+    backups_by_age, free_damaged, header, is_there, kept_as_damaged, read_file, read_save, whole,
+};
+use super::{Storage, folder_of, names};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// What a load did about a save that was damaged.
@@ -73,10 +74,6 @@ pub(crate) fn load<T>(
         Err(error) if bytes.is_some() || error.kind() == ErrorKind::TooLarge => {
             return Err(error.in_file(&resolved));
         }
-        // A recovery was cut off between two names, and nobody could finish it.
-        Err(error) if error.kind() == ErrorKind::NotFound && is_between(storage, &resolved) => {
-            error
-        }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(missing(storage, &resolved, error));
         }
@@ -93,14 +90,13 @@ pub(crate) fn load<T>(
         Ok(backups) => backups,
         Err(error) => return unread(&error),
     };
-    for (number, generation) in backups {
-        let backup = names::backup(&resolved, number);
+    for (backup, generation) in backups {
         let read = |save: Vec<u8>| read(&save).map(|value| (value, save));
         match read_save(storage, &backup, limits).and_then(read) {
             Ok((value, save)) => {
                 let lost = header(storage, &resolved)
                     .and_then(|header| header.generation.checked_sub(generation));
-                let damaged = keep_damaged(reading, &resolved, bytes.as_deref(), &save);
+                let damaged = put_back(reading, &resolved, bytes.as_deref(), &save);
                 let cause = damage.to_string();
                 return Ok((value, Some(Recovery { backup, lost, damaged, cause })));
             }
@@ -129,13 +125,12 @@ pub(crate) fn load<T>(
 /// A save that is gone altogether stays so: the player may have deleted it.
 fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
     let backups = backups_by_age(storage, path).unwrap_or_default();
-    let mut backups = backups.into_iter().map(|(number, _)| names::backup(path, number));
-    let is_good = |backup: &PathBuf| {
+    let is_good = |(backup, _): &&(PathBuf, u64)| {
         storage.open(backup).is_ok_and(|file| matches!(whole(file), Ok(Some(_))))
     };
-    match backups.find(is_good) {
+    match backups.iter().find(is_good) {
         None => error,
-        Some(backup) => {
+        Some((backup, _)) => {
             let backup = backup.display();
             let message = format!(
                 "{}; it has a backup: load {backup}, or give that the name of the save",
@@ -153,9 +148,7 @@ pub(super) fn read_current(reading: Reading<'_>, path: &Path, resolved: &Path) -
         if error.kind() != ErrorKind::NotFound {
             return Err(error);
         }
-        let aside = names::aside(resolved);
-        let leftovers = [&names::temporary(resolved), &names::lock(resolved), &aside];
-        let _lock = if leftovers.iter().any(|left| is_there(storage, left)) {
+        let _lock = if has_leftovers(storage, resolved) {
             match lock(storage, resolved, wait) {
                 // Where nothing can be written, nobody is writing.
                 Err(error) if error.kind() != ErrorKind::InUse => None,
@@ -165,23 +158,26 @@ pub(super) fn read_current(reading: Reading<'_>, path: &Path, resolved: &Path) -
             None
         };
         // It may have been replaced since; else a program was killed before it gave the old one back its name.
-        read_save(storage, path, limits)
-            .or_else(|error| if_missing(error, || read_save(storage, &aside, limits)))
+        // If there is neither, the error is that of the save.
+        read_save(storage, path, limits).or_else(|missing| match missing.kind() {
+            ErrorKind::NotFound => match read_save(storage, &names::aside(resolved), limits) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Err(missing),
+                result => result,
+            },
+            _ => Err(missing),
+        })
     })
 }
 
-/// The error of the first file, if there is no second one either.
-fn if_missing<T>(error: Error, other: impl FnOnce() -> Result<T>) -> Result<T> {
-    if error.kind() != ErrorKind::NotFound {
-        return Err(error);
-    }
-    other().map_err(|second| if second.kind() == ErrorKind::NotFound { error } else { second })
+/// True if there is what a program leaves that is killed while it saves.
+fn has_leftovers(storage: &dyn Storage, path: &Path) -> bool {
+    let leftovers = [names::temporary(path), names::lock(path), names::aside(path)];
+    leftovers.iter().any(|left| is_there(storage, left))
 }
 
 /// Removes what a program that was killed has left, unless one is writing.
 fn sweep(storage: &dyn Storage, path: &Path) {
-    let leftovers = [names::temporary(path), names::lock(path), names::aside(path)];
-    if leftovers.iter().any(|left| is_there(storage, left))
+    if has_leftovers(storage, path)
         && let Ok(lock) = lock(storage, path, Duration::ZERO)
         // Without locks another program may be writing them.
         && lock.is_held()
@@ -193,44 +189,27 @@ fn sweep(storage: &dyn Storage, path: &Path) {
 
 /// True if a save of the slot was cut off between two renames, which a load sets right.
 pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
-    is_there(storage, &names::temporary(path))
+    is_there(storage, &names::aside(path))
 }
 
-/// True if there is a file, as far as the system says.
-fn is_there(storage: &dyn Storage, path: &Path) -> bool {
-    is_free(storage, path).is_ok_and(|free| !free)
-}
-
-/// Gives a damaged save another name, and its own to a copy of the backup; returns the new name.
-fn keep_damaged(
+/// Keeps a damaged save, and puts a copy of the backup in its place; returns where it is kept.
+fn put_back(
     reading: Reading<'_>,
     path: &Path,
     damaged: Option<&[u8]>,
     backup: &[u8],
 ) -> Option<PathBuf> {
     let Reading { storage, limits, wait } = reading;
-    let lock = lock(storage, path, wait).ok()?;
-    let mut copy = Temporary::create(storage, path, path, &lock).ok()?;
-    copy.write(|file| file.write_all(backup).map(Ok::<(), Error>)).ok()?.ok()?;
-    copy.check_own(path).ok()?;
     // Another program may have saved meanwhile; without locks, also while the copy was written.
-    if read_save(storage, path, limits).ok().as_deref() != damaged {
-        return None;
-    }
-    let name = free_damaged(storage, path).ok()?;
-    // With two names it is never without one.
-    let has_both = storage.link(path, &name).is_ok();
-    if !has_both {
-        storage.rename(path, &name).ok()?;
-    }
-    if copy.replace(path).is_err() {
-        // Where a file has one name it gets it back; else it keeps that, and loses the second.
-        let _ = if has_both { storage.remove(&name) } else { storage.rename(&name, path) };
-        return None;
-    }
+    let is_damaged = || read_save(storage, path, limits).ok().as_deref() == damaged;
+    let lock = lock(storage, path, wait).ok()?;
+    let kept = is_damaged().then(|| keep(reading, path, path, &lock))??;
+    let mut copy = Temporary::with(storage, path, path, &lock, backup).ok()?;
+    copy.check_own(path).ok()?;
+    is_damaged().then(|| copy.replace(path))?.ok()?;
     // If it is not flushed, the next load finds the damaged save again.
     let _ = storage.sync_folder(folder_of(path));
-    Some(name)
+    Some(kept)
 }
 
 /// The save and its backups, the newest first, as far as they can be read.
@@ -242,9 +221,8 @@ pub(crate) fn wrecks<'s>(
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     // A backup that the system does not let be looked at is none that could help.
     let backups = backups_by_age(storage, &path).unwrap_or_default().into_iter();
-    let backups: Vec<_> = backups.map(|(number, _)| names::backup(&path, number)).collect();
     std::iter::once(path)
-        .chain(backups)
+        .chain(backups.map(|(backup, _)| backup))
         .filter_map(move |file| read_save(storage, &file, limits).ok().map(|save| (file, save)))
 }
 
@@ -272,9 +250,8 @@ fn keep(reading: Reading<'_>, path: &Path, file: &Path, lock: &Locked) -> Option
     }
     let name = free_damaged(storage, path).ok()?;
     if storage.link(file, &name).is_err() {
-        let save = read_save(storage, file, limits).ok()?;
-        let mut copy = Temporary::create(storage, path, file, lock).ok()?;
-        copy.write(|file| file.write_all(&save).map(Ok::<(), ()>)).ok()?.ok()?;
+        let save = read_file(storage, file, limits).ok()?;
+        let mut copy = Temporary::with(storage, path, file, lock, &save).ok()?;
         copy.check_own(path).ok()?;
         copy.replace(&name).ok()?;
     }

@@ -5,9 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, lock, tidy};
+use super::read::{free_damaged, is_free};
 use super::recover::{Reading, read_current};
-pub(crate) use super::rotate::generation_of;
-use super::rotate::{free_damaged, is_free};
 use super::{SaveOptions, Storage, folder_of, names};
 use crate::format::check;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -21,13 +20,6 @@ pub(crate) struct SlotFiles {
     pub(crate) has_save: bool,
     pub(crate) backups: Vec<u32>,
     pub(crate) damaged: Vec<u32>,
-}
-
-enum Role {
-    Save,
-    Backup(u32),
-    Damaged(u32),
-    Aside,
 }
 
 impl SlotFiles {
@@ -59,13 +51,23 @@ pub(crate) fn list(
         names => names?,
     };
     let mut slots: BTreeMap<String, SlotFiles> = BTreeMap::new();
-    for (slot, role) in names.iter().filter_map(|name| role(name.to_str()?)) {
-        let files = slots.entry(slot.to_owned()).or_default();
-        match role {
-            Role::Save => files.has_save = true,
-            Role::Backup(number) => files.backups.push(number),
-            Role::Damaged(number) => files.damaged.push(number),
-            Role::Aside => {}
+    for name in names.iter().filter_map(|name| name.to_str()) {
+        // Hidden files belong to none, except for the save that is moved aside: where a file has one name, it may be
+        // all that is left of a slot.
+        if let Some(slot) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".sav.old")) {
+            slots.entry(slot.to_owned()).or_default();
+        }
+        let Some((slot, rest)) = name.rsplit_once(ENDING) else { continue };
+        if slot.is_empty() || slot.starts_with('.') {
+            continue;
+        }
+        let number = |suffix| number(rest.strip_prefix(suffix)?);
+        let (backup, damaged) = (number(".bak"), number(".damaged"));
+        if rest.is_empty() || backup.is_some() || damaged.is_some() {
+            let files = slots.entry(slot.to_owned()).or_default();
+            files.has_save |= rest.is_empty();
+            files.backups.extend(backup);
+            files.damaged.extend(damaged);
         }
     }
     for files in slots.values_mut() {
@@ -73,28 +75,6 @@ pub(crate) fn list(
         files.damaged.sort_unstable();
     }
     Ok(slots)
-}
-
-/// The slot that a file belongs to, and as what.
-///
-/// Hidden files belong to none, except for the save that is moved aside: where a file has one name, it may be all that
-/// is left of a slot.
-fn role(name: &str) -> Option<(&str, Role)> {
-    if let Some(slot) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".sav.old")) {
-        return Some((slot, Role::Aside));
-    }
-    let (slot, role) = match name.strip_suffix(ENDING) {
-        Some(slot) => (slot, Role::Save),
-        None => {
-            let (slot, rest) = name.rsplit_once(ENDING)?;
-            let role = match rest.strip_prefix(".bak") {
-                Some(rest) => Role::Backup(number(rest)?),
-                None => Role::Damaged(number(rest.strip_prefix(".damaged")?)?),
-            };
-            (slot, role)
-        }
-    };
-    (!slot.is_empty() && !slot.starts_with('.')).then_some((slot, role))
 }
 
 fn number(digits: &str) -> Option<u32> {
@@ -182,8 +162,7 @@ pub(crate) fn copy(
     tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;
     put_aside(storage, to).map_err(failed)?;
-    let mut file = Temporary::create(storage, to, from, &lock).map_err(failed)?;
-    file.write(|file| file.write_all(&save).map(Ok::<(), Error>)).map_err(failed)??;
+    let mut file = Temporary::with(storage, to, from, &lock, &save).map_err(failed)?;
     file.check_own(to)?;
     check_free(storage, to)?;
     file.replace(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)

@@ -1,6 +1,6 @@
 //! Values and the records in them.
 
-use std::slice::{Iter, IterMut};
+use std::iter;
 use std::sync::Arc;
 
 use crate::ObjectId;
@@ -92,27 +92,31 @@ impl Value {
         )
     }
 
-    /// The values right inside of this one.
+    /// The values right inside of this one; of a map each key, then its value.
     pub(crate) fn parts(&self) -> Parts<'_> {
         match self {
-            Self::Option(Some(value)) => Parts::Values(std::slice::from_ref(&**value).iter()),
-            Self::Seq(values) | Self::Tuple(values) => Parts::Values(values.iter()),
-            Self::Map(entries) => Parts::entries(entries),
-            Self::Struct(record) | Self::Enum(record) => Parts::Fields(record.fields.iter()),
-            _ => Parts::Values([].iter()),
+            Self::Option(value) => Box::new(value.iter().map(|value| &**value)),
+            Self::Seq(values) | Self::Tuple(values) => Box::new(values.iter()),
+            Self::Map(entries) => Box::new(entries.iter().flat_map(|(key, value)| [key, value])),
+            Self::Struct(record) | Self::Enum(record) => {
+                Box::new(record.fields.iter().map(|field| &field.value))
+            }
+            _ => Box::new(iter::empty()),
         }
     }
 
-    /// The values right inside of this one, to be changed.
+    /// Like [`parts`](Self::parts), to be changed.
     pub(crate) fn parts_mut(&mut self) -> PartsMut<'_> {
         match self {
-            Self::Option(Some(value)) => {
-                PartsMut::Values(std::slice::from_mut(&mut **value).iter_mut())
+            Self::Option(value) => Box::new(value.iter_mut().map(|value| &mut **value)),
+            Self::Seq(values) | Self::Tuple(values) => Box::new(values.iter_mut()),
+            Self::Map(entries) => {
+                Box::new(entries.iter_mut().flat_map(|(key, value)| [key, value]))
             }
-            Self::Seq(values) | Self::Tuple(values) => PartsMut::Values(values.iter_mut()),
-            Self::Map(entries) => PartsMut::entries(entries),
-            Self::Struct(record) | Self::Enum(record) => PartsMut::Fields(record.fields.iter_mut()),
-            _ => PartsMut::Values([].iter_mut()),
+            Self::Struct(record) | Self::Enum(record) => {
+                Box::new(record.fields.iter_mut().map(|field| &mut field.value))
+            }
+            _ => Box::new(iter::empty()),
         }
     }
 
@@ -194,6 +198,8 @@ impl Clone for Value {
             }
             pair = next_part(&mut open);
         }
+        // It borrows the copy.
+        drop(open);
         copy
     }
 }
@@ -269,9 +275,10 @@ pub(crate) struct Field {
 }
 
 /// Where a field of a record comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The program that wrote the save had it.
+    #[default]
     Written,
     /// That program did not have it, and kept it.
     Kept,
@@ -390,14 +397,8 @@ impl Record {
 
 impl Record {
     /// A copy whose values are units.
-    pub(super) fn copy_of_head(&self) -> Self {
-        let unit = |field: &Field| Field {
-            name: field.name.clone(),
-            number: field.number,
-            value: Value::Unit,
-            origin: field.origin,
-            place: field.place,
-        };
+    fn copy_of_head(&self) -> Self {
+        let unit = |field: &Field| Field { name: field.name.clone(), value: Value::Unit, ..*field };
         Self {
             class: self.class.clone(),
             variant: self.variant.clone(),
@@ -407,7 +408,7 @@ impl Record {
     }
 
     /// True if the records are equal but for their values.
-    pub(super) fn has_head_of(&self, other: &Self) -> bool {
+    fn has_head_of(&self, other: &Self) -> bool {
         self.class == other.class
             && self.variant == other.variant
             && self.len() == other.len()
@@ -425,66 +426,9 @@ impl PartialEq for Record {
 
 impl Eq for Record {}
 
-// The values right inside of a value, one after another: walks over a whole tree keep a stack of these, so that no
-// value is too deep for the stack of the thread.
-
-/// The parts of a value. Those of a map are each key, then its value.
-pub(crate) enum Parts<'v> {
-    Values(Iter<'v, Value>),
-    Fields(Iter<'v, Field>),
-    Entries { entries: Iter<'v, (Value, Value)>, value: Option<&'v Value> },
-}
-
-impl<'v> Parts<'v> {
-    pub(super) fn entries(entries: &'v [(Value, Value)]) -> Self {
-        Self::Entries { entries: entries.iter(), value: None }
-    }
-}
-
-impl<'v> Iterator for Parts<'v> {
-    type Item = &'v Value;
-
-    fn next(&mut self) -> Option<&'v Value> {
-        match self {
-            Self::Values(values) => values.next(),
-            Self::Fields(fields) => fields.next().map(|field| &field.value),
-            Self::Entries { entries, value } => value.take().or_else(|| {
-                let (key, behind) = entries.next()?;
-                *value = Some(behind);
-                Some(key)
-            }),
-        }
-    }
-}
-
-/// Like [`Parts`], to be changed.
-pub(crate) enum PartsMut<'v> {
-    Values(IterMut<'v, Value>),
-    Fields(IterMut<'v, Field>),
-    Entries { entries: IterMut<'v, (Value, Value)>, value: Option<&'v mut Value> },
-}
-
-impl<'v> PartsMut<'v> {
-    pub(super) fn entries(entries: &'v mut [(Value, Value)]) -> Self {
-        Self::Entries { entries: entries.iter_mut(), value: None }
-    }
-}
-
-impl<'v> Iterator for PartsMut<'v> {
-    type Item = &'v mut Value;
-
-    fn next(&mut self) -> Option<&'v mut Value> {
-        match self {
-            Self::Values(values) => values.next(),
-            Self::Fields(fields) => fields.next().map(|field| &mut field.value),
-            Self::Entries { entries, value } => value.take().or_else(|| {
-                let (key, behind) = entries.next()?;
-                *value = Some(behind);
-                Some(key)
-            }),
-        }
-    }
-}
+// Walks over a whole tree keep a stack of these, so that no value is too deep for the stack of the thread.
+pub(crate) type Parts<'v> = Box<dyn Iterator<Item = &'v Value> + 'v>;
+pub(crate) type PartsMut<'v> = Box<dyn Iterator<Item = &'v mut Value> + 'v>;
 
 /// The next part of the innermost value that has one; those that have none any more are closed.
 pub(crate) fn next_part<I: Iterator>(open: &mut Vec<I>) -> Option<I::Item> {

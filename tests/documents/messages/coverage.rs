@@ -90,7 +90,6 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "the save holds version",
         "a class without the step is refused when it is registered",
     ),
-    ("schema/transcode/named.rs", "variant {name} of a migrated", HARM),
     ("schema/transcode/mod.rs", "the program does not have this class", INVARIANT),
     ("types/array.rs", "an element has no empty value", INVARIANT),
     ("types/foreign/integers.rs", "the generator is no struct", INVARIANT),

@@ -1,4 +1,4 @@
-//! Quick and automatic saves.
+//! Automatic saves.
 
 use persist::SaveManager;
 
@@ -10,11 +10,11 @@ fn levels(game: &mut Game) -> Vec<u32> {
 }
 
 #[test]
-fn a_quick_save_replaces_the_one_before() {
+fn a_save_of_a_slot_replaces_the_one_before() {
     let mut game = Game::new();
     for level in [1, 2] {
         *game.level.borrow_mut() = level;
-        game.saves.slots(FOLDER).quick_save().unwrap();
+        game.saves.slots(FOLDER).save("quick").unwrap();
     }
     assert_eq!(game.names(), ["quick"]);
     assert_eq!(game.load("quick").unwrap(), 2);
@@ -146,7 +146,7 @@ fn slots_are_saved_in_the_background_by_name() {
     for level in [1, 2] {
         *game.level.borrow_mut() = level;
         let _ = game.saves.slots(FOLDER).save_in_background("ada").unwrap();
-        let _ = game.saves.slots(FOLDER).quick_save_in_background().unwrap();
+        let _ = game.saves.slots(FOLDER).save_in_background("quick").unwrap();
     }
     let _ = game.saves.slots(FOLDER).save_value_in_background("value", &7_u8).unwrap();
     game.saves.wait_for_saves().unwrap();

@@ -107,8 +107,7 @@ pub(super) fn find(
         _ => false,
     };
     let is_of_generation = |found: &Chosen| {
-        found.scan.follows.map(|follows| follows.generation)
-            == digest.map(|digest| digest.generation)
+        found.scan.follows.map(|follows| follows.generation()) == digest.map(Digest::generation)
     };
     let (mut chosen, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(follows);
     // Of two, that of the very save; else the one that goes further, and of those the first.

@@ -22,7 +22,7 @@ use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, Writer};
-use crate::schema::{KindSchema, Stored, Strict, Texts, write_value};
+use crate::schema::{Stored, Strict, Texts, write_value};
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -111,8 +111,7 @@ impl<'s> Samples<'s> {
             let mut payload = Vec::new();
             if ends.objects[of].is_some() {
                 let value = make(&base, (of, basic), &choices, &mut found)?;
-                let kind = KindSchema::Class(section.objects[of].0);
-                write_value(&mut target, &section.classes, &kind, &value, &mut payload)?;
+                write_value(&mut target, &stored, section.objects[of].0, &value, &mut payload)?;
             } else if basic == Basic::Small {
                 this.missing.push(of);
             }
