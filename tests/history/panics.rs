@@ -257,12 +257,14 @@ fn a_panic_of_the_clock_rolls_the_edit_back() -> Result<()> {
     editor.history.begin("Build")?;
     editor.write("c")?;
     fault("clock", Fault::Panic);
-    panics(|| editor.commit().unwrap());
+    // It merges nothing, and needs no time.
     editor.commit()?;
     assert_eq!(
         (editor.labels(), editor.text().as_str()),
         (vec!["Write a".into(), "Build".into()], "a c")
     );
+    panics(|| editor.write("d").unwrap());
+    assert_eq!(editor.text(), "a c");
     assert!(editor.undo()? && no_fault_is_left());
     assert_eq!(editor.text(), "a");
     Ok(())

@@ -115,14 +115,13 @@ versions! {
 }
 
 // As the report prints it.
-fn to_2(world: &mut persist::Record, _from: u32) {
-    if let Some(moved) = world.take("shops") {
-        if world.get("town").is_none() {
-            world.set("town", persist::Record::new("Town"));
+fn to_2(record: &mut persist::Record, _from: u32) {
+    if let Some(moved) = record.take("shops") {
+        if record.get("town").is_none() {
+            record.set("town", persist::Record::new("Town"));
         }
-        let town = world.get_mut("town").and_then(persist::Value::as_record_mut);
-        if let Some(town) = town {
-            town.set("shops", moved);
+        if let Some(inner) = record.get_mut("town").and_then(persist::Value::as_record_mut) {
+            inner.set("shops", moved);
         }
     }
 }
@@ -162,10 +161,10 @@ versions! {
 }
 
 // As the report prints it.
-fn take_out(player: &mut persist::Record, _from: u32) {
-    let purse = player.get_mut("purse").and_then(persist::Value::as_record_mut);
-    if let Some(moved) = purse.and_then(|purse| purse.take("gold")) {
-        player.set("gold", moved);
+fn take_out(record: &mut persist::Record, _from: u32) {
+    let inner = record.get_mut("purse").and_then(persist::Value::as_record_mut);
+    if let Some(moved) = inner.and_then(|inner| inner.take("gold")) {
+        record.set("gold", moved);
     }
 }
 

@@ -373,7 +373,7 @@ fn a_report_is_a_page_for_people() {
 
     breaks: Mood.Angry (since 0.1.0): the variant went; values of it load only into a variant `#[persist(other)]`
 
-    note (0.1.0): a sample with Mood::Angry does not load: the program's Mood has no variant Angry; keep it, name it as an `alias` of another, or give the enum a variant `#[persist(other)] Other(persist::Unknown)`
+    note (0.1.0): a sample with Mood.Angry does not load: the program's Mood has no variant Angry; keep it, name it as an `alias` of another, or give the enum a variant `#[persist(other)] Other(persist::Unknown)`
     "#);
     let safe = report::<plain::Hero, with_default::Hero>();
     insta::assert_snapshot!(safe.to_string(), @"

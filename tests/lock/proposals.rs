@@ -276,23 +276,21 @@ programs! {
             #[persist(default)] pub(super) inns: u8,
         }
         // The bodies of both functions that are printed.
-        fn to_2(world: &mut persist::Record, _from: u32) {
-            if let Some(moved) = world.take("shops") {
-                if world.get("town").is_none() {
-                    world.set("town", persist::Record::new("Town"));
+        fn to_2(record: &mut persist::Record, _from: u32) {
+            if let Some(moved) = record.take("shops") {
+                if record.get("town").is_none() {
+                    record.set("town", persist::Record::new("Town"));
                 }
-                let town = world.get_mut("town").and_then(persist::Value::as_record_mut);
-                if let Some(town) = town {
-                    town.set("shops", moved);
+                if let Some(inner) = record.get_mut("town").and_then(persist::Value::as_record_mut) {
+                    inner.set("shops", moved);
                 }
             }
-            if let Some(moved) = world.take("inns") {
-                if world.get("town").is_none() {
-                    world.set("town", persist::Record::new("Town"));
+            if let Some(moved) = record.take("inns") {
+                if record.get("town").is_none() {
+                    record.set("town", persist::Record::new("Town"));
                 }
-                let town = world.get_mut("town").and_then(persist::Value::as_record_mut);
-                if let Some(town) = town {
-                    town.set("inns", moved);
+                if let Some(inner) = record.get_mut("town").and_then(persist::Value::as_record_mut) {
+                    inner.set("inns", moved);
                 }
             }
         }
@@ -315,10 +313,10 @@ programs! {
         pub(super) struct Player { purse: Purse, #[persist(default)] pub(super) gold: u32 }
         #[derive(Persist)]
         pub(super) struct Purse { size: u8 }
-        fn to_2(player: &mut persist::Record, _from: u32) {
-            let purse = player.get_mut("purse").and_then(persist::Value::as_record_mut);
-            if let Some(moved) = purse.and_then(|purse| purse.take("gold")) {
-                player.set("gold", moved);
+        fn to_2(record: &mut persist::Record, _from: u32) {
+            let inner = record.get_mut("purse").and_then(persist::Value::as_record_mut);
+            if let Some(moved) = inner.and_then(|inner| inner.take("gold")) {
+                record.set("gold", moved);
             }
         }
     }
@@ -340,11 +338,14 @@ programs! {
         pub(super) struct Box { pub(super) loop_: Loop }
         #[derive(Persist)]
         pub(super) struct Loop { size: u8, #[persist(default)] pub(super) key: String }
-        fn to_2(box_: &mut persist::Record, _from: u32) {
-            let moved = box_.take("key");
-            let loop_ = box_.get_mut("loop_").and_then(persist::Value::as_record_mut);
-            if let (Some(moved), Some(loop_)) = (moved, loop_) {
-                loop_.set("key", moved);
+        fn to_2(record: &mut persist::Record, _from: u32) {
+            if let Some(moved) = record.take("key") {
+                if record.get("loop_").is_none() {
+                    record.set("loop_", persist::Record::new("Loop"));
+                }
+                if let Some(inner) = record.get_mut("loop_").and_then(persist::Value::as_record_mut) {
+                    inner.set("key", moved);
+                }
             }
         }
     }
@@ -361,7 +362,7 @@ fn fields_that_moved_to_another_class_are_moved_by_the_printed_functions() {
         ("town_mended", &mended),
         &[
             "#[persist(version = 2, migrate = to_2)] struct World",
-            "fn to_2(world: &mut persist::Record, _from: u32) {",
+            "fn to_2(record: &mut persist::Record, _from: u32) {",
             shops,
             inns,
         ],
@@ -380,7 +381,7 @@ fn fields_that_moved_to_another_class_are_moved_by_the_printed_functions() {
     let old = purse::Player { purse: purse::Purse { gold: 9, size: 1 } };
     assert_eq!(turned::<_, no_gold_mended::Player>(&old).gold, 9);
 
-    // Names of types that are words of Rust in small letters.
+    // Into what was there.
     let mended = report::<into_there::Box, into_there_mended::Box>();
     let function = module("into_there_mended").split_once("fn to_2").unwrap().1;
     proposes(

@@ -44,13 +44,24 @@ pub(crate) fn encode(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     if count > SHORT
         && let Some(next) = out.ahead::<9>()
     {
-        let width = width(count);
-        next[0] = head_of(width);
-        next[1..].copy_from_slice(&count.to_le_bytes());
-        return out.take(1 + width).map(drop);
+        let width = store(count, next);
+        return out.take(width).map(drop);
     }
     out.take(1)?[0] = head(count);
     encode_tail(count, out)
+}
+
+/// Writes `count` to the front of at least nine bytes; returns how many of them it has. Those after it change, too.
+#[inline(always)]
+pub(crate) fn store(count: u64, out: &mut [u8]) -> usize {
+    if count <= SHORT {
+        out[0] = head(count);
+        return 1;
+    }
+    let width = width(count);
+    out[0] = head_of(width);
+    out[1..9].copy_from_slice(&count.to_le_bytes());
+    1 + width
 }
 
 /// Appends `count` to a growing buffer.

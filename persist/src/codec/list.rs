@@ -33,6 +33,11 @@ pub(super) fn large_box<T>(least: usize) -> Option<u64> {
     is_large_for::<T>(least.max(1)).then_some(size_of::<T>() as u64)
 }
 
+/// True if a value in a box is not counted.
+pub(crate) const fn is_light_box<T: Persist>() -> bool {
+    !is_large_for::<T>(if T::__MIN > 1 { T::__MIN } else { 1 })
+}
+
 /// Levels of nesting that a value takes inside of a `T`: frames hold whole values,
 /// so that large types reach the end of a stack sooner.
 #[expect(clippy::cast_possible_truncation, reason = "types are far smaller than 8 TiB")]

@@ -89,7 +89,7 @@ pub(crate) use links::{
 };
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use list::extend_fixed;
-pub(crate) use list::{bad_part, decode_vec};
+pub(crate) use list::{bad_part, decode_vec, is_light_box};
 pub(crate) use lock::Lock;
 pub(crate) use object::{Object, Shared, WeakShared};
 pub(crate) use pointer::{

@@ -1,89 +1,24 @@
-//! What changes a target while it is recorded.
+//! What changes a target while it is recorded: edits, and commands of the program's own, which work through one.
 
-use std::any::TypeId;
-use std::ops::Deref;
+use std::any::{Any, type_name};
+use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
-use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::command::{Command, Performed, not_again};
-use super::step::{Broken, Failure, Step, Steps, ends, finalize_all, guarded, is_broken, run_all};
-use super::support::Support;
-use super::target::world_mut;
-use crate::codec::Reflect;
-use crate::fields::{Bytes, FieldChange, IntoFieldPath, NumberFields, Request, Way};
-use crate::graph::Registry;
-use crate::world::{Change, Owner};
-use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist as _, Result, Value, World};
+use super::Label;
+use super::failure::{Broken, Failure, guarded, is_broken};
+use super::journal::{StoredCommand, StoredStep};
+use super::proof::Proved;
+use super::step::{self, End, Merge, Perform, ends, finalize_all, run_all};
+use super::support::{Pending, Place, Support};
+use super::target::world;
+use crate::fields::Way;
+use crate::world::{Moment, Movable};
+use crate::{Error, ErrorKind, ObjectId, Result, World};
 
-/// What a [`History`](super::History) can edit: a [`World`], or any type that derives [`Persist`](derive@crate::Persist).
-///
-/// An edit of a world gets an [`Edit`], whose methods record what they do. An edit of any other type gets the value
-/// itself, and what it changes is found by the field records.
-///
-/// Histories of [commands](super::Command) alone need nothing of their target. A type without field records whose
-/// commands are to be grouped by [`History::edit`](super::History::edit) says so:
-///
-/// ```
-/// use persist::Result;
-/// use persist::history::{Edit, Editable};
-///
-/// struct Canvas { pixels: Box<[u32]> }
-///
-/// impl Editable for Canvas {
-///     type Edit<'e> = Edit<'e, Self>;
-///
-///     fn persist_edit<'e, R>(
-///         edit: &mut Edit<'e, Self>,
-///         run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
-///     ) -> Result<R> {
-///         run(edit)
-///     }
-/// }
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "a history does not know how `{Self}` is edited",
-    note = "add `#[derive(Persist)]` to it, or change it by commands and group these by `begin` and `commit`"
-)]
-pub trait Editable: Sized + 'static {
-    /// What an edit gets.
-    type Edit<'e>;
-
-    /// Runs an edit, and records what it does.
-    ///
-    /// # Errors
-    ///
-    /// Those of the edit, and whatever keeps it from being recorded.
-    fn persist_edit<'e, R>(
-        edit: &mut Edit<'e, Self>,
-        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
-    ) -> Result<R>;
-}
-
-impl Editable for World {
-    type Edit<'e> = Edit<'e, Self>;
-
-    fn persist_edit<'e, R>(
-        edit: &mut Edit<'e, Self>,
-        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
-    ) -> Result<R> {
-        run(edit)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Reflect> Editable for T {
-    type Edit<'e> = T;
-
-    fn persist_edit<'e, R>(
-        edit: &mut Edit<'e, Self>,
-        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
-    ) -> Result<R> {
-        edit.take_part(FieldPath::new(T::CLASS.name()))?;
-        run(edit.target)
-    }
-}
+pub(super) type Step<T> = step::Step<Performed<T>>;
+pub(super) type Steps<T> = step::Steps<Performed<T>>;
 
 /// A target that is being edited: what is done through it is recorded, in one entry.
 ///
@@ -100,138 +35,6 @@ pub struct Edit<'e, T: 'static = World> {
     /// What could not be rolled back in it.
     broken: Option<Box<Broken>>,
     pub(super) support: &'e mut Support<T>,
-}
-
-/// Something that may have been changed since it was taken, as it was then.
-pub(super) struct Pending {
-    pub(super) place: Place,
-    /// The class of a component or a resource, or that of the target.
-    class: fn() -> String,
-    before: Before,
-}
-
-/// Where something is that was taken to be changed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    /// A column of a world, and an object.
-    Component(usize, ObjectId),
-    Resource(TypeId),
-    /// A part of a target that is no world.
-    Part(FieldPath),
-}
-
-impl Place {
-    fn owner(&self) -> Owner {
-        match self {
-            Self::Component(_, object) => Owner::Object(*object),
-            Self::Resource(_) | Self::Part(_) => Owner::Resource,
-        }
-    }
-}
-
-/// What it was.
-enum Before {
-    Bytes(Bytes),
-    /// A component that has nothing but numbers, which are compared where they lie.
-    Numbers(Arc<NumberFields>, Vec<u64>),
-}
-
-impl Pending {
-    /// A component or a resource of a world.
-    pub(super) fn in_world(world: &mut World, place: Place, class: fn() -> String) -> Result<Self> {
-        let numbers = match place {
-            Place::Component(column, object) => world.snapshot_numbers(column, object),
-            _ => None,
-        };
-        let before = match numbers {
-            Some((fields, bits)) => Before::Numbers(fields, bits),
-            None => {
-                world.check_recordable(&class())?;
-                Before::Bytes(world.snapshot(place.owner(), &class())?)
-            }
-        };
-        Ok(Self { place, class, before })
-    }
-
-    /// Appends the steps that changed it since. If it fails, it is put back as it was, unless the failure says that it is
-    /// broken.
-    fn close<T: 'static>(
-        self,
-        target: &mut T,
-        support: &mut Support<T>,
-        steps: &mut Steps<T>,
-    ) -> Result<(), Failure> {
-        let found = guarded(|| Ok(self.changes(target, support)?)).map_err(|mut failure| {
-            failure.broken = None;
-            let back = guarded(|| Ok(self.put_back(target, support)?));
-            is_broken(&mut failure, steps.len(), back);
-            failure
-        })?;
-        match world_mut(target) {
-            Some(world) => Change::all_found(world, self.place.owner(), found)
-                .for_each(|change| steps.push(Step::Change(change))),
-            None => found
-                .into_iter()
-                .for_each(|change| steps.push(Step::Change(Change::of_target(change)))),
-        }
-        Ok(())
-    }
-
-    /// What has changed since.
-    fn changes<T: 'static>(
-        &self,
-        target: &mut T,
-        support: &mut Support<T>,
-    ) -> Result<Vec<FieldChange>> {
-        match (&self.before, &self.place, world_mut(target)) {
-            (Before::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
-                let component = world.any_component(*column, *object);
-                component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
-            }
-            (Before::Bytes(content), Place::Part(path), None) => {
-                let changes = support.with_root(target, |root, paths| {
-                    let changes = root.changes_at(paths, path, content)?;
-                    if !changes.is_empty() {
-                        root.check_valid()?;
-                    }
-                    Ok(changes)
-                });
-                changes.map_err(|error| error.in_class(path.class()))
-            }
-            (Before::Bytes(content), place, Some(world)) => {
-                let (owner, class) = (place.owner(), (self.class)());
-                let changes = world.changes_since(owner, &class, content)?;
-                if !changes.is_empty() {
-                    world.validate(owner, &class)?;
-                }
-                Ok(changes)
-            }
-            _ => Err(self.is_gone()),
-        }
-    }
-
-    /// Puts it back as it was.
-    fn put_back<T: 'static>(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
-        match (&self.before, &self.place, world_mut(target)) {
-            (Before::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
-                let component = world.any_component(*column, *object);
-                component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
-            }
-            (Before::Bytes(content), Place::Part(path), None) => {
-                let put = support.with_root(target, |root, _| root.put_at(path, content));
-                put.map_err(|error| error.in_class(path.class()))
-            }
-            (Before::Bytes(content), place, Some(world)) => {
-                world.put_content(place.owner(), &(self.class)(), content)
-            }
-            _ => Err(self.is_gone()),
-        }
-    }
-
-    #[cold]
-    fn is_gone(&self) -> Error {
-        Error::new(ErrorKind::NotFound, "the component is not there").in_class((self.class)())
-    }
 }
 
 /// The number of items that are searched faster than a set is made.
@@ -359,7 +162,10 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.places = None;
         self.pending.reverse();
         while let Some(next) = self.pending.pop() {
-            let closed = next.close(self.target, self.support, &mut self.steps);
+            let (at, steps) = (self.steps.len(), &mut self.steps);
+            let closed = next.close(self.target, self.support, at, |change| {
+                steps.push(Step::Change(change));
+            });
             closed.map_err(|failure| self.fail(failure))?;
         }
         Ok(())
@@ -469,61 +275,470 @@ pub(super) fn in_step(error: Error, step: usize) -> Error {
     error.reworded(message)
 }
 
-impl<T: Reflect> Edit<'_, T> {
-    /// Readies an edit of a field; the class is that of the target.
-    fn ready_for(&mut self, path: &FieldPath) -> Result<()> {
-        self.ready()?;
-        self.support.know_fields()?;
-        let class = T::CLASS.name();
-        if path.class() != class {
-            let message = format!(
-                "the path is one of {}, and the target is of {class}; begin it with that",
-                path.class()
-            );
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
-        check_recordable(&self.support.classes.registry, &class)
+/// A change of a `T` that a program makes, and can undo.
+///
+/// What it does through its context is recorded there, and undone and redone without it: a command for a [`World`] that
+/// changes it so has nothing to undo. What it changes [directly](CommandContext::target), it undoes in
+/// [`undo`](Self::undo).
+///
+/// # Example
+///
+/// ```
+/// use persist::history::CommandContext;
+/// use persist::{Command, History, Result};
+///
+/// #[derive(Default)]
+/// struct Document { title: String }
+///
+/// struct Rename { title: String }
+///
+/// impl Command<Document> for Rename {
+///     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+///         std::mem::swap(&mut context.target().title, &mut self.title);
+///         Ok(())
+///     }
+///
+///     fn undo(&mut self, document: &mut Document) -> Result<()> {
+///         std::mem::swap(&mut document.title, &mut self.title);
+///         Ok(())
+///     }
+/// }
+///
+/// let (mut document, mut history) = (Document::default(), History::new(100));
+/// history.apply(&mut document, Rename { title: "Plan".into() })?;
+/// assert_eq!(document.title, "Plan");
+/// history.undo(&mut document)?;
+/// assert_eq!(document.title, "");
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// A command is `Send`, since a history may go to another thread with all its entries: hold an `Arc<Mutex<_>>` instead of an `Rc<RefCell<_>>`.
+pub trait Command<T: 'static = World>: Any + Movable {
+    /// Does it for the first time. Further commands that it performs join its entry.
+    ///
+    /// # Errors
+    ///
+    /// Its own. What it changed directly it must have put back then; what it did through the context is.
+    fn apply(&mut self, context: &mut CommandContext<'_, T>) -> Result<()>;
+
+    /// Undoes what [`apply`](Self::apply) changed directly.
+    ///
+    /// It runs after the undo of all that was done through the context, and not at all if nothing was changed directly.
+    ///
+    /// # Errors
+    ///
+    /// Its own. The target then must be as it was before; the entry stays where it is and can be tried again.
+    fn undo(&mut self, target: &mut T) -> Result<()>;
+
+    /// Redoes what was changed directly; not called if nothing was.
+    ///
+    /// By default it calls [`apply`](Self::apply). Each further command that `apply` performs is then the recorded one,
+    /// redone.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`undo`](Self::undo).
+    fn redo(&mut self, context: &mut CommandContext<'_, T>) -> Result<()> {
+        self.apply(context)
     }
 
-    /// Notes what a part is before it is changed.
-    pub(super) fn take_part(&mut self, path: FieldPath) -> Result<()> {
-        self.ready_for(&path)?;
-        let content = self.support.with_root(self.target, |root, _| root.content_at(&path));
-        let content = content.map_err(|error| error.in_class(path.class()))?;
-        let (place, before) = (Place::Part(path), Before::Bytes(content));
-        self.pending.push(Pending { place, class: T::persist_name, before });
-        Ok(())
+    /// Merges in the command that immediately followed this one, such as the next step of a drag.
+    ///
+    /// # Errors
+    ///
+    /// Its own; it then must be as it was, and the other one stays an entry of its own.
+    fn merge(&mut self, next: &Self) -> Result<Merge>
+    where
+        Self: Sized,
+    {
+        let _ = next;
+        Ok(Merge::No)
     }
 
-    pub(super) fn change_field(
-        &mut self,
-        path: impl IntoFieldPath,
-        request: &Request<'_>,
-    ) -> Result<Value> {
-        let path = path.into_field_path(&self.support.paths)?;
-        self.ready_for(&path)?;
-        let class = path.clone();
-        // Ids of a world in it are those of a world beside it.
-        let any_handle = |_: &str, _| Ok(());
-        let changed =
-            self.support.with_root(self.target, |root, _| root.record(path, request, &any_handle));
-        let (change, old) = changed.map_err(|error| error.in_class(class.class()))?;
-        if !change.does_nothing() {
-            self.steps.push(Step::Change(Change::of_target(change)));
-        }
-        Ok(old.unwrap_or(Value::Unit))
+    /// What it is called. With [`Label::None`], which is the default, it is called after what it did through its context, as an
+    /// [edit](super::History::edit) without a label is; if it changed its target directly, after its type, as in `Undo Rename`.
+    fn label(&self) -> Label {
+        Label::None
+    }
+
+    /// Whether it makes the target differ from its save: not if it selects something, or moves the camera.
+    fn is_significant(&self) -> bool {
+        true
+    }
+
+    /// True if the command does nothing, or no longer does anything.
+    ///
+    /// It is called before the command is done for the first time, which is then skipped. It is called again after each undo
+    /// and redo, which then drop the entry.
+    fn is_obsolete(&self) -> bool {
+        false
+    }
+
+    /// Releases what the command holds, just before the command is dropped.
+    ///
+    /// It is called once for a command that was done, and not for one that failed or did nothing at first. It is not called
+    /// for commands left in a history that is dropped, which has no target to pass: call [`clear`](super::History::clear)
+    /// before if they need it.
+    fn finalize(&mut self, target: &mut T, end: End) {
+        let _ = (target, end);
+    }
+
+    /// The objects of a world that it changes directly, for [proofs](super::Proof).
+    fn objects(&self) -> Vec<ObjectId> {
+        Vec::new()
+    }
+
+    /// Bytes of memory that it holds besides its own size, for budgets.
+    fn held_bytes(&self) -> usize {
+        0
     }
 }
 
-/// Refuses a class that holds shared pointers, whose targets are not recorded, or a world.
-pub(super) fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
-    let found = registry.named(class).and_then(|class| registry.shared_field(class));
-    let Some((mut field, holder)) = found else { return Ok(()) };
-    let message = if holder == World::persist_name() {
-        field.truncate(field.rfind('.').unwrap_or(0));
-        "a history cannot edit a world in another value; use a `History<World>`, and put the rest into resources of the world"
-    } else {
-        "the field holds shared pointers, and what is behind them is not recorded; keep an index or an id in their place, or change the target by commands"
+/// What a [`Command`] works on: an [`Edit`], and the target itself.
+pub struct CommandContext<'e, T: 'static = World> {
+    edit: Edit<'e, T>,
+    is_direct: bool,
+    /// What was refused when the target was handed out.
+    refused: Option<Error>,
+}
+
+impl<T: 'static> CommandContext<'_, T> {
+    /// The target, to be changed directly: the command itself takes that back.
+    pub fn target(&mut self) -> &mut T {
+        self.is_direct = true;
+        // What was taken to be changed is compared before it is changed directly.
+        if let Err(error) = self.edit.close() {
+            self.refused.get_or_insert(error);
+        }
+        self.edit.target
+    }
+}
+
+impl<'e, T: 'static> Deref for CommandContext<'e, T> {
+    type Target = Edit<'e, T>;
+
+    fn deref(&self) -> &Edit<'e, T> {
+        &self.edit
+    }
+}
+
+impl<T: 'static> DerefMut for CommandContext<'_, T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.edit
+    }
+}
+
+/// A command of any type.
+pub(super) trait AnyCommand<T: 'static>: Command<T> {
+    /// [`Command::merge`], of the same type.
+    fn merge_any(&mut self, next: &dyn Any) -> Result<Merge>;
+
+    fn type_name(&self) -> &'static str;
+}
+
+impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
+    fn merge_any(&mut self, next: &dyn Any) -> Result<Merge> {
+        next.downcast_ref().map_or(Ok(Merge::No), |next| self.merge(next))
+    }
+
+    fn type_name(&self) -> &'static str {
+        type_name::<C>()
+    }
+}
+
+/// A command that was done, with what it did through its context.
+pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
+    pub(super) further: Vec<Step<T>>,
+    /// Whether it changed its target itself.
+    pub(super) is_direct: bool,
+    /// What was before it was done, until a journal knows.
+    before: Option<Box<Before>>,
+    /// What it changed, if that is to be proved.
+    proved: Option<Box<Proved>>,
+    pub(super) command: C,
+}
+
+impl<T: 'static> Performed<T> {
+    pub(super) fn new(command: impl Command<T>) -> Box<Self> {
+        let (further, is_direct) = (Vec::new(), false);
+        Box::new(Performed { further, is_direct, before: None, proved: None, command })
+    }
+
+    /// Does the command for the first time; false if it did nothing.
+    pub(super) fn perform(
+        &mut self,
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<bool, Failure> {
+        let command = &mut self.command;
+        if command.is_obsolete() {
+            return Ok(false);
+        }
+        let proved = support.prover.begin(|| command.objects(), target);
+        let before = before(command, target, support)?;
+        let edit = Edit::new(&mut *target, support);
+        let mut context = CommandContext { edit, is_direct: false, refused: None };
+        let mut is_applied = false;
+        let result = guarded(|| {
+            command.apply(&mut context)?;
+            is_applied = true;
+            match context.refused.take() {
+                Some(error) => Err(error.into()),
+                None => Ok(context.edit.close()?),
+            }
+        });
+        let is_direct = context.is_direct;
+        let Err(mut failure) = result else {
+            self.further = std::mem::take(&mut context.edit.steps).into_vec();
+            self.is_direct = is_direct;
+            self.before = before.filter(|_| is_direct);
+            self.proved = proved.filter(|_| is_direct).map(|mut proved| {
+                support.prover.end(&mut proved, target);
+                proved
+            });
+            return Ok(is_direct || !self.further.is_empty());
+        };
+        // What it changed directly before a panic of its own is not known.
+        if !is_direct || is_applied {
+            failure.broken = None;
+        }
+        let mut failure = context.edit.roll_back(failure);
+        // What it changed directly before an error of its own it has put back.
+        if is_applied && is_direct && failure.broken.is_none() {
+            let back = guarded(|| Ok(command.undo(target)?));
+            is_broken(&mut failure, 0, back);
+        }
+        Err(failure)
+    }
+
+    /// What it is called, for a failure: also if that panics.
+    pub(super) fn any_label(&self) -> Label {
+        guarded(|| Ok(self.label())).unwrap_or_default()
+    }
+
+    fn go(&mut self, target: &mut T, support: &mut Support<T>, way: Way) -> Result<(), Failure> {
+        match way {
+            Way::Undo => self.undo(target, support),
+            Way::Redo => self.redo(target, support),
+        }
+    }
+
+    fn undo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
+        run_all(&mut self.further, target, support, Way::Undo)?;
+        if !self.is_direct {
+            return Ok(());
+        }
+        let command = &mut self.command;
+        guarded(|| Ok(command.undo(target)?)).map_err(|mut failure| {
+            if failure.broken.is_none() {
+                let back = run_all(&mut self.further, target, support, Way::Redo);
+                is_broken(&mut failure, 0, back);
+            }
+            failure
+        })
+    }
+
+    fn redo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
+        if !self.is_direct {
+            return run_all(&mut self.further, target, support, Way::Redo);
+        }
+        let Self { command, further, .. } = self;
+        let edit = Edit::again(&mut *target, support, further);
+        let mut context = CommandContext { edit, is_direct: true, refused: None };
+        let redone = guarded(|| {
+            command.redo(&mut context)?;
+            Ok(context.edit.close()?)
+        });
+        let done = context.edit.done_again();
+        let broken = context.edit.take_broken();
+        let (before, behind) = further.split_at_mut(done);
+        if let Err(mut failure) = redone {
+            // What it changed directly it has put back.
+            failure.broken = failure.broken.or(broken);
+            if failure.broken.is_none() {
+                let back = run_all(before, target, support, Way::Undo);
+                is_broken(&mut failure, 0, back);
+            }
+            return Err(failure);
+        }
+        run_all(behind, target, support, Way::Redo).map_err(|mut failure| {
+            if failure.broken.is_none() {
+                let back = run_all(before, target, support, Way::Undo);
+                let back = back.and_then(|()| guarded(|| Ok(command.undo(target)?)));
+                is_broken(&mut failure, 0, back);
+            }
+            failure
+        })
+    }
+}
+
+impl<T: 'static> Perform for Performed<T> {
+    type Target = T;
+
+    fn further(&self) -> &[Step<T>] {
+        &self.further
+    }
+
+    /// Undoes or redoes it, and proves that this leads back, if it began at what is known.
+    fn run(&mut self, target: &mut T, support: &mut Support<T>, way: Way) -> Result<(), Failure> {
+        let is_redo = way == Way::Redo;
+        let known = self.proved.take();
+        let is_known = |known: &Proved| support.prover.is_known(known, !is_redo, target);
+        let (proved, known) = match known {
+            Some(known) if is_known(&known) => (Some(known), None),
+            known => (None, known),
+        };
+        let mut result = self.go(target, support, way);
+        if let (Ok(()), Some(proved)) = (&result, &proved)
+            && let Err(error) = support.prover.check(proved, is_redo, target, || self.any_label())
+        {
+            let mut failure = Failure::from(error);
+            let back = self.go(target, support, way.back()).and_then(|()| {
+                let back = support.prover.check(proved, !is_redo, target, || self.any_label());
+                Ok(back?)
+            });
+            is_broken(&mut failure, 0, back);
+            result = Err(failure);
+        }
+        self.proved = proved.or(known);
+        result
+    }
+
+    fn merge(&mut self, next: &mut Self) -> Result<Merge> {
+        if !self.further.is_empty() || !next.further.is_empty() {
+            return Ok(Merge::No);
+        }
+        let merge = self.command.merge_any(&next.command)?;
+        if merge == Merge::Yes {
+            let is_known = match (&mut self.proved, &mut next.proved) {
+                (Some(proved), Some(next)) => proved.merge(next),
+                _ => false,
+            };
+            self.proved.take_if(|_| !is_known);
+        }
+        Ok(merge)
+    }
+
+    fn label(&self) -> Label {
+        match self.command.label() {
+            Label::None if !self.is_direct => {
+                Steps::label(&self.further).unwrap_or_else(|| of_type(self.command.type_name()))
+            }
+            Label::None => of_type(self.command.type_name()),
+            given => given,
+        }
+    }
+
+    fn is_significant(&self) -> bool {
+        self.command.is_significant() || self.further.iter().any(Step::is_significant)
+    }
+
+    fn finalize(&mut self, target: &mut T, end: End) {
+        let command = guarded(|| {
+            self.command.finalize(target, end);
+            Ok(())
+        });
+        let further = std::mem::take(&mut self.further).into_iter().map(|step| (step, end));
+        let panic = command.err().and_then(|failure| failure.panic);
+        if let Some(panic) = panic.or(finalize_all(further, target)) {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Bytes of memory that it takes, roughly.
+    fn size(&self) -> usize {
+        let further: usize = self.further.iter().map(Step::size).sum();
+        let places = self.further.len() * size_of::<Step<T>>();
+        size_of_val(self) + self.command.held_bytes() + further + places
+    }
+
+    fn store(&mut self, target: &T, support: &Support<T>, moment: Moment) -> Result<StoredStep> {
+        let before = self.before.take().filter(|_| moment == Moment::Done);
+        let (class, bytes) = encoded(&self.command, support)?;
+        let last_id = before.as_ref().and_then(|before| before.last_id);
+        let before = before.map(|before| before.command).filter(|before| *before != bytes);
+        let further = self.further.iter_mut().map(|step| step.store(target, support, moment));
+        let (further, is_direct) = (further.collect::<Result<_>>()?, self.is_direct);
+        Ok(StoredCommand { class, is_direct, before, last_id, bytes, further }.into())
+    }
+
+    fn is_obsolete(&self) -> bool {
+        self.command.is_obsolete()
+    }
+
+    fn object(&self) -> Option<ObjectId> {
+        self.command.objects().first().copied()
+    }
+}
+
+/// What was before a command was done.
+struct Before {
+    command: Vec<u8>,
+    /// The last id that the world had given.
+    last_id: Option<u64>,
+}
+
+/// What is before a command is done, if there is a journal that wants to know.
+fn before<T: 'static>(
+    command: &dyn AnyCommand<T>,
+    target: &T,
+    support: &Support<T>,
+) -> Result<Option<Box<Before>>> {
+    if !support.is_journaled {
+        return Ok(None);
+    }
+    let (_, command) = encoded(command, support)?;
+    let last_id = world(target).map(World::last_id);
+    Ok(Some(Box::new(Before { command, last_id })))
+}
+
+/// The number of the class of a command, and its bytes.
+fn encoded<T: 'static>(
+    command: &dyn AnyCommand<T>,
+    support: &Support<T>,
+) -> Result<(u32, Vec<u8>)> {
+    let name = command.type_name();
+    let any: &dyn Any = command;
+    let encoded = || {
+        let (number, encode) = support.commands.get(&any.type_id())?;
+        Some((u32::try_from(*number).ok()?, encode(any, &support.registry)?))
     };
-    Err(Error::new(ErrorKind::Unsupported, message).in_class(class).in_field(&field))
+    let (number, bytes) = encoded().ok_or_else(|| unregistered(name))?;
+    Ok((number, bytes?))
+}
+
+#[cold]
+fn unregistered(name: &str) -> Error {
+    let short = name.rsplit("::").next().unwrap_or(name);
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "command {name} is not registered, and could not be replayed from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
+        ),
+    )
+}
+
+/// A type's own name, without its path and what it is generic over.
+fn of_type(name_of_type: &str) -> Label {
+    let (mut depth, mut name) = (0_usize, String::new());
+    // An arrow closes nothing.
+    for letter in name_of_type.replace("->", "").chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            ':' => name.clear(),
+            letter => name.push(letter),
+        }
+    }
+    name.into()
+}
+
+/// The error for something that can only be recorded, in a command that is redone.
+#[cold]
+pub(super) fn not_again() -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are done again for it",
+    )
 }

@@ -5,13 +5,15 @@
 
 use std::any::{Any, type_name};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem;
 use std::sync::{Arc, Weak};
 
-use super::command::{Command, Performed};
+use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Entry, Open};
+use super::failure::{Failure, guarded, is_broken};
 use super::journal::Record;
-use super::merging::{MergeKey, Merging, OpenDrag};
-use super::step::{Failure, Merge, Step, Steps, Summary, ends, guarded, is_broken, run_all};
+use super::merging::{Last, MergeKey, Merging, OpenDrag};
+use super::step::{Merge, Perform as _, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
 use crate::fields::{FieldChange, IntoFieldPath, Request, Way};
@@ -222,23 +224,20 @@ impl<T: 'static> History<T> {
     pub fn commit(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_usable(target)?;
-        // If the clock panics, nothing is done yet.
-        let time = self.now();
         self.record(Record::Committed)?;
-        self.close(target, time);
+        self.close(target);
         self.end(target);
         Ok(())
     }
 
     /// Ends the innermost transaction, which is recorded, without telling.
-    fn close(&mut self, target: &mut T, time: u64) {
+    fn close(&mut self, target: &mut T) {
         let Some(open) = self.open.pop() else { return };
         if !open.edits.is_empty() {
             let label = open.name();
-            let mut entry = Entry::joined(label.clone(), open.edits);
-            entry.time = time;
+            let entry = Entry::joined(label.clone(), open.edits);
             let entered = guarded(|| {
-                self.enter(target, entry, Merging::No);
+                self.enter(target, entry, (Merging::No, Last::default()));
                 Ok(())
             });
             if let Err(failure) = entered {
@@ -247,8 +246,8 @@ impl<T: 'static> History<T> {
         }
         // Nothing is merged across its end.
         match self.open.last_mut() {
-            Some(outer) => outer.may_merge = false,
-            None => self.may_merge = false,
+            Some(outer) => outer.last = None,
+            None => self.last = None,
         }
         self.trim();
     }
@@ -329,14 +328,13 @@ impl<T: 'static> History<T> {
             };
             self.changed(target);
             self.append(label, steps, summary);
-            self.has_appended(target);
+            self.has_appended(target, Last::default());
             self.end(target);
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
         let mut entry = Entry::new(label, steps);
-        entry.key = key;
-        let merging = match self.settle(target, &mut entry) {
+        let merging = match self.settle(target, &mut entry, key) {
             Ok(merging) => merging,
             Err(failure) => {
                 let Entry { label, steps, .. } = entry;
@@ -357,18 +355,23 @@ impl<T: 'static> History<T> {
     }
 
     /// Asks all that is needed to enter what was done, and records it. If this fails, also by a panic, it can be rolled back.
-    fn settle(&mut self, target: &mut T, entry: &mut Entry<T>) -> Result<Merging, Failure> {
+    fn settle(
+        &mut self,
+        target: &mut T,
+        entry: &mut Entry<T>,
+        key: Option<MergeKey>,
+    ) -> Result<(Merging, Last), Failure> {
         let merging = guarded(|| {
             entry.weigh();
-            entry.time = self.now();
-            Ok(self.merging(entry.key, entry.time))
+            let last = Last { key, time: self.now(), has_cut: false };
+            Ok((self.merging(&last), last))
         });
-        let merging = merging.map_err(|failure| Failure { broken: None, ..failure })?;
+        let (merging, last) = merging.map_err(|failure| Failure { broken: None, ..failure })?;
         let (label, steps) = (&entry.label, &mut entry.steps);
         let recorded =
             guarded(|| Ok(self.record(Record::Done { target, label, steps, merging })?));
         recorded.map_err(|failure| Failure { broken: None, ..failure })?;
-        Ok(merging)
+        Ok((merging, last))
     }
 
     /// Undoes what was done, since it cannot be entered.
@@ -387,9 +390,14 @@ impl<T: 'static> History<T> {
     }
 
     /// Enters what was done, and is weighed and recorded.
-    pub(super) fn enter(&mut self, target: &mut T, mut entry: Entry<T>, merging: Merging) {
+    pub(super) fn enter(
+        &mut self,
+        target: &mut T,
+        mut entry: Entry<T>,
+        (merging, last): (Merging, Last),
+    ) {
         if let Some(open) = self.open.last_mut() {
-            let entered = open.enter(entry, merging, &mut self.released);
+            let entered = open.enter(entry, (merging, last), &mut self.released);
             if let Err(failure) = entered {
                 let label = open.label.clone();
                 self.note(None, label, failure);
@@ -398,7 +406,7 @@ impl<T: 'static> History<T> {
         }
         let has_cut = self.cut();
         if merging != Merging::No {
-            match self.merge(&mut entry, merging) {
+            match self.merge(&mut entry, (merging, last.time)) {
                 Ok(None) => {}
                 Ok(Some(_)) => {
                     self.has_grown = true;
@@ -411,11 +419,10 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        let Entry { label, steps, key, time, is_significant, size, .. } = entry;
+        let Entry { label, steps, is_significant, size, .. } = entry;
         let summary = Summary { is_significant, size: size - size_of::<Entry<T>>() };
-        let entry = self.append(label, steps, summary);
-        (entry.key, entry.has_cut, entry.time) = (key, has_cut, time);
-        self.has_appended(target);
+        self.append(label, steps, summary);
+        self.has_appended(target, Last { has_cut, ..last });
     }
 
     /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
@@ -440,15 +447,15 @@ impl<T: 'static> History<T> {
         // It takes nothing beyond the size of an entry.
         let summary = Summary { is_significant: true, size: 0 };
         self.append(Label::None, Steps::One(Step::Change(change)), summary);
-        self.has_appended(target);
+        self.has_appended(target, Last::default());
         self.end(target);
         Ok(())
     }
 
     /// An entry has been appended: makes room for it.
     #[inline]
-    fn has_appended(&mut self, target: &T) {
-        (self.may_merge, self.has_grown) = (true, true);
+    fn has_appended(&mut self, target: &T, last: Last) {
+        (self.last, self.has_grown) = (Some(last), true);
         if self.max_bytes.is_some() {
             self.count_held(self.ring.len() - 1, target);
         }
@@ -459,31 +466,31 @@ impl<T: 'static> History<T> {
     fn merge(
         &mut self,
         next: &mut Entry<T>,
-        merging: Merging,
+        (merging, time): (Merging, u64),
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
         let Some(entry) = self.ring.get(index) else { return Ok(None) };
         let before = entry.size;
-        let name = entry.has_cut.then(|| self.label_of(index));
+        let has_cut = self.last.is_some_and(|last| last.has_cut);
+        let name = has_cut.then(|| self.label_of(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
         let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The entries that it cut are gone. Without it the next undo would take back the edit before.
             entry.annul(name, state_before);
         }
-        let is_kept = entry.has_cut;
         self.bytes = self.bytes - before + entry.size;
         match merge.map_err(|failure| (index, failure))? {
             Merge::No => return Ok(None),
             Merge::Annul => {
-                if !is_kept {
+                if !has_cut {
                     self.take_out(index);
                 }
-                self.may_merge = false;
+                self.last = None;
             }
             Merge::Yes => {
-                entry.time = next.time;
+                self.last.iter_mut().for_each(|last| last.time = time);
                 if next.is_significant {
                     entry.state = state;
                     self.last_state = state;
@@ -628,6 +635,8 @@ impl History<World> {
             // No code of the program runs that could fail halfway.
             && let Some((replaced, name)) = world.replace_number(object, &path, &value)
         {
+            // A number has nothing to be dropped, and to find that out costs a fortieth of this.
+            mem::forget(value);
             let old = replaced.old();
             if replaced.is_other() {
                 let field = FieldChange { path, how: replaced.how() };

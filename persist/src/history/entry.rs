@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::merging::{MergeKey, Merging};
-use super::step::{End, Failure, Merge, Step, Steps, Summary, guarded};
-use super::{Label, Verb};
-use crate::ObjectId;
+use super::Label;
+use super::edit::{Step, Steps};
+use super::failure::{Failure, guarded};
+use super::merging::{Last, Merging};
+use super::step::{End, Merge, Summary};
+use crate::{FieldPath, ObjectId};
 
 /// Something that is undone and redone at once.
 pub(super) struct Entry<T: 'static> {
@@ -19,12 +21,6 @@ pub(super) struct Entry<T: 'static> {
     pub(super) is_significant: bool,
     /// Bytes that it takes, with those that it holds.
     pub(super) size: usize,
-    /// When it was done, or last merged into, in nanoseconds of the clock.
-    pub(super) time: u64,
-    /// What later edits must have in common with it to join it.
-    pub(super) key: Option<MergeKey>,
-    /// Whether it took the place of entries that could be redone.
-    pub(super) has_cut: bool,
     /// What few entries have: a million of them is read and written with each of these bytes.
     rare: Option<Box<Rare>>,
 }
@@ -154,23 +150,13 @@ impl<T: 'static> Entry<T> {
         }
     }
 
-    /// Makes a label that of this entry, if both are of the same field that was set; true if it was another.
-    pub(super) fn rename(&self, label: &mut Label) -> Option<bool> {
-        if let (Label::None, [Step::Change(change)]) = (&self.label, &*self.steps)
-            && let Some((path, name)) = change.set_field()
-            && let Label::Change { verb: Verb::Set, field: Some(field), object } = label
-            && field.is(path)
-        {
-            let is_same = match (&*object, name) {
-                (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old == new,
-                (old, new) => old.is_none() && new.is_none(),
-            };
-            if !is_same {
-                *object = name.cloned();
-            }
-            return Some(!is_same);
+    /// The field that it is called after, and the name of its object, if it sets one and has no label.
+    #[inline]
+    pub(super) fn set_field(&self) -> Option<(&FieldPath, Option<&Arc<str>>)> {
+        match (&self.label, &self.steps) {
+            (Label::None, Steps::One(Step::Change(change))) => change.set_field(),
+            _ => None,
         }
-        None
     }
 
     /// Merges in the steps of the edit that immediately followed. They stay in that if it does not; steps that end by it are appended.
@@ -346,9 +332,6 @@ impl<T: 'static> Default for Entry<T> {
             state: 0,
             is_significant: true,
             size: 0,
-            time: 0,
-            key: None,
-            has_cut: false,
             rare: None,
         }
     }
@@ -427,20 +410,20 @@ pub(super) struct Open<T: 'static> {
     pub(super) label: Label,
     /// What was done in it, and is not merged.
     pub(super) edits: Vec<Entry<T>>,
-    /// Whether the next edit may be merged into the last one.
-    pub(super) may_merge: bool,
+    /// The last of these, if the next edit may be merged into it.
+    pub(super) last: Option<Last>,
 }
 
 impl<T: 'static> Open<T> {
     pub(super) fn new(label: Label) -> Self {
-        Self { label, edits: Vec::new(), may_merge: false }
+        Self { label, edits: Vec::new(), last: None }
     }
 
     /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
     pub(super) fn enter(
         &mut self,
         mut edit: Entry<T>,
-        merging: Merging,
+        (merging, new): (Merging, Last),
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<(), Failure> {
         let last = self.edits.last_mut().filter(|_| merging != Merging::No);
@@ -448,14 +431,12 @@ impl<T: 'static> Open<T> {
         match merge {
             Ok(Merge::Annul) => {
                 self.edits.pop();
-                self.may_merge = false;
+                self.last = None;
             }
-            Ok(Merge::Yes) => {
-                self.edits.last_mut().into_iter().for_each(|last| last.time = edit.time);
-            }
+            Ok(Merge::Yes) => self.last.iter_mut().for_each(|last| last.time = new.time),
             Ok(Merge::No) | Err(_) => {
                 self.edits.push(edit);
-                self.may_merge = true;
+                self.last = Some(new);
             }
         }
         merge.map(|_| ()).map_err(|mut failure| {

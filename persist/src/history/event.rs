@@ -1,13 +1,14 @@
 //! The events of a history.
 
+use std::mem;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Label;
-use super::entry::Entry;
-use super::step::Panic;
+use super::failure::Panic;
+use super::{Label, Verb};
+use crate::FieldPath;
 
 /// A value of a [`History`](super::History) that has changed.
 ///
@@ -46,30 +47,31 @@ impl Subscription {
     }
 }
 
-type Listener<H> = Box<dyn FnMut(&HistoryEvent, &H) + Send>;
+/// A listener, and whether it has been unsubscribed.
+type Hearing<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
 
 /// The listeners, and what was reported last.
 pub(super) struct Listeners<H> {
-    pub(super) all: Vec<(Listener<H>, Arc<AtomicBool>)>,
-    pub(super) told: Option<Box<Told>>,
+    pub(super) all: Vec<Hearing<H>>,
+    /// What was reported last; nothing is noted while there is no listener.
+    pub(super) told: Told,
+    /// True if there are listeners, also while they are called.
+    pub(super) are_there: bool,
 }
 
 impl<H> Default for Listeners<H> {
     fn default() -> Self {
-        Self { all: Vec::new(), told: None }
+        Self { all: Vec::new(), told: Told::default(), are_there: false }
     }
 }
 
 impl<H> Listeners<H> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     pub(super) fn push(
         &mut self,
         listener: impl FnMut(&HistoryEvent, &H) + Send + 'static,
     ) -> Subscription {
         let has_ended = Arc::new(AtomicBool::new(false));
+        self.are_there = true;
         self.all.push((Box::new(listener), Arc::clone(&has_ended)));
         Subscription { has_ended }
     }
@@ -77,28 +79,30 @@ impl<H> Listeners<H> {
 
 /// Calls all listeners with each event, even if one panics; the first panic is given back.
 pub(super) fn tell<H>(
-    listeners: &mut Vec<(Listener<H>, Arc<AtomicBool>)>,
+    listeners: &mut Vec<Hearing<H>>,
     events: &[HistoryEvent],
     history: &H,
 ) -> Option<Panic> {
-    let is_over = |has_ended: &AtomicBool| has_ended.load(Ordering::Relaxed);
-    listeners.retain(|(_, has_ended)| !is_over(has_ended));
-    let (mut at, mut next, mut panic) = (0, 0, None);
+    let (mut at, mut next, mut is_over, mut panic) = (0, 0, false, None);
     while at < events.len() {
         // One guard for all that do not panic.
         let heard = catch_unwind(AssertUnwindSafe(|| {
             while let Some(event) = events.get(at) {
-                let Some((call, has_ended)) = listeners.get_mut(next) else {
-                    (at, next) = (at + 1, 0);
-                    continue;
-                };
-                next += 1;
-                if !is_over(has_ended) {
-                    call(event, history);
+                while let Some((call, has_ended)) = listeners.get_mut(next) {
+                    next += 1;
+                    if has_ended.load(Ordering::Relaxed) {
+                        is_over = true;
+                    } else {
+                        call(event, history);
+                    }
                 }
+                (at, next) = (at + 1, 0);
             }
         }));
         panic = panic.or(heard.err());
+    }
+    if is_over {
+        listeners.retain(|(_, has_ended)| !has_ended.load(Ordering::Relaxed));
     }
     panic
 }
@@ -108,33 +112,17 @@ pub(super) fn tell<H>(
 pub(super) struct Told {
     pub(super) position: usize,
     pub(super) state: u64,
-    pub(super) undo: Option<Label>,
-    pub(super) redo: Option<Label>,
+    pub(super) undo: Name,
+    pub(super) redo: Name,
     pub(super) is_modified: bool,
 }
 
 impl Told {
-    /// Takes in what has changed since; the events that say so. A label that panics counts as none, and the panic is given
-    /// back.
-    pub(super) fn update<T: 'static>(
-        &mut self,
-        (position, state, is_modified): (usize, u64, bool),
-        (undo, redo): (Option<&Entry<T>>, Option<&Entry<T>>),
-    ) -> (Events, Option<Panic>) {
-        let mut panic = None;
-        let position = replace(&mut self.position, position);
-        let state = replace(&mut self.state, state);
-        let is_modified = replace(&mut self.is_modified, is_modified);
-        let undo = renamed(&mut self.undo, undo, &mut panic);
-        let redo = renamed(&mut self.redo, redo, &mut panic);
-        (Events::of(position, state, (undo, redo), is_modified), panic)
-    }
-
     /// The events that say how others differ from these.
     pub(super) fn until(mut self, new: &Self) -> Events {
-        let changed = |old: &Option<Label>, new: &Option<Label>| {
-            let is_there = new.is_some();
-            ((old.is_some() != is_there).then_some(is_there), old != new)
+        let changed = |old: &Name, new: &Name| {
+            let is_there = new.is_there();
+            ((old.is_there() != is_there).then_some(is_there), old != new)
         };
         let position = replace(&mut self.position, new.position);
         let state = replace(&mut self.state, new.state);
@@ -144,8 +132,70 @@ impl Told {
     }
 }
 
+/// What an entry is called that can be undone or redone, if there is one.
+#[derive(Clone, Default, PartialEq)]
+pub(super) struct Name {
+    label: Option<Label>,
+    /// The name of the object in it. It is copied: to count its owners takes a tenth of a small edit.
+    object: Option<String>,
+}
+
+impl Name {
+    pub(super) fn of(label: Option<Label>) -> Self {
+        let mut name = Self::default();
+        name.replace(label);
+        name
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        self.label.is_some()
+    }
+
+    /// The text of a menu; empty if there is none.
+    pub(super) fn text(&self, verb: &str) -> String {
+        let mut label = self.label.clone();
+        if let (Some(Label::Change { object, .. }), Some(name)) = (&mut label, &self.object) {
+            *object = Some(name.as_str().into());
+        }
+        label.map_or(String::new(), |label| label.behind(verb))
+    }
+
+    /// Takes another label, or none.
+    pub(super) fn replace(&mut self, mut label: Option<Label>) -> Renamed {
+        let object = match &mut label {
+            Some(Label::Change { object, .. }) => object.take(),
+            _ => None,
+        };
+        let is_there = (self.label.is_some() != label.is_some()).then_some(label.is_some());
+        let is_other = self.label != label || self.object.as_deref() != object.as_deref();
+        (self.label, self.object) = (label, object.map(|object| (*object).into()));
+        (is_there, is_other)
+    }
+
+    /// Takes the name of another object, if it is that of the field of one that was set; true if it was another.
+    #[inline]
+    pub(super) fn is_renamed(
+        &mut self,
+        (path, object): (&FieldPath, Option<&Arc<str>>),
+    ) -> Option<bool> {
+        let Some(Label::Change { verb: Verb::Set, field: Some(field), .. }) = &self.label else {
+            return None;
+        };
+        if !field.is(path) || self.object.is_some() != object.is_some() {
+            return None;
+        }
+        let (Some(old), Some(new)) = (&mut self.object, object) else { return Some(false) };
+        let is_other = **old != **new;
+        if is_other {
+            old.clear();
+            old.push_str(new);
+        }
+        Some(is_other)
+    }
+}
+
 /// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
-type Renamed = (Option<bool>, bool);
+pub(super) type Renamed = (Option<bool>, bool);
 
 /// The events of a call, in their order.
 pub(super) struct Events {
@@ -156,7 +206,7 @@ pub(super) struct Events {
 impl Events {
     /// Of the values that are other ones now.
     #[inline]
-    fn of(
+    pub(super) fn of(
         position: Option<usize>,
         state: Option<u64>,
         (undo, redo): (Renamed, Renamed),
@@ -191,34 +241,6 @@ impl Deref for Events {
 }
 
 /// Replaces a value; the new one, if it is another.
-fn replace<V: Copy + PartialEq>(old: &mut V, new: V) -> Option<V> {
-    (std::mem::replace(old, new) != new).then_some(new)
-}
-
-/// Replaces a label by that of an entry: whether there is one now, if there was none before or the other way round, and
-/// whether it is another.
-fn renamed<T: 'static>(
-    label: &mut Option<Label>,
-    entry: Option<&Entry<T>>,
-    panic: &mut Option<Panic>,
-) -> Renamed {
-    // Mostly the same field of another object was set, whose path both share.
-    if let (Some(label), Some(entry)) = (&mut *label, entry)
-        && let Some(is_other) = entry.rename(label)
-    {
-        return (None, is_other);
-    }
-    if label.is_none() && entry.is_none() {
-        return (None, false);
-    }
-    let new = entry.map(|entry| {
-        catch_unwind(AssertUnwindSafe(|| entry.label())).unwrap_or_else(|why| {
-            panic.get_or_insert(why);
-            Label::None
-        })
-    });
-    let is_there = (label.is_some() != new.is_some()).then_some(new.is_some());
-    let is_other = *label != new;
-    *label = new;
-    (is_there, is_other)
+pub(super) fn replace<V: Copy + PartialEq>(old: &mut V, new: V) -> Option<V> {
+    (mem::replace(old, new) != new).then_some(new)
 }

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::event::Told;
-use super::step::Panic;
-use super::{History, HistoryEvent, Label, Subscription};
+use super::failure::Panic;
+use super::{History, HistoryEvent, Subscription};
 use crate::Session;
 
 /// The histories of several documents with one undo menu, which shows the active one.
@@ -223,25 +223,25 @@ impl Histories {
     /// True if the active history can undo something.
     #[must_use]
     pub fn can_undo(&self) -> bool {
-        self.show(|told| told.undo.is_some())
+        self.show(|told| told.undo.is_there())
     }
 
     /// True if the active history can redo something.
     #[must_use]
     pub fn can_redo(&self) -> bool {
-        self.show(|told| told.redo.is_some())
+        self.show(|told| told.redo.is_there())
     }
 
     /// The [undo text](History::undo_text) of the active history.
     #[must_use]
     pub fn undo_text(&self) -> String {
-        self.show(|told| text("Undo", told.undo.as_ref()))
+        self.show(|told| told.undo.text("Undo"))
     }
 
     /// The [redo text](History::redo_text) of the active history.
     #[must_use]
     pub fn redo_text(&self) -> String {
-        self.show(|told| text("Redo", told.redo.as_ref()))
+        self.show(|told| told.redo.text("Redo"))
     }
 
     /// True if the document of the active history has unsaved changes.
@@ -253,8 +253,4 @@ impl Histories {
     fn show<R: Default>(&self, show: impl FnOnce(&Told) -> R) -> R {
         lock(&self.group).told().map(show).unwrap_or_default()
     }
-}
-
-fn text(verb: &str, label: Option<&Label>) -> String {
-    label.map_or(String::new(), |label| label.behind(verb))
 }

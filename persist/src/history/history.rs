@@ -4,14 +4,16 @@ use std::any::TypeId;
 use std::fmt;
 use std::time::Duration;
 
+use super::edit::{Step, Steps};
 use super::entries::Entries;
 use super::entry::{Entry, Open};
-use super::event::{Listeners, Subscription, Told};
-use super::journal::{Journal, Record, Spill};
-use super::merging::{Clock, MergeKey, MergeWindow, Merging, OpenDrag};
+use super::event::{Listeners, Name, Subscription, Told};
+use super::failure::Panic;
+use super::journal::{CommandClasses, Journal, Record, Spill};
+use super::merging::{Clock, Last, MergeKey, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
-use super::step::{End, Panic, Step, Steps, Summary, ends};
+use super::step::{End, Summary, ends};
 use super::support::Support;
 use super::target::world;
 use super::{Label, Poison};
@@ -63,8 +65,8 @@ pub struct History<T: 'static = World> {
     /// The last state that was given a number.
     pub(super) last_state: u64,
     pub(super) saved: Option<u64>,
-    /// Whether the next edit may be merged into the current entry.
-    pub(super) may_merge: bool,
+    /// The current entry, if the next edit may be merged into it.
+    pub(super) last: Option<Last>,
     pub(super) merge_window: Option<Duration>,
     /// The drag that was begun last; it may have ended.
     pub(super) drag: Option<OpenDrag>,
@@ -91,6 +93,8 @@ pub struct History<T: 'static = World> {
     pub(super) failed: Option<Way>,
     pub(super) spill: Option<Spill>,
     pub(super) journal: Option<Box<Journal>>,
+    /// How commands are read from a journal.
+    pub(super) commands: CommandClasses<T>,
     pub(super) support: Support<T>,
     /// Which world it is of, once one was given.
     pub(super) world: Option<u64>,
@@ -108,7 +112,7 @@ impl<T: 'static> History<T> {
             base: 0,
             last_state: 0,
             saved: Some(0),
-            may_merge: false,
+            last: None,
             merge_window: None,
             drag: None,
             clock: if IS_WHOLE { Clock::System(Timer::start()) } else { Clock::None },
@@ -125,6 +129,7 @@ impl<T: 'static> History<T> {
             failed: None,
             spill: None,
             journal: None,
+            commands: CommandClasses::new(),
             support: Support::new(default_proof::<T>()),
             world: None,
         }
@@ -197,15 +202,15 @@ impl<T: 'static> History<T> {
         Told {
             position: self.position(),
             state: self.state(),
-            undo: self.undo_entry().map(Entry::label),
-            redo: self.redo_entry().map(Entry::label),
+            undo: Name::of(self.undo_entry().map(Entry::label)),
+            redo: Name::of(self.redo_entry().map(Entry::label)),
             is_modified: self.is_modified(),
         }
     }
 
     /// What its listeners were told, or would be.
     pub(super) fn told(&self) -> Told {
-        self.listeners.told.as_deref().cloned().unwrap_or_else(|| self.values())
+        if self.listeners.are_there { self.listeners.told.clone() } else { self.values() }
     }
 
     /// The entries, the oldest first: what a window with the history shows. `len` and `nth` take constant time.
@@ -283,8 +288,8 @@ impl<T: 'static> History<T> {
         &mut self,
         listener: impl FnMut(&super::HistoryEvent, &Self) + Send + 'static,
     ) -> Subscription {
-        if self.listeners.is_empty() {
-            self.listeners.told = Some(Box::new(self.values()));
+        if !self.listeners.are_there {
+            self.listeners.told = self.values();
         }
         self.listeners.push(listener)
     }
@@ -339,7 +344,7 @@ impl<T: 'static> History<T> {
         let saved = (!is_modified).then(|| self.state());
         self.record(Record::Saved(saved))?;
         self.saved = saved;
-        self.may_merge &= is_modified;
+        self.last = self.last.filter(|_| is_modified);
         self.tell();
         Ok(())
     }
@@ -347,7 +352,7 @@ impl<T: 'static> History<T> {
     /// Notes that the target has been saved; the journal knows it.
     pub(super) fn saved_here(&mut self) {
         self.saved = Some(self.state());
-        self.may_merge = false;
+        self.last = None;
         self.tell();
     }
 
@@ -535,19 +540,13 @@ impl<T: 'static> History<T> {
 
     /// Appends an entry after the current one, which is the last.
     #[inline]
-    pub(super) fn append(
-        &mut self,
-        label: Label,
-        steps: Steps<T>,
-        summary: Summary,
-    ) -> &mut Entry<T> {
+    pub(super) fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
         let before = self.state();
         let entry = self.ring.push();
         entry.fill(label, steps, summary);
         entry.state = if entry.is_significant { self.last_state + 1 } else { before };
         self.last_state = self.last_state.max(entry.state);
         self.bytes += entry.size;
-        entry
     }
 
     /// Drops all entries without telling.
@@ -560,7 +559,7 @@ impl<T: 'static> History<T> {
             // What is there now was never saved.
             self.forget_states();
         }
-        self.may_merge = false;
+        self.last = None;
     }
 
     /// Steps over an entry; false if there is none. No state that was is that of the target now.
@@ -569,7 +568,7 @@ impl<T: 'static> History<T> {
         let is_there = if is_redo { self.ring.next() } else { self.ring.current() }.is_some();
         self.ring.step(is_redo);
         self.failed = None;
-        self.may_merge = false;
+        self.last = None;
         self.forget_states();
         is_there
     }
@@ -581,7 +580,7 @@ impl<T: 'static> History<T> {
             self.remove_entry(index);
         }
         self.poison = None;
-        self.may_merge = false;
+        self.last = None;
         self.forget_states();
         is_there
     }
@@ -641,9 +640,9 @@ impl<T: 'static> History<T> {
 impl<T: 'static> History<T> {
     /// What is done next becomes no part of what was done before.
     pub(super) fn end_merging(&mut self) {
-        self.may_merge = false;
+        self.last = None;
         if let Some(open) = self.open.last_mut() {
-            open.may_merge = false;
+            open.last = None;
         }
     }
 
@@ -663,26 +662,24 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// How an edit that was done at a time may become part of the one before.
-    pub(super) fn merging(&self, key: Option<MergeKey>, now: u64) -> Merging {
-        let (before, may_merge) = match self.open.last() {
-            Some(open) => (open.edits.last(), open.may_merge),
+    /// How an edit may become part of the one before.
+    pub(super) fn merging(&self, new: &Last) -> Merging {
+        let last = match self.open.last() {
+            Some(open) => open.last,
             None => {
                 let entry = self.ring.current().and_then(|index| self.ring.get(index));
                 // Steps that do not count leave the saved state as it is.
                 let is_saved = entry
                     .is_some_and(|entry| entry.is_significant && self.saved == Some(entry.state));
-                (entry, self.may_merge && !is_saved)
+                self.last.filter(|_| !is_saved)
             }
         };
-        let Some(entry) = before.filter(|entry| may_merge && entry.key == key) else {
-            return Merging::No;
-        };
-        match (key, self.merge_window) {
+        let Some(last) = last.filter(|last| last.key == new.key) else { return Merging::No };
+        match (last.key, self.merge_window) {
             (Some(_), _) => Merging::Join,
             (None, Some(window))
                 if !matches!(self.clock, Clock::None)
-                    && u128::from(now.saturating_sub(entry.time)) < window.as_nanos() =>
+                    && u128::from(new.time.saturating_sub(last.time)) < window.as_nanos() =>
             {
                 Merging::Alike
             }
@@ -692,12 +689,8 @@ impl<T: 'static> History<T> {
 
     /// What the clock says, if somebody wants to know: it costs about what the rest of an undo does.
     pub(super) fn now(&self) -> u64 {
-        self.merge_window.map_or(0, |_| self.clocked())
-    }
-
-    /// What the clock says.
-    pub(super) fn clocked(&self) -> u64 {
         let time = match &self.clock {
+            _ if self.merge_window.is_none() => return 0,
             Clock::None => return 0,
             Clock::System(start) => start.elapsed(),
             Clock::Given(clock) => clock(),

@@ -25,6 +25,16 @@ pub(super) enum MergeKey {
     Drag(u64),
 }
 
+/// What an edit must have in common with the one before, which nothing has followed yet, to be merged into it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Last {
+    pub(super) key: Option<MergeKey>,
+    /// When it was done, or last merged into, in nanoseconds of the clock.
+    pub(super) time: u64,
+    /// Whether it took the place of entries that could be redone.
+    pub(super) has_cut: bool,
+}
+
 /// A drag that has begun: see [`History::begin_drag`](super::History::begin_drag).
 ///
 /// It ends with [`History::end_drag`](super::History::end_drag), or when this is dropped.

@@ -39,15 +39,17 @@
 // - a list (`ring`), which knows no target, and what is known of it (`history`): the numbers of its states, the saved
 //   point, its limits;
 // - an engine over `step::Step`, an enum of changes and commands: `edit` and `world` make steps, `engine` enters them,
-//   `entry` merges them, `undo` runs them. What they are made with is `support::Support`, which none of them holds;
+//   `entry` merges them, `undo` runs them. What they are made with is `support::Support`, which none of them holds. A
+//   step knows of a command that it can be run (`step::Perform`); how it works, through an edit, only `edit` knows;
 // - a `journal` that appends those steps, and a replay that makes the engine do them again.
 
-mod command;
 mod edit;
+mod editable;
 mod engine;
 mod entries;
 mod entry;
 mod event;
+mod failure;
 mod group;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod history;
@@ -63,8 +65,8 @@ mod target;
 mod undo;
 mod world;
 
-pub use command::CommandContext;
-pub use edit::{Edit, Editable};
+pub use edit::{CommandContext, Edit};
+pub use editable::Editable;
 pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
 pub use group::{Histories, HistoryId};
@@ -78,4 +80,4 @@ pub use step::{End, Merge};
 
 // The root shows these.
 #[doc(hidden)]
-pub use {command::Command, history::History, journal::Session};
+pub use {edit::Command, history::History, journal::Session};

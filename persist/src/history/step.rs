@@ -1,43 +1,80 @@
 //! What an entry is made of.
 
-use std::any::Any;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
-use super::command::Performed;
+use super::failure::{Failure, Panic, guarded, is_broken};
 use super::journal::StoredStep;
 use super::support::Support;
 use super::target::{world, world_mut};
 use crate::fields::Way;
-use crate::world::{Change, Moment, Owner, Refused};
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::world::{Change, Moment, Owner};
+use crate::{ObjectId, Result};
 
 /// One thing that was done to a target, and can be undone and redone.
 ///
 /// If it cannot, the target is as before it, unless the failure says that it is broken.
-pub(super) enum Step<T: 'static> {
+pub(super) enum Step<C: ?Sized> {
     /// A change of a world, or of a field of any other target.
     Change(Change),
-    Command(Box<Performed<T>>),
+    Command(Box<C>),
+}
+
+/// A command that was done, with what it did through its context.
+pub(super) trait Perform {
+    type Target: 'static;
+
+    /// What it did through its context.
+    fn further(&self) -> &[Step<Self>];
+
+    fn run(
+        &mut self,
+        target: &mut Self::Target,
+        support: &mut Support<Self::Target>,
+        way: Way,
+    ) -> Result<(), Failure>;
+
+    fn merge(&mut self, next: &mut Self) -> Result<Merge>;
+
+    fn label(&self) -> Label;
+
+    fn is_significant(&self) -> bool;
+
+    fn is_obsolete(&self) -> bool;
+
+    fn finalize(&mut self, target: &mut Self::Target, end: End);
+
+    /// Bytes of memory that it takes, roughly.
+    fn size(&self) -> usize;
+
+    /// The first of the objects that it changes itself.
+    fn object(&self) -> Option<ObjectId>;
+
+    fn store(
+        &mut self,
+        target: &Self::Target,
+        support: &Support<Self::Target>,
+        moment: Moment,
+    ) -> Result<StoredStep>;
 }
 
 /// A change that was stored, as a step.
-pub(super) fn restored_change<T: 'static>(
+pub(super) fn restored_change<C: Perform + ?Sized>(
     mut change: Change,
-    target: &mut T,
+    target: &mut C::Target,
     moment: Moment,
-) -> Result<Step<T>> {
+) -> Result<Step<C>> {
     change.restore(world_mut(target), moment)?;
     Ok(Step::Change(change))
 }
 
-impl<T: 'static> Step<T> {
+impl<C: Perform + ?Sized> Step<C> {
     /// Undoes it, or redoes it.
     pub(super) fn run(
         &mut self,
-        target: &mut T,
-        support: &mut Support<T>,
+        target: &mut C::Target,
+        support: &mut Support<C::Target>,
         way: Way,
     ) -> Result<(), Failure> {
         match self {
@@ -56,7 +93,11 @@ impl<T: 'static> Step<T> {
     }
 
     /// Whether the target may stay as it is after an undo or a redo of the whole entry. A failure is rolled back unasked.
-    pub(super) fn check(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        target: &mut C::Target,
+        support: &mut Support<C::Target>,
+    ) -> Result<()> {
         match self {
             Self::Change(change) if !change.is_asked() => Ok(()),
             Self::Change(change) => match world_mut(target) {
@@ -67,7 +108,7 @@ impl<T: 'static> Step<T> {
                 }
             },
             Self::Command(command) => {
-                command.further.iter().try_for_each(|step| step.check(target, support))
+                command.further().iter().try_for_each(|step| step.check(target, support))
             }
         }
     }
@@ -76,7 +117,7 @@ impl<T: 'static> Step<T> {
     pub(super) fn is_asked(&self) -> bool {
         match self {
             Self::Change(change) => change.is_asked(),
-            Self::Command(command) => command.further.iter().any(Self::is_asked),
+            Self::Command(command) => command.further().iter().any(Self::is_asked),
         }
     }
 
@@ -116,7 +157,7 @@ impl<T: 'static> Step<T> {
     /// What the steps in it are called.
     pub(super) fn children(&self) -> Vec<Label> {
         match self {
-            Self::Command(command) => command.further.iter().map(Self::label).collect(),
+            Self::Command(command) => command.further().iter().map(Self::label).collect(),
             _ => Vec::new(),
         }
     }
@@ -131,7 +172,7 @@ impl<T: 'static> Step<T> {
 
     /// True if it has become one that does nothing.
     pub(super) fn is_obsolete(&self) -> bool {
-        matches!(self, Self::Command(command) if command.command.is_obsolete())
+        matches!(self, Self::Command(command) if command.is_obsolete())
     }
 
     /// Whether something is done when it is dropped for good.
@@ -143,7 +184,7 @@ impl<T: 'static> Step<T> {
     }
 
     /// It is dropped, for good.
-    pub(super) fn finalize(&mut self, target: &mut T, end: End) {
+    pub(super) fn finalize(&mut self, target: &mut C::Target, end: End) {
         match self {
             Self::Change(change) if end != End::Merged => {
                 if let Some(world) = world_mut(target) {
@@ -164,11 +205,11 @@ impl<T: 'static> Step<T> {
     }
 
     /// Bytes of what it keeps out of the target while it is applied, or undone: objects, components, resources.
-    pub(super) fn held(&self, target: &T, is_applied: bool) -> usize {
+    pub(super) fn held(&self, target: &C::Target, is_applied: bool) -> usize {
         match self {
             Self::Change(change) => world(target).map_or(0, |world| change.held(world, is_applied)),
             Self::Command(command) => {
-                command.further.iter().map(|step| step.held(target, is_applied)).sum()
+                command.further().iter().map(|step| step.held(target, is_applied)).sum()
             }
         }
     }
@@ -181,8 +222,7 @@ impl<T: 'static> Step<T> {
                 Owner::Resource => None,
             },
             Self::Command(command) => {
-                let own = command.command.objects().first().copied();
-                own.or_else(|| command.further.iter().find_map(Self::object))
+                command.object().or_else(|| command.further().iter().find_map(Self::object))
             }
         }
     }
@@ -190,8 +230,8 @@ impl<T: 'static> Step<T> {
     /// What a journal keeps of it, as it is.
     pub(super) fn store(
         &mut self,
-        target: &T,
-        support: &Support<T>,
+        target: &C::Target,
+        support: &Support<C::Target>,
         moment: Moment,
     ) -> Result<StoredStep> {
         match self {
@@ -204,9 +244,9 @@ impl<T: 'static> Step<T> {
 }
 
 /// The steps of an entry: mostly one, which then lies in the entry.
-pub(super) enum Steps<T: 'static> {
-    One(Step<T>),
-    Many(Vec<Step<T>>),
+pub(super) enum Steps<C: ?Sized> {
+    One(Step<C>),
+    Many(Vec<Step<C>>),
 }
 
 /// What an entry keeps of its steps.
@@ -217,8 +257,8 @@ pub(super) struct Summary {
     pub(super) size: usize,
 }
 
-impl<T: 'static> Steps<T> {
-    pub(super) fn push(&mut self, step: Step<T>) {
+impl<C: Perform + ?Sized> Steps<C> {
+    pub(super) fn push(&mut self, step: Step<C>) {
         match self {
             Self::Many(steps) if steps.capacity() > 0 => steps.push(step),
             Self::Many(_) => *self = Self::One(step),
@@ -230,7 +270,7 @@ impl<T: 'static> Steps<T> {
         }
     }
 
-    pub(super) fn pop(&mut self) -> Option<Step<T>> {
+    pub(super) fn pop(&mut self) -> Option<Step<C>> {
         match self {
             Self::Many(steps) => steps.pop(),
             Self::One(_) => std::mem::take(self).into_each().next(),
@@ -238,7 +278,7 @@ impl<T: 'static> Steps<T> {
     }
 
     /// What they are called by what they do; `None` if there are none.
-    pub(super) fn label(steps: &[Step<T>]) -> Option<Label> {
+    pub(super) fn label(steps: &[Step<C>]) -> Option<Label> {
         let (first, rest) = steps.split_first()?;
         Some(match rest.len() {
             0 => first.label(),
@@ -247,7 +287,7 @@ impl<T: 'static> Steps<T> {
     }
 
     /// The steps as a list.
-    pub(super) fn into_vec(self) -> Vec<Step<T>> {
+    pub(super) fn into_vec(self) -> Vec<Step<C>> {
         match self {
             Self::One(step) => vec![step],
             Self::Many(steps) => steps,
@@ -255,7 +295,7 @@ impl<T: 'static> Steps<T> {
     }
 
     /// Each of the steps.
-    pub(super) fn into_each(self) -> impl Iterator<Item = Step<T>> {
+    pub(super) fn into_each(self) -> impl Iterator<Item = Step<C>> {
         let (one, many) = match self {
             Self::One(step) => (Some(step), Vec::new()),
             Self::Many(steps) => (None, steps),
@@ -278,19 +318,19 @@ impl<T: 'static> Steps<T> {
     pub(super) fn places(&self) -> usize {
         match self {
             Self::One(_) => 0,
-            Self::Many(steps) => steps.len() * size_of::<Step<T>>(),
+            Self::Many(steps) => steps.len() * size_of::<Step<C>>(),
         }
     }
 }
 
-impl<T: 'static> From<Step<T>> for Steps<T> {
-    fn from(step: Step<T>) -> Self {
+impl<C: ?Sized> From<Step<C>> for Steps<C> {
+    fn from(step: Step<C>) -> Self {
         Self::One(step)
     }
 }
 
-impl<T: 'static> From<Vec<Step<T>>> for Steps<T> {
-    fn from(mut steps: Vec<Step<T>>) -> Self {
+impl<C: ?Sized> From<Vec<Step<C>>> for Steps<C> {
+    fn from(mut steps: Vec<Step<C>>) -> Self {
         match steps.pop() {
             Some(only) if steps.is_empty() => Self::One(only),
             last => {
@@ -301,16 +341,16 @@ impl<T: 'static> From<Vec<Step<T>>> for Steps<T> {
     }
 }
 
-impl<T: 'static> Default for Steps<T> {
+impl<C: ?Sized> Default for Steps<C> {
     fn default() -> Self {
         Self::Many(Vec::new())
     }
 }
 
-impl<T: 'static> Deref for Steps<T> {
-    type Target = [Step<T>];
+impl<C: ?Sized> Deref for Steps<C> {
+    type Target = [Step<C>];
 
-    fn deref(&self) -> &[Step<T>] {
+    fn deref(&self) -> &[Step<C>] {
         match self {
             Self::One(step) => std::slice::from_ref(step),
             Self::Many(steps) => steps,
@@ -318,8 +358,8 @@ impl<T: 'static> Deref for Steps<T> {
     }
 }
 
-impl<T: 'static> DerefMut for Steps<T> {
-    fn deref_mut(&mut self) -> &mut [Step<T>] {
+impl<C: ?Sized> DerefMut for Steps<C> {
+    fn deref_mut(&mut self) -> &mut [Step<C>] {
         match self {
             Self::One(step) => std::slice::from_mut(step),
             Self::Many(steps) => steps,
@@ -349,56 +389,12 @@ pub enum End {
     Merged,
 }
 
-/// Why something could not be done, or rolled back.
-pub(super) struct Failure {
-    pub(super) error: Error,
-    /// Which of several steps failed.
-    pub(super) step: usize,
-    /// How many of them, from the first on, are done now; one that is in doubt counts as done.
-    pub(super) done: usize,
-    /// What could not be restored either; the target is neither as before nor as after.
-    pub(super) broken: Option<Broken>,
-    /// A panic, to be resumed.
-    pub(super) panic: Option<Panic>,
-}
-
-/// What a panic carries.
-pub(super) type Panic = Box<dyn Any + Send>;
-
-/// The step at which a target was left half done.
-pub(super) struct Broken {
-    pub(super) step: usize,
-    /// Like [`Failure::done`].
-    pub(super) done: usize,
-    pub(super) object: Option<ObjectId>,
-    pub(super) why: String,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self { error, step: 0, done: 0, broken: None, panic: None }
-    }
-}
-
-/// Runs what may panic.
-pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        Err(Failure {
-            error: Error::new(ErrorKind::Poisoned, "it panicked"),
-            step: 0,
-            done: 0,
-            broken: Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() }),
-            panic: Some(panic),
-        })
-    })
-}
-
 /// Runs one step of many.
-fn one<T: 'static>(
-    steps: &mut [Step<T>],
+fn one<C: Perform + ?Sized>(
+    steps: &mut [Step<C>],
     at: usize,
-    target: &mut T,
-    support: &mut Support<T>,
+    target: &mut C::Target,
+    support: &mut Support<C::Target>,
     way: Way,
 ) -> Result<(), Failure> {
     let step = &mut steps[at];
@@ -421,10 +417,10 @@ fn one<T: 'static>(
 }
 
 /// Undoes steps, the last first, or redoes them in order; if one fails, those before it are put back.
-pub(super) fn run_all<T: 'static>(
-    steps: &mut [Step<T>],
-    target: &mut T,
-    support: &mut Support<T>,
+pub(super) fn run_all<C: Perform + ?Sized>(
+    steps: &mut [Step<C>],
+    target: &mut C::Target,
+    support: &mut Support<C::Target>,
     way: Way,
 ) -> Result<(), Failure> {
     let count = steps.len();
@@ -443,30 +439,6 @@ pub(super) fn run_all<T: 'static>(
     Ok(())
 }
 
-/// Notes that restoring the target has failed as well; `first` is the index of the first of these steps among all.
-pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Failure>) -> bool {
-    let Err(second) = back else { return false };
-    let mut broken = second.broken();
-    broken.step += first;
-    broken.done += first;
-    failure.done = broken.done;
-    failure.broken = Some(broken);
-    failure.panic = failure.panic.take().or(second.panic);
-    true
-}
-
-impl Failure {
-    /// What is broken if it was to put something back.
-    pub(super) fn broken(&self) -> Broken {
-        let object = self.error.object().and_then(ObjectId::new);
-        let (step, object) = match &self.broken {
-            Some(broken) => (broken.step, broken.object),
-            None => (self.step, object),
-        };
-        Broken { step, done: self.done, object, why: self.error.to_string() }
-    }
-}
-
 /// Whether a change took in another one, and both then do nothing.
 impl From<Option<bool>> for Merge {
     fn from(merged: Option<bool>) -> Self {
@@ -478,29 +450,19 @@ impl From<Option<bool>> for Merge {
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        let mut failure = Self::from(refused.error);
-        if let Some(left) = refused.left {
-            is_broken(&mut failure, 0, Err(left.into()));
-        }
-        failure
-    }
-}
-
 /// How steps end if `done` of them, from the first on, are done.
-pub(super) fn ends<T: 'static>(
-    steps: impl IntoIterator<Item = Step<T>>,
+pub(super) fn ends<C: ?Sized>(
+    steps: impl IntoIterator<Item = Step<C>>,
     done: usize,
-) -> impl Iterator<Item = (Step<T>, End)> {
+) -> impl Iterator<Item = (Step<C>, End)> {
     let end = move |at| if at < done { End::Applied } else { End::Undone };
     steps.into_iter().enumerate().map(move |(at, step)| (step, end(at)))
 }
 
 /// Ends and drops steps, each of them also if others panic; the first panic is given back.
-pub(super) fn finalize_all<T: 'static>(
-    steps: impl IntoIterator<Item = (Step<T>, End)>,
-    target: &mut T,
+pub(super) fn finalize_all<C: Perform + ?Sized>(
+    steps: impl IntoIterator<Item = (Step<C>, End)>,
+    target: &mut C::Target,
 ) -> Option<Panic> {
     let mut first = None;
     for (mut step, end) in steps {

@@ -1,21 +1,24 @@
 //! What edits are made with, besides their target.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::command::AnyCommand;
-use super::edit::Pending;
-use super::journal::{Before, CommandClasses};
+use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
-use super::target::world;
+use super::target::{world, world_mut};
 use crate::codec::{Decoder, Fail, Portable, left_over};
-use crate::fields::{FieldLinks, Paths, Room, Root, content_of};
+use crate::fields::{Bytes, FieldChange, FieldLinks, NumberFields, Paths, Room, Root, content_of};
 use crate::graph::Registry;
-use crate::world::{Owner, Recorded};
-use crate::{Error, ErrorKind, Persist, Result, World};
+use crate::world::{Change, Owner, Recorded};
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, World};
 
 /// What a history lends to its edits and steps: they are run by it, and hold none of it.
 pub(super) struct Support<T: 'static> {
-    pub(super) classes: CommandClasses<T>,
+    /// The classes of commands, and of what a target that is no world has in it.
+    pub(super) registry: Registry,
+    /// How commands of these types are written, and the numbers of their classes.
+    pub(super) commands: HashMap<TypeId, (usize, Encode)>,
     /// How the fields of the target are reached, once they are known.
     fields: Option<Fields<T>>,
     pub(super) paths: Paths,
@@ -34,6 +37,9 @@ pub(super) struct Support<T: 'static> {
     pub(super) pending: Vec<Pending>,
 }
 
+/// How a command is written; `None` if it is of another type.
+pub(super) type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
+
 /// How the fields of a target are reached.
 struct Fields<T> {
     of: fn(&T) -> &dyn Portable,
@@ -44,7 +50,8 @@ struct Fields<T> {
 impl<T: 'static> Support<T> {
     pub(super) fn new(proof: Proof) -> Self {
         Self {
-            classes: CommandClasses::default(),
+            registry: Registry::new(),
+            commands: HashMap::new(),
             fields: None,
             paths: Paths::default(),
             room: Room::default(),
@@ -68,7 +75,7 @@ impl<T: Persist> Support<T> {
         if self.fields.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
             return Ok(());
         }
-        self.classes.registry.register_value::<T>()?;
+        self.registry.register_value::<T>()?;
         self.fields = Some(Fields {
             of: |target| target,
             of_mut: |target| target,
@@ -86,14 +93,14 @@ impl<T: 'static> Support<T> {
         run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
     ) -> Result<R> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
-        let (registry, value) = (&self.classes.registry, (fields.of_mut)(target));
+        let (registry, value) = (&self.registry, (fields.of_mut)(target));
         run(&mut Root { registry, value, room: &mut self.room }, &self.paths)
     }
 
     /// The bytes of a whole target that is no world.
     pub(super) fn content(&self, target: &T) -> Result<Vec<u8>> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
-        content_of(&self.classes.registry, (fields.of)(target))
+        content_of(&self.registry, (fields.of)(target))
     }
 
     /// Refuses a class of a world that a journal, if there is one, cannot hold.
@@ -112,26 +119,12 @@ impl<T: 'static> Support<T> {
         )
         .in_class(class))
     }
-
-    /// What is before a command is done, if there is a journal that wants to know.
-    pub(super) fn before(
-        &self,
-        command: &dyn AnyCommand<T>,
-        target: &T,
-    ) -> Result<Option<Box<Before>>> {
-        if !self.is_journaled {
-            return Ok(None);
-        }
-        let (_, command) = self.classes.encode(command)?;
-        let last_id = world(target).map(World::last_id);
-        Ok(Some(Box::new(Before { command, last_id })))
-    }
 }
 
 /// Of a target that is no world.
 impl<T: 'static> Recorded for Support<T> {
     fn registry(&self) -> &Registry {
-        &self.classes.registry
+        &self.registry
     }
 
     fn paths(&self) -> &Paths {
@@ -147,7 +140,7 @@ impl<T: 'static> Recorded for Support<T> {
         show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
     ) -> Result<()> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
-        let registry = &self.classes.registry;
+        let registry = &self.registry;
         let (mut links, env) = (FieldLinks::new(registry).numbered(numbers), registry.env());
         let mut input = Decoder::new(bytes, &env, &mut links);
         match (fields.read)(&mut input) {
@@ -155,6 +148,140 @@ impl<T: 'static> Recorded for Support<T> {
             Ok(_) => Err(left_over(input.rest().len())),
             Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
         }
+    }
+}
+
+/// Something that may have been changed since it was taken, as it was then.
+pub(super) struct Pending {
+    pub(super) place: Place,
+    /// The class of a component or a resource, or that of the target.
+    pub(super) class: fn() -> String,
+    pub(super) before: Was,
+}
+
+/// Where something is that was taken to be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// A column of a world, and an object.
+    Component(usize, ObjectId),
+    Resource(TypeId),
+    /// A part of a target that is no world.
+    Part(FieldPath),
+}
+
+impl Place {
+    fn owner(&self) -> Owner {
+        match self {
+            Self::Component(_, object) => Owner::Object(*object),
+            Self::Resource(_) | Self::Part(_) => Owner::Resource,
+        }
+    }
+}
+
+/// What it was.
+pub(super) enum Was {
+    Bytes(Bytes),
+    /// A component that has nothing but numbers, which are compared where they lie.
+    Numbers(Arc<NumberFields>, Vec<u64>),
+}
+
+impl Pending {
+    /// A component or a resource of a world.
+    pub(super) fn in_world(world: &mut World, place: Place, class: fn() -> String) -> Result<Self> {
+        let numbers = match place {
+            Place::Component(column, object) => world.snapshot_numbers(column, object),
+            _ => None,
+        };
+        let before = match numbers {
+            Some((fields, bits)) => Was::Numbers(fields, bits),
+            None => {
+                world.check_recordable(&class())?;
+                Was::Bytes(world.snapshot(place.owner(), &class())?)
+            }
+        };
+        Ok(Self { place, class, before })
+    }
+
+    /// Shows what has changed since. If it fails, it is put back as it was, unless the failure says that it is broken; it
+    /// would be step `at`.
+    pub(super) fn close<T: 'static>(
+        self,
+        target: &mut T,
+        support: &mut Support<T>,
+        at: usize,
+        mut show: impl FnMut(Change),
+    ) -> Result<(), Failure> {
+        let found = guarded(|| Ok(self.changes(target, support)?)).map_err(|mut failure| {
+            failure.broken = None;
+            let back = guarded(|| Ok(self.put_back(target, support)?));
+            is_broken(&mut failure, at, back);
+            failure
+        })?;
+        match world_mut(target) {
+            Some(world) => Change::all_found(world, self.place.owner(), found).for_each(show),
+            None => found.into_iter().for_each(|change| show(Change::of_target(change))),
+        }
+        Ok(())
+    }
+
+    /// What has changed since.
+    fn changes<T: 'static>(
+        &self,
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<Vec<FieldChange>> {
+        match (&self.before, &self.place, world_mut(target)) {
+            (Was::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+                let component = world.any_component(*column, *object);
+                component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
+            }
+            (Was::Bytes(content), Place::Part(path), None) => {
+                let changes = support.with_root(target, |root, paths| {
+                    let changes = root.changes_at(paths, path, content)?;
+                    if !changes.is_empty() {
+                        root.check_valid()?;
+                    }
+                    Ok(changes)
+                });
+                changes.map_err(|error| error.in_class(path.class()))
+            }
+            (Was::Bytes(content), place, Some(world)) => {
+                let (owner, class) = (place.owner(), (self.class)());
+                let changes = world.changes_since(owner, &class, content)?;
+                if !changes.is_empty() {
+                    world.validate(owner, &class)?;
+                }
+                Ok(changes)
+            }
+            _ => Err(self.is_gone()),
+        }
+    }
+
+    /// Puts it back as it was.
+    pub(super) fn put_back<T: 'static>(
+        &self,
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<()> {
+        match (&self.before, &self.place, world_mut(target)) {
+            (Was::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+                let component = world.any_component(*column, *object);
+                component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
+            }
+            (Was::Bytes(content), Place::Part(path), None) => {
+                let put = support.with_root(target, |root, _| root.put_at(path, content));
+                put.map_err(|error| error.in_class(path.class()))
+            }
+            (Was::Bytes(content), place, Some(world)) => {
+                world.put_content(place.owner(), &(self.class)(), content)
+            }
+            _ => Err(self.is_gone()),
+        }
+    }
+
+    #[cold]
+    fn is_gone(&self) -> Error {
+        Error::new(ErrorKind::NotFound, "the component is not there").in_class((self.class)())
     }
 }
 

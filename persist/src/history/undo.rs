@@ -1,11 +1,14 @@
 //! How entries are undone and redone, skipped and dropped, and how a call ends.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::edit::{Step, Steps};
 use super::entry::Entry;
-use super::event::{HistoryEvent, tell};
+use super::event::{Events, HistoryEvent, Name, Renamed, replace, tell};
+use super::failure::{Broken, Failure, Panic, guarded, is_broken};
 use super::journal::{Record, spill};
-use super::step::{Broken, End, Failure, Step, Steps, finalize_all, guarded, is_broken, run_all};
+use super::step::{End, finalize_all, run_all};
 use super::target::{world, world_mut};
 use super::{History, Label, Poison};
 use crate::fields::Way;
@@ -96,7 +99,7 @@ impl<T: 'static> History<T> {
             self.failed = Some(way);
             return Err(error);
         }
-        self.may_merge = false;
+        self.last = None;
         if self.run_plain(target, index, way) {
             return Ok(true);
         }
@@ -275,12 +278,13 @@ impl<T: 'static> History<T> {
     /// Ends a call: finalizes what was dropped, reports changes, and resumes a panic that was caught.
     #[inline]
     pub(super) fn end(&mut self, target: &mut T) {
-        let is_quiet = self.listeners.is_empty() && self.panic.is_none();
+        let is_quiet = !self.listeners.are_there && self.panic.is_none();
         if self.spill.is_some() || !self.released.is_empty() || !is_quiet {
             self.end_call(target);
         }
     }
 
+    #[inline(never)]
     fn end_call(&mut self, target: &mut T) {
         if self.spill.is_some() {
             spill::end_dropped(self, target);
@@ -338,12 +342,8 @@ impl<T: 'static> History<T> {
 
     /// Ends a call: reports what has changed since the last time, and resumes a panic that was caught.
     pub(super) fn tell(&mut self) {
-        if let Some(mut told) = self.listeners.told.take() {
-            let values = (self.position(), self.state(), self.is_modified());
-            let entries = (self.undo_entry(), self.redo_entry());
-            let (events, panic) = told.update(values, entries);
-            self.listeners.told = Some(told);
-            self.panic = self.panic.take().or(panic);
+        if self.listeners.are_there {
+            let events = self.news();
             self.send(&events);
         }
         if let Some(panic) = self.panic.take() {
@@ -351,20 +351,63 @@ impl<T: 'static> History<T> {
         }
     }
 
+    /// Notes what has changed since the last time; the events that say so.
+    fn news(&mut self) -> Events {
+        let (position, state, is_modified) = (self.position(), self.state(), self.is_modified());
+        let entry = |index: Option<usize>| self.ring.get(index?);
+        let is_ready = !self.is_open() && self.poison.is_none();
+        let (undo, redo) = match is_ready {
+            true => (entry(self.ring.current()), entry(self.ring.next())),
+            false => (None, None),
+        };
+        let told = &mut self.listeners.told;
+        let position = replace(&mut told.position, position);
+        let state = replace(&mut told.state, state);
+        let is_modified = replace(&mut told.is_modified, is_modified);
+        let undo = renamed(&mut told.undo, undo, &mut self.panic);
+        let redo = renamed(&mut told.redo, redo, &mut self.panic);
+        Events::of(position, state, (undo, redo), is_modified)
+    }
+
     /// Notes what the values are, without telling.
     pub(super) fn tell_nothing(&mut self) {
-        if self.listeners.told.is_some() {
-            self.listeners.told = Some(Box::new(self.values()));
+        if self.listeners.are_there {
+            self.listeners.told = self.values();
         }
     }
 
     /// Calls all listeners with events; if one panics, that resumes at the end of the call.
     pub(super) fn send(&mut self, events: &[HistoryEvent]) {
-        let mut listeners = std::mem::take(&mut self.listeners.all);
+        let mut listeners = mem::take(&mut self.listeners.all);
         let panic = tell(&mut listeners, events, self);
-        self.listeners.all = listeners;
-        self.panic = self.panic.take().or(panic);
+        self.listeners.are_there = !listeners.is_empty();
+        // The list that was in its place is empty.
+        mem::forget(mem::replace(&mut self.listeners.all, listeners));
+        if panic.is_some() {
+            self.panic = self.panic.take().or(panic);
+        }
     }
+}
+
+/// Replaces a label by that of an entry. One that panics counts as none, and the panic is kept.
+#[inline]
+fn renamed<T: 'static>(
+    name: &mut Name,
+    entry: Option<&Entry<T>>,
+    panic: &mut Option<Panic>,
+) -> Renamed {
+    let Some(entry) = entry else {
+        return if name.is_there() { name.replace(None) } else { (None, false) };
+    };
+    // Mostly the same field of another object was set, whose path both share.
+    if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
+        return (None, is_other);
+    }
+    let label = catch_unwind(AssertUnwindSafe(|| entry.label())).unwrap_or_else(|why| {
+        panic.get_or_insert(why);
+        Label::None
+    });
+    name.replace(Some(label))
 }
 
 #[cold]

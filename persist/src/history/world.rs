@@ -3,8 +3,8 @@
 use std::any::TypeId;
 
 use super::Edit;
-use super::edit::{Pending, Place};
-use super::step::Step;
+use super::edit::Step;
+use super::support::{Pending, Place};
 use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
 use crate::world::{Activity, Bundle, Change, Detached, Movable, Outside, Owner, Prefab, What};

@@ -95,16 +95,16 @@ mod section;
 mod source;
 mod text;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
-use self::sample::{Reads, Samples, Skip};
+use self::sample::{Reads, Samples};
 use self::section::{PART, Section};
 use crate::graph::Registry;
-use crate::schema::Texts;
 use crate::storage::{FILES, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Result, World, storage};
 
@@ -167,12 +167,11 @@ impl Lock {
     /// [`ErrorKind::Unsupported`] if the version is locked and others were locked after it: older
     /// sections never change.
     pub fn update(&mut self, version: &str, registry: &Registry) -> Result<bool> {
-        let section = Section::of(version, registry);
-        match self.sections.iter().position(|known| known.version == version) {
-            None => self.sections.push(section),
-            Some(place) if self.sections[place] == section => return Ok(false),
-            Some(place) if place + 1 == self.sections.len() => self.sections[place] = section,
-            Some(_) => {
+        let entries = text::entries(registry);
+        let place = self.sections.iter().position(|known| known.version == version);
+        match place {
+            Some(place) if self.sections[place].entries == entries => return Ok(false),
+            Some(place) if place + 1 < self.sections.len() => {
                 let newest = self.versions().last().unwrap_or_default();
                 return Err(Error::new(
                     ErrorKind::Unsupported,
@@ -181,14 +180,22 @@ impl Lock {
                     ),
                 ));
             }
+            _ => {}
         }
+        let section = text::section(version, entries).map_err(|what| {
+            Error::new(ErrorKind::Unsupported, format!("the program cannot be locked: {what}"))
+        })?;
+        self.sections.truncate(place.unwrap_or(self.sections.len()));
+        self.sections.push(section);
         Ok(true)
     }
 
     /// True if the last section has this version and the schemas of the program.
     #[must_use]
     pub fn is_current(&self, version: &str, registry: &Registry) -> bool {
-        self.sections.last().is_some_and(|last| *last == Section::of(version, registry))
+        self.sections
+            .last()
+            .is_some_and(|last| last.version == version && last.entries == text::entries(registry))
     }
 
     /// Compares every version with a program, and loads samples of it: whether old saves load, and
@@ -201,16 +208,17 @@ impl Lock {
         let mut report = LockReport::default();
         let Some(newest) = self.sections.last() else { return report };
         report.newest = Some(newest.version.clone());
-        report.is_current = Section::of(&newest.version, registry) == *newest;
+        report.is_current = text::entries(registry) == newest.entries;
         let with_parts = registry.with_objects_of(&World::TRAITS, PART);
-        let mut last: Option<(&Section, compare::Findings)> = None;
+        let history = compare::History::new(&self.sections, registry.program());
+        let mut found = (Vec::new(), Vec::new());
         for (at, section) in self.sections.iter().enumerate() {
-            let same = last.take().filter(|(before, _)| before.is_same(section));
-            let (_, findings) = same.unwrap_or_else(|| {
-                (section, compare::compare(&self.sections, at, registry, &with_parts))
-            });
-            report.add(&section.version, &findings.differences, &findings.notes);
-            last = Some((section, findings));
+            let before = at.checked_sub(1).map(|before| &self.sections[before]);
+            if before.is_none_or(|before| before.entries != section.entries) {
+                let is_newest = section.entries == newest.entries;
+                found = compare::compare(section, (&history, at), is_newest, registry, &with_parts);
+            }
+            report.add(&section.version, &found.0, &found.1);
         }
         report.sort();
         report
@@ -249,10 +257,9 @@ impl Lock {
                 format!("the lock does not have version {version}"),
             ));
         };
-        let names = section.classes.iter().map(|class| class.name.clone()).collect();
-        Ok(Samples::new(section, Texts::new(), names, &Reads::default())
-            .make(values, &Skip::default())?
-            .bytes)
+        let has_boundaries = values == Values::Boundary;
+        let (reads, none) = (Reads::default(), HashSet::new());
+        Samples::new(section, &reads, &none, has_boundaries)?.save(Some(values), &HashSet::new())
     }
 }
 

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Error, ErrorKind};
+use crate::ErrorKind;
 
 /// Whether old saves load: what [`Lock::compare`](super::Lock::compare) finds.
 ///
@@ -61,23 +61,8 @@ pub struct Difference {
     pub above: Option<String>,
     /// The function that the attribute names, where it is known what it must do.
     pub code: Option<String>,
-    /// The error that old saves get, and its message, where one is known.
+    /// The error that old saves get, where one is known.
     pub(super) kind: ErrorKind,
-    pub(super) cause: Option<String>,
-    /// A field of another kind than before, as samples name it.
-    pub(super) converted: Option<String>,
-    /// The stored class whose samples show whether it is safe.
-    pub(super) shown_by: Option<usize>,
-    /// The stored class and the field or variant, as the report of a load names them.
-    pub(super) stored: Option<(String, String)>,
-    /// The difference, for a field that the class's `migrate` may take.
-    pub(super) migrated: Option<(String, String)>,
-    /// The stored class whose trait objects become `None`.
-    pub(super) unregistered: Option<String>,
-    /// True for a kind that may not take every old value.
-    pub(super) may_narrow: bool,
-    /// True if the program says that what is lost is meant to be.
-    pub(super) is_accepted: bool,
 }
 
 impl Difference {
@@ -92,42 +77,16 @@ impl Difference {
             above: None,
             code: None,
             kind: ErrorKind::NotFound,
-            cause: None,
-            converted: None,
-            shown_by: None,
-            stored: None,
-            migrated: None,
-            unregistered: None,
-            may_narrow: false,
-            is_accepted: false,
         }
     }
 
-    pub(super) fn in_field(self, field: String) -> Self {
-        Self { field: Some(field), ..self }
-    }
-
-    /// What comes of this error.
-    pub(super) fn because(self, error: &Error) -> Self {
-        Self { kind: error.kind(), cause: Some(error.message().to_owned()), ..self }
-    }
-
-    /// Which is safe only if the samples of a stored class load.
-    pub(super) fn shown_by(self, class: usize) -> Self {
-        Self { shown_by: Some(class), ..self }
-    }
-
-    /// With a line to paste.
-    pub(super) fn paste(self, attribute: String, above: String) -> Self {
-        Self { attribute: Some(attribute), above: Some(above), ..self }
-    }
-
+    /// True if it is the same change, whatever the versions.
     fn is_same(&self, other: &Self) -> bool {
-        let text = |it: &Self| {
-            (it.class.clone(), it.field.clone(), it.change.clone(), it.attribute.clone())
+        let of = |it: &Self| {
+            let texts = [&it.field, &it.attribute, &it.above, &it.code].map(Clone::clone);
+            (it.verdict, it.class.clone(), it.change.clone(), texts)
         };
-        (self.verdict, &self.above, &self.code) == (other.verdict, &other.above, &other.code)
-            && text(self) == text(other)
+        of(self) == of(other)
     }
 }
 
@@ -145,24 +104,21 @@ impl LockReport {
     /// Adds what was found out about a version.
     pub(super) fn add(&mut self, version: &str, differences: &[Difference], notes: &[String]) {
         self.versions += 1;
-        for difference in differences {
-            let known = self.differences.iter_mut().find(|known| known.is_same(difference));
-            match known {
-                Some(known) => known.versions.push(version.to_owned()),
-                None => {
-                    let versions = vec![version.to_owned()];
-                    self.differences.push(Difference { versions, ..difference.clone() });
-                }
-            }
+        for new in differences {
+            let known = self.differences.iter().position(|known| known.is_same(new));
+            let at = known.unwrap_or_else(|| {
+                self.differences.push(new.clone());
+                self.differences.len() - 1
+            });
+            self.differences[at].versions.push(version.to_owned());
         }
         for text in notes {
-            match self.notes.iter_mut().find(|known| known.text == *text) {
-                Some(known) => known.versions.push(version.to_owned()),
-                None => {
-                    let (versions, text) = (vec![version.to_owned()], text.clone());
-                    self.notes.push(Note { versions, text });
-                }
-            }
+            let known = self.notes.iter().position(|known| known.text == *text);
+            let at = known.unwrap_or_else(|| {
+                self.notes.push(Note { versions: Vec::new(), text: text.clone() });
+                self.notes.len() - 1
+            });
+            self.notes[at].versions.push(version.to_owned());
         }
     }
 

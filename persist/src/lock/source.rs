@@ -1,19 +1,25 @@
 //! Lines of the program's source, to be found and pasted.
 
-use crate::reflect::{Body, Class};
+use crate::reflect::Body;
 use crate::schema::{ClassSchema, FieldSchema, KindSchema, Program};
 
-/// The name of a type in its source, without modules and arguments.
-pub(super) fn type_name(class: &Class) -> &'static str {
-    let path = class.type_name();
+/// The name of a class's type in the source, without modules and arguments.
+pub(super) fn type_name(program: &Program, class: usize) -> &str {
+    let Some(target) = program.targets[class] else { return &program.classes[class].name };
+    let path = target.class.type_name();
     let path = path.split('<').next().unwrap_or(path);
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// How a type begins: `struct Hero`.
-pub(super) fn head(class: &Class) -> String {
-    let word = if matches!(class.body, Body::Enum(_)) { "enum" } else { "struct" };
-    format!("{word} {}", type_name(class))
+/// How the type of a class begins: `struct Hero`.
+pub(super) fn head(program: &Program, class: usize) -> String {
+    let body = program.targets[class].map(|target| &target.class.body);
+    let word = match body {
+        Some(Body::Enum(_)) => "enum ",
+        Some(Body::Struct(_)) => "struct ",
+        None => "",
+    };
+    format!("{word}{}", type_name(program, class))
 }
 
 /// A field of a struct (`variant` is 0) or of a variant, as it stands in the source; by its kind where
@@ -32,12 +38,6 @@ pub(super) fn field(
         || format!("{}: {}", schema.name, kind(&program.classes, &schema.kind)),
         |written| (*written).to_owned(),
     )
-}
-
-/// The name of a variant.
-pub(super) fn variant(program: &Program, class: usize, variant: usize) -> String {
-    let name = program.targets[class].map(|target| target.class.variants()[variant].name);
-    name.unwrap_or_default().to_owned()
 }
 
 /// A kind by the type that is most usual for it.

@@ -1,10 +1,12 @@
 //! The text of a lock: that of one [`Value`], in which each version has what was not so in the version before.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::sync::Arc;
 
-use super::section::{Section, cell_of};
+use super::section::{Entries, Section, cell_of};
 use crate::format::{KIND_DEPTH, SCALARS};
+use crate::graph::Registry;
 use crate::reflect::{ClassId, Holder, Integer};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema, inner_first};
 use crate::value::{Record, Value};
@@ -16,42 +18,29 @@ const FORMAT: u32 = 2;
 /// The class of the values that are kinds.
 const KIND: &str = "kind";
 
-/// What a version has, by the text of what each is known by.
-type Entries = BTreeMap<String, Value>;
-
 /// The sections, each as what differs from the one before.
 pub(super) fn write(sections: &[Section]) -> Value {
-    let mut before = Entries::new();
-    let mut versions = Vec::new();
-    for section in sections {
-        let entries: Entries =
-            entries(section).into_iter().map(|it| (known_by(&it).to_string(), it.into())).collect();
+    let nothing = Entries::new();
+    let before = iter::once(&nothing).chain(sections.iter().map(|section| &section.entries));
+    let versions = before.zip(sections).map(|(before, Section { version, entries, .. })| {
         let removed = before.iter().filter(|(key, _)| !entries.contains_key(*key));
         let removed: Vec<Value> =
             removed.filter_map(|(_, it)| Some(known_by(it.as_record()?))).collect();
         let added = entries.iter().filter(|(key, value)| before.get(*key) != Some(*value));
         let added = Value::Seq(added.map(|(_, value)| value.clone()).collect());
-        let mut version = struct_of("Version", [("name", (&*section.version).into())]);
+        let mut written = with(Record::new("Version"), [("name", (&**version).into())]);
         if !removed.is_empty() {
-            version.set("removed", Value::Seq(removed));
+            written.push("removed", Value::Seq(removed));
         }
-        version.set("added", added);
-        versions.push(version.into());
-        before = entries;
-    }
-    struct_of("Lock", [("format", FORMAT.into()), ("versions", Value::Seq(versions))]).into()
+        with(written, [("added", added)]).into()
+    });
+    let versions = Value::Seq(versions.collect());
+    with(Record::new("Lock"), [("format", FORMAT.into()), ("versions", versions)]).into()
 }
 
-fn struct_of<const N: usize>(class: &str, fields: [(&str, Value); N]) -> Record {
-    let mut record = Record::new(class);
+fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N]) -> Record {
     fields.into_iter().for_each(|(name, value)| record.push(name, value));
     record
-}
-
-fn kind_of<const N: usize>(word: &str, fields: [(&str, Value); N]) -> Value {
-    let mut record = Record::of_variant(KIND, word);
-    fields.into_iter().for_each(|(name, value)| record.push(name, value));
-    record.into()
 }
 
 /// What a class, a trait or an object is known by in the versions after it.
@@ -63,45 +52,44 @@ fn known_by(entry: &Record) -> Value {
     key.into()
 }
 
-fn entries(section: &Section) -> Vec<Record> {
-    let names = Names(&section.classes);
-    let classes = section.classes.iter().map(|class| {
-        let id = class.id.to_string().into();
-        let name = (&*class.name).into();
+/// What a program has.
+pub(super) fn entries(registry: &Registry) -> Entries {
+    let names = Names(&registry.program().classes);
+    let classes = names.0.iter().map(|class| {
+        let (name, id) = ((&*class.name).into(), class.id.to_string().into());
         let head = [("name", name), ("id", id), ("version", class.version.into())];
-        let mut record = struct_of("Class", head);
-        match &class.form {
-            Form::Struct(fields) => record.push("fields", names.fields(fields)),
-            Form::Value(kind) => record.push("value", names.kind(kind)),
+        let form = match &class.form {
+            Form::Struct(fields) => ("fields", names.fields(fields)),
+            Form::Value(kind) => ("value", names.kind(kind)),
             Form::Enum(variants) => {
                 let fields = |it: &VariantSchema| ((&*it.name).into(), names.fields(&it.fields));
-                record.push("variants", Value::Map(variants.iter().map(fields).collect()));
+                ("variants", Value::Map(variants.iter().map(fields).collect()))
             }
-        }
-        record
+        };
+        with(with(Record::new("Class"), head), [form])
     });
-    let traits = section.traits.iter().map(|(name, classes)| {
-        let classes = Value::Seq(classes.iter().map(|class| names.class(*class)).collect());
-        struct_of("Trait", [("name", (&**name).into()), ("classes", classes)])
+    let traits = registry.trait_classes().map(|(name, mut classes)| {
+        classes.sort_by_key(|class| (&names.0[*class].name, names.0[*class].id));
+        let classes = Value::Seq(classes.into_iter().map(|class| names.class(class)).collect());
+        with(Record::new("Trait"), [("name", name.into()), ("classes", classes)])
     });
-    let objects = section.objects.iter().map(|(class, holder)| {
-        let holder = cell_of(*holder).into();
-        struct_of("Object", [("class", names.class(*class)), ("holder", holder)])
+    let objects = registry.object_types().map(|(class, holder)| {
+        let holder = cell_of(holder).into();
+        with(Record::new("Object"), [("class", names.class(class)), ("holder", holder)])
     });
-    classes.chain(traits).chain(objects).collect()
+    let entries = classes.chain(traits).chain(objects);
+    entries.map(|it| (known_by(&it).to_string(), it.into())).collect()
 }
 
-/// How the classes of a section are named in it.
+/// How the classes of a program are named in the text.
 struct Names<'c>(&'c [ClassSchema]);
 
 impl Names<'_> {
     /// The name of a class, with its id if others have the name too.
     fn class(&self, class: usize) -> Value {
-        let Some(class) = self.0.get(class) else { return Value::Unit };
+        let class = &self.0[class];
         let mut mention = Record::new(&*class.name);
-        // The classes are in the order of names.
-        let first = self.0.partition_point(|other| other.name < class.name);
-        if self.0.get(first + 1).is_some_and(|next| next.name == class.name) {
+        if self.0.iter().any(|other| other.name == class.name && other.id != class.id) {
             mention.push("id", class.id.to_string().into());
         }
         mention.into()
@@ -120,10 +108,11 @@ impl Names<'_> {
     }
 
     fn kind(&self, kind: &KindSchema) -> Value {
-        let dynamic = |name: &str| kind_of("Dyn", [("of", name.into())]);
+        let word =
+            |word: &str, of: Value| with(Record::of_variant(KIND, word), [("of", of)]).into();
         let pointer = |holder: &Holder, weak: bool, to: Value| {
-            let word = if weak { "Weak" } else { "Strong" };
-            kind_of(word, [("holder", cell_of(*holder).into()), ("to", to)])
+            let pointer = Record::of_variant(KIND, if weak { "Weak" } else { "Strong" });
+            with(pointer, [("holder", cell_of(*holder).into()), ("to", to)]).into()
         };
         match kind {
             KindSchema::Unit => Value::Unit,
@@ -132,7 +121,7 @@ impl Names<'_> {
             KindSchema::Array(inner, len) => {
                 Value::Seq(vec![self.kind(inner), Value::U64(*len as u64)])
             }
-            KindSchema::Set(inner) => kind_of("Set", [("of", self.kind(inner))]),
+            KindSchema::Set(inner) => word("Set", self.kind(inner)),
             KindSchema::Map(parts) => {
                 Value::Map(vec![(self.kind(&parts[0]), self.kind(&parts[1]))])
             }
@@ -144,10 +133,10 @@ impl Names<'_> {
                 pointer(holder, *weak, self.class(*class))
             }
             KindSchema::TraitReference { holder, weak, name } => {
-                pointer(holder, *weak, dynamic(name))
+                pointer(holder, *weak, word("Dyn", (&**name).into()))
             }
-            KindSchema::Dynamic(name) => dynamic(name),
-            KindSchema::Handle(name) => kind_of("Handle", [("of", (&**name).into())]),
+            KindSchema::Dynamic(name) => word("Dyn", (&**name).into()),
+            KindSchema::Handle(name) => word("Handle", (&**name).into()),
             // The words of the kinds without parts are the library's own.
             scalar => scalar.display(&[]).into(),
         }
@@ -188,13 +177,14 @@ fn sections(versions: Option<&Value>) -> Read<Vec<Section>> {
     let mut sections: Vec<Section> = Vec::new();
     for version in list(versions, "versions")? {
         let [name, removed, added] = parts(version, "Version", ["name", "removed", "added"])?;
-        let version = text(name, "name")?.to_owned();
+        let version = text(name, "name")?;
         if sections.iter().any(|section| section.version == version) {
             return Err(format!("version {version} stands there twice"));
         }
-        let section =
-            enter(removed, added, &mut entries).and_then(|()| section(&version, &entries));
-        sections.push(section.map_err(|what| format!("version {version}: {what}"))?);
+        let section = enter(removed, added, &mut entries)
+            .and_then(|()| section(version, entries.clone()))
+            .map_err(|what| format!("version {version}: {what}"));
+        sections.push(section?);
     }
     Ok(sections)
 }
@@ -211,7 +201,11 @@ fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut Entries) 
     }
     let mut own = HashSet::new();
     for entry in list(added, "added")? {
-        let key = key(entry).unwrap_or_default();
+        let class = entry.as_record().map(Record::class);
+        let key = key(entry).filter(|_| matches!(class, Some("Class" | "Trait" | "Object")));
+        let Some(key) = key else {
+            return Err(format!("{} is no `Class`, `Trait` or `Object`", shown(entry)));
+        };
         if !own.insert(key.clone()) {
             return Err(format!("{} stands there twice", shown(entry)));
         }
@@ -220,69 +214,62 @@ fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut Entries) 
     Ok(())
 }
 
-/// What a version has.
-fn section(version: &str, entries: &Entries) -> Read<Section> {
-    let (mut heads, mut traits, mut objects) = (Vec::new(), Vec::new(), Vec::new());
-    let mut ids = HashSet::new();
-    for entry in entries.values() {
-        match entry.as_record().map(Record::class) {
-            Some("Class") => {
-                let [name, id, version, fields, variants, value] = parts(
-                    entry,
-                    "Class",
-                    ["name", "id", "version", "fields", "variants", "value"],
-                )?;
-                let (name, id) = (text(name, "name")?, class_id(id)?);
-                let version = version.and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
-                let version = version.filter(|version| *version > 0);
-                let version = version
-                    .ok_or_else(|| format!("class {name}: its `version` is no number from 1 on"))?;
-                if !ids.insert(id) {
-                    return Err(format!("class id {id} stands there twice"));
-                }
-                heads.push((name, id, version, [fields, variants, value]));
-            }
-            Some("Trait") => traits.push(parts(entry, "Trait", ["name", "classes"])?),
-            Some("Object") => objects.push(parts(entry, "Object", ["class", "holder"])?),
-            _ => return Err(format!("{} is no `Class`, `Trait` or `Object`", shown(entry))),
-        }
-    }
-    let mut known: HashMap<&str, Vec<(ClassId, usize)>> = HashMap::new();
-    for (class, (name, id, ..)) in heads.iter().enumerate() {
-        known.entry(*name).or_default().push((*id, class));
-    }
-    let reader = KindReader { known };
-    let class = |(name, id, version, form): &(&str, ClassId, u32, [Option<&Value>; 3])| {
-        let form = reader.form(*form).map_err(|what| format!("class {name}: {what}"))?;
-        Ok(ClassSchema { id: *id, name: (*name).to_owned(), version: *version, form })
+/// The section of a version that has these entries.
+pub(super) fn section(version: &str, entries: Entries) -> Read<Section> {
+    let all = |of: &'static str| {
+        entries.values().filter(move |it| it.as_record().is_some_and(|it| it.class() == of))
     };
-    let classes = heads.iter().map(class).collect::<Read<Vec<_>>>()?;
-    let traits = traits.into_iter().map(|[name, classes]| {
-        let classes = list(classes, "classes")?.iter().map(|class| reader.class(class));
-        let classes = classes.collect::<Read<Vec<usize>>>()?;
+    let (mut reader, mut heads, mut ids) = (KindReader::default(), Vec::new(), HashSet::new());
+    for entry in all("Class") {
+        let names = ["name", "id", "version", "fields", "variants", "value"];
+        let [name, id, version, fields, variants, value] = parts(entry, "Class", names)?;
+        let (name, id) = (text(name, "name")?, class_id(id)?);
+        let version = version.and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
+        let version = version
+            .filter(|version| *version > 0)
+            .ok_or_else(|| format!("class {name}: its `version` is no number from 1 on"))?;
+        if !ids.insert(id) {
+            return Err(format!("class id {id} stands there twice"));
+        }
+        reader.known.entry(name).or_default().push((id, heads.len()));
+        heads.push((name, id, version, [fields, variants, value]));
+    }
+    let classes = heads.into_iter().map(|(name, id, version, form)| {
+        let form = reader.form(form).map_err(|what| format!("class {name}: {what}"))?;
+        Ok(ClassSchema { id, name: name.to_owned(), version, form })
+    });
+    let classes = classes.collect::<Read<Vec<_>>>()?;
+    let traits = all("Trait").map(|entry| {
+        let [name, of] = parts(entry, "Trait", ["name", "classes"])?;
+        let of = list(of, "classes")?.iter().map(|class| reader.class(class));
+        let of = of.collect::<Read<Vec<usize>>>()?;
         let name = text(name, "name")?.to_owned();
-        if classes.iter().collect::<HashSet<_>>().len() < classes.len() {
+        if of.iter().collect::<HashSet<_>>().len() < of.len() {
             return Err(format!("trait {name}: a class of it stands there twice"));
         }
-        Ok((name, classes))
+        Ok((name, of))
     });
     let traits = traits.collect::<Read<Vec<_>>>()?;
-    let objects = objects.into_iter().map(|[class, holder_of]| {
+    let objects = all("Object").map(|entry| {
+        let [class, in_holder] = parts(entry, "Object", ["class", "holder"])?;
         let class = class.ok_or("an `Object` has no `class`")?;
-        Ok((reader.class(class)?, holder(holder_of)?))
+        Ok((reader.class(class)?, holder(in_holder)?))
     });
-    let objects = objects.collect::<Read<Vec<(usize, Holder)>>>()?;
-    if objects.iter().collect::<HashSet<_>>().len() < objects.len() {
+    let mut objects = objects.collect::<Read<Vec<(usize, Holder)>>>()?;
+    objects.sort_unstable();
+    if objects.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(String::from("an object stands there twice"));
     }
     if let Err(class) = inner_first(&classes) {
         let name = &classes[class].name;
         return Err(format!("class {name} holds itself by value, without an end"));
     }
-    Ok(Section { version: version.to_owned(), classes, traits, objects }.in_order())
+    drop(reader);
+    Ok(Section { version: version.to_owned(), entries, classes, traits, objects })
 }
 
 /// Reads what mentions the classes of a version.
+#[derive(Default)]
 struct KindReader<'v> {
     /// By their names.
     known: HashMap<&'v str, Vec<(ClassId, usize)>>,

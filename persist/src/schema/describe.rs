@@ -115,18 +115,6 @@ impl KindSchema {
         }
     }
 
-    /// Like [`parts`](Self::parts), to be changed.
-    pub(crate) fn parts_mut(&mut self) -> &mut [Self] {
-        match self {
-            Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
-                slice::from_mut(Arc::make_mut(part))
-            }
-            Self::Map(parts) => &mut Arc::make_mut(parts)[..],
-            Self::Tuple(parts) => Arc::make_mut(parts),
-            _ => &mut [],
-        }
-    }
-
     /// Visits the kind and its parts, up to classes and pointers.
     pub(crate) fn visit<'k>(&'k self, meet: &mut dyn FnMut(&'k Self)) {
         meet(self);
@@ -141,7 +129,7 @@ impl KindSchema {
 
     /// True if two kinds, of two lists of classes, are alike, and `are_same` of the classes that stand in the same
     /// place. The names of traits count if `by_name`.
-    pub(super) fn is_like(
+    pub(crate) fn is_like(
         &self,
         other: &Self,
         by_name: bool,

@@ -24,7 +24,7 @@ impl Plans<'_> {
         let mut steps = Vec::new();
         let has_room = new.records.iter().any(|record| record.keeps_unknown);
         let mut keeps = false;
-        for (field, (wanted, record)) in new.fields.iter().zip(new.records).enumerate() {
+        for (field, wanted) in new.fields.iter().enumerate() {
             let Some(source) = sources[field] else {
                 let (step, event) = self.without_source(old, new, field)?;
                 if let Some(event) = event {
@@ -34,20 +34,10 @@ impl Plans<'_> {
                 steps.push(step);
                 continue;
             };
+            let conversion = self.taken(old, source, new, field)?;
             let path = old.path(&old.fields[source].name);
             let place = Place { class: old.class, field: &path };
             let kind = &old.fields[source].kind;
-            let conversion = self.field_conversion(old.first + source, kind, new, field, &place);
-            let Some(conversion) = conversion else {
-                let error = self.field_mismatch(
-                    old.class,
-                    kind,
-                    wanted,
-                    record,
-                    (new.class, new.variant, field),
-                );
-                return Err(error.in_field(&old.path(&wanted.name)));
-            };
             targets[source] = Some(steps.len());
             if !self.is_identical_kind(kind, &wanted.kind) {
                 let node = old.first + source;
@@ -164,6 +154,42 @@ impl Plans<'_> {
             }
         }
         Quick::new(pieces, parts)
+    }
+
+    /// The conversion of a stored field to one of the program.
+    fn taken(
+        &mut self,
+        old: &Given<'_>,
+        source: usize,
+        new: &Wanted<'_>,
+        field: usize,
+    ) -> Result<usize> {
+        let stored = &old.fields[source];
+        let path = old.path(&stored.name);
+        let place = Place { class: old.class, field: &path };
+        let found = self.field_conversion(old.first + source, &stored.kind, new, field, &place);
+        found.ok_or_else(|| {
+            let (wanted, record) = (&new.fields[field], &new.records[field]);
+            let at = (new.class, new.variant, field);
+            let error = self.field_mismatch(old.class, &stored.kind, wanted, record, at);
+            error.in_field(&old.path(&wanted.name))
+        })
+    }
+
+    /// Checks that a field of the program's struct or variant gets what the save has as its source, or a default.
+    pub(crate) fn check_field(
+        &mut self,
+        (class, old): (usize, usize),
+        source: Option<usize>,
+        (target, new): (usize, usize),
+        field: usize,
+    ) -> Result<()> {
+        let all = self.stored.clone();
+        let (old, new) = (Given::of(&all, class, old), self.wanted(target, new));
+        match source {
+            Some(source) => self.taken(&old, source, &new, field).map(drop),
+            None => self.without_source(&old, &new, field).map(drop),
+        }
     }
 
     /// The conversion of a stored value to a field of the program.

@@ -23,8 +23,8 @@ pub(crate) struct Stored {
 }
 
 /// A kind, and what is known of all its values.
-pub(super) struct Node {
-    pub(super) kind: KindSchema,
+pub(crate) struct Node {
+    pub(crate) kind: KindSchema,
     /// The node of its first part.
     first: u32,
     pub(super) size: Size,
@@ -86,7 +86,7 @@ impl Size {
 impl Node {
     /// The node of its first part.
     #[inline]
-    pub(super) fn first(&self) -> usize {
+    pub(crate) fn first(&self) -> usize {
         self.first as usize
     }
 }
@@ -213,16 +213,16 @@ impl Stored {
     }
 
     /// The node of a class as a kind.
-    pub(super) fn root(&self, class: usize) -> usize {
+    pub(crate) fn root(&self, class: usize) -> usize {
         class
     }
 
-    pub(super) fn node(&self, node: usize) -> &Node {
+    pub(crate) fn node(&self, node: usize) -> &Node {
         &self.nodes[node]
     }
 
     /// The fields of a struct (`variant` is 0) or of a variant; of others none.
-    pub(super) fn fields(&self, class: usize, variant: usize) -> &[FieldSchema] {
+    pub(crate) fn fields(&self, class: usize, variant: usize) -> &[FieldSchema] {
         match &self.classes[class].form {
             Form::Struct(fields) => fields,
             Form::Enum(variants) => variants.get(variant).map_or(&[], |variant| &variant.fields),
@@ -232,7 +232,7 @@ impl Stored {
 
     /// The first node of a struct's fields or of a bare value (`variant` is 0), or
     /// of a variant's fields.
-    pub(super) fn first(&self, class: usize, variant: usize) -> usize {
+    pub(crate) fn first(&self, class: usize, variant: usize) -> usize {
         self.blocks[class][variant]
     }
 }

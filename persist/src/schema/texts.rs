@@ -6,21 +6,21 @@ use std::collections::{HashMap, HashSet};
 use super::ops::{Conversion, Given, Place};
 use super::pairing::{find_variant, pair};
 use super::plan::Plans;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Stored};
+use super::{ClassSchema, Form, Program};
 use crate::LoadOptions;
 
-/// The kinds of texts that load only if they are names of variants, by their addresses in the
-/// classes, and the names.
+/// The nodes of texts that load only if they are names of variants, and the names.
 pub(crate) type Texts = HashMap<usize, Vec<&'static str>>;
 
-/// Finds the texts that the program asks for as variants.
+/// Finds the texts that the program asks for as variants, whether their classes load or not.
 pub(crate) fn texts_of_variants(classes: &[ClassSchema], program: &Program) -> Texts {
     let mut plans = Plans::new(classes.to_vec(), program, LoadOptions::default(), None);
-    let wanted = texts(&mut plans);
     let mut texts = Texts::new();
-    plans.stored.each_kind(classes, &mut |kind, node| {
-        if let Some(names) = wanted.get(&node).and_then(|class| names(program, *class)) {
-            texts.insert(std::ptr::from_ref(kind).addr(), names);
+    each_conversion(&mut plans, &mut |conversion| {
+        if let Conversion::Variant { node, class, .. } = conversion
+            && let Some(names) = names(program, class)
+        {
+            texts.insert(node, names);
         }
     });
     texts
@@ -48,18 +48,6 @@ fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
     let units = variants.iter().filter(|variant| variant.fields.is_empty());
     let names: Vec<_> = units.map(|variant| variant.name).collect();
     Some(names).filter(|names| !names.is_empty())
-}
-
-/// The program's enum for each node of a text that becomes one, whether its class loads
-/// or not.
-fn texts(plans: &mut Plans<'_>) -> HashMap<usize, usize> {
-    let mut texts = HashMap::new();
-    each_conversion(plans, &mut |conversion| {
-        if let Conversion::Variant { node, class, .. } = conversion {
-            texts.insert(node, class);
-        }
-    });
-    texts
 }
 
 /// Visits the conversions of all fields, in classes that are reached by others only, too.
@@ -118,40 +106,5 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
             let kind = &given.fields[source].kind;
             plans.field_conversion(given.first + source, kind, &wanted, field, &place);
         }
-    }
-}
-
-impl Stored {
-    /// Visits every kind in classes that are like those laid out, with its node.
-    fn each_kind<'k>(
-        &self,
-        classes: &'k [ClassSchema],
-        visit: &mut dyn FnMut(&'k KindSchema, usize),
-    ) {
-        for (class, schema) in classes.iter().enumerate() {
-            let mut of_fields = |variant: usize, fields: &'k [FieldSchema]| {
-                let nodes = self.first(class, variant)..;
-                nodes.zip(fields).for_each(|(node, field)| self.kind(&field.kind, node, visit));
-            };
-            match &schema.form {
-                Form::Struct(fields) => of_fields(0, fields),
-                Form::Enum(variants) => {
-                    let variants = variants.iter().enumerate();
-                    variants.for_each(|(i, variant)| of_fields(i, &variant.fields));
-                }
-                Form::Value(kind) => self.kind(kind, self.first(class, 0), visit),
-            }
-        }
-    }
-
-    fn kind<'k>(
-        &self,
-        kind: &'k KindSchema,
-        node: usize,
-        visit: &mut dyn FnMut(&'k KindSchema, usize),
-    ) {
-        visit(kind, node);
-        let parts = (self.node(node).first()..).zip(kind.parts());
-        parts.for_each(|(node, part)| self.kind(part, node, visit));
     }
 }

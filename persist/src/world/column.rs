@@ -171,6 +171,10 @@ impl<T> Page<T> {
     /// Where the value of a bit is.
     #[inline]
     fn place(&self, bit: u32) -> Option<usize> {
+        if self.items.len() == self.index.end as usize {
+            // None is missing before the last, and none is out.
+            return (bit < self.index.end).then_some(bit as usize);
+        }
         if !self.index.has(bit) {
             return None;
         }

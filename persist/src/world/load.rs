@@ -58,10 +58,11 @@ impl<'w> Reading<'w> {
     }
 
     fn decode_object(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        let head = input.take(ObjectId::__HEAD)?;
-        // What is stored was given; the load may have given it a new one by now.
-        let stored = u64::__decode_fixed(&head[1..], &mut false);
-        let id = ObjectId::__decode(head, input)?;
+        let stored = count::decode(input)?;
+        // The load may give it a new one by now.
+        let mut head = [1; ObjectId::__HEAD];
+        head[1..].copy_from_slice(&stored.to_le_bytes());
+        let id = ObjectId::__decode(&head, input)?;
         let name = decode_text_bytes(input)?;
         // Most objects have none.
         let children = match input.rest() {
@@ -69,7 +70,8 @@ impl<'w> Reading<'w> {
             _ => input.value::<Vec<ObjectId>>()?,
         };
         let activity = input.value::<Activity>()?;
-        let started = input.value::<Option<u32>>()?;
+        let waiting = count::decode(input)?;
+        let waiting = u32::try_from(waiting).map_err(|_| Fail::Value)? as usize;
         if id.is_dead() || stored > self.world.last_id {
             return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
         }
@@ -100,7 +102,7 @@ impl<'w> Reading<'w> {
         let place = self.world.enter(id, object);
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
-        let started = started.map_or(count, |started| started as usize);
+        let started = count.saturating_sub(waiting);
         self.columns.clear();
         self.started = 0;
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {

@@ -32,6 +32,12 @@ impl Name {
     fn index(self) -> usize {
         self.base.get() as usize - 1
     }
+
+    /// True if it is the name before with the number after that one's.
+    #[inline]
+    pub(super) fn follows(self, before: Self) -> bool {
+        self.base == before.base && before.number > 0 && self.number == before.number + 1
+    }
 }
 
 /// Which names are taken, by whom.

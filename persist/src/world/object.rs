@@ -165,6 +165,11 @@ impl Shapes {
         shape
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.shapes.len()
+    }
+
     pub(super) fn columns(&self, shape: Shape) -> &[usize] {
         self.shapes.get(Self::index(shape)).map_or(&[], |columns| columns)
     }

@@ -4,7 +4,8 @@
 //! schema it has.
 
 use super::directory::Place;
-use super::object::{Activity, KeptComponent, Object};
+use super::names::{Name, Names};
+use super::object::{Activity, KeptComponent, Object, Shape, Shapes};
 use super::resources::AnyResource;
 use super::world::{AnyComponent, ComponentType, Items, ParkedObject, World};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
@@ -26,12 +27,14 @@ pub(super) struct StoredWorld {
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Object")]
 pub(super) struct StoredObject {
-    id: ObjectId,
+    #[persist(compact)]
+    id: u64,
     name: String,
     children: Vec<ObjectId>,
     activity: Activity,
-    /// How many components from the first on have been started, unless all have.
-    started: Option<u32>,
+    /// How many components, from the last one back, have not been started.
+    #[persist(compact)]
+    waiting: u32,
     components: Vec<Box<dyn AnyComponent>>,
 }
 
@@ -75,6 +78,15 @@ struct Progress<'w> {
     items: Option<Box<dyn Items + 'w>>,
 }
 
+/// How many bytes the components of a shape have, each after the number of its class, on the page that is written.
+#[derive(Clone, Copy)]
+enum Width {
+    /// Until an object of the shape was written.
+    Unknown,
+    Varies,
+    Fixed(usize),
+}
+
 /// Writes objects, and what else is asked for.
 pub(super) fn encode_objects(
     world: &World,
@@ -83,7 +95,8 @@ pub(super) fn encode_objects(
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let progress = world.columns.iter().map(|_| Progress::default()).collect();
-    WorldWriter { world, content, progress }.objects(objects, out)
+    let (widths, name) = (vec![Width::Varies; world.shapes.len()], NameText::default());
+    WorldWriter { world, content, progress, widths, name }.objects(objects, out)
 }
 
 /// Objects of a world that are written.
@@ -92,6 +105,10 @@ struct WorldWriter<'w> {
     content: Content,
     /// Of each column.
     progress: Vec<Progress<'w>>,
+    /// Of each shape.
+    widths: Vec<Width>,
+    /// The name that was written last.
+    name: NameText,
 }
 
 impl<'w> WorldWriter<'w> {
@@ -147,6 +164,7 @@ impl<'w> WorldWriter<'w> {
 
     /// Writes all objects of a page.
     fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        self.widths.fill(Width::Unknown);
         for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
             progress.items = entry.column.items(page);
         }
@@ -178,29 +196,19 @@ impl<'w> WorldWriter<'w> {
             _ => started + unknown.iter().filter(is_started).count(),
         };
         let all = columns.len() + unknown.len();
-        let started = (started < all).then(|| u32::try_from(started).unwrap_or(u32::MAX));
-        if !self.encode_plain(id, object, started, all, out)? {
-            out.value(&id)?;
+        let waiting = u32::try_from(all.saturating_sub(started)).unwrap_or(u32::MAX);
+        if !self.encode_plain(id, object, waiting, all, out)? {
+            count::encode(id.get(), out)?;
             self.encode_name(object, out)?;
             out.value(object.children())?;
             out.value(&object.activity)?;
-            out.value(&started)?;
+            count::encode(waiting.into(), out)?;
             count::encode(all as u64, out)?;
         }
+        if unknown.is_empty() && self.encode_row(object.shape, columns, out)? {
+            return Ok(());
+        }
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
-            if unknown.is_empty() {
-                for column in columns {
-                    if let Progress { items: Some(items), number: Some(number) } =
-                        &mut self.progress[*column]
-                        && let Some(encoded) = items.encode_next(*number, out)
-                    {
-                        encoded?;
-                    } else {
-                        self.encode_component(*column, components, out)?;
-                    }
-                }
-                return Ok(());
-            }
             let mut unknown = unknown.iter().peekable();
             for (before, column) in columns.iter().enumerate() {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
@@ -212,63 +220,85 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
+    /// Writes components of fixed widths at once; false if some vary, or the first object of the shape is to show it.
+    #[inline]
+    fn encode_row(
+        &mut self,
+        shape: Shape,
+        columns: &[usize],
+        out: &mut Encoder<'_>,
+    ) -> Result<bool, Stop> {
+        let Some(width) = self.widths.get_mut(Shapes::index(shape)) else { return Ok(false) };
+        match *width {
+            Width::Varies => return Ok(false),
+            Width::Unknown => {
+                let mut widths = columns.iter().map(|column| {
+                    let Progress { number, items } = &self.progress[*column];
+                    number.filter(|number| *number <= count::SHORT)?;
+                    items.as_ref()?.width()
+                });
+                // A column that has not been written yet has no number.
+                let sum = widths.try_fold(0, |sum, width| Some(sum + 1 + width?));
+                let is_met = columns.iter().all(|column| self.progress[*column].number.is_some());
+                if is_met {
+                    *width = sum.map_or(Width::Varies, Width::Fixed);
+                }
+                return Ok(false);
+            }
+            Width::Fixed(width) => {
+                let mut row = out.take(width)?;
+                for column in columns {
+                    if let Progress { items: Some(items), number: Some(number) } =
+                        &mut self.progress[*column]
+                    {
+                        items.put_next(*number, &mut row);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// Writes all of an object but its components at once, as most are: without children, and with a short name. False if
     /// it is another one.
+    #[inline]
     fn encode_plain(
-        &self,
+        &mut self,
         id: ObjectId,
         object: &Object,
-        started: Option<u32>,
+        waiting: u32,
         components: usize,
         out: &mut Encoder<'_>,
     ) -> Result<bool, Stop> {
-        let (base, number) = object.name.map_or(("", 0), |name| self.world.names.parts(name));
-        let mut digits = [0; DIGITS];
-        let digits = number_text(number, &mut digits);
-        let Ok(components) = u8::try_from(components) else { return Ok(false) };
+        let (Ok(waiting), Ok(components)) = (u8::try_from(waiting), u8::try_from(components))
+        else {
+            return Ok(false);
+        };
         let is_plain = object.children().is_empty()
             && object.activity == Activity::Active
-            && base.len() <= SHORT_BASE
-            && u64::from(components) <= count::SHORT;
+            && u64::from(components.max(waiting)) <= count::SHORT;
         let Some(next) = out.ahead::<PLAIN>().filter(|_| is_plain) else { return Ok(false) };
-        next[0] = 1;
-        next[1..9].copy_from_slice(&id.get().to_le_bytes());
-        let name = base.len() + digits.len();
-        let (length, text) = next[9..].split_at_mut(1);
-        length[0] = u8::try_from(name).unwrap_or(u8::MAX);
-        text[..base.len()].copy_from_slice(base.as_bytes());
-        text[base.len()..name].copy_from_slice(digits);
-        // No children, active, and all components started or not.
-        let rest = &mut text[name..name + 8];
-        rest[..2].fill(0);
-        rest[2] = u8::from(started.is_some());
-        let width = match started {
-            Some(started) => {
-                rest[3..7].copy_from_slice(&started.to_le_bytes());
-                7
-            }
-            None => 3,
+        let Some((name, text)) = self.name.of(object.name, &self.world.names) else {
+            return Ok(false);
         };
-        rest[width] = components;
-        out.take(10 + name + width + 1)?;
+        let at = count::store(id.get(), next);
+        let rest = &mut next[at..at + 1 + SHORT_NAME + 4];
+        rest[0] = u8::try_from(name).unwrap_or(u8::MAX);
+        rest[1..=SHORT_NAME].copy_from_slice(text);
+        // No children, and active.
+        rest[1 + name..][..4].copy_from_slice(&[0, 0, waiting, components]);
+        out.take(at + 1 + name + 4)?;
         Ok(true)
     }
 
     /// Writes a name whose text there may not be.
     fn encode_name(&self, object: &Object, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let (base, number) = object.name.map_or(("", 0), |name| self.world.names.parts(name));
-        if number == 0 {
-            return encode_text(base, out);
+        let names = &self.world.names;
+        match object.name.map(|name| (name, names.base(name))) {
+            None => encode_text("", out),
+            Some((_, Some(base))) => encode_text(base, out),
+            Some((name, None)) => encode_text(&names.text(name), out),
         }
-        let mut digits = [0; DIGITS];
-        let digits = number_text(number, &mut digits);
-        let len = base.len() + digits.len();
-        if len as u64 > count::SHORT {
-            out.check_text(len)?;
-        }
-        count::encode(len as u64, out)?;
-        out.bytes(base.as_bytes())?;
-        out.bytes(digits)
     }
 
     #[inline(never)]
@@ -317,18 +347,61 @@ impl<'w> WorldWriter<'w> {
     }
 }
 
-/// The most digits of the number of a name.
-const DIGITS: usize = 10;
-
-/// The longest base of a name that is written together with what is around it.
-const SHORT_BASE: usize = 40;
+/// The longest name that is written together with what is around it.
+const SHORT_NAME: usize = 48;
 
 /// Bytes of an object without its components: id, name, and what follows that.
-const PLAIN: usize = 10 + SHORT_BASE + DIGITS + 8;
+const PLAIN: usize = 9 + 1 + SHORT_NAME + 4;
+
+/// The text of a short name. Mostly the next one is the same with the number after this one's.
+struct NameText {
+    name: Option<Name>,
+    length: usize,
+    text: [u8; SHORT_NAME],
+}
+
+impl Default for NameText {
+    fn default() -> Self {
+        Self { name: None, length: 0, text: [0; SHORT_NAME] }
+    }
+}
+
+impl NameText {
+    /// The length of a name, and its text with anything after it; `None` if it is long.
+    #[inline]
+    fn of(&mut self, name: Option<Name>, names: &Names) -> Option<(usize, &[u8; SHORT_NAME])> {
+        let is_next = match (self.name, name) {
+            (Some(last), Some(name)) => name.follows(last),
+            _ => false,
+        };
+        if is_next && self.text[self.length - 1] != b'9' {
+            self.text[self.length - 1] += 1;
+        } else {
+            self.write(name, names)?;
+        }
+        self.name = name;
+        Some((self.length, &self.text))
+    }
+
+    fn write(&mut self, name: Option<Name>, names: &Names) -> Option<()> {
+        self.name = None;
+        self.length = 0;
+        let Some(name) = name else { return Some(()) };
+        let (base, number) = names.parts(name);
+        let mut digits = [0; 10];
+        let digits = number_text(number, &mut digits);
+        let length = base.len() + digits.len();
+        let text = self.text.get_mut(..length)?;
+        text[..base.len()].copy_from_slice(base.as_bytes());
+        text[base.len()..].copy_from_slice(digits);
+        self.length = length;
+        Some(())
+    }
+}
 
 /// The digits of a number; none of 0.
-fn number_text(number: u32, digits: &mut [u8; DIGITS]) -> &[u8] {
-    let (mut at, mut rest) = (DIGITS, number);
+fn number_text(number: u32, digits: &mut [u8; 10]) -> &[u8] {
+    let (mut at, mut rest) = (digits.len(), number);
     while rest > 0 {
         at -= 1;
         digits[at] = b'0' + (rest % 10) as u8;

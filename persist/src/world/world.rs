@@ -14,7 +14,7 @@ use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
 use super::resources::{Movable, Resources};
 use crate::codec::row::Inline;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Unknown, count};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Unknown, count, is_light_box};
 use crate::fields::{NumberField, NumberFields, Paths, Room};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
@@ -230,11 +230,30 @@ fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Re
 pub(super) trait Items {
     /// Writes the next one after the number of its class, as a box holds it; `None` if there is none.
     fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
+    /// Bytes of each without the number, if all have as many and nothing is to be counted.
+    fn width(&self) -> Option<usize>;
+    /// Writes the next one, of that width, to the front of bytes, after the number of its class, which is short.
+    fn put_next(&mut self, number: u64, row: &mut &mut [u8]);
 }
 
 impl<T: Component> Items for std::slice::Iter<'_, T> {
     fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
         self.next().map(|component| encode(component, number, out))
+    }
+
+    fn width(&self) -> Option<usize> {
+        (const { Inline::<T>::FIXED && is_light_box::<T>() }).then_some(T::__HEAD)
+    }
+
+    #[inline]
+    fn put_next(&mut self, number: u64, row: &mut &mut [u8]) {
+        if let Some(component) = self.next()
+            && let Some((first, value)) =
+                row.split_off_mut(..1 + T::__HEAD).and_then(<[u8]>::split_first_mut)
+        {
+            *first = count::head(number);
+            component.__encode_head(value);
+        }
     }
 }
 

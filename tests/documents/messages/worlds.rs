@@ -421,7 +421,7 @@ fn saves_that_contradict_themselves() {
     };
     add("too many ids", |world, _| drop(world.set("last_id", u64::MAX)));
     add("an id that was not given", |_, objects| {
-        part(objects, 2).set("id", Value::Handle(HandleValue::Live(4)));
+        part(objects, 2).set("id", 4_u64);
     });
     add("an id twice", |_, objects| objects.push(objects[2].clone()));
     add("a name twice", |_, objects| drop(part(objects, 1).set("name", "a")));

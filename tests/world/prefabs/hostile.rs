@@ -94,7 +94,7 @@ fn objects_that_are_no_tree_are_refused() {
                 set(&mut objects[1], "children", Value::Seq(vec![id(1)]));
             }),
         ),
-        ("an id never given", changed(|objects| set(&mut objects[1], "id", id(9)))),
+        ("an id never given", changed(|objects| set(&mut objects[1], "id", Value::from(9_u64)))),
         (
             "no names",
             changed(|objects| {
@@ -110,10 +110,8 @@ fn objects_that_are_no_tree_are_refused() {
 
 #[test]
 fn ids_that_are_none_are_refused() {
-    for bits in [0, u64::MAX, 1 << 63] {
-        let save = changed(|objects| {
-            set(&mut objects[0], "id", Value::Handle(persist::reflect::HandleValue::Live(bits)));
-        });
+    for bits in [0_u64, u64::MAX, 1 << 63] {
+        let save = changed(|objects| set(&mut objects[0], "id", Value::from(bits)));
         assert_eq!(place(&save).unwrap_err().kind(), ErrorKind::InvalidValue);
     }
 }

@@ -1,6 +1,6 @@
 //! Commands of the program as bytes.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::collections::HashMap;
 
 use super::stored::StoredCommand;
@@ -9,41 +9,20 @@ use crate::env::Env;
 use crate::fields::FieldLinks;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
-use crate::history::command::{AnyCommand, Command, Performed};
-use crate::history::step::{Failure, Step};
+use crate::history::edit::{Command, Performed, Step};
+use crate::history::failure::Failure;
 use crate::history::support::Support;
 use crate::{Error, ErrorKind, Limits, Persist, Result};
 
-/// What was before a command was done.
-pub(in crate::history) struct Before {
-    pub(in crate::history) command: Vec<u8>,
-    /// The last id that the world had given.
-    pub(in crate::history) last_id: Option<u64>,
-}
-
-/// The command classes that a journal can hold.
-pub(in crate::history) struct CommandClasses<T: 'static> {
-    pub(in crate::history) registry: Registry,
-    by_type: HashMap<TypeId, usize>,
-    by_class: HashMap<usize, CommandClass<T>>,
-}
-
-impl<T: 'static> Default for CommandClasses<T> {
-    fn default() -> Self {
-        Self { registry: Registry::new(), by_type: HashMap::new(), by_class: HashMap::new() }
-    }
-}
-
-/// How a command is written; `None` if it is of another type.
-type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
+/// The command classes that a journal can hold, by their numbers.
+pub(in crate::history) type CommandClasses<T> = HashMap<usize, CommandClass<T>>;
 
 /// How a command is read.
 type Read<T> = fn(&[u8], &Reading<'_>) -> Result<Box<Performed<T>>>;
 
 /// A class of commands.
-pub(super) struct CommandClass<T: 'static> {
+pub(in crate::history) struct CommandClass<T: 'static> {
     name: fn() -> String,
-    encode: Encode,
     read: Read<T>,
 }
 
@@ -56,10 +35,9 @@ impl<T: 'static> Clone for CommandClass<T> {
 impl<T: 'static> Copy for CommandClass<T> {}
 
 impl<T: 'static> CommandClass<T> {
-    fn of<C: Command<T> + Persist>() -> Self {
+    pub(super) fn of<C: Command<T> + Persist>() -> Self {
         Self {
             name: C::persist_name,
-            encode: |command, registry| command.downcast_ref().map(|of| encode::<C>(of, registry)),
             read: |bytes, reading| Ok(Performed::new(reading.command::<C>(bytes)?)),
         }
     }
@@ -108,7 +86,15 @@ impl<T: 'static> CommandClass<T> {
     }
 }
 
-fn encode<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {
+/// The bytes of a command, if it is of this type.
+pub(super) fn encode<C: Persist>(
+    command: &dyn Any,
+    registry: &Registry,
+) -> Option<Result<Vec<u8>>> {
+    command.downcast_ref().map(|command: &C| encoded(command, registry))
+}
+
+fn encoded<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {
     let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
     buffer
         .append(&registry.env(), &mut links, |out| out.value(command))
@@ -143,39 +129,6 @@ impl Reading<'_> {
     }
 }
 
-impl<T: 'static> CommandClasses<T> {
-    /// The number and the bytes of a command.
-    pub(in crate::history) fn encode(&self, command: &dyn AnyCommand<T>) -> Result<(u32, Vec<u8>)> {
-        let name = command.type_name();
-        let any: &dyn Any = command;
-        let encoded = || {
-            let number = self.by_type.get(&any.type_id())?;
-            let class = self.by_class.get(number)?;
-            Some((u32::try_from(*number).ok()?, (class.encode)(any, &self.registry)?))
-        };
-        let (number, bytes) = encoded().ok_or_else(|| unregistered(name))?;
-        Ok((number, bytes?))
-    }
-
-    /// Makes a class of commands known.
-    pub(super) fn register<C: Command<T> + Persist>(&mut self) -> Result<()> {
-        let class = self.registry.register_value::<C>()?;
-        self.by_type.insert(TypeId::of::<C>(), class);
-        self.by_class.insert(class, CommandClass::of::<C>());
-        Ok(())
-    }
-
-    /// The class of this index.
-    pub(super) fn class(&self, index: usize) -> Option<CommandClass<T>> {
-        self.by_class.get(&index).copied()
-    }
-
-    /// How many classes there are, with those that commands reach.
-    pub(super) fn len(&self) -> usize {
-        self.registry.program().classes.len()
-    }
-}
-
 /// All classes of a registry, in their order, as a save without records.
 pub(super) fn definitions(registry: &Registry) -> Result<Vec<u8>> {
     let (mut save, limits, mut buffer) = (Vec::new(), Limits::DEFAULT, Buffer::new());
@@ -186,15 +139,4 @@ pub(super) fn definitions(registry: &Registry) -> Result<Vec<u8>> {
     }
     writer.finish(0)?;
     Ok(save)
-}
-
-#[cold]
-fn unregistered(name: &str) -> Error {
-    let short = name.rsplit("::").next().unwrap_or(name);
-    Error::new(
-        ErrorKind::WrongClass,
-        format!(
-            "command {name} is not registered, and could not be replayed from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
-        ),
-    )
 }

@@ -15,7 +15,7 @@ use super::stored::{StoredDone, StoredEntry, StoredProgram, StoredStep, read, wr
 use crate::fields::Way;
 use crate::format::scan;
 use crate::graph::Registry;
-use crate::history::step::Step;
+use crate::history::edit::Step;
 use crate::history::support::Support;
 use crate::history::target::world;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
@@ -268,13 +268,13 @@ impl<'p> Programs<'p> {
     /// Refuses a frame with something of a class that the program does not have.
     pub(super) fn check<T: 'static>(
         &mut self,
-        frame: &Frame,
+        frame: &Frame<'_>,
         commands: &CommandClasses<T>,
     ) -> Result<()> {
         let steps = match frame.kind {
-            Kind::Program => return self.read(&read(&frame.payload)?),
-            Kind::Entry => read::<StoredEntry>(&frame.payload)?.steps,
-            Kind::Done => read::<StoredDone>(&frame.payload)?.steps,
+            Kind::Program => return self.read(&read(frame.payload)?),
+            Kind::Entry => read::<StoredEntry>(frame.payload)?.steps,
+            Kind::Done => read::<StoredDone>(frame.payload)?.steps,
             _ => return Ok(()),
         };
         steps.iter().try_for_each(|step| self.check_step(step, commands))
@@ -305,7 +305,7 @@ impl<'p> Programs<'p> {
     ) -> Result<CommandClass<T>> {
         let class = self.commands.class(number)?;
         let name = &self.commands.registry.program().classes[class].name;
-        commands.class(class).ok_or_else(|| unregistered(name))
+        commands.get(&class).copied().ok_or_else(|| unregistered(name))
     }
 }
 

@@ -28,7 +28,7 @@ const HEAD: usize = 4 + 1 + 8;
 pub(super) const CRC: usize = 4;
 
 /// What a frame says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub(super) enum Kind {
     /// The classes by which the following frames are written.
@@ -64,9 +64,14 @@ impl Kind {
         ALL.into_iter().find(|kind| *kind as u8 == code)
     }
 
-    /// True if something happened, rather than that the journal began.
+    /// True if it says what the journal began with.
+    pub(super) fn is_beginning(self) -> bool {
+        self < Self::Done
+    }
+
+    /// True if somebody did something.
     pub(super) fn is_event(self) -> bool {
-        self as u8 >= Self::Done as u8
+        !self.is_beginning() && self != Self::Evicted
     }
 }
 
@@ -174,20 +179,12 @@ impl Head {
     }
 }
 
-/// True if the checksum of a frame is right.
-fn is_whole(head: &[u8; HEAD], payload: &[u8], crc: &[u8; CRC]) -> bool {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(head);
-    hasher.update(payload);
-    hasher.finalize() == LittleEndian::read_u32(crc)
-}
-
 /// A frame whose checksum is right.
-pub(super) struct Frame {
+pub(super) struct Frame<'r> {
     pub(super) offset: u64,
     pub(super) sequence: u64,
     pub(super) kind: Kind,
-    pub(super) payload: Vec<u8>,
+    pub(super) payload: &'r [u8],
 }
 
 /// Reads the frames of a journal, each whole in memory, no other.
@@ -201,6 +198,8 @@ pub(super) struct Reader {
     pub(super) offset: u64,
     /// The number of the last frame.
     pub(super) sequence: Option<u64>,
+    /// The bytes of a frame.
+    bytes: Vec<u8>,
 }
 
 /// Why there is no further frame.
@@ -224,11 +223,11 @@ impl Reader {
         let mut header = Vec::new();
         (&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(failed)?;
         let follows = read_header(&header).map_err(|error| error.in_file(path))?;
-        Ok(Self { file, follows, size, offset: HEADER as u64, sequence: None })
+        Ok(Self { file, follows, size, offset: HEADER as u64, sequence: None, bytes: Vec::new() })
     }
 
     /// The next frame whose number is above that of the last.
-    pub(super) fn next(&mut self) -> io::Result<Result<Frame, Stop>> {
+    pub(super) fn next(&mut self) -> io::Result<Result<Frame<'_>, Stop>> {
         loop {
             let offset = self.offset;
             let left = self.size.saturating_sub(offset);
@@ -247,13 +246,15 @@ impl Reader {
                 return Ok(Err(if self.is_zero()? { TORN } else { damaged(offset) }));
             }
             // The file has as many bytes, so that no more memory is asked for.
-            let (mut payload, mut crc) = (Vec::new(), [0; CRC]);
-            let length_here = usize::try_from(found.length).unwrap_or(usize::MAX);
-            payload.try_reserve_exact(length_here).map_err(|_| io::ErrorKind::OutOfMemory)?;
-            payload.resize(length_here, 0);
-            self.file.read_exact(&mut payload)?;
-            self.file.read_exact(&mut crc)?;
-            if !is_whole(&head, &payload, &crc) {
+            let whole = usize::try_from(length).unwrap_or(usize::MAX);
+            let bytes = &mut self.bytes;
+            bytes.clear();
+            bytes.try_reserve_exact(whole).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            bytes.extend_from_slice(&head);
+            bytes.resize(whole, 0);
+            self.file.read_exact(&mut bytes[HEAD..])?;
+            let (content, crc) = bytes.split_at(whole - CRC);
+            if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
                 return Ok(Err(if length == left {
                     Stop::Torn { is_garbled: true }
                 } else {
@@ -274,6 +275,7 @@ impl Reader {
                 _ => {}
             }
             self.sequence = Some(found.sequence);
+            let payload = &self.bytes[HEAD..whole - CRC];
             return Ok(Ok(Frame { offset, sequence: found.sequence, kind, payload }));
         }
     }
@@ -340,7 +342,7 @@ pub(super) struct OpenTransaction {
 
 impl OpenTransaction {
     /// What is open after a frame.
-    pub(super) fn behind(open: Option<Self>, frame: &Frame) -> Option<Self> {
+    pub(super) fn behind(open: Option<Self>, frame: &Frame<'_>) -> Option<Self> {
         match (frame.kind, open) {
             (Kind::Begun, None) => Some(Self {
                 offset: frame.offset,
@@ -377,7 +379,7 @@ pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
             Ok(frame) => {
                 scan.frames += 1;
                 scan.sequence = frame.sequence;
-                scan.events += u64::from(frame.kind.is_event() && frame.kind != Kind::Evicted);
+                scan.events += u64::from(frame.kind.is_event());
                 scan.open = OpenTransaction::behind(scan.open, &frame);
                 scan.end = reader.offset;
             }

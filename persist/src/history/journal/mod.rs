@@ -20,11 +20,11 @@ mod writer;
 use std::time::Duration;
 
 use super::Label;
+use super::edit::Step;
 use super::merging::Merging;
-use super::step::Step;
 use crate::platform::Timer;
 
-pub(super) use commands::{Before, CommandClasses};
+pub(super) use commands::CommandClasses;
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
+use super::commands::{CommandClass, encode};
 use super::evolution::Programs;
 use super::files::{Chosen, Files, choose, find, keep_if_room, lock, resolve, stopped, torn};
 use super::frame::{Kind as Frame, Reader, header};
@@ -17,7 +18,7 @@ use super::spill_files::Spill;
 use super::writer::Writer;
 use super::{Flush, Session};
 use crate::format::Digest;
-use crate::history::edit::check_recordable;
+use crate::history::editable::check_recordable;
 use crate::history::target::world;
 use crate::history::{Command, History, HistoryEvent};
 use crate::reflect::Kind;
@@ -61,7 +62,10 @@ impl<T: 'static> SessionOptions<T> {
     ///
     /// Those of [`Registry::register`](crate::graph::Registry::register).
     pub fn register<C: Command<T> + Persist>(mut self) -> Result<Self> {
-        self.history.support.classes.register::<C>()?;
+        let History { support, commands, .. } = &mut self.history;
+        let class = support.registry.register_value::<C>()?;
+        support.commands.insert(TypeId::of::<C>(), (class, encode::<C>));
+        commands.insert(class, CommandClass::of::<C>());
         Ok(self)
     }
 
@@ -75,7 +79,7 @@ impl<T: 'static> SessionOptions<T> {
         C: Persist + crate::codec::Pointee,
         D: ?Sized + crate::codec::Implements<C>,
     {
-        self.history.support.classes.registry.register_as::<C, D>()?;
+        self.history.support.registry.register_as::<C, D>()?;
         Ok(self)
     }
 }
@@ -128,12 +132,12 @@ impl<T: Persist + Default> SessionOptions<T> {
                 "the history of a session begins without entries; give it a new one",
             ));
         }
-        history.support.classes.registry.context = saves.registry().context.clone();
+        history.support.registry.context = saves.registry().context.clone();
         if let Kind::Class(class) = T::persist_kind()
             && history.support.know_fields().is_ok()
         {
             // Commands need no fields of their target: one that cannot have them is refused at its first edit.
-            check_recordable(&history.support.classes.registry, &class().name())?;
+            check_recordable(&history.support.registry, &class().name())?;
         }
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
@@ -264,7 +268,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         until: u64,
     ) -> Result<Option<Stopped>> {
         let support = &self.history.support;
-        let mut commands = support.classes.registry.clone();
+        let mut commands = support.registry.clone();
         if TypeId::of::<T>() != TypeId::of::<World>() {
             // One that cannot have fields has changes by commands alone.
             let _ = commands.register_value::<T>();
@@ -276,7 +280,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         while reader.offset < until {
             let next = reader.next().map_err(|error| Error::io("read", path, error))?;
             let Ok(frame) = next else { break };
-            if let Err(error) = programs.check(&frame, &support.classes) {
+            if let Err(error) = programs.check(&frame, &self.history.commands) {
                 return Ok(Some(stopped(frame.offset, &error.moved_to(frame.offset))));
             }
         }
@@ -362,7 +366,7 @@ fn replay<T: Persist>(
     until: u64,
 ) -> Result<Outcome> {
     let mut reader = Reader::open(storage, path)?;
-    let commands = history.support.classes.registry.clone();
+    let commands = history.support.registry.clone();
     let classes = world(&*target).map(|world| world.registry().clone());
     let mut programs = Programs::new(&commands, classes.as_ref(), saves.load_options());
     let listeners = std::mem::take(&mut history.listeners);
@@ -374,6 +378,6 @@ fn replay<T: Persist>(
     history.ring.set_capacity(capacity);
     history.max_bytes = max_bytes;
     history.listeners = listeners;
-    history.may_merge = false;
+    history.last = None;
     outcome.map_err(|error| Error::io("read", path, error))
 }

@@ -12,7 +12,8 @@ use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, Writer};
-use crate::history::step::{End, Step};
+use crate::history::edit::Step;
+use crate::history::step::End;
 use crate::history::support::Support;
 use crate::history::target::world;
 use crate::world::{Moment, Owner};
@@ -62,7 +63,7 @@ impl Known {
     fn of<T: 'static>(support: &Support<T>, target: &T) -> Self {
         let world = world(target);
         let classes = world.map_or(0, |world| world.registry().program().classes.len());
-        let commands = support.classes.len();
+        let commands = support.registry.program().classes.len();
         Self { classes: (commands, classes), last_id: world.map(World::last_id) }
     }
 }
@@ -266,7 +267,7 @@ pub(super) fn push_contents<T: 'static>(
 
 /// The classes that the following frames are written by.
 pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Vec<u8>> {
-    let commands = definitions(&support.classes.registry)?;
+    let commands = definitions(&support.registry)?;
     let world = world(target).map(|world| definitions(world.registry())).transpose()?;
     payload(&StoredProgram { commands, world: world.unwrap_or_default() })
 }

@@ -12,8 +12,11 @@ use super::stored::{
     place, read, wrong,
 };
 use crate::fields::Way;
+use crate::history::edit::Step;
 use crate::history::entry::Entry;
-use crate::history::step::{End, Failure, Step, is_broken, restored_change, run_all};
+use crate::history::failure::{Failure, is_broken};
+use crate::history::merging::Last;
+use crate::history::step::{End, restored_change, run_all};
 use crate::history::target::{world, world_mut};
 use crate::history::{History, Label};
 use crate::world::Moment;
@@ -25,7 +28,8 @@ const MOST_STATES: u64 = 1 << 62;
 /// How far the beginning of a journal has been read.
 enum Begun {
     No,
-    Entries(Box<StoredStacks>, Vec<StoredEntry>),
+    /// This many entries have been read. Those that are to be migrated wait for all.
+    Entries(Box<StoredStacks>, u64, Vec<StoredEntry>),
     Yes,
 }
 
@@ -76,7 +80,7 @@ pub(super) fn replay<T: 'static>(
         let result = catch_unwind(AssertUnwindSafe(|| replay.frame(history, &frame)));
         let (error, is_broken) = match result {
             Ok(Ok(())) => {
-                events += u64::from(frame.kind.is_event() && frame.kind != Kind::Evicted);
+                events += u64::from(frame.kind.is_event());
                 open = OpenTransaction::behind(open, &frame);
                 if open.is_none() {
                     // What merged with the entry before, or was rolled back, made none.
@@ -88,7 +92,7 @@ pub(super) fn replay<T: 'static>(
                     steps += u64::from(is_step && before != position);
                 }
                 if frame.kind == Kind::Program {
-                    program = frame.payload;
+                    program = frame.payload.to_vec();
                 }
                 continue;
             }
@@ -131,17 +135,16 @@ pub(super) fn reset<T: 'static>(history: &mut History<T>, target: &mut T) {
     history.open.clear();
     (history.base, history.last_state, history.saved) = (0, 0, Some(0));
     (history.bytes, history.held) = (0, 0);
-    (history.may_merge, history.has_grown, history.poison, history.world) =
-        (false, false, None, None);
+    (history.last, history.has_grown, history.poison, history.world) = (None, false, None, None);
 }
 
 impl<T: 'static> Replay<'_, '_, T> {
-    fn frame(&mut self, history: &mut History<T>, frame: &Frame) -> Result<(), Failure> {
-        let payload = &frame.payload[..];
-        if frame.kind.is_event() && !matches!(self.begun, Begun::Yes) {
+    fn frame(&mut self, history: &mut History<T>, frame: &Frame<'_>) -> Result<(), Failure> {
+        let payload = frame.payload;
+        if !frame.kind.is_beginning() && !matches!(self.begun, Begun::Yes) {
             return Err(wrong("an edit before its beginning").into());
         }
-        if frame.kind.is_event() {
+        if !frame.kind.is_beginning() {
             // What was dropped for the addition before is in the journal, as all that was dropped before an event is.
             history.has_grown = false;
         }
@@ -165,9 +168,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
                 let mut entry = Entry::new(label, steps.into());
-                entry.time = history.now();
                 entry.weigh();
-                history.enter(self.target, entry, merging);
+                history.enter(self.target, entry, (merging, Last::default()));
                 if is_direct {
                     self.contents.clear();
                 }
@@ -365,7 +367,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         history: &History<T>,
         mut stored: StoredCommand,
     ) -> Result<(CommandClass<T>, StoredCommand)> {
-        let found = self.programs.command(stored.class, &history.support.classes)?;
+        let found = self.programs.command(stored.class, &history.commands)?;
         stored.bytes =
             self.programs.commands.bring_on(stored.class as usize, &stored.bytes)?.into_owned();
         if let Some(before) = &mut stored.before {
@@ -377,87 +379,86 @@ impl<T: 'static> Replay<'_, '_, T> {
     /// Reads what the history was when the journal began.
     fn begin(&mut self, history: &mut History<T>, kind: Kind, payload: &[u8]) -> Result<()> {
         let begun = std::mem::replace(&mut self.begun, Begun::No);
-        self.begun = match (kind, begun) {
-            (Kind::Stacks, Begun::No) => Begun::Entries(Box::new(read(payload)?), Vec::new()),
-            (Kind::Entry, Begun::Entries(stacks, mut entries)) => {
-                entries.push(read(payload)?);
-                Begun::Entries(stacks, entries)
+        let (mut stacks, count, mut waiting) = match (kind, begun) {
+            (Kind::Stacks, Begun::No) => {
+                let stacks: Box<StoredStacks> = Box::new(read(payload)?);
+                install(history, &stacks)?;
+                (stacks, 0, Vec::new())
+            }
+            (Kind::Entry, Begun::Entries(stacks, count, mut waiting)) => {
+                let entry = read(payload)?;
+                if self.programs.of_fields().are_same() {
+                    self.enter(history, &stacks, entry)?;
+                } else {
+                    waiting.push(entry);
+                }
+                (stacks, count + 1, waiting)
             }
             _ => return Err(wrong("a beginning in another place")),
         };
-        if let Begun::Entries(stacks, entries) = &mut self.begun
-            && stacks.entries <= entries.len() as u64
-        {
-            let (mut stacks, entries) = (std::mem::take(stacks), std::mem::take(entries));
-            let entries = self.entries(history, &stacks, entries)?;
-            install(history, &mut stacks, entries)?;
-            self.begun = Begun::Yes;
+        if count < stacks.entries {
+            self.begun = Begun::Entries(stacks, count, waiting);
+            return Ok(());
         }
+        let position = place(stacks.position)?;
+        if !waiting.is_empty() {
+            let steps = waiting.iter_mut().map(|entry| &mut entry.steps[..]);
+            let recorded = recorded(&*self.target, &history.support);
+            let classes = self.programs.of_fields();
+            self.contents.bring_on_entries(steps, position, classes, recorded)?;
+        }
+        waiting.into_iter().try_for_each(|entry| self.enter(history, &stacks, entry))?;
+        history.ring.set_position(position);
+        history.poison = stacks.poison.take();
+        self.begun = Begun::Yes;
         Ok(())
     }
 
-    /// The entries that the history had.
-    fn entries(
+    /// Enters the next entry that the history had.
+    fn enter(
         &mut self,
         history: &mut History<T>,
         stacks: &StoredStacks,
-        mut stored: Vec<StoredEntry>,
-    ) -> Result<Vec<Entry<T>>> {
-        let position = place(stacks.position)?;
-        let classes = self.programs.of_fields();
-        if !classes.are_same() {
-            let steps = stored.iter_mut().map(|entry| &mut entry.steps[..]);
-            let recorded = recorded(&*self.target, &history.support);
-            self.contents.bring_on_entries(steps, position, classes, recorded)?;
+        stored: StoredEntry,
+    ) -> Result<()> {
+        let StoredEntry { label, state, mut steps } = stored;
+        let at = history.ring.len();
+        if state > stacks.last_state {
+            return Err(wrong(NEVER_REACHED));
         }
-        let mut entries = Vec::with_capacity(stored.len());
-        let poison = &stacks.poison;
-        for (at, StoredEntry { label, state, mut steps }) in stored.into_iter().enumerate() {
-            let done = poison.as_ref().and_then(|poison| poison.done_of(at));
-            let moment =
-                if at < position || done.is_some() { Moment::Applied } else { Moment::Undone };
-            let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
-            let mut steps = self.restore_all(history, steps, moment)?;
-            steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
-            let mut entry = Entry::new(label, steps.into());
-            entry.time = history.clocked();
-            entry.weigh();
-            entry.state = state;
-            entries.push(entry);
+        if state < history.state_at(at) {
+            return Err(wrong("a state that is older than the one before it"));
         }
-        Ok(entries)
+        let done = stacks.poison.as_ref().and_then(|poison| poison.done_of(at));
+        let is_applied = (at as u64) < stacks.position || done.is_some();
+        let moment = if is_applied { Moment::Applied } else { Moment::Undone };
+        let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
+        let mut steps = self.restore_all(history, steps, moment)?;
+        steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
+        let mut entry = Entry::new(label, steps.into());
+        entry.weigh();
+        entry.state = state;
+        history.bytes += entry.size;
+        history.ring.put(entry);
+        Ok(())
     }
 }
 
-/// Takes what a history was, if it can have been.
-fn install<T: 'static>(
-    history: &mut History<T>,
-    stacks: &mut StoredStacks,
-    entries: Vec<Entry<T>>,
-) -> Result<()> {
-    let position = place(stacks.position)?;
-    if position > entries.len() {
+const NEVER_REACHED: &str = "a state that was never reached";
+
+/// Takes what a history was besides its entries, if it can have been.
+fn install<T: 'static>(history: &mut History<T>, stacks: &StoredStacks) -> Result<()> {
+    let StoredStacks { entries, position, base, last_state, saved, poison } = stacks;
+    if position > entries {
         return Err(wrong("a position after its last entry"));
     }
-    let states = || [stacks.base].into_iter().chain(entries.iter().map(|entry| entry.state));
-    let last = stacks.last_state;
-    if last > MOST_STATES || states().chain(stacks.saved).any(|state| state > last) {
-        return Err(wrong("a state that was never reached"));
+    if *last_state > MOST_STATES || base.max(&saved.unwrap_or(0)) > last_state {
+        return Err(wrong(NEVER_REACHED));
     }
-    if !states().is_sorted() {
-        return Err(wrong("a state that is older than the one before it"));
-    }
-    let poison = stacks.poison.take();
-    if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {
+    let poisoned = poison.as_ref().and_then(|poison| poison.entry);
+    if poisoned.is_some_and(|at| at as u64 >= *entries) {
         return Err(wrong("the number of an entry that is not there"));
     }
-    for entry in entries {
-        history.bytes += entry.size;
-        history.ring.put(entry);
-    }
-    history.ring.set_position(position);
-    (history.base, history.last_state, history.saved) =
-        (stacks.base, stacks.last_state, stacks.saved);
-    history.poison = poison;
+    (history.base, history.last_state, history.saved) = (*base, *last_state, *saved);
     Ok(())
 }

@@ -264,7 +264,7 @@ impl<T: Persist> Session<T> {
         if let Some(journal) = history.journal.as_mut().filter(|_| is_in_place) {
             journal.begun(&history.support, &self.target, told);
             // The new journal does not know what the last entry could be merged with.
-            history.may_merge = false;
+            history.last = None;
         }
         if replaced.is_ok() {
             self.history.saved_here();

@@ -5,9 +5,10 @@ use super::recorder;
 use super::spill_files::Stored;
 use super::stored::{StoredStep, payload, wrong};
 use crate::Result;
+use crate::history::edit::Step;
 use crate::history::entry::{Away, Entry, Spilled};
-use crate::history::step::{End, Step, ends, guarded, restored_change};
-use crate::history::support::Support;
+use crate::history::failure::guarded;
+use crate::history::step::{End, ends, restored_change};
 use crate::history::{History, Label};
 use crate::world::Moment;
 
@@ -136,7 +137,7 @@ fn read_back<T: 'static>(history: &mut History<T>, file: u64, target: &mut T) ->
     for (index, place) in &indices {
         let steps = stored.get_mut(*place).and_then(Option::take);
         let steps = steps.ok_or_else(|| wrong("fewer entries than were moved there"))?;
-        restored.push((*index, restore_all(steps, target, &history.support)?));
+        restored.push((*index, restore_all(steps, target, history)?));
     }
     for (index, steps) in restored {
         if let Some(entry) = history.ring.get_mut(index) {
@@ -176,7 +177,7 @@ pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, targ
         let mut stored: Vec<_> = stored.into_iter().map(Some).collect();
         for (spilled, end) in of_file {
             let steps = stored.get_mut(spilled.place).and_then(Option::take);
-            let steps = steps.map(|steps| restore_all(steps, target, &history.support));
+            let steps = steps.map(|steps| restore_all(steps, target, history));
             if let Some(Ok(steps)) = steps {
                 let done = if *end == End::Applied { steps.len() } else { 0 };
                 history.released.extend(ends(steps, done));
@@ -189,24 +190,24 @@ pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, targ
 fn restore_all<T: 'static>(
     stored: Vec<StoredStep>,
     target: &mut T,
-    support: &Support<T>,
+    history: &History<T>,
 ) -> Result<Vec<Step<T>>> {
-    stored.into_iter().map(|step| restore(step, target, support)).collect()
+    stored.into_iter().map(|step| restore(step, target, history)).collect()
 }
 
 fn restore<T: 'static>(
     stored: StoredStep,
     target: &mut T,
-    support: &Support<T>,
+    history: &History<T>,
 ) -> Result<Step<T>> {
     match stored {
         StoredStep::Change(change) => restored_change(*change, target, Moment::Spilled),
         StoredStep::Command(mut command) => {
             let further = std::mem::take(&mut command.further);
-            let further = restore_all(further, target, support)?;
-            let class = support.classes.class(command.class as usize);
+            let further = restore_all(further, target, history)?;
+            let class = history.commands.get(&(command.class as usize));
             let class = class.ok_or_else(|| wrong("a command of no class"))?;
-            let reading = Reading { registry: &support.classes.registry, numbers: None };
+            let reading = Reading { registry: &history.support.registry, numbers: None };
             let mut command = class.read(&command, &reading)?;
             command.further = further;
             Ok(Step::Command(command))

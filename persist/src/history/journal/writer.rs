@@ -25,16 +25,22 @@ pub(super) struct Writer {
     /// Where it is: elsewhere while it is not known that the save that it follows will last.
     live: PathBuf,
     flush: Flush,
-    /// The number of the last frame.
+    /// The number of the last frame, with those that wait.
     sequence: u64,
     state: State,
+    /// The file, once something is written to it.
+    file: Option<Box<dyn NewFile>>,
+    /// How many of its bytes are good; 0 of a journal that could not be written at all.
+    good: u64,
+    /// Bytes that belong after the good ones, and wait for the next write.
+    pending: Vec<u8>,
+    /// Bytes after the good ones that are cut off when the file is opened.
+    excess: u64,
     /// Since when there is something that may not last.
     unsynced: Option<Timer>,
     /// The last checksum in the file, if this has written it: without locks, it shows whether another session has
     /// replaced the journal.
     last_crc: Option<[u8; CRC]>,
-    /// Bytes after the good ones that are cut off when the file is opened.
-    excess: u64,
     /// Journals that are copied before anything is written.
     unkept: Vec<PathBuf>,
     locks: Locks,
@@ -43,39 +49,14 @@ pub(super) struct Writer {
 }
 
 enum State {
-    /// A file of `length` bytes. The first write opens it, and writes `waiting` first.
-    Good { file: Option<Box<dyn NewFile>>, length: u64, waiting: Vec<u8> },
-    /// An append failed. Bytes that are not in the file yet wait after those that surely are.
-    Broken { good: Good, pending: Vec<u8>, why: String },
+    Good,
+    /// An append failed, since the file could not be written: the next one makes a fresh file.
+    Broken(String),
     /// What is done from now on cannot be replayed after what is in the file.
-    Lost { kind: ErrorKind, why: String },
-}
-
-enum Good {
-    /// The first bytes of the file, this many.
-    File(u64),
-    /// A journal that could not be written at all.
-    Memory(Vec<u8>),
-}
-
-impl Good {
-    fn length(&self) -> u64 {
-        match self {
-            Self::File(length) => *length,
-            Self::Memory(content) => content.len() as u64,
-        }
-    }
-}
-
-impl State {
-    /// An append has failed just now; `pending` waits.
-    fn broken(good: Good, pending: Vec<u8>, why: String) -> Self {
-        Self::Broken { good, pending, why }
-    }
-
-    fn good(file: Box<dyn NewFile>, length: u64) -> Self {
-        Self::Good { file: Some(file), length, waiting: Vec::new() }
-    }
+    Lost {
+        kind: ErrorKind,
+        why: String,
+    },
 }
 
 /// Frames in the order in which they are written.
@@ -90,7 +71,6 @@ impl Writer {
         unkept: Vec<PathBuf>,
         flush: Flush,
     ) -> Self {
-        let why = String::from("it has not been begun");
         Self {
             storage,
             live: path.clone(),
@@ -98,10 +78,13 @@ impl Writer {
             save,
             flush,
             sequence: 0,
-            state: State::Lost { kind: ErrorKind::Io, why },
+            state: State::Good,
+            file: None,
+            good: 0,
+            pending: Vec::new(),
+            excess: 0,
             unsynced: None,
             last_crc: None,
-            excess: 0,
             unkept,
             locks,
             scratch: Vec::new(),
@@ -118,16 +101,16 @@ impl Writer {
         sequence: u64,
         frames: &Frames,
     ) -> Result<()> {
-        let mut waiting = Vec::new();
-        self.sequence = encode(frames, sequence, &mut waiting)?;
+        self.sequence = encode(frames, sequence, &mut self.pending)?;
         from.clone_into(&mut self.live);
         // If it cannot get its name it is found under the other one.
         let _ = self.settle(Some(&self.save.clone()));
         self.hold();
-        let must_cut = size > length && self.unkept.is_empty();
-        let file = if must_cut { self.storage.append(&self.live, length).ok() } else { None };
-        self.excess = if file.is_some() { 0 } else { size.saturating_sub(length) };
-        self.state = State::Good { file, length, waiting };
+        if size > length && self.unkept.is_empty() {
+            self.file = self.storage.append(&self.live, length).ok();
+        }
+        self.excess = if self.file.is_some() { 0 } else { size.saturating_sub(length) };
+        self.good = length;
         Ok(())
     }
 
@@ -136,20 +119,39 @@ impl Writer {
         let mut content = header.to_vec();
         self.sequence = encode(frames, self.sequence, &mut content)?;
         let written = self.keep_all().and_then(|()| {
-            let file = self.write_fresh(|_, out| out.write_all(&content))?;
+            let file = self.replace(|_, out| out.write_all(&content))?;
             self.storage.sync_folder(folder_of(&self.live))?;
             Ok(file)
         });
         self.hold();
-        self.last_crc = content.last_chunk().copied();
-        self.state = match written {
-            Ok(file) => State::good(file, content.len() as u64),
-            Err(error) if cannot_write(&error) => {
-                State::broken(Good::Memory(content), Vec::new(), error.to_string())
+        match written {
+            Err(error) if !cannot_write(&error) => Err(self.failed(error)),
+            written => {
+                self.begun(content, written);
+                Ok(())
             }
-            Err(error) => return Err(self.failed(error)),
-        };
-        Ok(())
+        }
+    }
+
+    /// Notes that this is the whole journal now: in a file, or waiting.
+    fn begun(&mut self, content: Vec<u8>, file: io::Result<Box<dyn NewFile>>) {
+        (self.excess, self.unsynced) = (0, None);
+        self.note_end(&content);
+        match file {
+            Ok(file) => {
+                (self.state, self.file) = (State::Good, Some(file));
+                (self.good, self.pending) = (content.len() as u64, Vec::new());
+            }
+            Err(error) => {
+                self.break_off(error.to_string());
+                (self.good, self.pending) = (0, content);
+            }
+        }
+    }
+
+    /// Notes what the file ends with.
+    fn note_end(&mut self, bytes: &[u8]) {
+        self.last_crc = bytes.last_chunk().copied().or(self.last_crc);
     }
 
     /// Locks the file that is the journal now.
@@ -178,8 +180,8 @@ impl Writer {
     /// Why what was done last is not in the journal.
     pub(super) fn broken(&self) -> Option<&str> {
         match &self.state {
-            State::Good { .. } => None,
-            State::Broken { why, .. } | State::Lost { why, .. } => Some(why),
+            State::Good => None,
+            State::Broken(why) | State::Lost { why, .. } => Some(why),
         }
     }
 
@@ -203,88 +205,103 @@ impl Writer {
         bytes.clear();
         let last = encode(frames, self.sequence, &mut bytes)?;
         let appended = catch_unwind(AssertUnwindSafe(|| self.append_all(&bytes, must, last)));
-        self.scratch = bytes;
-        appended.unwrap_or_else(|panic| {
-            if let State::Good { length, waiting, .. } = &mut self.state {
-                let (good, mut pending) = (Good::File(*length), std::mem::take(waiting));
+        let appended = appended.unwrap_or_else(|panic| {
+            if matches!(self.state, State::Good) {
+                self.break_off(PANICKED.into());
                 if must {
-                    pending.extend_from_slice(&self.scratch);
-                    self.sequence = last;
+                    self.wait_for(&bytes, last);
                 }
-                self.state = State::broken(good, pending, String::from(PANICKED));
             }
             resume_unwind(panic)
-        })
+        });
+        self.scratch = bytes;
+        appended
     }
 
     fn append_all(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
-        match &mut self.state {
-            State::Good { .. } => self.append_bytes(bytes, must, last),
+        match &self.state {
+            State::Good => self.append_bytes(bytes, must, last),
+            State::Broken(_) => self.mend(bytes, must, last),
             State::Lost { kind, why } => {
                 let path = self.path.display();
                 let message = format!("what is done now cannot be in the journal {path}, {why}");
                 Err(Error::new(*kind, message))
             }
-            State::Broken { .. } => self.mend(bytes, must, last),
         }
     }
 
+    /// Notes that an append failed.
+    fn break_off(&mut self, why: String) {
+        (self.state, self.file) = (State::Broken(why), None);
+    }
+
+    /// Lets frames wait for the next write.
+    fn wait_for(&mut self, bytes: &[u8], last: u64) {
+        self.pending.extend_from_slice(bytes);
+        self.sequence = last;
+    }
+
     /// Appends to a good file. If that fails they are cut off again, so that what is rolled back now is not replayed later.
-    fn append_bytes(&mut self, bytes: &[u8], waits: bool, last: u64) -> Result<()> {
+    fn append_bytes(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
         let own = self.is_own();
         if matches!(own, Ok(false)) {
-            return self.refuse(waits);
+            return self.refuse(must);
         }
-        let kept = own.and_then(|_| self.keep_all());
-        let State::Good { file, length, waiting } = &mut self.state else { return Ok(()) };
         let is_due = self.flush.is_due(self.unsynced);
-        let written = kept.and_then(|()| {
-            let file = open(file, &*self.storage, &self.live, *length)?;
-            self.excess = 0;
-            file.write_all(waiting)?;
-            file.write_all(bytes)?;
-            Ok(file)
-        });
+        let kept = own.and_then(|_| self.keep_all());
+        let written = kept.and_then(|()| self.write(bytes));
         let is_written = written.is_ok();
-        let error = match written.and_then(|file| if is_due { file.sync() } else { Ok(()) }) {
-            Ok(()) => {
-                *length += (waiting.len() + bytes.len()) as u64;
-                self.last_crc = bytes.last_chunk().or(waiting.last_chunk()).copied();
-                waiting.clear();
-                self.sequence = last;
-                let since = self.unsynced.unwrap_or_else(Timer::start);
-                self.unsynced = (!is_due).then_some(since);
-                return Ok(());
-            }
-            Err(error) => error,
+        let synced = written.and_then(|file| if is_due { file.sync() } else { Ok(()) });
+        let Err(error) = synced else {
+            self.good += (self.pending.len() + bytes.len()) as u64;
+            let pending = std::mem::take(&mut self.pending);
+            self.note_end(&pending);
+            self.note_end(bytes);
+            self.sequence = last;
+            let since = self.unsynced.unwrap_or_else(Timer::start);
+            self.unsynced = (!is_due).then_some(since);
+            return Ok(());
         };
-        let is_cut = file.as_mut().is_none_or(|file| file.truncate(*length).is_ok());
-        if !waits && !is_written && is_cut && cannot_write(&error) {
+        let good = self.good;
+        let is_cut = self.file.as_mut().is_none_or(|file| file.truncate(good).is_ok());
+        if !must && !is_written && is_cut && cannot_write(&error) {
             // The next edit may be small enough.
             return Err(self.failed(error));
         }
-        let (good, pending) = (Good::File(*length), std::mem::take(waiting));
-        self.state = State::broken(good, pending, error.to_string());
-        self.mend(bytes, waits, last)
+        self.break_off(error.to_string());
+        self.mend(bytes, must, last)
+    }
+
+    /// Writes what waits, and these bytes.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<&mut Box<dyn NewFile>> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => self.storage.append(&self.live, self.good)?,
+        };
+        let file = self.file.insert(file);
+        self.excess = 0;
+        file.write_all(&self.pending)?;
+        file.write_all(bytes)?;
+        Ok(file)
     }
 
     /// Where the journal cannot be locked: false if another session has written to it, or replaced it.
     fn is_own(&self) -> io::Result<bool> {
-        let (good, excess) = match &self.state {
+        match &self.state {
             _ if self.locks.journal.is_some() => return Ok(true),
-            State::Good { length, .. } => (*length, Some(self.excess)),
-            // What could not be cut off may follow.
-            State::Broken { good: Good::File(length), .. } => (*length, None),
-            State::Broken { .. } => return Ok(true),
             State::Lost { kind, .. } => return Ok(*kind != ErrorKind::InUse),
-        };
+            State::Broken(_) if self.good == 0 => return Ok(true),
+            _ => {}
+        }
         let mut file = self.storage.open(&self.live)?;
         let size = file.seek(SeekFrom::End(0))?;
-        if size < good || excess.is_some_and(|excess| size != good + excess) {
+        // What could not be cut off may follow in a broken one.
+        let is_good = matches!(self.state, State::Good);
+        if size < self.good || (is_good && size != self.good + self.excess) {
             return Ok(false);
         }
         let mut crc = [0; CRC];
-        file.seek(SeekFrom::Start(good.saturating_sub(CRC as u64)))?;
+        file.seek(SeekFrom::Start(self.good.saturating_sub(CRC as u64)))?;
         file.read_exact(&mut crc)?;
         Ok(self.last_crc.is_none_or(|last| last == crc))
     }
@@ -295,8 +312,8 @@ impl Writer {
     }
 
     /// The journal is that of another session now. What has happened all the same is in no journal.
-    fn refuse(&mut self, waits: bool) -> Result<()> {
-        if waits {
+    fn refuse(&mut self, must: bool) -> Result<()> {
+        if must {
             let why = "another session has written to it; close that, and open this one again";
             self.lose(ErrorKind::InUse, why);
         }
@@ -304,120 +321,103 @@ impl Writer {
     }
 
     /// Makes a fresh file of what is good, what waits and these bytes.
-    fn mend(&mut self, bytes: &[u8], waits: bool, last: u64) -> Result<()> {
+    fn mend(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
         let own = self.is_own();
         if matches!(own, Ok(false)) {
-            return self.refuse(waits);
+            return self.refuse(must);
         }
-        let before = std::mem::replace(
-            &mut self.state,
-            State::Lost {
-                kind: ErrorKind::Io,
-                why: format!("{PANICKED}; save, which begins a new one"),
-            },
-        );
-        let State::Broken { mut good, mut pending, .. } = before else {
-            self.state = before;
-            return Ok(());
-        };
-        let source = self.live.clone();
+        let why = format!("{PANICKED}; save, which begins a new one");
+        self.state = State::Lost { kind: ErrorKind::Io, why };
         let written = own.and_then(|_| self.keep_all()).and_then(|()| {
-            self.write_fresh(|storage, out| {
-                match &good {
-                    Good::File(length) => copy_start(storage, &source, *length, out)?,
-                    Good::Memory(content) => out.write_all(content)?,
-                }
-                out.write_all(&pending)?;
+            self.replace(|storage, out| {
+                copy_start(storage, &self.live, self.good, out)?;
+                out.write_all(&self.pending)?;
                 out.write_all(bytes)
             })
         });
         let error = match written {
             Ok(mut file) => {
-                let kept = good.length() + pending.len() as u64;
-                self.excess = 0;
                 self.hold();
-                if let Good::Memory(content) = &good {
-                    self.last_crc = content.last_chunk().copied();
+                // The fresh file is in place, and nothing waits any more.
+                self.excess = 0;
+                self.good += self.pending.len() as u64;
+                let pending = std::mem::take(&mut self.pending);
+                self.note_end(&pending);
+                let synced = self.storage.sync_folder(folder_of(&self.live));
+                if synced.is_ok() || must {
+                    self.good += bytes.len() as u64;
+                    self.note_end(bytes);
+                    self.sequence = last;
+                } else {
+                    // What is rolled back now must not be in it.
+                    let _ = file.truncate(self.good);
                 }
-                self.last_crc = pending.last_chunk().copied().or(self.last_crc);
-                let with_bytes = bytes.last_chunk().copied().or(self.last_crc);
-                let whole = kept + bytes.len() as u64;
-                match self.storage.sync_folder(folder_of(&self.live)) {
-                    Ok(()) => {
-                        self.state = State::good(file, whole);
-                        self.last_crc = with_bytes;
-                        self.sequence = last;
-                        self.unsynced = None;
-                        return Ok(());
-                    }
-                    Err(error) => {
-                        // The fresh file is in place already, and what is rolled back now must not be in it.
-                        good = Good::File(if waits { whole } else { kept });
-                        pending.clear();
-                        if waits {
-                            self.last_crc = with_bytes;
-                            self.sequence = last;
-                        } else {
-                            let _ = file.truncate(kept);
-                        }
-                        error
-                    }
-                }
+                let Err(error) = synced else {
+                    (self.state, self.file, self.unsynced) = (State::Good, Some(file), None);
+                    return Ok(());
+                };
+                error
             }
             Err(error) => {
-                if waits {
-                    pending.extend_from_slice(bytes);
-                    self.sequence = last;
+                if must {
+                    self.wait_for(bytes, last);
                 }
                 error
             }
         };
-        self.state = State::broken(good, pending, error.to_string());
+        self.break_off(error.to_string());
         Err(self.failed(error))
     }
 
-    /// Writes a file beside the journal, which takes its place when it is on the disk. The name lasts when the folder is
-    /// flushed.
-    fn write_fresh(
+    /// Writes a fresh file beside the journal, which takes its place when it is on the disk. The name lasts when the
+    /// folder is flushed.
+    fn replace(
         &self,
         content: impl FnOnce(&dyn Storage, &mut dyn Write) -> io::Result<()>,
     ) -> io::Result<Box<dyn NewFile>> {
-        let (storage, temporary) = (&*self.storage, names::temporary(&self.path));
-        remove_if_there(storage, &temporary)?;
-        let mut file = self.create(&temporary)?;
+        let temporary = names::temporary(&self.path);
+        self.write_new(&temporary, content, || self.storage.rename(&temporary, &self.live))
+    }
+
+    /// Writes a file to the disk, with the permissions of the save, or of the journal before there is a save; then does
+    /// the rest. If something fails, the file is removed.
+    fn write_new(
+        &self,
+        path: &Path,
+        content: impl FnOnce(&dyn Storage, &mut dyn Write) -> io::Result<()>,
+        rest: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<Box<dyn NewFile>> {
+        let storage = &*self.storage;
+        remove_if_there(storage, path)?;
+        let like = if is_free(storage, &self.save)? { &self.path } else { &self.save };
+        let mut file = storage.create(path, like)?;
         let result = content(storage, &mut file).and_then(|()| file.sync());
-        let result = result.and_then(|()| storage.rename(&temporary, &self.live));
-        if let Err(error) = result {
+        if let Err(error) = result.and_then(|()| rest()) {
             drop(file);
             // The error that counts is the first.
-            let _ = storage.remove(&temporary);
+            let _ = storage.remove(path);
             return Err(error);
         }
         Ok(file)
     }
 
-    /// Creates a file with the permissions of the save; of the journal before there is a save.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
-        let storage = &*self.storage;
-        let like = if is_free(storage, &self.save)? { &self.path } else { &self.save };
-        storage.create(path, like)
-    }
-
     /// Makes what is in the journal last, and mends it if it is broken.
     pub(super) fn flush(&mut self) -> Result<()> {
-        match &mut self.state {
-            State::Good { file: Some(file), length, waiting } if self.unsynced.is_some() => {
-                let Err(error) = file.sync() else {
+        match (&self.state, &mut self.file) {
+            (State::Good, Some(file)) if self.unsynced.is_some() => match file.sync() {
+                Ok(()) => {
                     self.unsynced = None;
                     return Ok(());
-                };
-                let (good, pending) = (Good::File(*length), std::mem::take(waiting));
-                self.state = State::broken(good, pending, error.to_string());
-                self.mend(&[], false, self.sequence)
-            }
-            State::Broken { .. } => self.mend(&[], false, self.sequence),
-            _ => Ok(()),
+                }
+                Err(error) => {
+                    let why = error.to_string();
+                    self.break_off(why);
+                }
+            },
+            (State::Broken(_), _) => {}
+            _ => return Ok(()),
         }
+        self.mend(&[], false, self.sequence)
     }
 
     /// Flushes if it is time.
@@ -426,7 +426,7 @@ impl Writer {
             (Flush::Every(interval), Some(since)) => since.is_past(interval),
             _ => false,
         };
-        if is_due || matches!(self.state, State::Broken { .. }) { self.flush() } else { Ok(()) }
+        if is_due || matches!(self.state, State::Broken(_)) { self.flush() } else { Ok(()) }
     }
 
     /// Removes the journal, so that the next session begins with the save.
@@ -467,45 +467,27 @@ impl Writer {
     }
 
     fn create_next(&self, content: &[u8]) -> io::Result<Box<dyn NewFile>> {
-        let (storage, next) = (&*self.storage, names::next_journal(&self.path));
+        let next = names::next_journal(&self.path);
         if self.live == next {
             return Err(io::Error::other("the journal before it could not get its name"));
         }
-        remove_if_there(storage, &next)?;
-        let mut file = self.create(&next)?;
-        let result = file.write_all(content).and_then(|()| file.sync());
         // Else the save could be there after a power cut, and its journal not.
-        match result.and_then(|()| storage.sync_folder(folder_of(&next))) {
-            Ok(()) => Ok(file),
-            Err(error) => {
-                drop(file);
-                let _ = storage.remove(&next);
-                Err(error)
-            }
-        }
+        let sync = || self.storage.sync_folder(folder_of(&next));
+        self.write_new(&next, |_, out| out.write_all(content), sync)
     }
 
     /// Continues with a new journal, whose save is in place; `is_sure` if that is certainly durable.
     pub(super) fn adopt(&mut self, next: Next, is_sure: bool) {
         let Next { content, sequence, file } = next;
         self.sequence = sequence;
-        self.unsynced = None;
-        self.last_crc = content.last_chunk().copied();
-        let length = content.len() as u64;
-        match file {
-            Ok(file) => {
-                self.state = State::good(file, length);
-                self.live = names::next_journal(&self.path);
-                self.hold();
-                if is_sure {
-                    // If that fails it is found under the other name, and tried again.
-                    let _ = self.settle(None);
-                }
-            }
-            Err(error) => {
-                let (good, why) = (Good::Memory(content), error.to_string());
-                self.state = State::broken(good, Vec::new(), why);
-                self.live.clone_from(&self.path);
+        let is_there = file.is_ok();
+        self.live = if is_there { names::next_journal(&self.path) } else { self.path.clone() };
+        self.begun(content, file);
+        if is_there {
+            self.hold();
+            if is_sure {
+                // If that fails it is found under the other name, and tried again.
+                let _ = self.settle(None);
             }
         }
     }
@@ -539,7 +521,7 @@ const PANICKED: &str = "the storage panicked";
 /// What waits is tried once more.
 impl Drop for Writer {
     fn drop(&mut self) {
-        if matches!(self.state, State::Broken { .. }) {
+        if matches!(self.state, State::Broken(_)) {
             let _ = self.flush();
         }
     }
@@ -554,19 +536,6 @@ fn encode(frames: &Frames, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> 
     Ok(sequence)
 }
 
-/// The file, which is opened the first time.
-fn open<'f>(
-    file: &'f mut Option<Box<dyn NewFile>>,
-    storage: &dyn Storage,
-    path: &Path,
-    length: u64,
-) -> io::Result<&'f mut Box<dyn NewFile>> {
-    match file {
-        Some(file) => Ok(file),
-        None => Ok(file.insert(storage.append(path, length)?)),
-    }
-}
-
 /// Copies the first bytes of a file.
 fn copy_start(
     storage: &dyn Storage,
@@ -574,6 +543,9 @@ fn copy_start(
     length: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
     let copied = io::copy(&mut storage.open(from)?.take(length), out)?;
     if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }

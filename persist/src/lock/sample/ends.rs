@@ -33,10 +33,9 @@ impl Ends {
                         let depths = variants.iter().enumerate().filter_map(|(variant, schema)| {
                             Some((ends.fields(section, &schema.fields)?, variant))
                         });
-                        depths.min().map(|(depth, variant)| {
-                            ends.variants[class] = variant;
-                            depth
-                        })
+                        let least = depths.min();
+                        ends.variants[class] = least.map_or(0, |(_, variant)| variant);
+                        least.map(|(depth, _)| depth)
                     }
                 };
                 ends.classes[class] = depth.map(|depth| depth + 1);

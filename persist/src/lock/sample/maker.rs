@@ -1,13 +1,14 @@
 //! One value of a sample, from its schema and what is chosen in it.
 
-use std::{mem, slice};
+use std::collections::{HashMap, HashSet};
+use std::{mem, vec};
 
 use super::ends::Ends;
 use super::scalars::{HANDLES, boundaries, plain};
-use super::variations::{Choices, EQUAL, Site};
-use crate::lock::section::{Section, address};
+use super::{Reads, Values};
+use crate::lock::section::Section;
 use crate::reflect::{Cell, Holder};
-use crate::schema::{FieldSchema, Form, KindSchema, Texts, VariantSchema};
+use crate::schema::{Form, KindSchema, Stored};
 use crate::value::{Record, Value};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -37,6 +38,46 @@ fn is_open(holder: Holder) -> bool {
     matches!(cell, Some(Cell::RefCell | Cell::Cell | Cell::Mutex | Cell::RwLock))
 }
 
+/// What is chosen at a site: by its node, that of the class for the variant of an enum. It is the number of the elements
+/// or [`EQUAL`], 1 for `Some`, the number of a boundary value, from 1, or of what a reference leads to, from 1; the index
+/// of a variant or of a class.
+pub(super) type Choices = HashMap<usize, usize>;
+
+const PLAIN: Option<Values> = Some(Values::Plain);
+const BOUNDARY: Option<Values> = Some(Values::Boundary);
+
+/// A choice of a list: two elements that are equal.
+const EQUAL: usize = usize::MAX;
+
+/// Something that can be chosen.
+pub(super) struct Choice {
+    pub(super) site: usize,
+    pub(super) option: usize,
+    /// The place, and what stands in it.
+    pub(super) what: String,
+    /// Boundary values may be refused by the program although the schema allows them; `None` for what only leads to others.
+    pub(super) values: Option<Values>,
+}
+
+/// What was found while values were made.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The sites that were met, in fields where classes become something else or elsewhere.
+    seen: HashSet<(Option<usize>, usize)>,
+    /// The choices that are new.
+    pub(super) choices: Vec<Choice>,
+    /// True if sites in fields that are not read count, too.
+    pub(super) takes_all: bool,
+    /// True if there were others.
+    pub(super) has_more: bool,
+    /// The places of texts that are to be names of variants.
+    pub(super) named: Vec<String>,
+    /// For each class the object type in which it was met.
+    pub(super) classes: HashMap<usize, usize>,
+    /// Classes whose objects the program may read as values.
+    pub(super) inlined: HashSet<usize>,
+}
+
 /// How much there is in a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Size {
@@ -61,303 +102,378 @@ const BYTES_IN_PART: usize = 16;
 /// Levels of nesting.
 const MOST_LEVELS: usize = 400;
 
-/// A value that others lie in, and that is not whole yet.
-enum Open<'v> {
-    /// A struct or a variant: its fields so far, the one that is being made, and those that are left.
-    Record(OpenClass, Record, &'v str, slice::Iter<'v, FieldSchema>),
-    /// A class that is one value without a name.
-    Bare(OpenClass),
+/// A value that is to be made.
+#[derive(Clone, Copy)]
+struct Part {
+    node: usize,
+    size: Size,
+    /// Which of several elements it is in.
+    nth: u8,
+    /// True if choices in it are noted.
+    is_noted: bool,
+    /// The field around in which classes become something else.
+    apart: Option<usize>,
+    is_unread: bool,
+}
+
+/// What the values of parts become.
+enum Whole {
+    Class {
+        class: usize,
+        variant: Option<usize>,
+        /// Whether a value of the class was around already.
+        is_nested: bool,
+        /// True if it is a trait object.
+        is_dynamic: bool,
+        apart: Option<usize>,
+    },
     Some,
     /// Two elements that are equal.
     Equal,
-    Elements(Elements<'v>),
+    /// Elements, which must differ in a set.
+    List {
+        differ: bool,
+    },
+    /// Keys, each with its value.
+    Map,
     /// Elements that are all as the first: how many, and how many parts there were before it.
     Array(usize, usize),
-    Tuple(Vec<Value>, slice::Iter<'v, KindSchema>, Size),
+    Tuple,
 }
 
-/// A value of a class.
-struct OpenClass {
-    class: usize,
-    size: Size,
-    /// Whether a value of the class was around already.
-    is_nested: bool,
-    /// True if it is a trait object.
-    is_dynamic: bool,
-}
-
-/// Keys with their values, or elements, which are keys without one. Equal ones are left out if they must differ.
-struct Elements<'v> {
-    done: Vec<(Value, Value)>,
-    key: Option<Value>,
-    left: u8,
-    differ: bool,
-    kinds: (&'v KindSchema, Option<&'v KindSchema>),
-    size: Size,
-    /// What `nth` was before them.
-    nth: u8,
-}
-
-/// What comes next.
-enum Next<'v> {
-    /// A value is whole.
-    Whole(Value),
-    /// A part is to be made.
-    Part(&'v KindSchema, Size),
+/// A value that is not whole yet, the parts that are left, and those that are made.
+struct Open {
+    whole: Whole,
+    left: vec::IntoIter<Part>,
+    made: Vec<Value>,
 }
 
 /// A value that is being made.
 pub(super) struct Maker<'v> {
     section: &'v Section,
+    stored: &'v Stored,
     ends: &'v Ends,
-    texts: &'v Texts,
+    reads: &'v Reads,
     choices: &'v Choices,
     basic: Basic,
-    /// True if the object's holder may be part of a cycle.
-    in_cell: bool,
+    /// The type of the object.
+    object: usize,
+    found: Option<&'v mut Found>,
     /// The classes around.
     around: Vec<bool>,
-    /// What is not whole, the innermost last.
-    open: Vec<Open<'v>>,
-    /// Which of several elements it is in.
-    nth: u8,
+    /// The innermost last.
+    open: Vec<Open>,
     parts: usize,
 }
 
 impl<'v> Maker<'v> {
     pub(super) fn new(
-        (section, ends, texts): (&'v Section, &'v Ends, &'v Texts),
+        section: &'v Section,
+        stored: &'v Stored,
+        ends: &'v Ends,
+        reads: &'v Reads,
         choices: &'v Choices,
         basic: Basic,
     ) -> Self {
         let around = vec![false; section.classes.len()];
-        let (in_cell, open, nth, parts) = (false, Vec::new(), 0, 0);
-        Self { section, ends, texts, choices, basic, in_cell, around, open, nth, parts }
+        let (object, found, open, parts) = (0, None, Vec::new(), 0);
+        Self { section, stored, ends, reads, choices, basic, object, found, around, open, parts }
     }
 
-    /// An object of this type.
-    pub(super) fn object(mut self, object: usize) -> Result<Value> {
-        let (class, holder) = self.section.objects[object];
-        self.in_cell = is_open(holder);
+    /// An object of this type; notes what could be chosen in it.
+    pub(super) fn object(mut self, object: usize, found: Option<&'v mut Found>) -> Result<Value> {
+        let (class, _) = self.section.objects[object];
         let size = if self.basic == Basic::Small { Size::Small } else { Size::Full };
-        self.all(class, size).map_err(|error| {
-            let error = self.open.iter().rev().fold(error, |error, open| match open {
-                Open::Record(_, _, field, _) => error.in_field(field),
-                _ => error,
-            });
+        (self.object, self.found) = (object, found);
+        let is_noted = self.found.is_some();
+        let node = self.stored.root(class);
+        let part = Part { node, size, nth: 0, is_noted, apart: None, is_unread: false };
+        self.all(part).map_err(|error| {
+            let fields = self.open.iter().rev().filter_map(|open| self.field(open));
+            let error = fields.fold(error, Error::in_field);
             error.in_class(&*self.section.classes[class].name)
         })
     }
 
-    fn all(&mut self, class: usize, size: Size) -> Result<Value> {
-        let mut next = self.class(class, size, false);
+    fn all(&mut self, part: Part) -> Result<Value> {
+        let mut made = self.part(part)?;
         loop {
-            next = match next {
-                Next::Part(kind, size) => self.kind(kind, size)?,
-                Next::Whole(value) => match self.open.pop() {
-                    Some(open) => self.go_on(open, value)?,
-                    None => return Ok(value),
-                },
+            match (made, self.open.last_mut()) {
+                (Some(value), None) => return Ok(value),
+                (Some(value), Some(open)) => open.made.push(value),
+                (None, _) => {}
             }
+            let next = self.open.last_mut().and_then(|open| open.left.next());
+            made = match next {
+                Some(part) => self.part(part)?,
+                None => self.open.pop().map(|open| self.whole(open)).transpose()?,
+            };
         }
     }
 
-    fn class(&mut self, class: usize, size: Size, is_dynamic: bool) -> Next<'v> {
-        // Ids and names of objects must fit each other: a world is empty, and what it may hold is
-        // in objects of its own.
-        let is_least = self.around[class] || self.section.is_world(class);
-        let size = if is_least { Size::Least } else { size };
-        let is_nested = mem::replace(&mut self.around[class], true);
-        let open = OpenClass { class, size, is_nested, is_dynamic };
-        let section = self.section;
-        let schema = &section.classes[class];
-        match &schema.form {
-            Form::Value(kind) => self.inside(Open::Bare(open), kind, size),
-            Form::Struct(fields) => {
-                self.next_field(open, Record::new(&*schema.name), fields.iter())
-            }
-            Form::Enum(variants) => {
-                let variant = &variants[self.variant(class, variants, size)];
-                let record = Record::of_variant(&*schema.name, &*variant.name);
-                self.next_field(open, record, variant.fields.iter())
-            }
-        }
+    /// The name of the field that is being made.
+    fn field(&self, open: &Open) -> Option<&'v str> {
+        let Whole::Class { class, variant, .. } = open.whole else { return None };
+        let fields = self.stored.fields(class, variant.unwrap_or(0));
+        fields.get(open.made.len()).map(|field| &*field.name)
     }
 
-    /// The next field of a struct or a variant, or the whole value.
-    fn next_field(
-        &mut self,
-        open: OpenClass,
-        record: Record,
-        mut left: slice::Iter<'v, FieldSchema>,
-    ) -> Next<'v> {
-        match left.next() {
-            Some(field) => {
-                let size = open.size;
-                self.inside(Open::Record(open, record, &field.name, left), &field.kind, size)
-            }
-            None => self.end_class(&open, record.into()),
-        }
-    }
-
-    fn end_class(&mut self, open: &OpenClass, value: Value) -> Next<'v> {
-        self.around[open.class] = open.is_nested;
-        if !open.is_dynamic {
-            return Next::Whole(value);
-        }
-        let origin = Some(open.class);
-        Next::Whole(match value {
-            Value::Struct(record) => Value::Struct(Record { origin, ..record }),
-            Value::Enum(record) => Value::Enum(Record { origin, ..record }),
-            value => {
-                let mut record = Record::new(&*self.section.classes[open.class].name);
-                record.push("", value);
-                Value::Struct(Record { origin, ..record })
-            }
-        })
-    }
-
-    /// Puts a value into what is open around it.
-    fn go_on(&mut self, open: Open<'v>, value: Value) -> Result<Next<'v>> {
-        Ok(match open {
-            Open::Record(open, mut record, field, left) => {
-                record.push(field, value);
-                self.next_field(open, record, left)
-            }
-            Open::Bare(open) => self.end_class(&open, value),
-            Open::Some => Next::Whole(Value::Option(Some(Box::new(value)))),
-            Open::Equal => Next::Whole(Value::Seq(vec![value.clone(), value])),
-            Open::Elements(mut elements) => {
-                match (elements.key.take(), elements.kinds.1) {
-                    (Some(key), _) => elements.done.push((key, value)),
-                    (None, _) if elements.has(&value) => {}
-                    (None, None) => elements.done.push((value, Value::Unit)),
-                    (None, Some(kind)) => {
-                        let size = elements.size;
-                        elements.key = Some(value);
-                        return Ok(self.inside(Open::Elements(elements), kind, size));
+    /// Where the next part is: in the class around, or in the field in which classes become something else.
+    fn place(&self, apart: Option<usize>) -> String {
+        let is_start = |open: &Open| match open.whole {
+            Whole::Class { apart: around, .. } => apart.is_none() || around.is_none(),
+            _ => false,
+        };
+        let start = self.open.iter().rposition(is_start).unwrap_or(0);
+        let mut place = String::new();
+        for (i, open) in self.open[start..].iter().enumerate() {
+            match open.whole {
+                Whole::Class { class, variant, .. } => {
+                    if i == 0 {
+                        place.push_str(&self.section.classes[class].name);
+                    }
+                    if let (Form::Enum(variants), Some(variant)) =
+                        (&self.stored[class].form, variant)
+                    {
+                        // What stands behind the name of a field is a part.
+                        place.push('.');
+                        place.push_str(&variants[variant].name);
+                    }
+                    if let Some(field) = self.field(open) {
+                        place.push('.');
+                        place.push_str(field);
                     }
                 }
-                self.next_element(elements)
+                Whole::Tuple => place.push_str(&format!(".{}", open.made.len())),
+                _ => {}
             }
-            Open::Array(len, before) => {
-                if let Value::U8(byte) = value {
-                    self.count(len / BYTES_IN_PART)?;
-                    return Ok(Next::Whole(Value::Bytes(vec![byte; len])));
-                }
-                self.count((self.parts - before).saturating_mul(len - 1))?;
-                Next::Whole(Value::Seq(vec![value; len]))
-            }
-            Open::Tuple(mut done, left, size) => {
-                done.push(value);
-                self.next_part(done, left, size)
-            }
-        })
-    }
-
-    fn next_part(
-        &mut self,
-        done: Vec<Value>,
-        mut left: slice::Iter<'v, KindSchema>,
-        size: Size,
-    ) -> Next<'v> {
-        match left.next() {
-            Some(part) => self.inside(Open::Tuple(done, left, size), part, size),
-            None => Next::Whole(Value::Tuple(done)),
         }
+        place
     }
 
-    fn elements(
+    /// What is chosen at a site; notes its options, each with what a report says of it.
+    fn choose(
         &mut self,
-        count: usize,
-        differ: bool,
-        size: Size,
-        kinds: (&'v KindSchema, Option<&'v KindSchema>),
-    ) -> Next<'v> {
-        // Small ones would be equal.
-        let size = if count > 1 && size == Size::Small { Size::Full } else { size };
-        let (done, key, nth) = (Vec::new(), None, self.nth);
-        let left = u8::try_from(count).unwrap_or(u8::MAX);
-        // The first is begun as all are, by one more than the one before.
-        self.nth = nth.wrapping_sub(1);
-        self.next_element(Elements { done, key, left, differ, kinds, size, nth })
-    }
-
-    fn next_element(&mut self, mut elements: Elements<'v>) -> Next<'v> {
-        let Some(left) = elements.left.checked_sub(1) else {
-            self.nth = elements.nth;
-            return Next::Whole(match elements.kinds.1 {
-                Some(_) => Value::Map(elements.done),
-                None => Value::Seq(elements.done.into_iter().map(|(element, _)| element).collect()),
-            });
-        };
-        (elements.left, self.nth) = (left, self.nth.wrapping_add(1));
-        let (kind, size) = (elements.kinds.0, elements.size);
-        self.inside(Open::Elements(elements), kind, size)
-    }
-
-    fn variant(&self, class: usize, variants: &[VariantSchema], size: Size) -> usize {
-        let is_there = |variant: &usize| {
-            variants[*variant].fields.iter().all(|field| self.is_there(&field.kind))
-        };
-        let chosen = self.choice(Site::Class(class), size).filter(is_there);
-        chosen.unwrap_or_else(|| match size {
-            Size::Full => (0..variants.len()).find(is_there).unwrap_or(0),
-            _ => self.ends.variants[class],
-        })
-    }
-
-    fn choice(&self, site: Site, size: Size) -> Option<usize> {
-        if size == Size::Least { None } else { self.choices.get(&site).copied() }
+        part: Part,
+        site: usize,
+        options: impl FnOnce(&Self) -> Vec<(usize, String, Option<Values>)>,
+    ) -> Option<usize> {
+        if part.is_noted
+            && let Some(found) = &mut self.found
+            && !found.seen.contains(&(part.apart, site))
+        {
+            if part.is_unread && !found.takes_all {
+                found.has_more = true;
+            } else {
+                found.seen.insert((part.apart, site));
+                // The variant of a class that is as everywhere has no place but the class.
+                let place = match site < self.section.classes.len() && part.apart.is_none() {
+                    true => self.section.classes[site].name.clone(),
+                    false => self.place(part.apart),
+                };
+                let options = options(self);
+                let is_named = self.reads.texts.contains_key(&site);
+                if let Some(found) = &mut self.found {
+                    found.choices.extend(options.into_iter().map(|(option, what, values)| {
+                        Choice { site, option, what: format!("{place}{what}"), values }
+                    }));
+                    found.named.extend(is_named.then_some(place));
+                }
+            }
+        }
+        if part.size == Size::Least { None } else { self.choices.get(&site).copied() }
     }
 
     fn is_there(&self, kind: &KindSchema) -> bool {
         self.ends.kind(self.section, kind).is_some()
     }
 
-    fn kind(&mut self, kind: &'v KindSchema, size: Size) -> Result<Next<'v>> {
+    /// Begins a part; returns it if no others are in it.
+    fn part(&mut self, mut part: Part) -> Result<Option<Value>> {
         if self.open.len() > MOST_LEVELS {
             return Err(too_deep());
         }
         self.count(1)?;
-        let size = if size == Size::Full && self.parts > FULL_PARTS { Size::Small } else { size };
-        let chosen = self.choice(Site::of(kind), size);
-        let usual = usize::from(size == Size::Full);
-        let count = chosen.unwrap_or(usual);
+        if part.size == Size::Full && self.parts > FULL_PARTS {
+            part.size = Size::Small;
+        }
+        let (stored, site) = (self.stored, part.node);
+        let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
+        let usual = usize::from(part.size == Size::Full);
+        let is_there = kind.parts().iter().all(|part| self.is_there(part));
+        let inner = Part { node: first, ..part };
         Ok(match kind {
-            KindSchema::Option(inner) if count > 0 && self.is_there(inner) => {
-                self.inside(Open::Some, inner, size)
+            KindSchema::Option(_) => {
+                let chosen = self.choose(part, site, |_| {
+                    let mut options = vec![(0, String::from(" without a value"), PLAIN)];
+                    options.extend(is_there.then(|| (1, String::from(" with a value"), PLAIN)));
+                    options
+                });
+                if is_there && chosen.unwrap_or(usual) > 0 {
+                    return Ok(self.open(Whole::Some, vec![inner]));
+                }
+                Some(Value::Option(None))
             }
-            KindSchema::Option(_) => Next::Whole(Value::Option(None)),
-            KindSchema::List(inner) if chosen == Some(EQUAL) => {
-                self.inside(Open::Equal, inner, size)
+            KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_) => {
+                let is_list = matches!(kind, KindSchema::List(_));
+                let chosen = self.choose(part, site, |_| {
+                    let mut options = vec![(0, String::from(" without elements"), BOUNDARY)];
+                    if is_there {
+                        options.push((1, String::new(), None));
+                        options.push((3, String::from(" with several elements"), BOUNDARY));
+                        let equal = || (EQUAL, String::from(" with equal elements"), BOUNDARY);
+                        options.extend(is_list.then(equal));
+                    }
+                    options
+                });
+                match chosen.unwrap_or(usual) {
+                    EQUAL => self.open(Whole::Equal, vec![inner]),
+                    count => {
+                        let count = if is_there { count } else { 0 };
+                        let whole = match kind {
+                            KindSchema::Map(_) => Whole::Map,
+                            _ => Whole::List { differ: !is_list },
+                        };
+                        self.elements(whole, count, kind.parts().len(), inner)
+                    }
+                }
             }
-            KindSchema::List(inner) | KindSchema::Set(inner) => {
-                let count = if self.is_there(inner) { count } else { 0 };
-                self.elements(count, matches!(kind, KindSchema::Set(_)), size, (inner, None))
+            KindSchema::Array(_, 0) => Some(Value::Seq(Vec::new())),
+            KindSchema::Array(_, len) => self.open(Whole::Array(*len, self.parts), vec![inner]),
+            KindSchema::Tuple(parts) => {
+                let parts = (first..first + parts.len()).map(|node| Part { node, ..part });
+                self.open(Whole::Tuple, parts.collect())
             }
-            KindSchema::Map(parts) => {
-                let is_there = self.is_there(&parts[0]) && self.is_there(&parts[1]);
-                let count = if is_there { count } else { 0 };
-                self.elements(count, true, size, (&parts[0], Some(&parts[1])))
-            }
-            KindSchema::Array(_, 0) => Next::Whole(Value::Seq(Vec::new())),
-            KindSchema::Array(inner, len) => {
-                self.inside(Open::Array(*len, self.parts), inner, size)
-            }
-            KindSchema::Tuple(parts) => self.next_part(Vec::new(), parts.iter(), size),
-            KindSchema::Class(class) => self.class(*class, size, false),
-            KindSchema::Dynamic(name) => match self.implementor(name, chosen, size) {
-                Some(class) => self.class(class, size, true),
-                None => Next::Whole(Value::Unit),
+            KindSchema::Class(class) => self.class(*class, part, false),
+            KindSchema::Dynamic(name) => match self.implementor(name, part) {
+                Some(class) => self.class(class, part, true),
+                None => Some(Value::Unit),
             },
-            leaf => Next::Whole(self.leaf(leaf, chosen, size)),
+            leaf => Some(self.leaf(leaf, part)),
         })
     }
 
-    fn inside(&mut self, open: Open<'v>, inner: &'v KindSchema, size: Size) -> Next<'v> {
-        self.open.push(open);
-        Next::Part(inner, size)
+    fn open(&mut self, whole: Whole, parts: Vec<Part>) -> Option<Value> {
+        self.open.push(Open { whole, left: parts.into_iter(), made: Vec::new() });
+        None
+    }
+
+    fn elements(&mut self, whole: Whole, count: usize, parts: usize, first: Part) -> Option<Value> {
+        // Several small ones would be equal; what is chosen in one is chosen by itself.
+        let (size, is_noted) = match (count, first.size) {
+            (2.., Size::Small) => (Size::Full, false),
+            (_, size) => (size, first.is_noted),
+        };
+        let nths = (0..count).map(|i| first.nth.wrapping_add(u8::try_from(i).unwrap_or(u8::MAX)));
+        let elements = nths.flat_map(|nth| {
+            let nodes = first.node..first.node + parts;
+            nodes.map(move |node| Part { node, size, nth, is_noted, ..first })
+        });
+        let elements = elements.collect();
+        self.open(whole, elements)
+    }
+
+    fn class(&mut self, class: usize, mut part: Part, is_dynamic: bool) -> Option<Value> {
+        if part.is_noted
+            && let Some(found) = &mut self.found
+            && (found.takes_all || !part.is_unread)
+        {
+            found.classes.entry(class).or_insert(self.object);
+        }
+        // Ids and names of objects must fit each other: a world is empty, and what it may hold is
+        // in objects of its own.
+        if self.around[class] || self.section.is_world(class) {
+            (part.size, part.is_noted) = (Size::Least, false);
+        }
+        let is_nested = mem::replace(&mut self.around[class], true);
+        let stored = self.stored;
+        let (variant, len) = match &stored[class].form {
+            Form::Struct(fields) => (None, fields.len()),
+            Form::Value(_) => (None, 1),
+            Form::Enum(variants) => {
+                let is_there = |this: &Self, variant: usize| {
+                    variants[variant].fields.iter().all(|field| this.is_there(&field.kind))
+                };
+                let chosen = self.choose(part, stored.root(class), |this| {
+                    let there = (0..variants.len()).filter(|variant| is_there(this, *variant));
+
+                    let name = |variant: usize| format!(".{}", variants[variant].name);
+                    there.map(|variant| (variant, name(variant), PLAIN)).collect()
+                });
+                let chosen = chosen.filter(|variant| is_there(self, *variant));
+                let variant = chosen.unwrap_or_else(|| match part.size {
+                    Size::Full => (0..variants.len()).find(|it| is_there(self, *it)).unwrap_or(0),
+                    _ => self.ends.variants[class],
+                });
+                (Some(variant), variants[variant].fields.len())
+            }
+        };
+        let first = stored.first(class, variant.unwrap_or(0));
+        let reads = self.reads;
+        let parts = (first..first + len).map(|node| Part {
+            node,
+            apart: part.apart.or(reads.apart.contains(&node).then_some(node)),
+            is_unread: part.is_unread || reads.unread.contains(&node),
+            ..part
+        });
+        let whole = Whole::Class { class, variant, is_nested, is_dynamic, apart: part.apart };
+        self.open(whole, parts.collect())
+    }
+
+    /// Makes a value of its parts.
+    fn whole(&mut self, open: Open) -> Result<Value> {
+        let mut made = open.made.into_iter();
+        Ok(match open.whole {
+            Whole::Class { class, variant, is_nested, is_dynamic, .. } => {
+                self.around[class] = is_nested;
+                let schema = &self.stored[class];
+                let mut record = match (&schema.form, variant) {
+                    (Form::Enum(variants), Some(variant)) => {
+                        Record::of_variant(&*schema.name, &*variants[variant].name)
+                    }
+                    (Form::Value(_), _) if !is_dynamic => {
+                        return Ok(made.next().unwrap_or(Value::Unit));
+                    }
+                    _ => Record::new(&*schema.name),
+                };
+                let fields = self.stored.fields(class, variant.unwrap_or(0));
+                let names = fields.iter().map(|field| &*field.name).chain([""]);
+                names.zip(made).for_each(|(name, value)| record.push(name, value));
+                record.origin = is_dynamic.then_some(class);
+                record.into()
+            }
+            Whole::Some => Value::Option(made.next().map(Box::new)),
+            Whole::Equal => Value::Seq(made.flat_map(|value| [value.clone(), value]).collect()),
+            Whole::List { differ } => {
+                let mut elements = Vec::new();
+                for element in made {
+                    if !differ || !elements.contains(&element) {
+                        elements.push(element);
+                    }
+                }
+                Value::Seq(elements)
+            }
+            Whole::Map => {
+                let mut entries: Vec<(Value, Value)> = Vec::new();
+                while let (Some(key), Some(value)) = (made.next(), made.next()) {
+                    if entries.iter().all(|(known, _)| *known != key) {
+                        entries.push((key, value));
+                    }
+                }
+                Value::Map(entries)
+            }
+            Whole::Array(len, before) => match made.next() {
+                Some(Value::U8(byte)) => {
+                    self.count(len / BYTES_IN_PART)?;
+                    Value::Bytes(vec![byte; len])
+                }
+                value => {
+                    self.count((self.parts - before).saturating_mul(len - 1))?;
+                    Value::Seq(vec![value.unwrap_or(Value::Unit); len])
+                }
+            },
+            Whole::Tuple => Value::Tuple(made.collect()),
+        })
     }
 
     fn count(&mut self, parts: usize) -> Result<()> {
@@ -366,59 +482,114 @@ impl<'v> Maker<'v> {
     }
 
     /// The class of a trait object.
-    fn implementor(&self, name: &str, chosen: Option<usize>, size: Size) -> Option<usize> {
-        let classes = self.section.classes_of(name);
-        let depth = |class: &&usize| self.ends.classes[**class];
-        let mut there = classes.iter().filter(|class| depth(class).is_some());
-        let chosen = chosen.and_then(|chosen| classes.get(chosen));
-        let class = chosen.filter(|class| depth(class).is_some()).or_else(|| match size {
-            Size::Full => there.next(),
-            _ => there.min_by_key(depth),
+    fn implementor(&mut self, name: &str, part: Part) -> Option<usize> {
+        let (section, ends) = (self.section, self.ends);
+        let classes = section.classes_of(name);
+        let there = || classes.iter().enumerate().filter(|(_, it)| ends.classes[**it].is_some());
+        let chosen = self.choose(part, part.node, |_| {
+            let name = |class: usize| format!(" as a {}", section.classes[class].name);
+            there().map(|(i, class)| (i, name(*class), PLAIN)).collect()
         });
-        class.copied()
+        let chosen = there().find(|(i, _)| chosen == Some(*i));
+        let class = chosen.or_else(|| match part.size {
+            Size::Full => there().next(),
+            _ => there().min_by_key(|(_, class)| ends.classes[**class]),
+        });
+        class.map(|(_, class)| *class)
     }
 
     /// A value that no others lie in.
-    fn leaf(&mut self, kind: &KindSchema, chosen: Option<usize>, size: Size) -> Value {
-        let usual = usize::from(size == Size::Full);
+    fn leaf(&mut self, kind: &KindSchema, part: Part) -> Value {
+        let (section, ends, site) = (self.section, self.ends, part.node);
+        let usual = usize::from(part.size == Size::Full);
+        let nothing = || (0, String::from(" without a target"), PLAIN);
         match kind {
             KindSchema::Reference { holder, weak, class } => {
-                let objects = &self.section.objects;
-                let object = objects.binary_search(&(*class, *holder)).ok();
-                let wanted = !*weak || chosen.unwrap_or(usual) > 0;
-                self.reference(object.filter(|_| wanted))
-            }
-            KindSchema::TraitReference { holder, weak, name } => {
-                let mut objects = self.section.objects_of(name, *holder);
-                let depth = |object: &usize| self.ends.objects[*object];
-                let object = match chosen {
-                    Some(0) if *weak => None,
-                    None if *weak && size != Size::Full => None,
-                    Some(chosen) if chosen > 0 => objects.nth(chosen - 1),
-                    _ => objects.filter(|object| depth(object).is_some()).min_by_key(depth),
-                };
+                let object = section.objects.binary_search(&(*class, *holder)).ok();
+                if *weak {
+                    let something = || (1, String::from(" with a target"), PLAIN);
+                    let chosen = self.choose(part, site, |_| vec![nothing(), something()]);
+                    return self.reference(object.filter(|_| chosen.unwrap_or(usual) > 0));
+                }
+                let unknown = &self.reads.unknown;
+                if part.is_noted
+                    && !part.is_unread
+                    && !unknown.contains(&self.object)
+                    && object.is_some_and(|object| unknown.contains(&object))
+                    && let Some(found) = &mut self.found
+                {
+                    found.inlined.insert(*class);
+                }
                 self.reference(object)
             }
-            KindSchema::Handle(_) => Value::Handle(HANDLES[chosen.unwrap_or(0)].1),
-            KindSchema::Unknown => Value::Seq(Vec::new()),
-            KindSchema::Text if self.texts.contains_key(&address(kind)) => {
-                let names = &self.texts[&address(kind)];
-                let choice = chosen.and_then(|chosen| chosen.checked_sub(1));
-                names[choice.unwrap_or(usize::from(self.nth)) % names.len()].into()
+            KindSchema::TraitReference { holder, weak, name } => {
+                let there = || {
+                    let objects = section.objects_of(name, *holder).enumerate();
+                    objects.filter(|(_, object)| ends.objects[*object].is_some())
+                };
+                let chosen = self.choose(part, site, |_| {
+                    let to = |object: usize| {
+                        format!(" to a {}", section.classes[section.objects[object].0].name)
+                    };
+                    let options = there().map(|(i, object)| (i + 1, to(object), PLAIN));
+                    weak.then(nothing).into_iter().chain(options).collect()
+                });
+                let least = || there().map(|(_, object)| object).min_by_key(|it| ends.objects[*it]);
+                self.reference(match chosen {
+                    Some(0) if *weak => None,
+                    None if *weak && part.size != Size::Full => None,
+                    Some(chosen @ 1..) => {
+                        there().find(|(i, _)| i + 1 == chosen).map(|(_, object)| object)
+                    }
+                    _ => least(),
+                })
             }
+            KindSchema::Handle(_) => {
+                let chosen = self.choose(part, site, |_| {
+                    let states = HANDLES.into_iter().enumerate().skip(1);
+                    states.map(|(i, (name, _))| (i, format!(" as {name}"), BOUNDARY)).collect()
+                });
+                Value::Handle(HANDLES[chosen.unwrap_or(0)].1)
+            }
+            KindSchema::Unknown => Value::Seq(Vec::new()),
             scalar => {
-                let choice = chosen.and_then(|chosen| chosen.checked_sub(1));
-                let boundary = choice.and_then(|choice| boundaries(scalar).into_iter().nth(choice));
-                boundary.map_or_else(|| plain(scalar, self.nth), |(_, value)| value)
+                let names = self.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
+                let values = || match names {
+                    Some(names) => {
+                        let value = |name: &&str| (format!("{name:?}"), Value::from(*name));
+                        names.iter().map(value).collect()
+                    }
+                    None => boundaries(scalar),
+                };
+                let chosen = self.choose(part, site, |_| {
+                    let values = values().into_iter().enumerate();
+                    values
+                        .map(|(i, (name, _))| {
+                            (
+                                i + 1,
+                                format!(" = {name}"),
+                                if names.is_some() { PLAIN } else { BOUNDARY },
+                            )
+                        })
+                        .collect()
+                });
+                let chosen =
+                    chosen.and_then(|chosen| values().into_iter().nth(chosen.checked_sub(1)?));
+                match (chosen, names) {
+                    (Some((_, value)), _) => value,
+                    (None, Some(names)) => names[usize::from(part.nth) % names.len()].into(),
+                    (None, None) => plain(scalar, part.nth),
+                }
             }
         }
     }
 
     /// A reference to a basic object of a type, or none.
-    fn reference(&mut self, object: Option<usize>) -> Value {
+    fn reference(&self, object: Option<usize>) -> Value {
         let object = object.filter(|object| self.ends.objects[*object].is_some());
         Value::Ref(object.and_then(|object| {
-            let is_cycle_allowed = self.in_cell || is_open(self.section.objects[object].1);
+            let holder = |object: usize| self.section.objects[object].1;
+            let is_cycle_allowed = is_open(holder(self.object)) || is_open(holder(object));
             let target = match self.basic {
                 Basic::First if is_cycle_allowed => Basic::Second,
                 Basic::Second if is_cycle_allowed => Basic::First,
@@ -427,13 +598,6 @@ impl<'v> Maker<'v> {
             };
             ObjectId::new(target.id(object))
         }))
-    }
-}
-
-impl Elements<'_> {
-    /// True if there is such a key already, and keys must differ.
-    fn has(&self, key: &Value) -> bool {
-        self.differ && self.done.iter().any(|(known, _)| known == key)
     }
 }
 

@@ -1,0 +1,85 @@
+//! Why something could not be done, or rolled back.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::world::Refused;
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// Why something could not be done, or rolled back.
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// Which of several steps failed.
+    pub(super) step: usize,
+    /// How many of them, from the first on, are done now; one that is in doubt counts as done.
+    pub(super) done: usize,
+    /// What could not be restored either; the target is neither as before nor as after.
+    pub(super) broken: Option<Broken>,
+    /// A panic, to be resumed.
+    pub(super) panic: Option<Panic>,
+}
+
+/// What a panic carries.
+pub(super) type Panic = Box<dyn Any + Send>;
+
+/// The step at which a target was left half done.
+pub(super) struct Broken {
+    pub(super) step: usize,
+    /// Like [`Failure::done`].
+    pub(super) done: usize,
+    pub(super) object: Option<ObjectId>,
+    pub(super) why: String,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, step: 0, done: 0, broken: None, panic: None }
+    }
+}
+
+/// Runs what may panic.
+pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        Err(Failure {
+            error: Error::new(ErrorKind::Poisoned, "it panicked"),
+            step: 0,
+            done: 0,
+            broken: Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() }),
+            panic: Some(panic),
+        })
+    })
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        let mut failure = Self::from(refused.error);
+        if let Some(left) = refused.left {
+            is_broken(&mut failure, 0, Err(left.into()));
+        }
+        failure
+    }
+}
+
+/// Notes that restoring the target has failed as well; `first` is the index of the first of these steps among all.
+pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Failure>) -> bool {
+    let Err(second) = back else { return false };
+    let mut broken = second.broken();
+    broken.step += first;
+    broken.done += first;
+    failure.done = broken.done;
+    failure.broken = Some(broken);
+    failure.panic = failure.panic.take().or(second.panic);
+    true
+}
+
+impl Failure {
+    /// What is broken if it was to put something back.
+    pub(super) fn broken(&self) -> Broken {
+        let object = self.error.object().and_then(ObjectId::new);
+        let (step, object) = match &self.broken {
+            Some(broken) => (broken.step, broken.object),
+            None => (self.step, object),
+        };
+        Broken { step, done: self.done, object, why: self.error.to_string() }
+    }
+}

@@ -1,0 +1,367 @@
+//! Classes and variants that went, and those that may be what they were.
+
+use std::collections::HashMap;
+
+use super::Comparison;
+use super::history::Step;
+use super::judge::Row;
+use super::kinds::{Guess, sure};
+use super::moves::{Came, Left};
+use crate::LoadOptions;
+use crate::lock::report::Verdict;
+use crate::lock::source;
+use crate::schema::{
+    ClassSchema, FieldSchema, Form, Plans, VariantSchema, classes_by_place, contested, find_variant,
+};
+
+fn same_names(old: &[FieldSchema], new: &[FieldSchema]) -> bool {
+    old.iter().map(|field| &field.name).eq(new.iter().map(|field| &field.name))
+}
+
+/// How much two classes look alike: 2 if they have the same names, 1 if they have more names in common than apart, or 0.
+fn likeness(old: &Form, new: &Form) -> u32 {
+    fn common<T>(old: &[T], new: &[T], name: impl Fn(&T) -> &String) -> usize {
+        old.iter().filter(|old| new.iter().any(|new| name(old) == name(new))).count()
+    }
+    let (is_same, common, all) = match (old, new) {
+        (Form::Struct(old), Form::Struct(new)) => {
+            (same_names(old, new), common(old, new, |it| &it.name), old.len() + new.len())
+        }
+        (Form::Enum(old), Form::Enum(new)) => {
+            let is_same = |(old, new): (&VariantSchema, &VariantSchema)| {
+                old.name == new.name && same_names(&old.fields, &new.fields)
+            };
+            let is_same = old.len() == new.len() && old.iter().zip(new).all(is_same);
+            (is_same, common(old, new, |it| &it.name), old.len() + new.len())
+        }
+        _ => return 0,
+    };
+    if is_same { 2 } else { u32::from(3 * common > all) }
+}
+
+/// What is said of a name that may mean another thing than in the version that is compared.
+fn reused(version: &str, what: &str, name: &str, other: &str) -> String {
+    format!(
+        "the {what} is another; {version} had no {name}, but {other}, which may be what it was; give the new {what} another name in the save and {other} the `alias`, or the new one the `alias`, if it is the same again"
+    )
+}
+
+fn is_own(class: &ClassSchema) -> bool {
+    !matches!(class.form, Form::Value(_))
+}
+
+impl<'c> Comparison<'c> {
+    /// Reports which classes went, and pairs those that seem to have been renamed with what they
+    /// are now.
+    pub(super) fn gone_classes(&mut self) {
+        let (section, program) = (self.section, self.program);
+        let classes = &section.classes;
+        let is_object = |class: usize| section.objects.iter().any(|(object, _)| *object == class);
+        // Other instances of generic classes are told by the fields that hold them.
+        let by_place = classes_by_place(classes, program);
+        let is_by_place = |class: usize| by_place.contains(&class) && !is_object(class);
+        let is_in_trait = |class: usize| section.traits.iter().any(|(_, of)| of.contains(&class));
+        let open: HashMap<usize, Vec<usize>> = self
+            .plans
+            .contested()
+            .filter(|(class, _)| is_object(*class) || is_in_trait(*class))
+            .map(|(class, candidates)| (class, candidates.to_vec()))
+            .collect();
+        let mut gone = Vec::new();
+        for (class, schema) in classes.iter().enumerate() {
+            if self.resolved[class].is_some() || !is_own(schema) || is_by_place(class) {
+                continue;
+            }
+            let name = &*schema.name;
+            if self.registry.is_removed_class(name) {
+                let change = "the class is removed; objects of it are dropped";
+                let row = Row::new(name, Verdict::Safe, change).stored(name, "");
+                self.rows.push(Row { is_accepted: true, ..row });
+            } else if let Some(candidates) = open.get(&class) {
+                let error = contested(name, program, candidates);
+                let change = format!("the class went; {}", error.message());
+                self.rows.push(Row::new(name, Verdict::Breaks, change).because(&error));
+            } else {
+                gone.push(class);
+            }
+        }
+        let came = |class: &usize| {
+            !self.resolved.contains(&Some(*class)) && is_own(&program.classes[*class])
+        };
+        let came: Vec<usize> = (0..program.classes.len()).filter(came).collect();
+        let alike = self.alike(&gone, &came);
+        for class in gone {
+            let name = &*classes[class].name;
+            let Some(guess) = alike.iter().find(|guess| guess.old == class) else {
+                if let Form::Struct(fields) = &classes[class].form {
+                    self.left.extend(fields.iter().map(|field| Left {
+                        class,
+                        target: None,
+                        is_struct: true,
+                        gone: [name, &field.name].map(|name| Step::Then(name.to_owned())).into(),
+                        name: field.name.clone(),
+                        kind: field.kind.clone(),
+                        row: self.rows.len(),
+                    }));
+                }
+                let change = "the class went; objects of it are kept as unknown";
+                self.rows.push(Row::new(name, Verdict::Safe, change).stored(name, ""));
+                continue;
+            };
+            let new = &program.classes[guess.new].name;
+            let mostly = if guess.score > 1 { "" } else { "mostly " };
+            let change = format!(
+                "the class went, and {new} of {mostly}the same fields came; if it is another, say so by `registry.removed_class({name:?})?`"
+            );
+            let row = Row::new(name, Verdict::NeedsAlias, change);
+            let head = source::head(program, guess.new);
+            self.rows.push(row.paste(format!("#[persist(alias = {name:?})]"), head));
+        }
+        // Errors of the plans name the classes of today, but for those of other instances, which name both.
+        let known = (0..classes.len()).filter_map(|class| {
+            let is_renamed = is_own(&classes[class]) && !self.plans.is_instance(class);
+            Some((class, self.resolved[class].filter(|_| is_renamed)?))
+        });
+        let all: Vec<(usize, usize)> =
+            alike.iter().map(|guess| (guess.old, guess.new)).chain(known).collect();
+        self.plans = self.plans_with_names(&all);
+        self.stored = self.plans.stored.clone();
+        self.resolved = (0..classes.len()).map(|class| self.plans.resolve(class)).collect();
+    }
+
+    /// The classes that went, with those that came and seem to be the same.
+    fn alike(&self, gone: &[usize], came: &[usize]) -> Vec<Guess> {
+        let (old, new) = (&self.section.classes, &self.program.classes);
+        let score = |class: usize, target: usize| {
+            let name = [Step::Then(old[class].name.clone())];
+            let may_become = self.history.may_become(self.version, &name, &[Step::Now(target)]);
+            if may_become { likeness(&old[class].form, &new[target].form) } else { 0 }
+        };
+        let guess = |old: usize, new: usize| Guess { old, new, score: score(old, new), fits: true };
+        let guesses = gone.iter().flat_map(|old| came.iter().map(|new| guess(*old, *new)));
+        let mut alike = sure(guesses.collect());
+        // The classes inside of one that was renamed may have been, too.
+        let same = alike.iter().filter(|guess| guess.score > 1);
+        let same: Vec<(usize, usize)> = same.map(|guess| (guess.old, guess.new)).collect();
+        let mut plans = self.plans_with_names(&same);
+        alike.retain(|guess| guess.score < 2 || plans.check(guess.old).is_ok());
+        alike
+    }
+
+    /// Plans for the classes of the version, some by the names of classes of the program.
+    fn plans_with_names(&self, pairs: &[(usize, usize)]) -> Plans<'c> {
+        let mut stored = self.section.classes.clone();
+        for (old, new) in pairs {
+            let new = &self.program.classes[*new];
+            (stored[*old].id, stored[*old].name) = (new.id, new.name.clone());
+        }
+        Plans::new(stored, self.program, LoadOptions::default(), None)
+    }
+
+    /// What is said of a class that the program has, but for its fields.
+    pub(super) fn known_class(&mut self, class: usize, target: usize) {
+        let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
+        let (name, head) = (&*new.name, source::head(self.program, target));
+        if !is_own(new) {
+        } else if old.name != *name && self.program.find(old) == Some(target) {
+            let row = Row::new(name, Verdict::Safe, format!("the class was {}", old.name));
+            self.rows.push(match self.merged_with(class, target) {
+                Some(other) => self.merged(class, target, row, other),
+                None => row,
+            });
+        } else if let Some(change) = self.reused_class(class, target) {
+            let row = Row::new(name, Verdict::Loses, change);
+            self.rows.push(row.paste(format!("#[persist(class = \"new.{name}\")]"), head.clone()));
+        }
+        let change = format!("version {} became {}", old.version, new.version);
+        if old.version < new.version {
+            self.rows.push(Row::new(name, Verdict::Safe, change).shown_by(class));
+        } else if old.version > new.version {
+            let change = format!(
+                "{change}: records of version {} are newer than the program and are never migrated again; a version only rises",
+                old.version
+            );
+            let mut row = Row::new(name, Verdict::Breaks, change);
+            row.of.kind = crate::ErrorKind::Unsupported;
+            self.rows.push(row.paste(format!("#[persist(version = {})]", old.version), head));
+        }
+    }
+
+    /// A row of values that become what others become, too: which they were is lost.
+    fn merged(&self, class: usize, target: usize, mut row: Row, other: &str) -> Row {
+        if self.migrated[class] {
+            return Row { is_accepted: true, ..row };
+        }
+        row.of.verdict = Verdict::Loses;
+        row.of.change.push_str(&format!(
+            ", and values of {other} become it, too: which of the two a value was is lost; keep both, or accept it by a `version` and a `migrate` of {}, which may do nothing",
+            source::head(self.program, target)
+        ));
+        row
+    }
+
+    /// Another class whose values become those of the same class by their names, where a value may be of either.
+    fn merged_with(&self, class: usize, target: usize) -> Option<&'_ str> {
+        let section = self.section;
+        let names = self.program.targets[target].map(|target| target.class)?;
+        let is_object = |class: usize| section.objects.iter().any(|(object, _)| *object == class);
+        let may_be_either = |other: usize| {
+            is_object(class) && is_object(other)
+                || section.traits.iter().any(|(_, of)| of.contains(&class) && of.contains(&other))
+        };
+        let is_other = |other: &usize| {
+            *other != class && self.resolved[*other] == Some(target) && may_be_either(*other)
+        };
+        let is_alias = names.aliases.contains(&&*section.classes[class].name);
+        let other = (0..section.classes.len()).find(is_other).filter(|_| is_alias)?;
+        Some(&section.classes[other].name)
+    }
+
+    /// What is wrong with the name of a class that was free in between, if another class may have been it then.
+    fn reused_class(&self, class: usize, target: usize) -> Option<String> {
+        let was = &self.section.classes[class];
+        let absence = self.history.absence_alone(self.version, &[Step::Now(target)])?;
+        let may_be = |other: &usize| {
+            !self.resolved.contains(&Some(*other))
+                && self.history.had(absence, &[Step::Now(*other)])
+                && likeness(&was.form, &self.program.classes[*other].form) > 0
+        };
+        let other = (0..self.program.classes.len()).find(may_be)?;
+        let other = &self.program.classes[other].name;
+        Some(reused(self.history.name(absence), "class", &was.name, other))
+    }
+
+    pub(super) fn new_classes(&mut self, is_newest: bool) {
+        for (class, schema) in self.program.classes.iter().enumerate() {
+            if self.resolved.contains(&Some(class)) || !is_own(schema) {
+                continue;
+            }
+            if let Form::Struct(fields) = &schema.form {
+                self.came.extend((0..fields.len()).map(|field| Came { class, field }));
+            }
+            if is_newest {
+                self.rows.push(Row::new(&schema.name, Verdict::Safe, "the class came"));
+            }
+        }
+    }
+
+    /// The variants that went and came.
+    pub(super) fn variants(&mut self, class: usize, index: usize) {
+        let stored = self.stored.clone();
+        let new = &self.program.classes[index];
+        let target = self.program.targets[index].map(|target| target.class);
+        let (Form::Enum(old), Form::Enum(news), Some(target)) =
+            (&stored[class].form, &new.form, target)
+        else {
+            return;
+        };
+        let (name, head) = (&*new.name, source::head(self.program, index));
+        let places: Vec<Option<usize>> =
+            old.iter().map(|old| find_variant(&old.name, target.variants())).collect();
+        for (variant, place) in places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            let (was, is) = (&old[variant], &news[place]);
+            let row = if was.name != is.name {
+                let row = Row::new(name, Verdict::Safe, format!("the variant was {}", was.name));
+                let is_same = |it: &usize| *it != variant && places[*it] == Some(place);
+                match (0..old.len()).find(is_same) {
+                    Some(other) => self.merged(class, index, row, &old[other].name),
+                    None => row,
+                }
+            } else if let Some(change) = self.reused_variant((index, place), was, news, &places) {
+                let attribute = format!("#[persist(rename = \"new_{}\")]", is.name);
+                Row::new(name, Verdict::Loses, change).paste(attribute, is.name.clone())
+            } else {
+                continue;
+            };
+            self.rows.push(row.in_field(&is.name));
+        }
+        let gone = (0..old.len()).filter(|i| places[*i].is_none());
+        let came = (0..news.len()).filter(|i| !places.contains(&Some(*i)));
+        let came: Vec<usize> = came.collect();
+        let mut guesses = Vec::new();
+        for (from, to) in gone.clone().flat_map(|from| came.iter().map(move |to| (from, *to))) {
+            let fits = same_names(&old[from].fields, &news[to].fields)
+                && (0..old[from].fields.len()).all(|field| {
+                    let fields = ((class, from), (index, to));
+                    self.plans.check_field(fields.0, Some(field), fields.1, field).is_ok()
+                });
+            guesses.push(Guess { old: from, new: to, score: u32::from(fits), fits });
+        }
+        let alike = sure(guesses);
+        let other = target.variants().iter().find(|variant| variant.other);
+        for variant in gone {
+            let gone = &old[variant].name;
+            let is_removed = target.removed.contains(&&**gone);
+            let found = alike.iter().find(|guess| guess.old == variant).filter(|_| !is_removed);
+            let may_be = found.map(|guess| &news[guess.new].name);
+            let or_removed = format!(
+                ", or say that {gone} is not needed any more, `#[persist(removed = {gone:?})]` on {head}"
+            );
+            let (verdict, change) = match (other.map(|it| (it.name, it.fields)), may_be) {
+                (Some((other, _)), _) if is_removed => {
+                    (Verdict::Safe, format!("is `removed`; values of it become {other}"))
+                }
+                (None, Some(new)) => {
+                    (Verdict::NeedsAlias, format!("went, and {new} of the same fields came"))
+                }
+                (Some(_), Some(new)) => (
+                    Verdict::Loses,
+                    format!(
+                        "went, and {new} of the same fields came; give it the `alias`{or_removed}"
+                    ),
+                ),
+                (Some((other, [])), None) => (
+                    Verdict::Loses,
+                    format!(
+                        "went; values of it become {other}, and what they held is lost; give that one a field, `{other}(persist::Unknown)`{or_removed}"
+                    ),
+                ),
+                (Some(_), None) => {
+                    (Verdict::Safe, String::from("went; values of it are kept as unknown"))
+                }
+                (None, None) => (
+                    Verdict::Breaks,
+                    String::from("went; values of it load only into a variant `#[persist(other)]`"),
+                ),
+            };
+            let row = Row::new(name, verdict, format!("the variant {change}")).in_field(gone);
+            let row = row.stored(&self.section.classes[class].name, gone);
+            let row = match may_be {
+                Some(new) => row.paste(format!("#[persist(alias = {gone:?})]"), new.clone()),
+                None if verdict == Verdict::Loses => {
+                    row.paste(format!("#[persist(removed = {gone:?})]"), head.clone())
+                }
+                None => row,
+            };
+            // Where there is no `other`, a load says whether a value can be of it.
+            let is_doubtful = other.is_none();
+            self.rows.push(Row { is_accepted: is_removed, is_doubtful, ..row });
+        }
+        for variant in came {
+            if alike.iter().all(|guess| guess.new != variant) {
+                let row = Row::new(name, Verdict::Safe, "the variant came");
+                self.rows.push(row.in_field(&news[variant].name));
+            }
+        }
+    }
+
+    /// What is wrong with the name of a variant that was free in between, if another variant may have been it then.
+    fn reused_variant(
+        &self,
+        (class, variant): (usize, usize),
+        was: &VariantSchema,
+        new: &[VariantSchema],
+        places: &[Option<usize>],
+    ) -> Option<String> {
+        let thing = |variant: usize| [Step::Now(class), Step::Now(variant)];
+        let absence = self.history.absence_alone(self.version, &thing(variant))?;
+        let may_be = |other: &usize| {
+            !places.contains(&Some(*other))
+                && self.history.had(absence, &thing(*other))
+                && same_names(&was.fields, &new[*other].fields)
+        };
+        let other = &new[(0..new.len()).find(may_be)?].name;
+        Some(reused(self.history.name(absence), "variant", &was.name, other))
+    }
+}

@@ -1,0 +1,231 @@
+//! What is said of a change, and what the loads of samples show of it.
+
+use super::Comparison;
+use crate::lock::load::Loads;
+use crate::lock::report::{Difference, Verdict};
+use crate::save::ReportRow;
+use crate::schema::LoadEvent;
+use crate::types::BITS_OF_NO_KEY;
+use crate::{Error, ErrorKind};
+
+/// A change, and how the loads of samples are asked about it.
+pub(super) struct Row {
+    pub(super) of: Difference,
+    /// The message of the error that old saves get.
+    pub(super) cause: Option<String>,
+    /// The stored class whose samples show whether it is safe.
+    pub(super) shown_by: Option<usize>,
+    /// The stored class, and the field or variant or nothing, as samples and reports name them.
+    pub(super) stored: Option<(String, String)>,
+    /// True if values become those of another kind.
+    pub(super) is_converted: bool,
+    /// True for a kind that may not take every old value.
+    pub(super) may_narrow: bool,
+    /// True for a field that the class's `migrate` may take.
+    pub(super) is_migrated: bool,
+    /// True if the program says that what is lost is meant to be.
+    pub(super) is_accepted: bool,
+    /// True for what matters only if a sample does not load, or if there is none.
+    pub(super) is_doubtful: bool,
+}
+
+impl Row {
+    pub(super) fn new(class: &str, verdict: Verdict, change: impl Into<String>) -> Self {
+        Self {
+            of: Difference::new(class, verdict, change.into()),
+            cause: None,
+            shown_by: None,
+            stored: None,
+            is_converted: false,
+            may_narrow: false,
+            is_migrated: false,
+            is_accepted: false,
+            is_doubtful: false,
+        }
+    }
+
+    pub(super) fn in_field(mut self, field: &str) -> Self {
+        self.of.field = Some(field.to_owned());
+        self
+    }
+
+    /// What comes of this error.
+    pub(super) fn because(mut self, error: &Error) -> Self {
+        self.of.kind = error.kind();
+        self.cause = Some(error.message().to_owned());
+        self
+    }
+
+    /// Which is safe only if the samples of a stored class load.
+    pub(super) fn shown_by(self, class: usize) -> Self {
+        Self { shown_by: Some(class), ..self }
+    }
+
+    pub(super) fn stored(self, class: &str, path: &str) -> Self {
+        Self { stored: Some((class.to_owned(), path.to_owned())), ..self }
+    }
+
+    /// With a line to paste.
+    pub(super) fn paste(mut self, attribute: impl Into<String>, above: impl Into<String>) -> Self {
+        (self.of.attribute, self.of.above) = (Some(attribute.into()), Some(above.into()));
+        self
+    }
+
+    pub(super) fn worsen(&mut self, verdict: Verdict, why: &str) {
+        self.of.verdict = self.of.verdict.max(verdict);
+        self.of.change.push_str("; ");
+        self.of.change.push_str(why);
+    }
+
+    fn refuse(&mut self, why: &str) {
+        self.worsen(Verdict::Breaks, why);
+        self.of.kind = ErrorKind::InvalidValue;
+    }
+
+    /// True if a report of a load is about it.
+    fn is_of(&self, found: &ReportRow) -> bool {
+        self.stored.as_ref().is_some_and(|(class, path)| {
+            *class == found.class && *path == found.field.as_deref().unwrap_or_default()
+        })
+    }
+
+    /// What follows the place of a converted field in what a sample has.
+    fn within<'w>(&self, what: &'w str) -> Option<&'w str> {
+        let (class, path) = self.stored.as_ref().filter(|_| self.is_converted)?;
+        let rest = what.strip_prefix(class.as_str())?;
+        let rest = match path.is_empty() {
+            true => rest,
+            false => rest.strip_prefix('.')?.strip_prefix(path.as_str())?,
+        };
+        (rest.is_empty() || rest.starts_with(['.', ' '])).then_some(rest)
+    }
+}
+
+impl Comparison<'_> {
+    /// Puts together what the schemas and the samples say; returns notes.
+    pub(super) fn judge(&mut self, mut loads: Loads) -> Vec<String> {
+        let mut notes = std::mem::take(&mut loads.notes);
+        let all_load = loads.failures.is_empty() && !loads.is_cut;
+        for row in &mut self.rows {
+            if row.is_doubtful && all_load {
+                row.of.verdict = Verdict::Safe;
+                (row.of.attribute, row.of.above) = (None, None);
+            }
+            if loads.named.iter().any(|named| row.within(named).is_some()) {
+                row.refuse("a text that is the name of no variant does not load: give the field a `convert` that takes every text");
+            }
+        }
+        for (what, why) in &loads.refused {
+            let mut found = self.rows.iter_mut();
+            match found.find_map(|row| row.within(what).zip(Some(row))) {
+                Some((rest, row)) if row.of.verdict < Verdict::Breaks => {
+                    let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
+                        (Some(value), _) => value.to_owned(),
+                        (_, Some(part)) => format!("one whose part {part}"),
+                        _ => format!("one{rest}"),
+                    };
+                    let advice = match why.contains("`convert`") {
+                        true => "",
+                        false => "; keep the old type, or give the field a `convert`",
+                    };
+                    row.refuse(&format!("{value} does not load: {why}{advice}"));
+                }
+                Some(_) => {}
+                // The bits are made up: no arena has to have a key for them.
+                None if why.contains(BITS_OF_NO_KEY) => {}
+                None => notes.push(format!("the program refuses {what}: {why}")),
+            }
+        }
+        for row in &mut self.rows {
+            untested(row, &loads);
+        }
+        for found in &loads.rows {
+            self.reported(found);
+        }
+        for (what, error) in &loads.failures {
+            self.failed(what, error, &mut notes);
+        }
+        notes
+    }
+
+    /// What the report of a load says is lost, if nothing else has said it.
+    fn reported(&mut self, found: &ReportRow) {
+        let lost = match found.event {
+            LoadEvent::Dropped => "old values are dropped",
+            LoadEvent::Superseded => "those of another field take the place of old values",
+            LoadEvent::Replaced => "old values become the `other` variant",
+            LoadEvent::Unshared => {
+                "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
+            }
+            LoadEvent::Unregistered => "in an `Option` they become `None`",
+            _ => return,
+        };
+        if let Some(row) = self.rows.iter_mut().find(|row| row.is_of(found)) {
+            if !row.is_accepted && row.of.verdict <= Verdict::Untested {
+                row.worsen(Verdict::Loses, lost);
+            }
+            return;
+        }
+        let mut row = Row::new(&self.today(&found.class), Verdict::Loses, lost);
+        row.of.field.clone_from(&found.field);
+        self.rows.push(row);
+    }
+
+    /// What a stored class is called today.
+    fn today(&self, name: &str) -> String {
+        let class = self.section.classes.iter().position(|class| class.name == name);
+        let today = class.and_then(|class| self.resolved[class]);
+        today.map_or(name, |target| &*self.program.classes[target].name).to_owned()
+    }
+
+    /// What does not load, and has not been said to be for that reason.
+    fn failed(&mut self, what: &str, error: &Error, notes: &mut Vec<String>) {
+        if self.rows.iter().any(|row| row.cause.as_deref() == Some(error.message())) {
+            return;
+        }
+        let class = self.today(error.class().unwrap_or("the save"));
+        let change = format!("{what}: {}", error.message());
+        let is_of = |row: &&mut Row| {
+            row.shown_by.is_some()
+                && row.of.class == class
+                && row.of.field.as_deref() == error.field()
+        };
+        let is_met = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongClass);
+        if let Some(row) = self.rows.iter_mut().find(is_of) {
+            row.worsen(Verdict::Breaks, &change);
+            (row.of.kind, row.cause) = (error.kind(), Some(error.message().to_owned()));
+        } else if is_met && self.rows.iter().any(|row| row.is_doubtful) {
+            // The load met what is doubtful for that reason.
+            notes.push(change);
+        } else {
+            let mut row = Row::new(&class, Verdict::Breaks, change).because(error);
+            row.of.field = error.field().map(str::to_owned);
+            self.rows.push(row);
+        }
+    }
+}
+
+/// What no sample has shown.
+fn untested(row: &mut Row, loads: &Loads) {
+    let Some(class) = row.shown_by else { return };
+    if row.may_narrow && !loads.reached.contains(&class) && row.of.verdict < Verdict::Breaks {
+        row.refuse("the new kind does not take every old value, and there is no object of which a sample could show more; give the field a `convert`");
+    }
+    let is_tested = loads.tested.contains(&class);
+    let is_lost = |found: &ReportRow| {
+        let (of, path) = row.stored.as_ref().map_or(("", ""), |(of, path)| (of, path));
+        matches!(found.event, LoadEvent::Kept | LoadEvent::Dropped | LoadEvent::Superseded)
+            && found.class == of
+            && found.field.as_ref().is_none_or(|field| field == path)
+    };
+    if row.is_migrated && is_tested && !loads.rows.iter().any(is_lost) {
+        row.of.verdict = Verdict::Safe;
+        row.of.change = String::from("the field went; `migrate` takes it");
+        (row.of.attribute, row.of.above, row.of.code) = (None, None, None);
+    }
+    // What is not safe without a sample, either.
+    let is_known = row.of.verdict != Verdict::Safe && !row.is_migrated;
+    if !is_tested && !is_known {
+        row.of.verdict = Verdict::Untested;
+    }
+}
