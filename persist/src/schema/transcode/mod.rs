@@ -288,7 +288,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Some(inner) | Conversion::One(inner) => {
+                Conversion::Some(inner) => {
                     self.out.push(1);
                     inner
                 }
