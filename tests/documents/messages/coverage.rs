@@ -66,7 +66,11 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/spill.rs", "no files of moved entries", INVARIANT),
     ("history/journal/spill.rs", "fewer entries than", HARM),
     ("history/journal/spill.rs", "a command of no class", HARM),
-    ("history/journal/spill.rs", "move entries", "it is not returned: the entries stay in memory"),
+    (
+        "history/journal/spill_files.rs",
+        "move entries",
+        "it is not returned: the entries stay in memory",
+    ),
     ("history/journal/stored.rs", "an index", "it takes a computer of 32 bits"),
     ("history/journal/writer.rs", "the journal before", "journal/ looks at it"),
     ("world/change.rs", "a step of a world", HARM),

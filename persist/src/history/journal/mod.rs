@@ -13,6 +13,7 @@ mod recovered;
 mod replay;
 mod session;
 pub(super) mod spill;
+mod spill_files;
 mod stored;
 mod writer;
 
@@ -29,7 +30,7 @@ pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
-pub(super) use spill::Spill;
+pub(super) use spill_files::Spill;
 pub(super) use stored::{StoredCommand, StoredStep};
 
 /// When journal entries are flushed to disk.
