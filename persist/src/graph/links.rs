@@ -7,7 +7,7 @@ use super::components::Edges;
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
 use crate::codec::{
-    Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet,
+    Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet, shared,
 };
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::{Cell, TraitName};
@@ -324,7 +324,7 @@ impl SaveLinks for Links<'_> {
         let Link { weak, typed, within } = link;
         let (number, new) = self.tables.map.insert(address);
         if new {
-            self.meet(target.share(), number)?;
+            self.meet(shared(target)?, number)?;
         } else if number.abs_diff(self.at) > FAR {
             self.far += 1;
         }

@@ -53,9 +53,9 @@ impl<'r> Entering<'r> {
     pub(super) fn types(&mut self, types: &TypeSet) -> Result<()> {
         let first = self.registry.program.classes.len();
         let mut new = Vec::new();
-        for (class, access) in &types.classes {
-            if self.class(Target { class, access: *access })? {
-                new.push(*class);
+        for &(class, access) in &types.classes {
+            if self.class(Target { class, access })? {
+                new.push(class);
             }
         }
         for index in first..self.registry.program.classes.len() {
