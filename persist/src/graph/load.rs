@@ -515,7 +515,7 @@ impl<'l> Loader<'l> {
         let counts = self.table.tally.of(event);
         let mut rows: Vec<_> =
             counts.map(|(class, (count, first))| (event, name(class), count, first)).collect();
-        rows.sort();
+        rows.sort_unstable();
         rows.into_iter()
     }
 

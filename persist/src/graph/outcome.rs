@@ -153,7 +153,9 @@ impl LoadedObjects {
         let places = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
         let mut places: Vec<u32> =
             places.filter(|place| self.get(*place as usize).is_some()).collect();
-        places.sort_by_key(|place| (!self.is_added(*place as usize), self.id(*place as usize)));
+        places.sort_unstable_by_key(|place| {
+            (!self.is_added(*place as usize), self.id(*place as usize))
+        });
         if !self.order.is_empty() {
             let new = places.iter().zip(0_u32..).map(|(old, new)| (*old, new));
             let new: HashMap<u32, u32> = new.collect();

@@ -1,7 +1,7 @@
 //! What a world is: its objects in columns, and components, whose methods reach the world in turn.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -395,7 +395,7 @@ pub struct World {
     pub(super) names: Names,
     pub(super) resources: Resources,
     /// Objects that are out of the world and may come back, by the one at the top.
-    pub(super) parked: BTreeMap<ObjectId, Parked>,
+    pub(super) parked: HashMap<ObjectId, Parked>,
     /// For each of these objects, and of those below them, the one at the top.
     pub(super) parked_below: HashMap<ObjectId, ObjectId>,
     /// The largest id given so far.
