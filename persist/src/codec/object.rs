@@ -6,7 +6,6 @@ use std::sync;
 use std::time::Duration;
 
 use super::encoder::{Encoder, Stop};
-use super::fail::Fail;
 use super::links::{Pointed, Referent};
 use super::visitor::Visitor;
 use crate::Result;
@@ -105,15 +104,6 @@ impl Shared {
         }
     }
 
-    /// The pointer itself if it is an `Rc` to an object that has a size.
-    #[inline]
-    pub(crate) fn into_rc(self) -> Result<Rc<dyn Object>, Self> {
-        match self.0 {
-            Repr::Rc(object) => Ok(object),
-            other => Err(Self(other)),
-        }
-    }
-
     /// The sort of pointer.
     #[must_use]
     pub fn pointer(&self) -> Pointer {
@@ -205,10 +195,10 @@ impl Referent for Shared {
 }
 
 /// The pointer to a target.
-pub(crate) fn shared(target: &dyn Referent) -> Result<Shared> {
+pub(crate) fn shared(target: &dyn Referent) -> Shared {
     let mut place = None;
     target.share(&mut place);
-    place.ok_or_else(|| Fail::Refused.into())
+    place.unwrap_or_else(|| unreachable!("each target gives its pointer"))
 }
 
 /// Puts a pointer into the place of a [`Referent::share`].
