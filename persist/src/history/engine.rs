@@ -13,7 +13,7 @@ use super::entry::{Entry, Open};
 use super::failure::{Failure, guarded, is_broken};
 use super::journal::Record;
 use super::merging::{Last, MergeKey, Merging, OpenDrag};
-use super::step::{Merge, Perform as _, Summary, ends, run_all};
+use super::step::{Merge, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
 use crate::fields::{FieldChange, IntoFieldPath, Request, Way};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
-use super::target::{world, world_mut};
+use super::target::world_mut;
 use crate::codec::{Decoder, Fail, Portable, left_over};
 use crate::fields::{Bytes, FieldChange, FieldLinks, NumberFields, Paths, Room, Root, content_of};
 use crate::graph::Registry;
