@@ -7,7 +7,7 @@ use super::components::Edges;
 use super::registry::ObjectEntry;
 use super::tables::{ObjectTable, SaveTables};
 use crate::codec::{
-    Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet,
+    Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet, shared,
 };
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::{Cell, Holder, TraitName};
@@ -306,7 +306,7 @@ impl SaveLinks for Links<'_> {
     #[inline]
     fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
         let Link { weak, typed, within } = link;
-        let (number, new) = self.tables.objects.meet(address, !weak, || target.share());
+        let (number, new) = self.tables.objects.meet(address, !weak, || shared(target));
         let id = self.id(number);
         if new {
             self.boxed |= self.tables.objects.get(number).is_boxed();

@@ -145,7 +145,7 @@ impl LoadedObjects {
         let places = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
         let mut places: Vec<u32> =
             places.filter(|place| self.get(*place as usize).is_some()).collect();
-        places.sort_by_key(|place| self.key(*place as usize));
+        places.sort_unstable_by_key(|place| self.key(*place as usize));
         if !self.order.is_empty() {
             let new: HashMap<u32, u32> = places.iter().copied().zip(0..).collect();
             self.order = self.order.iter().filter_map(|old| new.get(old).copied()).collect();

@@ -225,7 +225,7 @@ impl WriteTarget for Written<'_, '_> {
         }
         let mut buffer = Buffer::new();
         let encode = |out: &mut Encoder<'_>| match program.targets[class] {
-            Some(target) if is_default => target.access.make_field(variant, field, None, out),
+            Some(target) if is_default => (target.access.make_field)(variant, field, None, out),
             _ => empty::write(&wanted.fields[field].kind, program, &Prototypes::bare(), out),
         };
         let bytes = buffer.encode_with(self.env, &mut NoLinks::default(), encode)?;

@@ -54,7 +54,7 @@ pub(super) struct Names {
     /// How many parked objects keep a name from others.
     reserved: HashMap<Name, u32>,
     /// Names with a number that got another number after it, such as `Door1` and `Door11`.
-    numbered: HashMap<Box<str>, Numbers<u64>>,
+    numbered: HashMap<Box<str>, Numbers>,
     /// The name that is tried.
     text: String,
 }
@@ -81,13 +81,13 @@ struct Many {
     dense: Vec<Option<ObjectId>>,
     /// The owners of larger numbers than `dense` has.
     sparse: BTreeMap<u32, ObjectId>,
-    numbers: Numbers<u32>,
+    numbers: Numbers,
 }
 
 /// Numbers that were given: those from `next` on have not been looked at, of those below only the `free` ones may be free.
-struct Numbers<N> {
-    free: BTreeSet<N>,
-    next: N,
+struct Numbers {
+    free: BTreeSet<u64>,
+    next: u64,
 }
 
 /// The largest number of a name; more digits belong to the base.
@@ -268,13 +268,13 @@ impl Names {
             let numbers = &mut self.bases[base.index()].owners.many().numbers;
             let number = match numbers.free.pop_first() {
                 Some(number) => number,
-                None if numbers.next > LAST_NUMBER => return None,
+                None if numbers.next > u64::from(LAST_NUMBER) => return None,
                 None => {
                     numbers.next += 1;
                     numbers.next - 1
                 }
             };
-            let name = Name { number, ..base };
+            let name = Name { number: u32::try_from(number).ok()?, ..base };
             if self.is_free(name) {
                 return Some(name);
             }
@@ -344,9 +344,9 @@ impl Names {
         }
         if let Some(Base { owners: Owners::Many(many), .. }) = self.bases.get_mut(name.index())
             && name.number > 0
-            && name.number < many.numbers.next
+            && u64::from(name.number) < many.numbers.next
         {
-            many.numbers.free.insert(name.number);
+            many.numbers.free.insert(u64::from(name.number));
         }
         if self.numbered.is_empty() {
             return;
@@ -415,16 +415,16 @@ impl Owners {
     }
 }
 
-impl<N: From<u8>> Default for Numbers<N> {
+impl Default for Numbers {
     fn default() -> Self {
-        Self { free: BTreeSet::new(), next: N::from(1) }
+        Self { free: BTreeSet::new(), next: 1 }
     }
 }
 
 impl Many {
     fn set(&mut self, number: u32, id: ObjectId) -> Option<ObjectId> {
         // Nobody looks for a number below those that were looked at.
-        if number == self.numbers.next {
+        if u64::from(number) == self.numbers.next {
             self.numbers.next += 1;
         }
         let at = number as usize;

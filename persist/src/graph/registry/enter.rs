@@ -37,8 +37,8 @@ impl<'r> Entering<'r> {
     /// Enters what a type reaches.
     pub(super) fn types(&mut self, types: &TypeSet) -> Result<()> {
         let mut new = Vec::new();
-        for (class, access) in &types.classes {
-            new.extend(self.class(Target { class, access: *access })?);
+        for &(class, access) in &types.classes {
+            new.extend(self.class(Target { class, access })?);
         }
         // All classes have an index now.
         for (index, class, is_first) in new {

@@ -1,7 +1,5 @@
 //! What happens to a history, as frames.
 
-use std::collections::BTreeSet;
-
 use hashbrown::{Equivalent, HashSet};
 
 use super::Record;
@@ -106,7 +104,7 @@ impl Journal {
                     frames.push((Kind::Program, program(support, target)?));
                 }
                 // Most edits change fields of what the journal knows.
-                let (mut changed, mut known) = (BTreeSet::new(), Vec::new());
+                let (mut changed, mut known) = (HashSet::new(), Vec::new());
                 for step in &steps {
                     told.ends |= step.each(&mut |change| {
                         let Some(class) = change.class() else { return };
@@ -227,9 +225,11 @@ pub(super) fn stored<T: 'static>(
 pub(super) fn push_contents<T: 'static>(
     target: &T,
     support: &Support<T>,
-    keys: BTreeSet<Key>,
+    keys: HashSet<Key>,
     frames: &mut Frames,
 ) -> Result<HashSet<Key>> {
+    let mut keys: Vec<Key> = keys.into_iter().collect();
+    keys.sort_unstable();
     let mut said = HashSet::new();
     let mut say = |owner, class: String, bytes| -> Result<()> {
         let content = StoredContent { owner, class, bytes };
@@ -246,12 +246,12 @@ pub(super) fn push_contents<T: 'static>(
         }
         return Ok(said);
     };
-    let mut parked = BTreeSet::new();
+    let mut parked = Vec::new();
     for (owner, class) in keys {
         match (world.content(owner, &class), owner) {
             (Ok(bytes), _) => say(owner, class, bytes)?,
             // What is detached its step has.
-            (Err(_), Owner::Object(object)) => drop(parked.insert((object, class))),
+            (Err(_), Owner::Object(object)) => parked.push((object, class)),
             (Err(_), Owner::Resource) => {}
         }
     }

@@ -290,7 +290,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let Some(target) = self.plans.program.targets[class] else {
             return Err(fault(Fail::Value));
         };
-        let encode = |out: &mut Encoder<'_>| target.access.make_field(variant, field, None, out);
+        let encode = |out: &mut Encoder<'_>| (target.access.make_field)(variant, field, None, out);
         self.defaults.encode_with(self.env, &mut NoLinks::default(), encode).map(drop).map_err(|error| {
             if error.kind() != ErrorKind::Unsupported {
                 return error;
