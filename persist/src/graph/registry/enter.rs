@@ -19,7 +19,7 @@ pub(super) struct Entering<'r> {
     classes: usize,
     objects: usize,
     /// Takes out of the other tables what has come in.
-    undo: Vec<Box<dyn FnOnce(&mut Registry)>>,
+    undo: Vec<Undo>,
     /// Classes of traits that may stand in holders, and reach further types there.
     held: Vec<Held>,
     is_done: bool,
@@ -27,6 +27,8 @@ pub(super) struct Entering<'r> {
 
 /// A holder, and what enters a class in it.
 type Held = (Holder, fn(Holder, &mut TypeSet));
+
+type Undo = Box<dyn FnOnce(&mut Registry)>;
 
 impl<'r> Entering<'r> {
     pub(super) fn new(registry: &'r mut Registry) -> Self {
