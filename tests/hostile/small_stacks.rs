@@ -55,10 +55,10 @@ fn classes() -> Vec<(Item, Vec<u8>, usize)> {
     ];
     let structs =
         own.iter().map(|(kind, step, levels)| (class("x", &[("a", kind)]), *step, *levels));
-    // A bare value as a trait object lies in a record.
+    // A bare value is no level of its own; as a trait object it lies in a record.
     let bares = own.iter().map(|(kind, step, levels)| {
         let is_dynamic = kind[..].contains(&0x18) || kind[..] == [0x1b];
-        (bare("x", kind), *step, levels + usize::from(is_dynamic))
+        (bare("x", kind), *step, levels - 1 + usize::from(is_dynamic))
     });
     let variants = [&[0, 2][..], &text("Leaf"), &[0], &text("Branch")].concat();
     let branch = fields(&[("0", &[0x16, 1])]);

@@ -77,31 +77,29 @@ impl<H> Listeners<H> {
     }
 }
 
-/// Calls all listeners with each event, even if one panics; the first panic is given back.
+/// Calls one listener after the other with all events, even if one panics; the first panic is given back.
 pub(super) fn tell<H>(
     listeners: &mut Vec<Hearing<H>>,
     events: &[HistoryEvent],
     history: &H,
 ) -> Option<Panic> {
-    let (mut at, mut next, mut is_over, mut panic) = (0, 0, false, None);
-    while at < events.len() {
-        // One guard for all that do not panic.
-        let heard = catch_unwind(AssertUnwindSafe(|| {
-            while let Some(event) = events.get(at) {
-                while let Some((call, has_ended)) = listeners.get_mut(next) {
-                    next += 1;
-                    if has_ended.load(Ordering::Relaxed) {
-                        is_over = true;
-                    } else {
-                        call(event, history);
-                    }
+    let (mut is_any_over, mut panic) = (false, None);
+    for (call, has_ended) in &mut *listeners {
+        let mut rest = events.iter();
+        // After a panic it hears what is left.
+        while let Err(why) = catch_unwind(AssertUnwindSafe(|| {
+            for event in rest.by_ref() {
+                if has_ended.load(Ordering::Relaxed) {
+                    is_any_over = true;
+                    break;
                 }
-                (at, next) = (at + 1, 0);
+                call(event, history);
             }
-        }));
-        panic = panic.or(heard.err());
+        })) {
+            panic.get_or_insert(why);
+        }
     }
-    if is_over {
+    if is_any_over {
         listeners.retain(|(_, has_ended)| !has_ended.load(Ordering::Relaxed));
     }
     panic
@@ -160,7 +158,6 @@ impl Name {
         label.map_or(String::new(), |label| label.behind(verb))
     }
 
-    /// Takes another label, or none.
     pub(super) fn replace(&mut self, mut label: Option<Label>) -> Renamed {
         let object = match &mut label {
             Some(Label::Change { object, .. }) => object.take(),

@@ -178,7 +178,6 @@ impl Place {
     }
 }
 
-/// What it was.
 pub(super) enum Was {
     Bytes(Bytes),
     /// A component that has nothing but numbers, which are compared where they lie.
@@ -224,7 +223,6 @@ impl Pending {
         Ok(())
     }
 
-    /// What has changed since.
     fn changes<T: 'static>(
         &self,
         target: &mut T,
@@ -257,7 +255,6 @@ impl Pending {
         }
     }
 
-    /// Puts it back as it was.
     pub(super) fn put_back<T: 'static>(
         &self,
         target: &mut T,

@@ -119,10 +119,7 @@ impl<T: 'static> History<T> {
         }
         self.changed(target);
         let is_followed = world(target).is_none() && self.is_of_fields(index);
-        let record = match way {
-            Way::Undo => Record::Undone { is_followed },
-            Way::Redo => Record::Redone { is_followed },
-        };
+        let record = Record::Moved { way, is_followed };
         if let Err(failure) = guarded(|| Ok(self.record(record)?)) {
             return Err(self.take_back(target, index, way, failure));
         }

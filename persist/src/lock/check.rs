@@ -10,6 +10,8 @@ const FILE: &str = "persist.lock";
 /// The variable that says what a check does.
 const VARIABLE: &str = "PERSIST_LOCK";
 
+const NOT_UPDATED: &str = "the lock was not updated: ";
+
 /// What a check does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -74,14 +76,21 @@ pub fn check_file(
     let path = path.as_ref();
     let is_there = path.try_exists().map_err(|error| Error::io("look for", path, error))?;
     let mut lock = if is_there { Lock::load(path)? } else { Lock::new() };
+    let check = |lock: &Lock, before: &str| {
+        let report = lock.compare(registry);
+        match broken(&report) {
+            None => Ok(report),
+            Some(kind) => Err(Error::new(kind, format!("{before}{report}"))),
+        }
+    };
+    let is_newest = |lock: &Lock| lock.versions().last() == Some(version);
     match mode {
-        // Nothing is written before it is known that all loads that was locked, and that is locked now.
         Mode::Update | Mode::Replace => {
-            if mode == Mode::Replace && is_newest(&lock, version) {
+            if mode == Mode::Replace && is_newest(&lock) {
                 lock.sections.pop();
             }
-            let report = lock.compare(registry);
-            if is_newest(&lock, version) && !lock.is_current(version, registry) {
+            if is_newest(&lock) && !lock.is_current(version, registry) {
+                let report = lock.compare(registry);
                 // Whoever replaces the schemas of a released version never hears again that its saves do not load.
                 let kind = broken(&report).unwrap_or(ErrorKind::Unsupported);
                 return Err(Error::new(
@@ -91,43 +100,30 @@ pub fn check_file(
                     ),
                 ));
             }
-            if let Some(kind) = broken(&report) {
-                return Err(Error::new(kind, format!("the lock was not updated: {report}")));
-            }
+            // Nothing is written before it is known that all loads that was locked, and that is locked now.
+            let report = check(&lock, NOT_UPDATED)?;
             if !lock.update(version, registry)? {
                 return Ok(report);
             }
-            let report = lock.compare(registry);
-            if let Some(kind) = broken(&report) {
-                return Err(Error::new(kind, format!("the lock was not updated: {report}")));
-            }
+            let report = check(&lock, NOT_UPDATED)?;
             lock.save(path)?;
-            return Ok(report);
+            Ok(report)
         }
-        _ if lock.sections.is_empty() => {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!(
-                    "there is no lock {}, or no version in it; run the test with {VARIABLE}=update to begin one, and check it in",
-                    path.display()
-                ),
-            ));
-        }
-        Mode::Locked if !lock.is_current(version, registry) => {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!(
-                    "{} does not have the classes of version {version} as they are; run the test with {VARIABLE}=update, and check it in",
-                    path.display()
-                ),
-            ));
-        }
-        Mode::Check | Mode::Locked => {}
-    }
-    let report = lock.compare(registry);
-    match broken(&report) {
-        None => Ok(report),
-        Some(kind) => Err(Error::new(kind, report.to_string())),
+        _ if lock.sections.is_empty() => Err(Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "there is no lock {}, or no version in it; run the test with {VARIABLE}=update to begin one, and check it in",
+                path.display()
+            ),
+        )),
+        Mode::Locked if !lock.is_current(version, registry) => Err(Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "{} does not have the classes of version {version} as they are; run the test with {VARIABLE}=update, and check it in",
+                path.display()
+            ),
+        )),
+        Mode::Check | Mode::Locked => check(&lock, ""),
     }
 }
 
@@ -135,11 +131,6 @@ pub fn check_file(
 fn broken(report: &LockReport) -> Option<ErrorKind> {
     let worst = report.differences().first();
     worst.filter(|worst| worst.verdict.is_bad()).map(|worst| worst.kind)
-}
-
-/// True if the last section is that of a version.
-fn is_newest(lock: &Lock, version: &str) -> bool {
-    lock.sections.last().is_some_and(|last| last.version == version)
 }
 
 /// Tests that the saves of every version in `persist.lock`, beside the `Cargo.toml` of the crate in which

@@ -46,7 +46,7 @@ impl Loads {
         saves.registry_mut().clone_from(registry);
         let (mut skipped, mut refused) = (HashSet::new(), HashSet::new());
         let mut samples = Samples::new(section, reads, &skipped, true)?;
-        self.reached.extend(samples.classes.keys());
+        self.reached.extend(&samples.classes);
         self.named = std::mem::take(&mut samples.named);
         let endless = samples.missing.clone();
         for object in &endless {
@@ -108,7 +108,7 @@ impl Loads {
                 ));
             }
         }
-        self.tested.extend(samples.classes.keys());
+        self.tested.extend(&samples.classes);
         Ok(())
     }
 

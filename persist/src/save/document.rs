@@ -297,10 +297,9 @@ impl Document {
         for (place, entry) in self.entries.iter().enumerate() {
             let Some(entry) = entry else { continue };
             payload.clear();
-            let (class, kind) = (entry.class, KindSchema::Class(entry.class));
-            let (number, id) = (class as u64 + 1, entry.id.get());
+            let (number, id) = (entry.class as u64 + 1, entry.id.get());
             target.highest = number;
-            write_value(&mut target, &self.stored, &kind, &entry.value, &mut payload)
+            write_value(&mut target, &self.stored, entry.class, &entry.value, &mut payload)
                 .map_err(|error| error.in_object(id).in_class(entry.class()))?;
             // Those that were before it, and those that it needs now.
             while defined < self.stored.len()

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::number::Width;
-use super::ops::{Conversion, Given, Place};
+use super::ops::{Conversion, Given, Member, Place};
 use super::plan::Plans;
-use super::{FieldSchema, Form, KindSchema, LoadEvent, Stored};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, Stored};
 
 /// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
-pub(super) const DEEPEST: u32 = 100;
+const DEEPEST: u32 = 100;
 
 /// Pairs of kinds that are tried for one conversion: each may be met in several ways, and a
 /// save made to harm has kinds in which there are many.
@@ -44,11 +44,6 @@ impl Plans<'_> {
         self.conversions.len() - 1
     }
 
-    /// The conversion to a field by its `convert`.
-    pub(super) fn typed(&mut self, of: usize, class: usize, variant: usize, field: usize) -> usize {
-        self.enter(Conversion::Typed { of, class, variant, field })
-    }
-
     /// True if values of the stored kind have the bytes of the program's.
     pub(super) fn is_identical_kind(&self, stored: &KindSchema, wanted: &KindSchema) -> bool {
         self.matched.is_compatible(stored, wanted) && self.has_same_classes(stored)
@@ -65,37 +60,31 @@ impl Plans<'_> {
 
 /// On which side a value went through a newtype.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Crossed {
+enum Crossed {
     /// Out of one of the save.
     Out,
     /// Into one of the program.
     In,
 }
 
-pub(super) struct Compiler<'c, 'p> {
-    pub(super) plans: &'c mut Plans<'p>,
-    pub(super) all: &'c Stored,
+struct Compiler<'c, 'p> {
+    plans: &'c mut Plans<'p>,
+    all: &'c Stored,
     place: &'c Place<'c>,
     tries: u32,
     /// The newtype through which the value has come.
-    pub(super) crossed: Option<Crossed>,
+    crossed: Option<Crossed>,
 }
 
 impl Compiler<'_, '_> {
-    pub(super) fn convert(
-        &mut self,
-        at: usize,
-        s: &KindSchema,
-        w: &KindSchema,
-        deep: u32,
-    ) -> Option<usize> {
+    fn convert(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
         let deep = deep.checked_sub(1)?;
         self.tries += 1;
         if self.tries > MOST_TRIES {
             return None;
         }
         if self.plans.is_identical_kind(s, w) {
-            return Some(self.copy(at));
+            return Some(self.plans.enter(Conversion::Copy(at)));
         }
         // Parts are values of their own.
         let crossed = self.crossed.take();
@@ -105,6 +94,100 @@ impl Compiler<'_, '_> {
             return self.wrapped(at, s, w, deep);
         };
         Some(self.plans.enter(made))
+    }
+
+    /// Conversions into something around a value, or out of it.
+    fn wrapped(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
+        use KindSchema as K;
+        let (all, classes) = (self.all, &self.plans.program.classes);
+        if let K::Class(class) = s
+            && let Some(kind) = newtype_of(&all[*class])
+            && !self.is_in(w, classes, &|target| self.is_related(*class, target), DEEPEST)
+        {
+            let part = all.first(*class, 0);
+            return self.cross(Crossed::Out, |this| this.convert(part, kind, w, deep));
+        }
+        if let K::Class(target) = w
+            && let Some(kind) = newtype_of(&classes[*target])
+            && !self.is_in(s, all, &|class| self.is_related(class, *target), DEEPEST)
+        {
+            return self.cross(Crossed::In, |this| this.convert(at, s, kind, deep));
+        }
+        let made = match (s, w) {
+            (_, K::Option(b)) if !is_around_option(all, s) => {
+                Conversion::Some(self.convert(at, s, b, deep)?)
+            }
+            // What is around an `Option` takes it as it is.
+            (K::Option(a), _) if !is_around_option(classes, w) && !is_list_of_options(w) => {
+                Conversion::Present(self.convert(self.part(at, 0), a, w, deep)?)
+            }
+            (K::Reference { holder, weak: false, class }, _)
+                if !matches!(w, K::Reference { .. } | K::TraitReference { .. })
+                    && !is_list_of_references(w) =>
+            {
+                let (part, kind) = match &all[*class].form {
+                    Form::Value(kind) => (all.first(*class, 0), kind.clone()),
+                    _ => (all.root(*class), K::Class(*class)),
+                };
+                let of = self.convert(part, &kind, w, deep)?;
+                let shared = self.row(LoadEvent::Unshared, s, w);
+                Conversion::Inline { class: *class, holder: *holder, of, shared }
+            }
+            (_, K::Reference { holder, weak: false, class })
+                if !matches!(s, K::Reference { .. } | K::TraitReference { .. }) =>
+            {
+                let kind = match &classes[*class].form {
+                    Form::Value(kind) => kind.clone(),
+                    _ => K::Class(*class),
+                };
+                let of = self.convert(at, s, &kind, deep)?;
+                Conversion::Share { class: *class, holder: *holder, of }
+            }
+            (_, K::List(b) | K::Set(b)) => Conversion::Some(self.convert(at, s, b, deep)?),
+            _ => return None,
+        };
+        Some(self.plans.enter(made))
+    }
+
+    /// Goes out of a newtype of the save, or into one of the program; not both for one value: that
+    /// they hold the same does not make them the same.
+    fn cross(
+        &mut self,
+        to: Crossed,
+        go_on: impl FnOnce(&mut Self) -> Option<usize>,
+    ) -> Option<usize> {
+        let before = self.crossed;
+        if before.is_some_and(|before| before != to) {
+            return None;
+        }
+        self.crossed = Some(to);
+        let found = go_on(self);
+        self.crossed = before;
+        found
+    }
+
+    /// True if a class is found in a kind as itself, however it is wrapped there.
+    fn is_in(
+        &self,
+        kind: &KindSchema,
+        classes: &[ClassSchema],
+        is_it: &dyn Fn(usize) -> bool,
+        deep: u32,
+    ) -> bool {
+        let Some(deep) = deep.checked_sub(1) else { return false };
+        match kind {
+            KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
+                self.is_in(part, classes, is_it, deep)
+            }
+            KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
+                let inner = match &classes[*class].form {
+                    Form::Value(kind) => Some(kind),
+                    _ => newtype_of(&classes[*class]),
+                };
+                is_it(*class) || inner.is_some_and(|kind| self.is_in(kind, classes, is_it, deep))
+            }
+            _ => false,
+        }
     }
 
     /// Conversions of kinds of one shape, and of those that hold the same.
@@ -152,11 +235,11 @@ impl Compiler<'_, '_> {
                 if from.is_float() && !to.is_float() {
                     return None;
                 }
-                Conversion::Number { from, to, clamped: self.run(LoadEvent::Clamped, s, w) }
+                Conversion::Number { from, to, clamped: self.row(LoadEvent::Clamped, s, w) }
             }
             (K::Tuple(parts), K::Class(target)) => self.tuple(at, parts, *target)?,
             (K::Text, K::Class(target)) if self.has_unit_variant(*target) => {
-                let lost = self.run(LoadEvent::Replaced, s, w);
+                let lost = self.row(LoadEvent::Replaced, s, w);
                 Conversion::Variant { node: at, class: *target, lost }
             }
             (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
@@ -206,22 +289,18 @@ impl Compiler<'_, '_> {
         if !named {
             return None;
         }
-        let fields: Vec<FieldSchema> = parts
-            .iter()
-            .enumerate()
-            .map(|(i, kind)| FieldSchema { name: i.to_string(), id: None, kind: kind.clone() })
-            .collect();
-        let given = Given {
-            class: &program.classes[target].name,
-            variant: None,
-            fields: &fields,
-            first,
-            is_tuple: true,
-        };
-        let wanted = self.plans.wanted(target, 0);
-        let fields = self.plans.fields(&given, &wanted).ok()?;
+        let members = parts.iter().enumerate().map(|(i, kind)| Member {
+            name: i.to_string().into(),
+            stored: Some((first + i, kind)),
+            ..Member::default()
+        });
+        let members: Vec<_> = members.collect();
+        let given =
+            Given { class: &program.classes[target].name, variant: None, members: &members };
+        let wanted = self.plans.program.wanted(target, 0);
+        let fields = self.plans.all_fields(&given, &wanted).ok()?;
         self.plans.tuples.push(Arc::new(fields));
-        Some(Conversion::Struct(self.plans.tuples.len() - 1, target))
+        Some(Conversion::Struct(self.plans.tuples.len() - 1))
     }
 
     /// The conversions of parts, one after another: the first, and how many they are.
@@ -251,17 +330,8 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Takes a value over as it is.
-    fn copy(&mut self, at: usize) -> usize {
-        let made = match self.all.node(at).size.width() {
-            Some(width) => Conversion::Bytes(width),
-            None => Conversion::Copy(at),
-        };
-        self.plans.enter(made)
-    }
-
     /// The node of a part.
-    pub(super) fn part(&self, at: usize, i: usize) -> usize {
+    fn part(&self, at: usize, i: usize) -> usize {
         self.all.node(at).first() + i
     }
 
@@ -269,14 +339,11 @@ impl Compiler<'_, '_> {
         self.all.node(self.part(at, i)).size.least
     }
 
-    pub(super) fn run(&mut self, event: LoadEvent, s: &KindSchema, w: &KindSchema) -> usize {
-        let run = self.plans.events.run();
-        let detail = self.plans.both_kinds(s, w);
-        self.plans.events.enter(run, event, self.place.class, self.place.field, &detail);
-        run
+    fn row(&mut self, event: LoadEvent, s: &KindSchema, w: &KindSchema) -> usize {
+        self.plans.kinds_row(event, s, w, self.place)
     }
 
-    pub(super) fn is_related(&self, class: usize, target: usize) -> bool {
+    fn is_related(&self, class: usize, target: usize) -> bool {
         self.plans.matched.is_related(class, self.plans.program, target)
     }
 
@@ -297,4 +364,41 @@ impl Compiler<'_, '_> {
 
 fn is_pair(kind: &KindSchema) -> bool {
     matches!(kind, KindSchema::Tuple(parts) if parts.len() == 2)
+}
+/// What a newtype holds: a struct of one field without a name.
+fn newtype_of(class: &ClassSchema) -> Option<&KindSchema> {
+    match &class.form {
+        Form::Struct(fields) => match &fields[..] {
+            [FieldSchema { name, kind, .. }] if name == "0" => Some(kind),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// True for a pointer to an `Option`.
+fn is_around_option(classes: &[ClassSchema], kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::Reference { class, .. } => {
+            matches!(classes[*class].form, Form::Value(KindSchema::Option(_)))
+        }
+        _ => false,
+    }
+}
+
+fn is_list_of_options(kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::List(part) | KindSchema::Set(part) => matches!(**part, KindSchema::Option(_)),
+        _ => false,
+    }
+}
+
+/// True for a list into which a pointer goes as it is.
+fn is_list_of_references(kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
+            matches!(**part, KindSchema::Reference { .. }) || is_list_of_references(part)
+        }
+        _ => false,
+    }
 }

@@ -57,10 +57,10 @@ impl<'s, 'b> Cursor<'s, 'b> {
 
     /// A key of the map that it is at, as it is stored; `None` if it is none, or not such a key.
     pub(crate) fn key_bytes(&self, key: &Value) -> Option<Vec<u8>> {
-        let KindSchema::Map(kinds) = self.kind() else { return None };
+        let KindSchema::Map(_) = self.kind() else { return None };
         let mut bytes = Vec::new();
         let mut target = Strict::new(self.stored, &Limits::DEFAULT, &|_, _| Ok(()));
-        write_value(&mut target, self.stored, &kinds[0], key, &mut bytes).ok()?;
+        write_value(&mut target, self.stored, self.part(), key, &mut bytes).ok()?;
         Some(bytes)
     }
 
@@ -261,7 +261,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         value: &Value,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        write_value(target, self.stored, self.kind(), value, out)
+        write_value(target, self.stored, self.node, value, out)
     }
 
     /// The elements of the list that the part is.
@@ -344,20 +344,18 @@ impl<'b> ListPart<'_, 'b> {
 
     /// All bytes with the element of one index at another.
     pub(crate) fn moved(&self, from: u64, to: u64) -> Result<Vec<u8>> {
-        let (bytes, place) = (self.element.bytes, self.place(from, false)?);
-        let behind = self.place(from + 1, true)?;
+        let (place, end) = (self.place(from, false)?, self.place(from + 1, true)?);
         self.place(to, false)?;
-        // Before the element that is there, or behind it if that comes nearer.
-        let target = self.place(if to > from { to + 1 } else { to }, true)?;
-        let Range { start, end } = self.elements.clone();
-        let element = &bytes[place..behind];
-        Ok(if target >= behind {
-            let between = &bytes[behind..target];
-            self.with(self.len, &[&bytes[start..place], between, element, &bytes[target..end]])
+        let mut elements = self.element.bytes[self.elements.clone()].to_vec();
+        let at = |place: usize| place - self.elements.start;
+        if to > from {
+            let target = self.place(to + 1, true)?;
+            elements[at(place)..at(target)].rotate_left(end - place);
         } else {
-            let between = &bytes[target..place];
-            self.with(self.len, &[&bytes[start..target], element, between, &bytes[behind..end]])
-        })
+            let target = self.place(to, true)?;
+            elements[at(target)..at(end)].rotate_right(end - place);
+        }
+        Ok(self.with(self.len, &[&elements]))
     }
 
     /// All bytes with other elements.

@@ -232,6 +232,8 @@ impl KindSchema {
             Self::TraitReference { holder, weak, name } => {
                 out.write_str(&holder.around(*weak, &format!("dyn {name}")))
             }
+            // What is unknown may be of any trait.
+            Self::Dynamic(name) if name.is_empty() => out.write_str("Unknown"),
             Self::Dynamic(name) => write!(out, "Box<dyn {name}>"),
             Self::Handle(name) if **name == *WorldObjects::NAME => out.write_str("ObjectId"),
             Self::Handle(name) => write!(out, "Handle<{name}>"),
@@ -269,6 +271,20 @@ impl Form {
 }
 
 impl ClassSchema {
+    /// The name of the owner, and the field, of a class of what was kept of another.
+    pub(super) fn kept_field(&self) -> Option<(&str, &FieldSchema)> {
+        let Form::Struct(fields) = &self.form else { return None };
+        let [field] = &fields[..] else { return None };
+        Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
+    }
+
+    /// The variant of such a class.
+    pub(super) fn kept_variant(&self) -> Option<&VariantSchema> {
+        let Form::Enum(variants) = &self.form else { return None };
+        let [variant] = &variants[..] else { return None };
+        self.name.strip_suffix(&variant.name)?.ends_with("::").then_some(variant)
+    }
+
     /// Every kind that the class mentions directly.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &KindSchema> {
         self.named_kinds().map(|(_, kind)| kind)

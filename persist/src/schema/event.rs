@@ -1,5 +1,7 @@
 //! What the plans did to records, for the report.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a [`ReportRow`](crate::save::ReportRow) is about.
@@ -46,7 +48,7 @@ pub enum LoadEvent {
 }
 
 /// A row that a plan adds to the report once it runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlannedRow {
     pub(crate) event: LoadEvent,
     pub(crate) class: Arc<str>,
@@ -75,31 +77,23 @@ pub(crate) struct Run {
 
 /// The rows of all plans, and how often each came about.
 #[derive(Default)]
-pub(super) struct PlannedRows {
-    /// Each with the index of its run.
-    rows: Vec<(PlannedRow, usize)>,
-    runs: Vec<Run>,
+pub(super) struct Rows {
+    rows: Vec<(PlannedRow, Run)>,
+    known: HashMap<PlannedRow, usize>,
 }
 
 /// Bytes of a name in a report; a save may have any number of longer ones.
 const LONGEST_NAME: usize = 200;
 
-impl PlannedRows {
-    /// A run that may come about; its index.
-    pub(super) fn run(&mut self) -> usize {
-        self.runs.push(Run::default());
-        self.runs.len() - 1
-    }
-
-    /// Enters what a run does.
-    pub(super) fn enter(
+impl Rows {
+    /// The row of what may happen.
+    pub(super) fn row(
         &mut self,
-        run: usize,
         event: LoadEvent,
         class: &str,
         field: &str,
         detail: &str,
-    ) {
+    ) -> usize {
         let last = self.rows.last().map(|(row, _)| row);
         // Those that follow one another are mostly of one class.
         let shared = |text: &str, of: fn(&PlannedRow) -> &Arc<str>| {
@@ -110,39 +104,33 @@ impl PlannedRows {
         let class = shared(class, |row| &row.class);
         let field = shared(field, |row| &row.field);
         let detail = shared(detail, |row| &row.detail);
-        self.rows.push((PlannedRow { event, class, field, detail }, run));
+        let row = PlannedRow { event, class, field, detail };
+        *self.known.entry(row).or_insert_with_key(|row| {
+            self.rows.push((row.clone(), Run::default()));
+            self.rows.len() - 1
+        })
     }
 
-    /// Counts a run in an object.
+    /// Counts what happened in an object.
     #[inline]
-    pub(super) fn count(&mut self, run: usize, object: u64) {
-        let run = &mut self.runs[run];
-        run.count += 1;
-        if run.count == 1 {
-            run.first = object;
-        }
-    }
-
-    /// Counts `count` runs in an object.
-    pub(super) fn count_all(&mut self, run: usize, count: u64, object: u64) {
-        let run = &mut self.runs[run];
-        if run.count == 0 && count > 0 {
+    pub(super) fn count(&mut self, row: usize, count: u64, object: u64) {
+        let run = &mut self.rows[row].1;
+        if run.count == 0 {
             run.first = object;
         }
         run.count += count;
     }
 
     /// What happened, and how often.
-    pub(super) fn happened(&self) -> impl Iterator<Item = (&PlannedRow, Run)> {
-        let counted = self.rows.iter().map(|(row, run)| (row, self.runs[*run]));
-        counted.filter(|(_, run)| run.count > 0)
+    pub(super) fn happened(&self) -> impl Iterator<Item = &(PlannedRow, Run)> {
+        self.rows.iter().filter(|(_, run)| run.count > 0)
     }
 }
 
-pub(super) fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     if name.len() <= LONGEST_NAME {
-        return name.to_owned();
+        return name.into();
     }
     let end = (0..LONGEST_NAME - 3).rev().find(|end| name.is_char_boundary(*end));
-    format!("{}...", &name[..end.unwrap_or(0)])
+    format!("{}...", &name[..end.unwrap_or(0)]).into()
 }

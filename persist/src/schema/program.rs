@@ -1,9 +1,11 @@
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use super::{ClassSchema, Form, KindSchema, Stored};
+use super::pairing::{find_variant, pair};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
 use crate::codec::ClassAccess;
-use crate::reflect::Class;
+use crate::reflect::{Class, FieldRecord};
 
 /// The program's classes: their schema, and how to reach their fields.
 #[derive(Clone, Default)]
@@ -35,18 +37,86 @@ impl Program {
     }
 
     /// Kind of a field of a struct (`variant` is 0) or of a variant.
-    pub(super) fn field_kind(
+    pub(crate) fn field_kind(
         &self,
         class: usize,
         variant: usize,
         field: usize,
     ) -> Option<&KindSchema> {
-        let fields = match &self.classes[class].form {
-            Form::Struct(fields) => fields,
-            Form::Enum(variants) => &variants.get(variant)?.fields,
-            Form::Value(_) => return None,
+        self.wanted(class, variant).fields.get(field).map(|field| &field.kind)
+    }
+
+    /// The fields of a struct (`variant` is 0) or of a variant.
+    pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'_> {
+        let target = self.targets[class].map(|target| target.class);
+        let (fields, records, removed) = match (&self.classes[class].form, target) {
+            (Form::Struct(fields), Some(target)) => (&fields[..], target.fields(), target.removed),
+            (Form::Enum(variants), Some(target)) if variant < variants.len() => {
+                let record = &target.variants()[variant];
+                (&variants[variant].fields[..], record.fields, record.removed)
+            }
+            _ => (&[][..], &[][..], &[][..]),
         };
-        fields.get(field).map(|field| &field.kind)
+        Wanted { class, variant, fields, records, removed }
+    }
+
+    /// The fields of a stored struct, or of each of its variants, with those that they become; of bare values, and where
+    /// a struct is an enum now, none.
+    pub(super) fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
+        let described = self.targets[target].map(|target| target.class);
+        match (&stored.form, &self.classes[target].form, described) {
+            (Form::Struct(old), Form::Struct(_), Some(_)) => {
+                vec![Sides { old, new: Some(self.wanted(target, 0)) }]
+            }
+            (Form::Enum(old), Form::Enum(_), Some(class)) => {
+                let sides = old.iter().map(|old| {
+                    let found = find_variant(&old.name, class.variants());
+                    let new = found.map(|variant| self.wanted(target, variant));
+                    Sides { old: &old.fields, new }
+                });
+                sides.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The program's fields of a struct or a variant.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) class: usize,
+    pub(super) variant: usize,
+    pub(super) fields: &'a [FieldSchema],
+    pub(super) records: &'a [FieldRecord],
+    /// Names of stored fields that are gone for good.
+    pub(super) removed: &'a [&'static str],
+}
+
+/// The fields of a stored struct or variant, and those of the program's, if it has it.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'s> {
+    pub(super) old: &'s [FieldSchema],
+    pub(super) new: Option<Wanted<'s>>,
+}
+
+impl<'s> Sides<'s> {
+    /// For each of the program's fields its stored one.
+    fn sources(self) -> Vec<Option<usize>> {
+        self.new.map_or_else(Vec::new, |new| pair(self.old, new.records).sources)
+    }
+
+    /// The kinds of the fields that both sides have: the stored one, and the program's.
+    pub(super) fn kinds(self) -> impl Iterator<Item = (&'s KindSchema, &'s KindSchema)> {
+        let new = self.new.map_or(&[][..], |new| new.fields);
+        let sources = self.sources().into_iter().zip(new);
+        sources.filter_map(move |(source, new)| Some((&self.old[source?].kind, &new.kind)))
+    }
+
+    /// The kinds of the stored fields that the program does not have.
+    pub(super) fn unknown(self) -> impl Iterator<Item = &'s KindSchema> {
+        let sources: HashSet<_> = self.sources().into_iter().flatten().collect();
+        let fields = self.old.iter().enumerate();
+        fields.filter(move |(i, _)| !sources.contains(i)).map(|(_, field)| &field.kind)
     }
 }
 
@@ -54,4 +124,13 @@ impl Program {
 pub(crate) struct Target {
     pub(crate) class: &'static Class,
     pub(crate) access: &'static ClassAccess,
+}
+
+impl Target {
+    /// The records of the struct or variant of a value of the class.
+    pub(crate) fn fields_of(&self, value: &dyn Any) -> &'static [FieldRecord] {
+        let variant = self.access.variant(value);
+        let variant = variant.and_then(|variant| self.class.variants().get(variant));
+        variant.map_or(self.class.fields(), |variant| variant.fields)
+    }
 }

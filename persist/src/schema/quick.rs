@@ -1,14 +1,24 @@
 //! Runs of small structs, such as the items in a bag, rewritten in a loop of their own: of
 //! numbers and short texts, reordered or wider. All others are left to the general path.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Stored;
 use super::number::Width;
-use super::stored::Pass;
 use crate::codec::text::copy;
+
+/// A stored field, or several that are taken over or skipped together.
+pub(super) struct Piece {
+    /// Of the first one.
+    pub(super) name: Arc<str>,
+    pub(super) nodes: Range<usize>,
+    /// Its bytes, if all records have as many.
+    pub(super) span: Option<usize>,
+}
 
 /// How the records of a small struct are rewritten.
 pub(super) struct Quick {
-    /// What follows what in a stored record.
-    pieces: Vec<Pass>,
     /// What follows what in the program's.
     parts: Vec<Part>,
     /// By how many bytes a record grows.
@@ -29,18 +39,24 @@ const PIECES: usize = 24;
 const ROOM: usize = 512;
 
 impl Quick {
-    /// Of pieces and parts, unless they are too many.
-    pub(super) fn new(pieces: Vec<Pass>, parts: Vec<Part>) -> Option<Self> {
+    /// Of parts, unless the record has too many pieces.
+    pub(super) fn new(pieces: &[Piece], parts: Vec<Part>) -> Option<Self> {
         let growth = parts.iter().map(|part| match part {
             Part::Copy(_) => 0,
             Part::Widen(_, from, to) => to.bytes() - from.bytes(),
         });
         let growth = growth.sum();
-        (pieces.len() <= PIECES && !parts.is_empty()).then_some(Self { pieces, parts, growth })
+        (pieces.len() <= PIECES && !parts.is_empty()).then_some(Self { parts, growth })
     }
 
     /// Rewrites at most `count` records; returns how many it has.
-    pub(super) fn run(&self, count: u64, rest: &mut &[u8], out: &mut Vec<u8>) -> u64 {
+    pub(super) fn run(
+        &self,
+        (stored, of): (&Stored, &[Piece]),
+        count: u64,
+        rest: &mut &[u8],
+        out: &mut Vec<u8>,
+    ) -> u64 {
         let mut at = out.len();
         let mut done = 0;
         let mut pieces: [&[u8]; PIECES] = [&[]; PIECES];
@@ -48,8 +64,9 @@ impl Quick {
             let mut behind = *rest;
             let mut length = self.growth;
             let mut is_whole = true;
-            for (of, piece) in self.pieces.iter().zip(&mut pieces) {
-                let width = of.length(behind).unwrap_or(usize::MAX);
+            for (of, piece) in of.iter().zip(&mut pieces) {
+                let width = of.span.or_else(|| stored.lengths(of.nodes.clone(), behind));
+                let width = width.unwrap_or(usize::MAX);
                 let Some((taken, left)) = behind.split_at_checked(width) else {
                     is_whole = false;
                     break;

@@ -6,7 +6,7 @@
 use std::mem::size_of;
 use std::sync::Arc;
 
-use super::walk::{check_count, dynamic, fault, left_behind, tag};
+use super::walk::{Frame, check_count, dynamic, fault, left_behind, path, tag};
 use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::env::Env;
@@ -76,7 +76,7 @@ impl Reader {
     ) -> Result<Value> {
         let mut open = Vec::new();
         let value = Run { reader: self, stored, input }.parts(node, &mut open);
-        value.map_err(|error| open.iter().rev().fold(error, |error, open| open.locate(error)))
+        value.map_err(|error| error.in_field(&path(open.iter().map(|open| &open.frame))))
     }
 
     /// Allows all values that were read so far as much memory as `bytes` bytes of a save may take.
@@ -86,7 +86,8 @@ impl Reader {
         self.room = self.most.saturating_sub(used);
     }
 
-    fn names(&mut self, stored: &Stored, class: usize) -> Arc<Names> {
+    /// The names in values of a class, which these share.
+    pub(super) fn names(&mut self, stored: &Stored, class: usize) -> Arc<Names> {
         if self.names.len() <= class {
             self.names.resize(stored.len(), None);
         }
@@ -106,36 +107,32 @@ impl Reader {
     }
 }
 
-/// The names in values of a class, which these share.
-struct Names {
+pub(super) struct Names {
     class: Arc<str>,
     /// Of a struct one, without a name.
-    variants: Vec<VariantNames>,
+    pub(super) variants: Vec<VariantNames>,
 }
 
-struct VariantNames {
+pub(super) struct VariantNames {
     name: Option<Arc<str>>,
-    fields: Vec<Arc<str>>,
+    /// With their numbers.
+    pub(super) fields: Vec<(Arc<str>, Option<u32>)>,
 }
 
 impl Names {
     fn of(stored: &Stored, class: usize) -> Self {
-        let class = &stored[class];
-        let fields = |fields: &[FieldSchema]| -> Vec<Arc<str>> {
-            fields.iter().map(|field| (&*field.name).into()).collect()
+        let names = |name: Option<&str>, fields: &[FieldSchema]| VariantNames {
+            name: name.map(Into::into),
+            fields: fields.iter().map(|field| ((&*field.name).into(), field.id)).collect(),
         };
-        let variants = match &class.form {
-            Form::Struct(list) => vec![VariantNames { name: None, fields: fields(list) }],
-            Form::Enum(variants) => variants
-                .iter()
-                .map(|variant| VariantNames {
-                    name: Some((&*variant.name).into()),
-                    fields: fields(&variant.fields),
-                })
-                .collect(),
+        let variants = match &stored[class].form {
+            Form::Struct(fields) => vec![names(None, fields)],
+            Form::Enum(variants) => {
+                variants.iter().map(|it| names(Some(&it.name), &it.fields)).collect()
+            }
             Form::Value(_) => Vec::new(),
         };
-        Self { class: (&*class.name).into(), variants }
+        Self { class: (&*stored[class].name).into(), variants }
     }
 }
 
@@ -160,27 +157,33 @@ impl<'r, 'd> Run<'r, '_, 'd> {
     fn parts(&mut self, node: usize, open: &mut Vec<Open<'r, 'd>>) -> Result<Value> {
         let mut whole = self.begin(node, open)?;
         loop {
-            let part = match (whole.take(), open.last_mut()) {
-                (Some(value), None) => return Ok(value),
-                (Some(value), Some(last)) => {
-                    last.put(value, self)?;
-                    last.next(self)
-                }
-                (None, Some(last)) => last.next(self),
+            let Some(last) = open.last_mut() else {
                 // A value is whole, or open.
-                (None, None) => return Err(fault(Fail::Value)),
+                return whole.ok_or_else(|| fault(Fail::Value));
             };
-            match part {
-                Some(part) => whole = self.begin(part, open)?,
-                None => whole = open.pop().map(Open::whole).transpose()?,
+            if let Some(part) = whole.take() {
+                last.put(part, self)?;
             }
+            last.before = self.input.rest();
+            whole = match last.frame.next() {
+                Some(part) => self.begin(part, open)?,
+                None => open.pop().map(Open::whole).transpose()?,
+            };
         }
     }
 
     /// Reads a value without parts, or opens one whose parts are next.
-    fn begin(&mut self, node: usize, open: &mut Vec<Open<'r, 'd>>) -> Result<Option<Value>> {
+    fn begin(&mut self, mut node: usize, open: &mut Vec<Open<'r, 'd>>) -> Result<Option<Value>> {
         let stored = self.stored;
-        let (kind, first) = (&stored.node(node).kind, stored.node(node).first());
+        let (kind, first) = loop {
+            let (kind, first) = (&stored.node(node).kind, stored.node(node).first());
+            match kind {
+                KindSchema::Class(class) if matches!(stored[*class].form, Form::Value(_)) => {
+                    node = stored.first(*class, 0);
+                }
+                _ => break (kind, first),
+            }
+        };
         if !kind.has_parts() {
             return self.scalar(kind).map(Some);
         }
@@ -188,7 +191,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             return Err(too_deep(self.input.limits()));
         }
         let least = |node: usize| stored.node(node).size.least;
-        open.push(match kind {
+        let (frame, around) = match kind {
             KindSchema::Class(class) => self.class(*class)?,
             KindSchema::Dynamic(_) => self.dynamic()?,
             KindSchema::Option(_) => {
@@ -196,7 +199,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
                     return Ok(Some(Value::Option(None)));
                 }
                 self.reader.charge(1, size_of::<Value>())?;
-                Open::One { part: Some(first), value: None, around: Around::Option }
+                (Frame::One(Some(first)), Around::Option(None))
             }
             KindSchema::List(part) | KindSchema::Set(part) => {
                 let count = self.count(least(first))?;
@@ -208,15 +211,9 @@ impl<'r, 'd> Run<'r, '_, 'd> {
                 self.elements(first, count, sure, is_set)?
             }
             KindSchema::Map(_) => {
-                let count = self.count(least(first).saturating_add(least(first + 1)))?;
-                Open::Entries {
-                    parts: first,
-                    count,
-                    entries: Vec::new(),
-                    key: None,
-                    seen: Vec::new(),
-                    before: self.input.rest(),
-                }
+                let count = self.count(least(first).saturating_add(least(first + 1)))? as u64;
+                let frame = Frame::Entries { key: first, next: 0, count };
+                (frame, Around::Map { entries: Vec::new(), key: None, seen: Vec::new() })
             }
             KindSchema::Array(part, len) if **part == KindSchema::U8 && *len > 0 => {
                 return self.bytes(*len, false).map(Some);
@@ -225,14 +222,15 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             KindSchema::Tuple(parts) => {
                 let len = parts.len();
                 self.reader.charge(len, size_of::<Value>())?;
-                Open::Tuple { first, len, values: Vec::with_capacity(len) }
+                (Frame::Parts { first, len, next: 0 }, Around::Tuple(Vec::with_capacity(len)))
             }
             // Parts that a program did not have: a list of trait objects.
             _ => {
                 let count = self.count(1)?;
                 self.elements(first, count, count, false)?
             }
-        });
+        };
+        open.push(Open { frame, around, before: self.input.rest() });
         Ok(None)
     }
 
@@ -259,59 +257,43 @@ impl<'r, 'd> Run<'r, '_, 'd> {
         count: usize,
         sure: usize,
         is_set: bool,
-    ) -> Result<Open<'r, 'd>> {
+    ) -> Result<(Frame<'r>, Around<'d>)> {
         self.reader.charge(sure, size_of::<Value>())?;
-        Ok(Open::Elements {
-            part,
-            count,
-            sure,
-            values: Vec::with_capacity(sure),
-            seen: is_set.then(Vec::new),
-            before: self.input.rest(),
-        })
+        let (values, seen) = (Vec::with_capacity(sure), is_set.then(Vec::new));
+        let frame = Frame::Elements { node: part, next: 0, count: count as u64 };
+        Ok((frame, Around::Seq { sure, values, seen }))
     }
 
-    fn class(&mut self, class: usize) -> Result<Open<'r, 'd>> {
+    fn class(&mut self, class: usize) -> Result<(Frame<'r>, Around<'d>)> {
         let stored = self.stored;
-        let form = &stored[class].form;
-        let (variant, fields) = match form {
-            Form::Struct(fields) => (0, fields),
-            Form::Enum(variants) => {
-                let variant = tag(form, self.input).map_err(fault)?;
-                (variant, &variants.get(variant).ok_or_else(|| fault(Fail::Value))?.fields)
-            }
-            Form::Value(_) => {
-                let part = Some(stored.first(class, 0));
-                return Ok(Open::One { part, value: None, around: Around::Nothing });
-            }
-        };
+        let (form, mut variant) = (&stored[class].form, 0);
+        if form.tag_width() > 0 {
+            variant = tag(form, self.input).map_err(fault)?;
+        }
         let names = self.reader.names(stored, class);
+        let own = names.variants.get(variant).ok_or_else(|| fault(Fail::Value))?;
+        let (fields, first) = (stored.fields(class, variant), stored.first(class, variant));
         self.reader.charge(fields.len(), size_of::<Field>())?;
         let record = Record {
             class: names.class.clone(),
-            variant: names.variants[variant].name.clone(),
+            variant: own.name.clone(),
             fields: Vec::with_capacity(fields.len()),
             origin: Some(class),
         };
-        Ok(Open::Fields { fields, first: stored.first(class, variant), names, variant, record })
+        let frame = Frame::Fields { fields, first, next: 0 };
+        Ok((frame, Around::Fields { names, variant, record }))
     }
 
     /// Opens a trait object: the record of its class.
-    fn dynamic(&mut self) -> Result<Open<'r, 'd>> {
+    fn dynamic(&mut self) -> Result<(Frame<'r>, Around<'d>)> {
         let class = dynamic(self.stored, self.input).map_err(fault)?;
         if let Form::Value(_) = self.stored[class].form {
             // No library writes one. It would lose its class, so that it becomes a field.
             let mut record = Record::new(self.reader.names(self.stored, class).class.clone());
             record.origin = Some(class);
-            let part = Some(self.stored.root(class));
-            return Ok(Open::One { part, value: None, around: Around::Record(record) });
+            return Ok((Frame::One(Some(self.stored.root(class))), Around::Bare(record)));
         }
         self.class(class)
-    }
-
-    /// The bytes that were read since these were all that was left.
-    fn read_since(&self, before: &'d [u8]) -> &'d [u8] {
-        &before[..before.len() - self.input.rest().len()]
     }
 
     /// Reads a value that no others lie in.
@@ -373,88 +355,47 @@ fn check_different(mut seen: Vec<&[u8]>) -> Result<()> {
 }
 
 /// A value some of whose parts are read.
-enum Open<'r, 'd> {
-    One {
-        /// Taken when it is read.
-        part: Option<usize>,
-        value: Option<Value>,
-        around: Around,
-    },
-    Elements {
-        part: usize,
-        count: usize,
+struct Open<'r, 'd> {
+    frame: Frame<'r>,
+    around: Around<'d>,
+    /// What was left before the next part.
+    before: &'d [u8],
+}
+
+/// What the parts of a value make, and those that are read.
+enum Around<'d> {
+    Option(Option<Value>),
+    Seq {
         /// How many are known to have bytes that are there; they are charged.
         sure: usize,
         values: Vec<Value>,
         /// The bytes of each element of a set.
         seen: Option<Vec<&'d [u8]>>,
-        /// What was left before the next element.
-        before: &'d [u8],
     },
-    Entries {
-        /// The node of the key; that of the value follows.
-        parts: usize,
-        count: usize,
+    Map {
         entries: Vec<(Value, Value)>,
         /// The key whose value is next.
         key: Option<Value>,
         /// The bytes of each key.
         seen: Vec<&'d [u8]>,
-        /// What was left before the next key.
-        before: &'d [u8],
     },
-    Tuple {
-        first: usize,
-        len: usize,
-        values: Vec<Value>,
-    },
+    Tuple(Vec<Value>),
     Fields {
-        fields: &'r [FieldSchema],
-        /// The node of the first field.
-        first: usize,
         names: Arc<Names>,
         variant: usize,
         record: Record,
     },
-}
-
-/// What there is around the one part of a value.
-enum Around {
-    Option,
     /// The record of a trait object whose class is a bare value.
-    Record(Record),
-    Nothing,
+    Bare(Record),
 }
 
-impl<'r, 'd> Open<'r, 'd> {
-    /// The node of the next part; `None` if there is none.
-    fn next(&mut self, run: &Run<'r, '_, 'd>) -> Option<usize> {
-        match self {
-            Self::One { part, .. } => part.take(),
-            Self::Elements { part, count, values, before, .. } => {
-                *before = run.input.rest();
-                (values.len() < *count).then_some(*part)
-            }
-            Self::Entries { parts, key: Some(_), .. } => Some(*parts + 1),
-            Self::Entries { parts, count, entries, before, .. } => {
-                *before = run.input.rest();
-                (entries.len() < *count).then_some(*parts)
-            }
-            Self::Tuple { first, len, values } => {
-                (values.len() < *len).then_some(*first + values.len())
-            }
-            Self::Fields { fields, first, record, .. } => {
-                (record.len() < fields.len()).then_some(*first + record.len())
-            }
-        }
-    }
-
+impl<'d> Open<'_, 'd> {
     /// Adds the next part.
-    fn put(&mut self, part: Value, run: &mut Run<'r, '_, 'd>) -> Result<()> {
-        match self {
-            Self::One { value, .. } => *value = Some(part),
-            Self::Elements { sure, values, seen, before, .. } => {
-                let bytes = run.read_since(before);
+    fn put(&mut self, part: Value, run: &mut Run<'_, '_, 'd>) -> Result<()> {
+        let bytes = &self.before[..self.before.len() - run.input.rest().len()];
+        match &mut self.around {
+            Around::Option(value) => *value = Some(part),
+            Around::Seq { sure, values, seen } => {
                 if let Some(seen) = seen {
                     run.reader.charge(1, size_of::<&[u8]>())?;
                     seen.push(bytes);
@@ -466,65 +407,51 @@ impl<'r, 'd> Open<'r, 'd> {
                 }
                 values.push(part);
             }
-            Self::Entries { key: key @ None, seen, before, .. } => {
-                seen.push(run.read_since(before));
+            Around::Map { key: key @ None, seen, .. } => {
+                seen.push(bytes);
                 *key = Some(part);
             }
-            Self::Entries { entries, key, before, .. } => {
-                if run.read_since(before).is_empty() {
+            Around::Map { entries, key, seen } => {
+                if bytes.is_empty() && seen.last().is_some_and(|key| key.is_empty()) {
                     LoadLinks::charge(&mut run.reader.empty, 1, 0, run.input.limits())?;
                 }
                 run.reader.charge(1, 2 * size_of::<Value>() + size_of::<&[u8]>())?;
                 entries.extend(key.take().map(|key| (key, part)));
             }
-            Self::Tuple { values, .. } => values.push(part),
-            Self::Fields { fields, names, variant, record, .. } => {
-                let place = record.len();
-                let name = names.variants[*variant].fields[place].clone();
-                let (number, origin) = (fields[place].id, Origin::Written);
-                record.fields.push(Field { name, number, value: part, origin, place: Some(place) });
+            Around::Tuple(values) => values.push(part),
+            Around::Fields { names, variant, record } => {
+                let (place, own) = (record.len(), &names.variants[*variant]);
+                let (name, number) = own.fields[place].clone();
+                let place = Some(place);
+                record.fields.push(Field {
+                    name,
+                    number,
+                    value: part,
+                    origin: Origin::Written,
+                    place,
+                });
             }
+            Around::Bare(record) => record.push("", part),
         }
         Ok(())
     }
 
     /// The value, when all of its parts are there.
     fn whole(self) -> Result<Value> {
-        Ok(match self {
-            Self::One { value, around: Around::Option, .. } => Value::Option(value.map(Box::new)),
-            Self::One { value, around: Around::Record(mut record), .. } => {
-                record.push("", value.unwrap_or(Value::Unit));
-                Value::Struct(record)
-            }
-            Self::One { value, around: Around::Nothing, .. } => value.unwrap_or(Value::Unit),
-            Self::Elements { values, seen, .. } => {
+        Ok(match self.around {
+            Around::Option(value) => Value::Option(value.map(Box::new)),
+            Around::Seq { values, seen, .. } => {
                 check_different(seen.unwrap_or_default())?;
                 Value::Seq(values)
             }
-            Self::Entries { entries, seen, .. } => {
+            Around::Map { entries, seen, .. } => {
                 check_different(seen)?;
                 Value::Map(entries)
             }
-            Self::Tuple { values, .. } => Value::Tuple(values),
-            Self::Fields { record, .. } => Value::from(record),
+            Around::Tuple(values) => Value::Tuple(values),
+            Around::Fields { record, .. } => Value::from(record),
+            Around::Bare(record) => Value::Struct(record),
         })
-    }
-
-    /// Says of an error in which part it is.
-    fn locate(&self, error: Error) -> Error {
-        match self {
-            Self::One { .. } => error,
-            Self::Elements { values, .. } => error.in_element(values.len()),
-            Self::Entries { entries, key: Some(_), .. } => error.in_element(entries.len()),
-            Self::Entries { entries, .. } => {
-                error.in_field("key").in_field(&format!("[{}]", entries.len()))
-            }
-            Self::Tuple { values, .. } => error.in_field(&values.len().to_string()),
-            Self::Fields { fields, record, .. } => match fields.get(record.len()) {
-                Some(field) => error.in_field(&field.name),
-                None => error,
-            },
-        }
     }
 }
 

@@ -16,8 +16,6 @@ pub(crate) struct Stored {
     pub(super) nodes: Vec<Node>,
     /// For each class the first node of its fields, of the fields of each variant, or of its value.
     pub(super) blocks: Vec<Vec<usize>>,
-    /// How the fields of each struct are passed over without a stack.
-    flat: Vec<Option<Flat>>,
     /// The classes and holders whose records become the program's objects.
     made: OnceLock<HashSet<(usize, Holder)>>,
 }
@@ -109,20 +107,15 @@ impl Stored {
             });
             ends.push(nodes.len());
         }
-        let flat = classes.iter().map(|_| None).collect();
-        let mut this = Self { classes, nodes, blocks, flat, made: OnceLock::new() };
+        let mut this = Self { classes, nodes, blocks, made: OnceLock::new() };
         // A class comes after those that every value of it holds.
-        let order = inner_first(&this.classes).unwrap_or_default();
-        for class in &order {
+        for class in inner_first(&this.classes).unwrap_or_default() {
             let start = class.checked_sub(1).map_or(this.classes.len(), |before| ends[before]);
-            this.measure(start..ends[*class]);
-            this.nodes[*class].size = this.size_of_class(*class);
+            this.measure(start..ends[class]);
+            this.nodes[class].size = this.size_of_class(class);
         }
         // Those of the classes that not every value holds are known by now.
         this.measure(this.classes.len()..this.nodes.len());
-        for class in order {
-            this.flat[class] = this.flat_of(class);
-        }
         this
     }
 
@@ -172,18 +165,6 @@ impl Stored {
         };
         // It is walked through, so that an error says where it is.
         Size { width: if size.least == 0 { size.width } else { Size::VARIES }, ..size }
-    }
-
-    fn flat_of(&self, class: usize) -> Option<Flat> {
-        let Form::Struct(fields) = &self.classes[class].form else { return None };
-        let first = self.first(class, 0);
-        let passes = self.passes(first..first + fields.len())?;
-        let steps = passes.iter().map(|pass| match pass {
-            Pass::Flat(inner) => self.flat[*inner].as_ref().map_or(0, |flat| flat.steps),
-            _ => 1,
-        });
-        let steps = 1 + steps.sum::<usize>();
-        (steps <= STEPS).then_some(Flat { passes, steps })
     }
 
     /// True if there are references in the classes.
@@ -265,126 +246,86 @@ fn lay<'k>(
     start
 }
 
-/// How values are passed over that nobody looks at, as a decoder looks at them later: without a stack, where they have
-/// no deep parts.
-#[derive(Clone, Copy)]
-pub(super) enum Pass {
-    Fixed(usize),
-    /// A compact integer.
-    Count,
-    Text,
-    /// An option of one of a fixed width.
-    Maybe(usize),
-    MaybeText,
-    /// A list of those.
-    Many(usize),
-    Texts,
-    /// The fields of a struct.
-    Flat(usize),
-}
-
-/// A struct that is passed over without a stack.
-struct Flat {
-    passes: Box<[Pass]>,
-    /// How many they are, with those of the structs inside.
-    steps: usize,
-}
-
-/// More steps than this no struct takes that is passed over without a stack: a hostile save may nest any number.
-const STEPS: usize = 64;
-
-/// The longest text whose length is one byte.
+/// The longest count, and text, whose length is one byte.
 const SHORT: u8 = 247;
 
-impl Pass {
-    /// The bytes of a value that these begin with; `None` if it is long or there are fewer, and for
-    /// structs.
-    #[inline]
-    pub(super) fn length(self, bytes: &[u8]) -> Option<usize> {
-        match self {
-            Self::Fixed(width) => Some(width),
-            Self::Count => Some(1 + usize::from(bytes.first()?.saturating_sub(SHORT))),
-            Self::Text => text_length(bytes),
-            Self::Maybe(width) => match bytes.first()? {
-                0 => Some(1),
-                1 => width.checked_add(1),
-                _ => None,
-            },
-            Self::MaybeText => match bytes.split_first()? {
-                (0, _) => Some(1),
-                (1, text) => Some(1 + text_length(text)?),
-                _ => None,
-            },
-            Self::Many(width) => {
-                let count = *bytes.first().filter(|count| **count <= SHORT)?;
-                width.checked_mul(usize::from(count))?.checked_add(1)
-            }
-            Self::Texts => {
-                let count = *bytes.first().filter(|count| **count <= SHORT)?;
-                let mut length = 1;
-                for _ in 0..count {
-                    length += text_length(bytes.get(length..)?)?;
+/// How deep values are passed over without a stack, and the most fields of a struct: a hostile save may have any number.
+const LEVELS: u32 = 6;
+const FIELDS: usize = 64;
+
+// How values are passed over that nobody looks at, as a decoder looks at them later.
+impl Stored {
+    /// True if values of a node are passed over in a few steps, mostly.
+    pub(super) fn is_flat(&self, node: usize) -> bool {
+        let Node { kind, size, .. } = &self.nodes[node];
+        let is_short = |kind: &KindSchema, size: Size| {
+            size.span().is_some() || matches!(kind, KindSchema::Text | KindSchema::Compact(_))
+        };
+        is_short(kind, *size)
+            || match kind {
+                KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
+                    is_short(part, self.nodes[self.nodes[node].first()].size)
                 }
-                Some(length)
+                _ => false,
             }
-            Self::Flat(_) => None,
+    }
+
+    /// The bytes of all values of neighbouring nodes, if all have as many.
+    pub(super) fn span(&self, mut nodes: Range<usize>) -> Option<usize> {
+        nodes.try_fold(0_usize, |sum, node| sum.checked_add(self.nodes[node].size.span()?))
+    }
+
+    /// The bytes of the value of a node that these begin with; `None` if it is long or deep, or there are fewer.
+    #[inline]
+    pub(super) fn length(&self, node: usize, bytes: &[u8]) -> Option<usize> {
+        match self.nodes[node].size.span() {
+            Some(span) => Some(span),
+            None => self.length_within(node, bytes, LEVELS),
         }
     }
-}
 
-#[inline]
-fn text_length(bytes: &[u8]) -> Option<usize> {
-    let head = *bytes.first().filter(|head| **head <= SHORT)?;
-    Some(1 + usize::from(head))
-}
+    /// Like [`length`](Self::length), of values that follow one another.
+    #[inline]
+    pub(super) fn lengths(&self, mut nodes: Range<usize>, bytes: &[u8]) -> Option<usize> {
+        nodes.try_fold(0_usize, |sum, node| sum.checked_add(self.length(node, bytes.get(sum..)?)?))
+    }
 
-impl Stored {
-    /// How the values of a node are passed over.
-    pub(super) fn pass(&self, node: usize) -> Option<Pass> {
+    fn length_within(&self, node: usize, bytes: &[u8], levels: u32) -> Option<usize> {
         let node = &self.nodes[node];
         if let Some(span) = node.size.span() {
-            return Some(Pass::Fixed(span));
+            return Some(span);
         }
-        let part = || self.nodes[node.first()].size.span();
+        let levels = levels.checked_sub(1)?;
+        let each = |mut nodes: Range<usize>, start: usize| {
+            nodes.try_fold(start, |sum, node| {
+                sum.checked_add(self.length_within(node, bytes.get(sum..)?, levels)?)
+            })
+        };
+        let first = *bytes.first()?;
         match &node.kind {
-            KindSchema::Text => Some(Pass::Text),
-            KindSchema::Compact(_) => Some(Pass::Count),
-            KindSchema::Option(part) if **part == KindSchema::Text => Some(Pass::MaybeText),
-            KindSchema::Option(_) => part().map(Pass::Maybe),
-            KindSchema::List(part) | KindSchema::Set(part) if **part == KindSchema::Text => {
-                Some(Pass::Texts)
-            }
+            KindSchema::Compact(_) => Some(1 + usize::from(first.saturating_sub(SHORT))),
+            KindSchema::Text => (first <= SHORT).then_some(1 + usize::from(first)),
+            KindSchema::Option(_) if first == 0 => Some(1),
+            KindSchema::Option(_) if first == 1 => each(node.first()..node.first() + 1, 1),
             // Of elements without bytes there may be any number.
-            KindSchema::List(_) | KindSchema::Set(_) => {
-                part().filter(|span| *span > 0).map(Pass::Many)
+            KindSchema::List(_) | KindSchema::Set(_)
+                if first <= SHORT && self.nodes[node.first()].size.least > 0 =>
+            {
+                let (part, count) = (node.first(), usize::from(first));
+                match self.nodes[part].size.span() {
+                    Some(span) => span.checked_mul(count)?.checked_add(1),
+                    None => (0..count).try_fold(1, |sum, _| each(part..part + 1, sum)),
+                }
             }
-            KindSchema::Class(class) if self.flat[*class].is_some() => Some(Pass::Flat(*class)),
+            KindSchema::Class(class) => match &self.classes[*class].form {
+                Form::Struct(fields) if fields.len() <= FIELDS => {
+                    let first = self.first(*class, 0);
+                    each(first..first + fields.len(), 0)
+                }
+                Form::Value(_) => each(self.first(*class, 0)..self.first(*class, 0) + 1, 0),
+                _ => None,
+            },
             _ => None,
         }
-    }
-
-    /// How the values of neighbouring nodes are passed over, if all are; those of a fixed width as one.
-    pub(super) fn passes(&self, nodes: Range<usize>) -> Option<Box<[Pass]>> {
-        let mut passes: Vec<Pass> = Vec::new();
-        for node in nodes {
-            match (passes.last_mut(), self.pass(node)?) {
-                (Some(Pass::Fixed(sum)), Pass::Fixed(width)) => *sum = sum.saturating_add(width),
-                (_, pass) => passes.push(pass),
-            }
-        }
-        Some(passes.into())
-    }
-
-    /// The bytes of values that follow one another, of those that these begin with; `None` if one is long, or there are
-    /// fewer.
-    #[inline]
-    pub(super) fn passed(&self, passes: &[Pass], bytes: &[u8]) -> Option<usize> {
-        passes.iter().try_fold(0_usize, |length, pass| {
-            let rest = bytes.get(length..)?;
-            length.checked_add(match pass {
-                Pass::Flat(class) => self.passed(&self.flat[*class].as_ref()?.passes, rest)?,
-                pass => pass.length(rest)?,
-            })
-        })
     }
 }

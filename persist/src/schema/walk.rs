@@ -37,8 +37,7 @@ pub(super) fn skip<'s>(
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
 ) -> Result<(), Fail> {
-    let length = stored.pass(node).and_then(|pass| stored.passed(&[pass], input.rest()));
-    if length.is_some_and(|length| input.take(length).is_ok()) {
+    if stored.length(node, input.rest()).is_some_and(|length| input.take(length).is_ok()) {
         return Ok(());
     }
     // What is taken over is checked by the decoder.
@@ -124,7 +123,7 @@ pub(crate) fn paths(
         };
         walk.step(node, &mut input, &mut meet).map_err(fault)?;
         if is_wanted {
-            found.push(path(walk.frames));
+            found.push(path(&*walk.frames));
         }
         next = walk.next(&input).map_err(fault)?;
     }
@@ -359,10 +358,9 @@ pub(super) fn check_count(count: u64, least: u64, input: &Decoder<'_>) -> Result
 
 /// Passes over `count` elements, if they are flat; else false, and nothing is taken.
 fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>) -> bool {
-    let Some(pass) = stored.pass(node) else { return false };
     let bytes = input.rest();
     let length = (0..count).try_fold(0_usize, |length, _| {
-        length.checked_add(stored.passed(&[pass], bytes.get(length..)?)?)
+        length.checked_add(stored.length(node, bytes.get(length..)?)?)
     });
     length.is_some_and(|length| input.take(length).is_ok())
 }
@@ -370,16 +368,35 @@ fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>)
 /// What is being walked through, the next part counted on from the first: kinds by their nodes, or what becomes of
 /// them by their conversions.
 pub(super) enum Frame<'s> {
-    Fields { fields: &'s [FieldSchema], first: usize, next: u32 },
-    Parts { first: usize, len: usize, next: usize },
-    Elements { node: usize, next: u64, count: u64 },
-    Entries { key: usize, next: u64, count: u64 },
+    /// A part without a name; taken when it is walked.
+    One(Option<usize>),
+    Fields {
+        fields: &'s [FieldSchema],
+        first: usize,
+        next: u32,
+    },
+    Parts {
+        first: usize,
+        len: usize,
+        next: usize,
+    },
+    Elements {
+        node: usize,
+        next: u64,
+        count: u64,
+    },
+    Entries {
+        key: usize,
+        next: u64,
+        count: u64,
+    },
 }
 
 impl Frame<'_> {
     /// The node of the next part.
     pub(super) fn next(&mut self) -> Option<usize> {
         match self {
+            Self::One(part) => part.take(),
             Self::Fields { fields, first, next } => {
                 let i = *next as usize;
                 // A definition has fewer bytes, hence fewer fields.
@@ -406,6 +423,7 @@ impl Frame<'_> {
     pub(super) fn name(&self, path: &mut String) {
         // Writing to a `String` cannot fail.
         let _ = match self {
+            Self::One(_) => Ok(()),
             Self::Fields { fields, next, .. } => {
                 let field = (*next as usize).checked_sub(1).and_then(|next| fields.get(next));
                 return push_name(field.map_or("", |field| &field.name), path);
@@ -432,7 +450,7 @@ pub(super) fn push_name(name: &str, path: &mut String) {
 pub(super) const LONGEST_PATH: usize = 1000;
 
 /// The path of the part that is being walked.
-pub(super) fn path(frames: &[Frame<'_>]) -> String {
+pub(super) fn path<'f, 's: 'f>(frames: impl IntoIterator<Item = &'f Frame<'s>>) -> String {
     let mut path = String::new();
     for frame in frames {
         if path.len() <= LONGEST_PATH {

@@ -3,11 +3,14 @@
 //! A value need not be of the very kind: what it can be without loss is written,
 //! such as a `u8` as a `u32`; the rest is an error.
 
-use super::number::{Fit, Number, Width};
-use super::{ClassSchema, FieldSchema, Form, KindSchema};
+use std::slice;
+
+use super::number::{Number, Width};
+use super::walk::{Frame, path};
+use super::{Form, KindSchema, Stored};
 use crate::codec::count;
 use crate::types::{Arena as _, WorldObjects};
-use crate::value::{Field, HandleValue, Record, Value, levels, too_deep};
+use crate::value::{Field, HandleValue, Parts, Record, Value, levels, too_deep};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// How records meet the classes that they are written as.
@@ -76,45 +79,37 @@ pub(crate) trait Target {
     }
 }
 
-/// Appends a value as one of a kind.
+/// Appends a value as one of the kind of a node.
 pub(crate) fn write_value(
     target: &mut dyn Target,
-    classes: &[ClassSchema],
-    kind: &KindSchema,
+    stored: &Stored,
+    node: usize,
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Run { target, classes, out }.all(As::Kind(kind), value)
-}
-
-/// What a value is to be written as.
-#[derive(Clone, Copy)]
-enum As<'r> {
-    Kind(&'r KindSchema),
-    /// A trait object of one of these kinds.
-    Dynamic(&'r KindSchema),
+    Run { target, stored, out }.all(node, value)
 }
 
 struct Run<'r> {
     target: &'r mut dyn Target,
-    classes: &'r [ClassSchema],
+    stored: &'r Stored,
     out: &'r mut Vec<u8>,
 }
 
 impl<'r> Run<'r> {
     /// Appends a value. What is open is on a stack of its own: a value may nest deeper than the
     /// calls of a small thread.
-    fn all(&mut self, of: As<'r>, value: &'r Value) -> Result<()> {
+    fn all(&mut self, node: usize, value: &'r Value) -> Result<()> {
         let mut open = Vec::new();
-        let result = self.parts(of, value, &mut open);
-        result.map_err(|error| open.iter().rev().fold(error, |error, open| open.locate(error)))
+        let result = self.parts(node, value, &mut open);
+        result.map_err(|error| error.in_field(&path(open.iter().map(|open| &open.frame))))
     }
 
-    fn parts(&mut self, of: As<'r>, value: &'r Value, open: &mut Vec<Open<'r>>) -> Result<()> {
-        self.begin(of, Found::Value(value), open)?;
+    fn parts(&mut self, node: usize, value: &'r Value, open: &mut Vec<Open<'r>>) -> Result<()> {
+        self.begin(node, value, open)?;
         while let Some(last) = open.last_mut() {
-            if let Some((of, part)) = last.next(self)? {
-                self.begin(of, part, open)?;
+            if let Some((node, part)) = last.next(self)? {
+                self.begin(node, part, open)?;
             } else if let Some(last) = open.pop() {
                 last.end(self)?;
             }
@@ -123,134 +118,171 @@ impl<'r> Run<'r> {
     }
 
     /// Appends a value without parts, or the beginning of one whose parts are next.
-    fn begin(&mut self, of: As<'r>, found: Found<'r>, open: &mut Vec<Open<'r>>) -> Result<()> {
-        let value = match (found, of) {
-            (Found::Value(value), _) => value,
-            (Found::Byte(byte), of) => {
-                // No byte lies in it in its turn.
-                let (target, out) = (&mut *self.target, &mut *self.out);
-                return Run { target, classes: self.classes, out }.all(of, &Value::U8(byte));
-            }
-            (Found::Entry(entry), As::Kind(KindSchema::Tuple(kinds))) if kinds.len() == 2 => {
-                open.push(Open::Tuple { kinds, items: Items::Entry(entry), begun: 0 });
-                return Ok(());
-            }
-            (Found::Entry(_), As::Kind(kind) | As::Dynamic(kind)) => {
-                return Err(self.wanted("a key with its value", kind));
+    fn begin(&mut self, mut node: usize, value: &'r Value, open: &mut Vec<Open<'r>>) -> Result<()> {
+        let stored = self.stored;
+        let (kind, first) = loop {
+            let at = stored.node(node);
+            match &at.kind {
+                KindSchema::Class(class) if self.target.stored(*class, value, self.out)? => {
+                    return Ok(());
+                }
+                KindSchema::Class(class) if matches!(stored[*class].form, Form::Value(_)) => {
+                    node = stored.first(*class, 0);
+                }
+                kind => break (kind, at.first()),
             }
         };
-        if let As::Kind(kind) = of
-            && !kind.has_parts()
-        {
+        if !kind.has_parts() {
             return self.scalar(kind, value);
         }
         if open.len() >= levels(self.target.limits()) {
             return Err(too_deep(self.target.limits()));
         }
-        let begun = match of {
-            As::Kind(KindSchema::Class(class)) => self.class(*class, value)?,
-            As::Kind(kind @ KindSchema::Dynamic(_)) | As::Dynamic(kind) => {
-                self.dynamic(kind, value)?
-            }
-            As::Kind(kind) => self.kind(kind, value)?,
-        };
-        open.extend(begun);
-        Ok(())
-    }
-
-    /// Begins a value of a kind whose parts are no fields.
-    fn kind(&mut self, kind: &'r KindSchema, value: &'r Value) -> Result<Option<Open<'r>>> {
-        Ok(Some(match kind {
-            KindSchema::Option(inner) => {
+        let begun = match kind {
+            KindSchema::Class(class) => self.class(*class, value)?,
+            KindSchema::Dynamic(_) => self.dynamic(kind, value)?,
+            KindSchema::Option(_) => {
                 let value = match value {
                     Value::Option(None) => {
                         self.out.push(0);
-                        return Ok(None);
+                        return Ok(());
                     }
                     Value::Option(Some(value)) => value,
                     // What is there is present.
                     value => value,
                 };
                 self.out.push(1);
-                Open::One { part: Some((As::Kind(inner), value)) }
+                Some(Open::new(Frame::One(Some(first)), Items::One(Some(value))))
             }
-            KindSchema::List(part) | KindSchema::Set(part) => {
-                let items = self.items(kind, None, value)?;
-                count::push(items.len() as u64, self.out);
-                let is_set = matches!(kind, KindSchema::Set(_));
-                return self.elements(part, items, is_set);
-            }
-            KindSchema::Array(part, len) => {
-                let items = self.items(kind, Some(*len), value)?;
-                return self.elements(part, items, false);
-            }
-            KindSchema::Tuple(kinds) if kinds.is_empty() && matches!(value, Value::Unit) => {
-                return Ok(None);
-            }
+            KindSchema::Tuple(kinds) if kinds.is_empty() && matches!(value, Value::Unit) => None,
             KindSchema::Tuple(kinds) => {
-                let items = self.items(kind, Some(kinds.len()), value)?;
-                Open::Tuple { kinds, items, begun: 0 }
+                let (Value::Tuple(values) | Value::Seq(values)) = value else {
+                    return Err(self.mismatch(kind, value));
+                };
+                self.check_length(kind, kinds.len(), values.len(), value)?;
+                let frame = Frame::Parts { first, len: kinds.len(), next: 0 };
+                Some(Open::new(frame, Items::Parts(value.parts())))
             }
-            KindSchema::Map(kinds) => {
-                let items = self.items(kind, None, value)?;
-                count::push(items.len() as u64, self.out);
-                let keys = Vec::with_capacity(items.len());
-                Open::Map { kind, kinds, items, begun: 0, value: None, start: 0, keys }
-            }
-            _ => {
+            KindSchema::Unknown => {
                 let Value::Seq(values) = value else { return Err(self.mismatch(kind, value)) };
-                count::push(values.len() as u64, self.out);
-                Open::Unknown { kind, values, begun: 0 }
+                let count = values.len() as u64;
+                count::push(count, self.out);
+                let frame = Frame::Elements { node: first, next: 0, count };
+                Some(Open::new(frame, Items::Unknown(values.iter())))
             }
-        }))
+            _ => self.elements(kind, first, value)?,
+        };
+        open.extend(begun);
+        Ok(())
     }
 
-    /// The parts of a value; there must be `wanted`, if that is given.
-    fn items(
+    fn check_length(
         &self,
         kind: &KindSchema,
-        wanted: Option<usize>,
-        value: &'r Value,
-    ) -> Result<Items<'r>> {
-        let Some(items) = Items::of(value) else { return Err(self.mismatch(kind, value)) };
-        match wanted {
-            Some(wanted) if wanted != items.len() => {
-                let (value, kind) = (shown(value), kind.display(self.classes));
-                Err(Error::new(
-                    ErrorKind::KindMismatch,
-                    format!("the value is {value}, {kind} has {wanted} parts"),
-                ))
-            }
-            _ => Ok(items),
+        wanted: usize,
+        found: usize,
+        value: &Value,
+    ) -> Result<()> {
+        if wanted == found {
+            return Ok(());
         }
+        let (value, kind) = (shown(value), kind.display(self.stored));
+        Err(Error::new(
+            ErrorKind::KindMismatch,
+            format!("the value is {value}, {kind} has {wanted} parts"),
+        ))
     }
 
+    /// Begins a list, set, array or map: a map is a list of tuples, and the other way round.
     fn elements(
         &mut self,
         kind: &'r KindSchema,
-        items: Items<'r>,
-        is_set: bool,
+        first: usize,
+        value: &'r Value,
     ) -> Result<Option<Open<'r>>> {
-        let start = self.out.len();
-        if let (Items::Bytes(bytes), KindSchema::U8) = (&items, kind) {
-            self.out.extend_from_slice(bytes);
-            if is_set {
-                let ranges = (start..self.out.len()).map(|at| (at, at + 1));
-                self.check_different(ranges.collect(), "an element")?;
-            }
-            return Ok(None);
+        let len = match value {
+            Value::Seq(values) | Value::Tuple(values) => values.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Map(entries) => entries.len(),
+            _ => return Err(self.mismatch(kind, value)),
+        };
+        match kind {
+            KindSchema::Array(_, wanted) => self.check_length(kind, *wanted, len, value)?,
+            _ => count::push(len as u64, self.out),
         }
-        let starts = is_set.then(Vec::new);
-        Ok(Some(Open::Elements { kind, items, begun: 0, starts }))
+        let (is_map, is_set) =
+            (matches!(kind, KindSchema::Map(_)), matches!(kind, KindSchema::Set(_)));
+        let part = self.stored.node(first);
+        let is_pair = |kind: &KindSchema| matches!(kind, KindSchema::Tuple(it) if it.len() == 2);
+        let mut frame = Frame::Elements { node: first, next: 0, count: len as u64 };
+        let mut items = Items::Parts(value.parts());
+        match value {
+            Value::Bytes(bytes) if is_map && !bytes.is_empty() => {
+                return Err(self.mismatch(kind, &Value::U8(bytes[0])).in_element(0));
+            }
+            Value::Bytes(bytes) => return self.bytes(first, bytes, is_set),
+            Value::Map(_) => {
+                let key = if is_map { first } else { part.first() };
+                if !is_map && !is_pair(&part.kind) && len > 0 {
+                    let error = self.wanted("a key with its value", &part.kind);
+                    return Err(error.in_element(0));
+                }
+                frame = Frame::Entries { key, next: 0, count: len as u64 };
+            }
+            _ if is_map => {
+                let is_pair = |part: &Value| match part {
+                    Value::Tuple(pair) | Value::Seq(pair) => pair.len() == 2,
+                    _ => false,
+                };
+                if let Some((i, part)) = value.parts().enumerate().find(|(_, it)| !is_pair(it)) {
+                    return Err(self.mismatch(kind, part).in_element(i));
+                }
+                frame = Frame::Entries { key: first, next: 0, count: len as u64 };
+                items = Items::Parts(Box::new(value.parts().flat_map(Value::parts)));
+            }
+            _ => {}
+        }
+        let step = if matches!(frame, Frame::Entries { .. }) { 2 } else { 1 };
+        let unique = if is_map {
+            Some(Unique { marks: Vec::new(), step, span: 1, what: "a key" })
+        } else {
+            is_set.then(|| Unique { marks: Vec::new(), step, span: step, what: "an element" })
+        };
+        Ok(Some(Open { unique, ..Open::new(frame, items) }))
+    }
+
+    /// Appends bytes as elements.
+    fn bytes(&mut self, node: usize, bytes: &[u8], is_set: bool) -> Result<Option<Open<'r>>> {
+        let start = self.out.len();
+        let mut marks = vec![start];
+        if self.stored.node(node).kind == KindSchema::U8 {
+            self.out.extend_from_slice(bytes);
+        } else {
+            for (i, byte) in bytes.iter().enumerate() {
+                let (target, out) = (&mut *self.target, &mut *self.out);
+                // No byte lies in it in its turn.
+                Run { target, stored: self.stored, out }
+                    .all(node, &Value::U8(*byte))
+                    .map_err(|error| error.in_element(i))?;
+                marks.extend(is_set.then_some(self.out.len()));
+            }
+        }
+        if is_set {
+            // Bytes have no marks of their own.
+            marks = if marks.len() > 1 { marks } else { (start..=self.out.len()).collect() };
+            self.check_different(&Unique { marks, step: 1, span: 1, what: "an element" })?;
+        }
+        Ok(None)
     }
 
     /// Checks that no element of a set, or key of a map, stands twice.
-    fn check_different(&self, mut ranges: Vec<(usize, usize)>, what: &str) -> Result<()> {
-        let out = &self.out[..];
-        ranges.sort_unstable_by_key(|(start, end)| &out[*start..*end]);
-        let twice =
-            |pair: &[(usize, usize)]| out[pair[0].0..pair[0].1] == out[pair[1].0..pair[1].1];
-        if ranges.windows(2).any(twice) {
+    fn check_different(&self, unique: &Unique) -> Result<()> {
+        let Unique { marks, step, span, what } = unique;
+        let last = marks.len().saturating_sub(*span);
+        let part = |at: usize| &self.out[marks[at]..marks[at + span]];
+        let mut parts: Vec<&[u8]> = (0..last).step_by(*step).map(part).collect();
+        parts.sort_unstable();
+        if parts.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!("{what} stands twice; remove one"),
@@ -260,15 +292,8 @@ impl<'r> Run<'r> {
     }
 
     fn class(&mut self, class: usize, value: &'r Value) -> Result<Option<Open<'r>>> {
-        if self.target.stored(class, value, self.out)? {
-            return Ok(None);
-        }
-        let classes = self.classes;
-        let form = &classes[class].form;
-        let (variant, fields, record) = match (form, value) {
-            (Form::Value(kind), value) => {
-                return Ok(Some(Open::One { part: Some((As::Kind(kind), value)) }));
-            }
+        let stored = self.stored;
+        let (variant, fields, record) = match (&stored[class].form, value) {
             (Form::Struct(fields), Value::Struct(record)) => {
                 self.target.check_class(class, record)?;
                 (0, fields, record)
@@ -285,18 +310,19 @@ impl<'r> Run<'r> {
                     let missing = self.target.missing(class, variant, i, self.out);
                     missing.map_err(|error| error.in_field(&field.name))?;
                 }
-                let record = Record::of_variant(&*classes[class].name, &**name);
+                let record = Record::of_variant(&*stored[class].name, &**name);
                 self.target.check_rest(class, variant, 0, &record)?;
                 return Ok(None);
             }
             _ => return Err(self.wanted(&shown(value), &KindSchema::Class(class))),
         };
-        Ok(Some(Open::Fields { class, variant, fields, record, begun: 0, found: 0 }))
+        let frame = Frame::Fields { fields, first: stored.first(class, variant), next: 0 };
+        Ok(Some(Open::new(frame, Items::Fields { class, variant, record, found: 0 })))
     }
 
     /// Appends the tag of a variant.
     fn tag(&mut self, class: usize, name: &str) -> Result<usize> {
-        let known = &self.classes[class];
+        let known = &self.stored[class];
         let index =
             self.target.variant(class, name).and_then(|i| Some((i, u16::try_from(i).ok()?)));
         let Some((variant, tag)) = index else {
@@ -314,11 +340,13 @@ impl<'r> Run<'r> {
         let Some(record) = value.as_record() else { return Err(self.mismatch(kind, value)) };
         let (class, number) = self.target.class_of(record)?;
         count::push(number, self.out);
-        match (&self.classes[class].form, record.get("")) {
-            (Form::Value(kind), Some(value)) => {
-                Ok(Some(Open::One { part: Some((As::Kind(kind), value)) }))
+        match (&self.stored[class].form, record.get("")) {
+            (Form::Value(_), Some(value)) => {
+                let frame = Frame::One(Some(self.stored.first(class, 0)));
+                Ok(Some(Open::new(frame, Items::One(Some(value)))))
             }
-            (Form::Value(_), None) => Err(self.wanted(&shown(value), kind)),
+            (Form::Value(_), None) => Err(self.mismatch(kind, value)),
+            _ if self.target.stored(class, value, self.out)? => Ok(None),
             _ => self.class(class, value),
         }
     }
@@ -366,12 +394,13 @@ impl<'r> Run<'r> {
     /// Appends a number, if it is one of the kind too.
     fn number(&mut self, kind: &KindSchema, width: Width, value: &Value) -> Result<()> {
         let Some(number) = number(value) else { return Err(self.mismatch(kind, value)) };
+        let number = if width.is_float() { number } else { number.whole() };
         let start = self.out.len();
-        let fit = width.write(number, self.out);
+        let is_same = width.write(number, self.out);
         // A NaN may lose some of its bits and fit nevertheless.
         let float = matches!(number, Number::Float(_)) && width.is_float();
         let lost = float && width.read(&self.out[start..]) != number;
-        let is_exact = matches!(fit, Fit::Exact) && !lost;
+        let is_exact = is_same && !lost;
         let is_rounded = || float && self.target.rounds() && is_in_range(number);
         if is_exact || is_rounded() { Ok(()) } else { Err(self.mismatch(kind, value)) }
     }
@@ -394,195 +423,85 @@ impl<'r> Run<'r> {
 
     #[cold]
     fn wanted(&self, what: &str, kind: &KindSchema) -> Error {
-        let kind = kind.display(self.classes);
+        let kind = kind.display(self.stored);
         Error::new(ErrorKind::KindMismatch, format!("the value is {what}, {kind} is wanted"))
     }
 }
 
-/// The parts of a value that has some, whatever it is.
+/// The parts of a value, in the order of the bytes.
 enum Items<'r> {
-    Values(&'r [Value]),
-    Bytes(&'r [u8]),
-    /// Pairs of key and value.
-    Entries(&'r [(Value, Value)]),
-    /// One of those.
-    Entry(&'r (Value, Value)),
-}
-
-/// One of the parts.
-#[derive(Clone, Copy)]
-enum Found<'r> {
-    Value(&'r Value),
-    Byte(u8),
-    Entry(&'r (Value, Value)),
-}
-
-impl<'r> Items<'r> {
-    fn of(value: &'r Value) -> Option<Self> {
-        Some(match value {
-            Value::Seq(values) | Value::Tuple(values) => Self::Values(values),
-            Value::Bytes(bytes) => Self::Bytes(bytes),
-            Value::Map(entries) => Self::Entries(entries),
-            _ => return None,
-        })
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Values(values) => values.len(),
-            Self::Bytes(bytes) => bytes.len(),
-            Self::Entries(entries) => entries.len(),
-            Self::Entry(_) => 2,
-        }
-    }
-
-    fn get(&self, i: usize) -> Option<Found<'r>> {
-        match (self, i) {
-            (Self::Values(values), i) => values.get(i).map(Found::Value),
-            (Self::Bytes(bytes), i) => bytes.get(i).copied().map(Found::Byte),
-            (Self::Entries(entries), i) => entries.get(i).map(Found::Entry),
-            (Self::Entry((key, _)), 0) => Some(Found::Value(key)),
-            (Self::Entry((_, value)), 1) => Some(Found::Value(value)),
-            (Self::Entry(_), _) => None,
-        }
-    }
-}
-
-/// A value some of whose parts are written; `begun` counts them.
-enum Open<'r> {
-    One {
-        /// Taken when it is written.
-        part: Option<(As<'r>, &'r Value)>,
-    },
-    Elements {
-        kind: &'r KindSchema,
-        items: Items<'r>,
-        begun: usize,
-        /// Where the elements of a set begin, and where the last one ends.
-        starts: Option<Vec<usize>>,
-    },
-    Tuple {
-        kinds: &'r [KindSchema],
-        items: Items<'r>,
-        begun: usize,
-    },
-    Map {
-        kind: &'r KindSchema,
-        kinds: &'r [KindSchema; 2],
-        items: Items<'r>,
-        begun: usize,
-        /// What the key that is being written leads to.
-        value: Option<Found<'r>>,
-        /// Where that key begins.
-        start: usize,
-        keys: Vec<(usize, usize)>,
-    },
+    One(Option<&'r Value>),
+    Parts(Parts<'r>),
     Fields {
         class: usize,
         variant: usize,
-        fields: &'r [FieldSchema],
         record: &'r Record,
-        begun: usize,
-        /// How many of them the record has.
+        /// How many of the fields the record has.
         found: usize,
     },
-    /// A list of trait objects; the target may be able to write some of them.
-    Unknown {
-        kind: &'r KindSchema,
-        values: &'r [Value],
-        begun: usize,
-    },
+    /// Trait objects; the target may be able to write some of them.
+    Unknown(slice::Iter<'r, Value>),
+}
+
+/// A value some of whose parts are written.
+struct Open<'r> {
+    frame: Frame<'r>,
+    items: Items<'r>,
+    /// Of a set and a map.
+    unique: Option<Unique>,
+}
+
+/// What must not stand twice.
+struct Unique {
+    /// Where each part begins, and where the last one ends.
+    marks: Vec<usize>,
+    /// From one element to the next, and how many parts are compared of each.
+    step: usize,
+    span: usize,
+    what: &'static str,
 }
 
 impl<'r> Open<'r> {
-    /// The next part, and what it is written as; `None` if there is none.
-    fn next(&mut self, run: &mut Run<'r>) -> Result<Option<(As<'r>, Found<'r>)>> {
-        Ok(match self {
-            Self::One { part } => part.take().map(|(of, value)| (of, Found::Value(value))),
-            Self::Elements { kind, items, begun, starts } => {
-                if let Some(starts) = starts {
-                    starts.push(run.out.len());
+    fn new(frame: Frame<'r>, items: Items<'r>) -> Self {
+        Self { frame, items, unique: None }
+    }
+
+    /// The next part, and the node that it is written as; `None` if there is none.
+    fn next(&mut self, run: &mut Run<'r>) -> Result<Option<(usize, &'r Value)>> {
+        if let Some(unique) = &mut self.unique {
+            unique.marks.push(run.out.len());
+        }
+        while let Some(node) = self.frame.next() {
+            let part = match &mut self.items {
+                Items::One(value) => value.take(),
+                Items::Parts(parts) => parts.next(),
+                Items::Fields { class, variant, record, found } => {
+                    let field = node - run.stored.first(*class, *variant);
+                    let value = run.target.find(*class, *variant, field, record);
+                    match value {
+                        Some(_) => *found += 1,
+                        None => run.target.missing(*class, *variant, field, run.out)?,
+                    }
+                    value.map(|field| &field.value)
                 }
-                *begun += 1;
-                items.get(*begun - 1).map(|item| (As::Kind(kind), item))
+                Items::Unknown(parts) => match parts.next() {
+                    Some(part) if run.target.kept(part, run.out)? => None,
+                    part => part,
+                },
+            };
+            if let Some(part) = part {
+                return Ok(Some((node, part)));
             }
-            Self::Tuple { kinds, items, begun } => {
-                *begun += 1;
-                kinds.get(*begun - 1).map(As::Kind).zip(items.get(*begun - 1))
-            }
-            Self::Map { kind, kinds, items, begun, value, start, keys } => {
-                if let Some(value) = value.take() {
-                    keys.push((*start, run.out.len()));
-                    return Ok(Some((As::Kind(&kinds[1]), value)));
-                }
-                *begun += 1;
-                let Some(item) = items.get(*begun - 1) else { return Ok(None) };
-                let (key, found) = entry(item).map_err(|item| run.wanted(&item, kind))?;
-                (*value, *start) = (Some(Found::Value(found)), run.out.len());
-                Some((As::Kind(&kinds[0]), Found::Value(key)))
-            }
-            Self::Fields { class, variant, fields, record, begun, found } => loop {
-                let Some(field) = fields.get(*begun) else { break None };
-                *begun += 1;
-                if let Some(value) = run.target.find(*class, *variant, *begun - 1, record) {
-                    *found += 1;
-                    break Some((As::Kind(&field.kind), Found::Value(&value.value)));
-                }
-                run.target.missing(*class, *variant, *begun - 1, run.out)?;
-            },
-            Self::Unknown { kind, values, begun } => loop {
-                let Some(value) = values.get(*begun) else { break None };
-                *begun += 1;
-                if !run.target.kept(value, run.out)? {
-                    break Some((As::Dynamic(kind), Found::Value(value)));
-                }
-            },
-        })
+        }
+        Ok(None)
     }
 
     /// Checks the whole when all parts are written.
     fn end(self, run: &Run<'r>) -> Result<()> {
-        match self {
-            Self::Elements { starts: Some(starts), .. } => {
-                let ranges = starts.windows(2).map(|pair| (pair[0], pair[1]));
-                run.check_different(ranges.collect(), "an element")
-            }
-            Self::Map { keys, .. } => run.check_different(keys, "a key"),
-            Self::Fields { class, variant, record, found, .. } => {
-                run.target.check_rest(class, variant, found, record)
-            }
-            _ => Ok(()),
+        if let Items::Fields { class, variant, record, found } = self.items {
+            run.target.check_rest(class, variant, found, record)?;
         }
-    }
-
-    /// Says of an error in which part it is.
-    fn locate(&self, error: Error) -> Error {
-        match self {
-            Self::One { .. } => error,
-            Self::Map { begun, value: Some(_), .. } => {
-                error.in_field("key").in_field(&format!("[{}]", begun.saturating_sub(1)))
-            }
-            Self::Elements { begun, .. }
-            | Self::Map { begun, .. }
-            | Self::Unknown { begun, .. } => error.in_element(begun.saturating_sub(1)),
-            Self::Tuple { begun, .. } => error.in_field(&begun.saturating_sub(1).to_string()),
-            Self::Fields { fields, begun, .. } => {
-                let field = begun.checked_sub(1).and_then(|field| fields.get(field));
-                error.in_field(field.map_or("", |field| &field.name))
-            }
-        }
-    }
-}
-
-/// Key and value of an entry of a map; else what it is.
-fn entry(item: Found<'_>) -> Result<(&Value, &Value), String> {
-    match item {
-        Found::Entry((key, value)) => Ok((key, value)),
-        Found::Value(Value::Tuple(pair) | Value::Seq(pair)) if pair.len() == 2 => {
-            Ok((&pair[0], &pair[1]))
-        }
-        Found::Value(other) => Err(shown(other)),
-        Found::Byte(byte) => Err(shown(&Value::U8(byte))),
+        self.unique.map_or(Ok(()), |unique| run.check_different(&unique))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values and the records in them.
 
-use std::slice::{Iter, IterMut};
+use std::iter;
 use std::sync::Arc;
 
 use crate::ObjectId;
@@ -92,92 +92,79 @@ impl Value {
         )
     }
 
-    /// The values right inside of this one.
+    /// The values right inside of this one; of a map each key, then its value.
     pub(crate) fn parts(&self) -> Parts<'_> {
         match self {
-            Self::Option(Some(value)) => Parts::Values(std::slice::from_ref(&**value).iter()),
-            Self::Seq(values) | Self::Tuple(values) => Parts::Values(values.iter()),
-            Self::Map(entries) => Parts::entries(entries),
-            Self::Struct(record) | Self::Enum(record) => Parts::Fields(record.fields.iter()),
-            _ => Parts::Values([].iter()),
+            Self::Option(value) => Box::new(value.iter().map(|value| &**value)),
+            Self::Seq(values) | Self::Tuple(values) => Box::new(values.iter()),
+            Self::Map(entries) => Box::new(entries.iter().flat_map(|(key, value)| [key, value])),
+            Self::Struct(record) | Self::Enum(record) => {
+                Box::new(record.fields.iter().map(|field| &field.value))
+            }
+            _ => Box::new(iter::empty()),
         }
     }
 
-    /// The values right inside of this one, to be changed.
+    /// Like [`parts`](Self::parts), to be changed.
     pub(crate) fn parts_mut(&mut self) -> PartsMut<'_> {
         match self {
-            Self::Option(Some(value)) => {
-                PartsMut::Values(std::slice::from_mut(&mut **value).iter_mut())
+            Self::Option(value) => Box::new(value.iter_mut().map(|value| &mut **value)),
+            Self::Seq(values) | Self::Tuple(values) => Box::new(values.iter_mut()),
+            Self::Map(entries) => {
+                Box::new(entries.iter_mut().flat_map(|(key, value)| [key, value]))
             }
-            Self::Seq(values) | Self::Tuple(values) => PartsMut::Values(values.iter_mut()),
-            Self::Map(entries) => PartsMut::entries(entries),
-            Self::Struct(record) | Self::Enum(record) => PartsMut::Fields(record.fields.iter_mut()),
-            _ => PartsMut::Values([].iter_mut()),
+            Self::Struct(record) | Self::Enum(record) => {
+                Box::new(record.fields.iter_mut().map(|field| &mut field.value))
+            }
+            _ => Box::new(iter::empty()),
         }
     }
 
     /// A copy whose parts are units.
     fn copy_of_head(&self) -> Self {
-        let units = |values: &[Value]| values.iter().map(|_| Self::Unit).collect();
-        match self {
-            Self::Unit => Self::Unit,
-            Self::Bool(value) => Self::Bool(*value),
-            Self::Char(value) => Self::Char(*value),
-            Self::U8(number) => Self::U8(*number),
-            Self::U16(number) => Self::U16(*number),
-            Self::U32(number) => Self::U32(*number),
-            Self::U64(number) => Self::U64(*number),
-            Self::U128(number) => Self::U128(*number),
-            Self::I8(number) => Self::I8(*number),
-            Self::I16(number) => Self::I16(*number),
-            Self::I32(number) => Self::I32(*number),
-            Self::I64(number) => Self::I64(*number),
-            Self::I128(number) => Self::I128(*number),
-            Self::F32(number) => Self::F32(*number),
-            Self::F64(number) => Self::F64(*number),
-            Self::Text(text) => Self::Text(text.clone()),
-            Self::Bytes(bytes) => Self::Bytes(bytes.clone()),
-            Self::Option(value) => Self::Option(value.as_ref().map(|_| Box::new(Self::Unit))),
-            Self::Seq(values) => Self::Seq(units(values)),
-            Self::Tuple(values) => Self::Tuple(units(values)),
-            Self::Map(entries) => {
-                Self::Map(entries.iter().map(|_| (Self::Unit, Self::Unit)).collect())
-            }
-            Self::Struct(record) => Self::Struct(record.copy_of_head()),
-            Self::Enum(record) => Self::Enum(record.copy_of_head()),
-            Self::Ref(id) => Self::Ref(*id),
-            Self::Handle(handle) => Self::Handle(*handle),
+        macro_rules! copied {
+            ($($scalar:ident)*) => {
+                match self {
+                    $(Self::$scalar(value) => Self::$scalar(*value),)*
+                    Self::Unit => Self::Unit,
+                    Self::Text(text) => Self::Text(text.clone()),
+                    Self::Bytes(bytes) => Self::Bytes(bytes.clone()),
+                    Self::Option(value) => Self::Option(value.as_ref().map(|_| Box::new(Self::Unit))),
+                    Self::Seq(values) => Self::Seq(values.iter().map(|_| Self::Unit).collect()),
+                    Self::Tuple(values) => Self::Tuple(values.iter().map(|_| Self::Unit).collect()),
+                    Self::Map(entries) => {
+                        Self::Map(entries.iter().map(|_| (Self::Unit, Self::Unit)).collect())
+                    }
+                    Self::Struct(record) => Self::Struct(record.copy_of_head()),
+                    Self::Enum(record) => Self::Enum(record.copy_of_head()),
+                }
+            };
         }
+        copied!(Bool Char U8 U16 U32 U64 U128 I8 I16 I32 I64 I128 F32 F64 Ref Handle)
     }
 
     /// True if the values are equal, or would be if their parts were.
     fn has_head_of(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Unit, Self::Unit) => true,
-            (Self::Bool(a), Self::Bool(b)) => a == b,
-            (Self::Char(a), Self::Char(b)) => a == b,
-            (Self::U8(a), Self::U8(b)) => a == b,
-            (Self::U16(a), Self::U16(b)) => a == b,
-            (Self::U32(a), Self::U32(b)) => a == b,
-            (Self::U64(a), Self::U64(b)) => a == b,
-            (Self::U128(a), Self::U128(b)) => a == b,
-            (Self::I8(a), Self::I8(b)) => a == b,
-            (Self::I16(a), Self::I16(b)) => a == b,
-            (Self::I32(a), Self::I32(b)) => a == b,
-            (Self::I64(a), Self::I64(b)) => a == b,
-            (Self::I128(a), Self::I128(b)) => a == b,
-            (Self::F32(a), Self::F32(b)) => a.to_bits() == b.to_bits(),
-            (Self::F64(a), Self::F64(b)) => a.to_bits() == b.to_bits(),
-            (Self::Text(a), Self::Text(b)) => a == b,
-            (Self::Bytes(a), Self::Bytes(b)) => a == b,
-            (Self::Option(a), Self::Option(b)) => a.is_some() == b.is_some(),
-            (Self::Seq(a), Self::Seq(b)) | (Self::Tuple(a), Self::Tuple(b)) => a.len() == b.len(),
-            (Self::Map(a), Self::Map(b)) => a.len() == b.len(),
-            (Self::Struct(a), Self::Struct(b)) | (Self::Enum(a), Self::Enum(b)) => a.has_head_of(b),
-            (Self::Ref(a), Self::Ref(b)) => a == b,
-            (Self::Handle(a), Self::Handle(b)) => a == b,
-            _ => false,
+        macro_rules! compared {
+            ($($scalar:ident)*) => {
+                match (self, other) {
+                    $((Self::$scalar(a), Self::$scalar(b)) => a == b,)*
+                    (Self::Unit, Self::Unit) => true,
+                    (Self::F32(a), Self::F32(b)) => a.to_bits() == b.to_bits(),
+                    (Self::F64(a), Self::F64(b)) => a.to_bits() == b.to_bits(),
+                    (Self::Option(a), Self::Option(b)) => a.is_some() == b.is_some(),
+                    (Self::Seq(a), Self::Seq(b)) | (Self::Tuple(a), Self::Tuple(b)) => {
+                        a.len() == b.len()
+                    }
+                    (Self::Map(a), Self::Map(b)) => a.len() == b.len(),
+                    (Self::Struct(a), Self::Struct(b)) | (Self::Enum(a), Self::Enum(b)) => {
+                        a.has_head_of(b)
+                    }
+                    _ => false,
+                }
+            };
         }
+        compared!(Bool Char U8 U16 U32 U64 U128 I8 I16 I32 I64 I128 Ref Handle Text Bytes)
     }
 }
 
@@ -194,6 +181,8 @@ impl Clone for Value {
             }
             pair = next_part(&mut open);
         }
+        // It borrows the copy.
+        drop(open);
         copy
     }
 }
@@ -269,9 +258,10 @@ pub(crate) struct Field {
 }
 
 /// Where a field of a record comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The program that wrote the save had it.
+    #[default]
     Written,
     /// That program did not have it, and kept it.
     Kept,
@@ -390,14 +380,8 @@ impl Record {
 
 impl Record {
     /// A copy whose values are units.
-    pub(super) fn copy_of_head(&self) -> Self {
-        let unit = |field: &Field| Field {
-            name: field.name.clone(),
-            number: field.number,
-            value: Value::Unit,
-            origin: field.origin,
-            place: field.place,
-        };
+    fn copy_of_head(&self) -> Self {
+        let unit = |field: &Field| Field { name: field.name.clone(), value: Value::Unit, ..*field };
         Self {
             class: self.class.clone(),
             variant: self.variant.clone(),
@@ -407,7 +391,7 @@ impl Record {
     }
 
     /// True if the records are equal but for their values.
-    pub(super) fn has_head_of(&self, other: &Self) -> bool {
+    fn has_head_of(&self, other: &Self) -> bool {
         self.class == other.class
             && self.variant == other.variant
             && self.len() == other.len()
@@ -425,66 +409,9 @@ impl PartialEq for Record {
 
 impl Eq for Record {}
 
-// The values right inside of a value, one after another: walks over a whole tree keep a stack of these, so that no
-// value is too deep for the stack of the thread.
-
-/// The parts of a value. Those of a map are each key, then its value.
-pub(crate) enum Parts<'v> {
-    Values(Iter<'v, Value>),
-    Fields(Iter<'v, Field>),
-    Entries { entries: Iter<'v, (Value, Value)>, value: Option<&'v Value> },
-}
-
-impl<'v> Parts<'v> {
-    pub(super) fn entries(entries: &'v [(Value, Value)]) -> Self {
-        Self::Entries { entries: entries.iter(), value: None }
-    }
-}
-
-impl<'v> Iterator for Parts<'v> {
-    type Item = &'v Value;
-
-    fn next(&mut self) -> Option<&'v Value> {
-        match self {
-            Self::Values(values) => values.next(),
-            Self::Fields(fields) => fields.next().map(|field| &field.value),
-            Self::Entries { entries, value } => value.take().or_else(|| {
-                let (key, behind) = entries.next()?;
-                *value = Some(behind);
-                Some(key)
-            }),
-        }
-    }
-}
-
-/// Like [`Parts`], to be changed.
-pub(crate) enum PartsMut<'v> {
-    Values(IterMut<'v, Value>),
-    Fields(IterMut<'v, Field>),
-    Entries { entries: IterMut<'v, (Value, Value)>, value: Option<&'v mut Value> },
-}
-
-impl<'v> PartsMut<'v> {
-    pub(super) fn entries(entries: &'v mut [(Value, Value)]) -> Self {
-        Self::Entries { entries: entries.iter_mut(), value: None }
-    }
-}
-
-impl<'v> Iterator for PartsMut<'v> {
-    type Item = &'v mut Value;
-
-    fn next(&mut self) -> Option<&'v mut Value> {
-        match self {
-            Self::Values(values) => values.next(),
-            Self::Fields(fields) => fields.next().map(|field| &mut field.value),
-            Self::Entries { entries, value } => value.take().or_else(|| {
-                let (key, behind) = entries.next()?;
-                *value = Some(behind);
-                Some(key)
-            }),
-        }
-    }
-}
+// Walks over a whole tree keep a stack of these, so that no value is too deep for the stack of the thread.
+pub(crate) type Parts<'v> = Box<dyn Iterator<Item = &'v Value> + 'v>;
+pub(crate) type PartsMut<'v> = Box<dyn Iterator<Item = &'v mut Value> + 'v>;
 
 /// The next part of the innermost value that has one; those that have none any more are closed.
 pub(crate) fn next_part<I: Iterator>(open: &mut Vec<I>) -> Option<I::Item> {

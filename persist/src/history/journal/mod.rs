@@ -13,7 +13,6 @@ mod recovered;
 mod replay;
 mod session;
 pub(super) mod spill;
-mod spill_files;
 mod stored;
 mod writer;
 
@@ -22,6 +21,7 @@ use std::time::Duration;
 use super::Label;
 use super::edit::Step;
 use super::merging::Merging;
+use crate::fields::Way;
 use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
@@ -29,7 +29,7 @@ pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
-pub(super) use spill_files::Spill;
+pub(super) use spill::Spill;
 pub(super) use stored::{StoredCommand, StoredStep};
 
 /// When journal entries are flushed to disk.
@@ -68,11 +68,10 @@ pub(super) enum Record<'r, T: 'static> {
         steps: &'r mut [Step<T>],
         merging: Merging,
     },
-    Undone {
+    /// The current entry was undone, or the next one redone.
+    Moved {
+        way: Way,
         /// Whether nothing but fields of a target that is no world was changed.
-        is_followed: bool,
-    },
-    Redone {
         is_followed: bool,
     },
     Begun(&'r Label),

@@ -14,7 +14,7 @@ use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
 use super::replay::{self, Outcome, reset};
 use super::session::begin;
-use super::spill_files::Spill;
+use super::spill::Spill;
 use super::writer::Writer;
 use super::{Flush, Session};
 use crate::format::Digest;

@@ -12,6 +12,7 @@ use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, Writer};
+use crate::fields::Way;
 use crate::history::edit::Step;
 use crate::history::step::End;
 use crate::history::support::Support;
@@ -126,8 +127,8 @@ impl Journal {
                 let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
                 (Kind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
-            Record::Undone { .. } => (Kind::Undone, Vec::new()),
-            Record::Redone { .. } => (Kind::Redone, Vec::new()),
+            Record::Moved { way: Way::Undo, .. } => (Kind::Undone, Vec::new()),
+            Record::Moved { way: Way::Redo, .. } => (Kind::Redone, Vec::new()),
             Record::Begun(label) => (Kind::Begun, payload(label)?),
             Record::Committed => (Kind::Committed, Vec::new()),
             Record::RolledBack => (Kind::RolledBack, Vec::new()),
@@ -158,12 +159,7 @@ impl Journal {
             _ => self.known,
         };
         // Behind what else changes components, they are told anew.
-        let ends = matches!(
-            record,
-            Record::Undone { is_followed: false }
-                | Record::Redone { is_followed: false }
-                | Record::RolledBack
-        );
+        let ends = matches!(record, Record::Moved { is_followed: false, .. } | Record::RolledBack);
         let mut told = Told { ends, ..Told::default() };
         let frames = self.frames(support, record, &now, &mut told)?;
         if frames.is_empty() {

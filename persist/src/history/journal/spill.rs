@@ -1,16 +1,157 @@
 //! Entries that are far from the current one, in files until they are needed.
 
-use super::commands::Reading;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::commands::{Reading, restored};
 use super::recorder;
-use super::spill_files::Stored;
-use super::stored::{StoredStep, payload, wrong};
-use crate::Result;
+use super::stored::{StoredStep, payload, read, wrong};
 use crate::history::edit::Step;
 use crate::history::entry::{Away, Entry, Spilled};
 use crate::history::failure::guarded;
-use crate::history::step::{End, ends, restored_change};
+use crate::history::step::{End, ends};
 use crate::history::{History, Label};
+use crate::storage::Storage;
 use crate::world::Moment;
+use crate::{Error, ErrorKind, Result};
+
+/// Where entries go that there is no memory for.
+pub(in crate::history) struct Spill {
+    storage: Arc<dyn Storage>,
+    /// What the names of the files begin with.
+    path: PathBuf,
+    /// A file whose permissions they have.
+    like: PathBuf,
+    /// Bytes of steps that may be in memory.
+    budget: usize,
+    /// Bytes of steps that are in files.
+    pub(in crate::history) away: usize,
+    /// Bytes at which it is tried again, if a file could not be written.
+    retry: usize,
+    last_file: u64,
+    /// How many entries of each file are still in it.
+    files: HashMap<u64, usize>,
+    /// How many entries from the first on, and from the last on, are in files or can only be in memory.
+    front: usize,
+    back: usize,
+    /// Entries that were dropped while they were in a file.
+    dropped: Vec<(Spilled, End)>,
+}
+
+/// What a file holds: for each entry its steps.
+type Stored = Vec<Vec<StoredStep>>;
+
+impl Spill {
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        like: PathBuf,
+        budget: usize,
+    ) -> Self {
+        let spill = Self {
+            storage,
+            path,
+            like,
+            budget,
+            away: 0,
+            retry: 0,
+            last_file: 0,
+            files: HashMap::new(),
+            front: 0,
+            back: 0,
+            dropped: Vec::new(),
+        };
+        spill.sweep();
+        spill
+    }
+
+    fn file(&self, number: u64) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{number}"));
+        name.into()
+    }
+
+    fn write(&mut self, content: &[u8]) -> Result<u64> {
+        self.last_file += 1;
+        let path = self.file(self.last_file);
+        let write = || -> std::io::Result<()> {
+            let mut file = self.storage.create(&path, &self.like)?;
+            file.write_all(&crc32fast::hash(content).to_le_bytes())?;
+            file.write_all(content)
+        };
+        write().map_err(|error| {
+            // What is there of it is of no use.
+            let _ = self.storage.remove(&path);
+            Error::io("move entries of the history to", &path, error)
+        })?;
+        Ok(self.last_file)
+    }
+
+    fn read(&self, number: u64) -> Result<Stored> {
+        let path = self.file(number);
+        let mut bytes = Vec::new();
+        let mut file = self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?;
+        file.read_to_end(&mut bytes)
+            .map_err(|error| Error::io("read entries of the history from", &path, error))?;
+        let Some((sum, content)) = bytes.split_first_chunk::<4>() else {
+            return Err(damaged(&path));
+        };
+        if u32::from_le_bytes(*sum) != crc32fast::hash(content) {
+            return Err(damaged(&path));
+        }
+        read(content)
+    }
+
+    /// Notes that `count` entries of a file are no longer in it.
+    fn leave(&mut self, number: u64, count: usize) {
+        let left = self.files.get_mut(&number).map(|left| {
+            *left = left.saturating_sub(count);
+            *left
+        });
+        if left == Some(0) {
+            self.files.remove(&number);
+            // One that stays is removed with the others, or when the next session begins.
+            let _ = self.storage.remove(&self.file(number));
+        }
+    }
+
+    /// Notes that an entry was taken out of a list of `len`.
+    pub(in crate::history) fn forget_index(&mut self, index: usize, len: usize) {
+        self.front -= usize::from(index < self.front);
+        self.back -= usize::from(len - index <= self.back);
+    }
+
+    /// Notes that an entry was dropped while it was in a file, and how it ends, if something is done then.
+    pub(in crate::history) fn drop_entry(&mut self, spilled: Spilled, end: Option<End>) {
+        match end {
+            Some(end) => self.dropped.push((spilled, end)),
+            None => self.leave(spilled.file, 1),
+        }
+    }
+
+    /// Removes what a process that was killed has left.
+    fn sweep(&self) {
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let Some(name) = self.path.file_name().and_then(|name| name.to_str()) else { return };
+        for file in self.storage.list(folder).unwrap_or_default() {
+            let number = file.to_str().and_then(|file| file.strip_prefix(name)?.strip_prefix('.'));
+            if number.is_some_and(|number| number.parse::<u64>().is_ok()) {
+                let _ = self.storage.remove(&folder.join(&file));
+            }
+        }
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        self.files.keys().for_each(|number| drop(self.storage.remove(&self.file(*number))));
+    }
+}
 
 /// An entry that is to go into a file.
 struct Gathered {
@@ -192,25 +333,17 @@ fn restore_all<T: 'static>(
     target: &mut T,
     history: &History<T>,
 ) -> Result<Vec<Step<T>>> {
-    stored.into_iter().map(|step| restore(step, target, history)).collect()
+    let reading = Reading { registry: &history.support.registry, numbers: None };
+    restored(stored, target, Moment::Spilled, &mut |command| {
+        let class = history.commands.get(&(command.class as usize));
+        class.ok_or_else(|| wrong("a command of no class"))?.read(&command, &reading)
+    })
 }
 
-fn restore<T: 'static>(
-    stored: StoredStep,
-    target: &mut T,
-    history: &History<T>,
-) -> Result<Step<T>> {
-    match stored {
-        StoredStep::Change(change) => restored_change(*change, target, Moment::Spilled),
-        StoredStep::Command(mut command) => {
-            let further = std::mem::take(&mut command.further);
-            let further = restore_all(further, target, history)?;
-            let class = history.commands.get(&(command.class as usize));
-            let class = class.ok_or_else(|| wrong("a command of no class"))?;
-            let reading = Reading { registry: &history.support.registry, numbers: None };
-            let mut command = class.read(&command, &reading)?;
-            command.further = further;
-            Ok(Step::Command(command))
-        }
-    }
+#[cold]
+fn damaged(path: &Path) -> Error {
+    Error::new(
+        ErrorKind::Damaged,
+        format!("{} does not hold the entries that were moved to it", path.display()),
+    )
 }

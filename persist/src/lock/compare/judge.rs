@@ -44,8 +44,8 @@ impl Row {
         }
     }
 
-    pub(super) fn in_field(mut self, field: &str) -> Self {
-        self.of.field = Some(field.to_owned());
+    pub(super) fn in_field(mut self, field: Option<&str>) -> Self {
+        self.of.field = field.map(str::to_owned);
         self
     }
 
@@ -166,9 +166,8 @@ impl Comparison<'_> {
             }
             return;
         }
-        let mut row = Row::new(&self.today(&found.class), Verdict::Loses, lost);
-        row.of.field.clone_from(&found.field);
-        self.rows.push(row);
+        let row = Row::new(&self.today(&found.class), Verdict::Loses, lost);
+        self.rows.push(row.in_field(found.field.as_deref()));
     }
 
     /// What a stored class is called today.
@@ -198,9 +197,8 @@ impl Comparison<'_> {
             // The load met what is doubtful for that reason.
             notes.push(change);
         } else {
-            let mut row = Row::new(&class, Verdict::Breaks, change).because(error);
-            row.of.field = error.field().map(str::to_owned);
-            self.rows.push(row);
+            let row = Row::new(&class, Verdict::Breaks, change).because(error);
+            self.rows.push(row.in_field(error.field()));
         }
     }
 }

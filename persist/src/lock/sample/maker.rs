@@ -1,7 +1,7 @@
 //! One value of a sample, from its schema and what is chosen in it.
 
 use std::collections::{HashMap, HashSet};
-use std::{mem, vec};
+use std::{iter, mem, vec};
 
 use super::ends::Ends;
 use super::scalars::{HANDLES, boundaries, plain};
@@ -38,16 +38,14 @@ fn is_open(holder: Holder) -> bool {
     matches!(cell, Some(Cell::RefCell | Cell::Cell | Cell::Mutex | Cell::RwLock))
 }
 
-/// What is chosen at a site: by its node, that of the class for the variant of an enum. It is the number of the elements
-/// or [`EQUAL`], 1 for `Some`, the number of a boundary value, from 1, or of what a reference leads to, from 1; the index
-/// of a variant or of a class.
+/// Which option is chosen at a site, by its node: that of the class for the variant of an enum.
 pub(super) type Choices = HashMap<usize, usize>;
+
+/// What can be chosen: what a report says of it, in whose values it is, and the choice.
+type Options<T> = Vec<(String, Option<Values>, T)>;
 
 const PLAIN: Option<Values> = Some(Values::Plain);
 const BOUNDARY: Option<Values> = Some(Values::Boundary);
-
-/// A choice of a list: two elements that are equal.
-const EQUAL: usize = usize::MAX;
 
 /// Something that can be chosen.
 pub(super) struct Choice {
@@ -62,18 +60,15 @@ pub(super) struct Choice {
 /// What was found while values were made.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The sites that were met, in fields where classes become something else or elsewhere.
-    seen: HashSet<(Option<usize>, usize)>,
+    /// The sites that were met: whether the program reads them, and the field in which classes become something else.
+    seen: HashSet<(bool, Option<usize>, usize)>,
     /// The choices that are new.
     pub(super) choices: Vec<Choice>,
-    /// True if sites in fields that are not read count, too.
-    pub(super) takes_all: bool,
-    /// True if there were others.
-    pub(super) has_more: bool,
     /// The places of texts that are to be names of variants.
     pub(super) named: Vec<String>,
-    /// For each class the object type in which it was met.
-    pub(super) classes: HashMap<usize, usize>,
+    /// The classes that were met where the program reads them, and those that were elsewhere.
+    pub(super) read: HashSet<usize>,
+    pub(super) unread: HashSet<usize>,
     /// Classes whose objects the program may read as values.
     pub(super) inlined: HashSet<usize>,
 }
@@ -128,8 +123,6 @@ enum Whole {
         apart: Option<usize>,
     },
     Some,
-    /// Two elements that are equal.
-    Equal,
     /// Elements, which must differ in a set.
     List {
         differ: bool,
@@ -148,17 +141,22 @@ struct Open {
     made: Vec<Value>,
 }
 
+/// What the objects of a sample are made of.
+pub(super) struct Base<'v> {
+    pub(super) section: &'v Section,
+    pub(super) stored: &'v Stored,
+    pub(super) ends: &'v Ends,
+    pub(super) reads: &'v Reads,
+}
+
 /// A value that is being made.
-pub(super) struct Maker<'v> {
-    section: &'v Section,
-    stored: &'v Stored,
-    ends: &'v Ends,
-    reads: &'v Reads,
+struct Maker<'v> {
+    base: &'v Base<'v>,
     choices: &'v Choices,
     basic: Basic,
     /// The type of the object.
     object: usize,
-    found: Option<&'v mut Found>,
+    found: &'v mut Found,
     /// The classes around.
     around: Vec<bool>,
     /// The innermost last.
@@ -166,35 +164,32 @@ pub(super) struct Maker<'v> {
     parts: usize,
 }
 
+/// Makes an object of a type; notes what could be chosen in a small one.
+pub(super) fn make(
+    base: &Base<'_>,
+    (object, basic): (usize, Basic),
+    choices: &Choices,
+    found: &mut Found,
+) -> Result<Value> {
+    let class = base.section.objects[object].0;
+    let is_noted = basic == Basic::Small;
+    let part = Part {
+        node: base.stored.root(class),
+        size: if is_noted { Size::Small } else { Size::Full },
+        nth: 0,
+        is_noted,
+        apart: None,
+        is_unread: base.reads.unknown.contains(&object),
+    };
+    let (around, open) = (vec![false; base.section.classes.len()], Vec::new());
+    let mut maker = Maker { base, choices, basic, object, found, around, open, parts: 0 };
+    maker.all(part).map_err(|error| {
+        let fields = maker.open.iter().rev().filter_map(|open| maker.field(open));
+        fields.fold(error, Error::in_field).in_class(&*base.section.classes[class].name)
+    })
+}
+
 impl<'v> Maker<'v> {
-    pub(super) fn new(
-        section: &'v Section,
-        stored: &'v Stored,
-        ends: &'v Ends,
-        reads: &'v Reads,
-        choices: &'v Choices,
-        basic: Basic,
-    ) -> Self {
-        let around = vec![false; section.classes.len()];
-        let (object, found, open, parts) = (0, None, Vec::new(), 0);
-        Self { section, stored, ends, reads, choices, basic, object, found, around, open, parts }
-    }
-
-    /// An object of this type; notes what could be chosen in it.
-    pub(super) fn object(mut self, object: usize, found: Option<&'v mut Found>) -> Result<Value> {
-        let (class, _) = self.section.objects[object];
-        let size = if self.basic == Basic::Small { Size::Small } else { Size::Full };
-        (self.object, self.found) = (object, found);
-        let is_noted = self.found.is_some();
-        let node = self.stored.root(class);
-        let part = Part { node, size, nth: 0, is_noted, apart: None, is_unread: false };
-        self.all(part).map_err(|error| {
-            let fields = self.open.iter().rev().filter_map(|open| self.field(open));
-            let error = fields.fold(error, Error::in_field);
-            error.in_class(&*self.section.classes[class].name)
-        })
-    }
-
     fn all(&mut self, part: Part) -> Result<Value> {
         let mut made = self.part(part)?;
         loop {
@@ -214,7 +209,7 @@ impl<'v> Maker<'v> {
     /// The name of the field that is being made.
     fn field(&self, open: &Open) -> Option<&'v str> {
         let Whole::Class { class, variant, .. } = open.whole else { return None };
-        let fields = self.stored.fields(class, variant.unwrap_or(0));
+        let fields = self.base.stored.fields(class, variant.unwrap_or(0));
         fields.get(open.made.len()).map(|field| &*field.name)
     }
 
@@ -230,10 +225,10 @@ impl<'v> Maker<'v> {
             match open.whole {
                 Whole::Class { class, variant, .. } => {
                     if i == 0 {
-                        place.push_str(&self.section.classes[class].name);
+                        place.push_str(&self.base.section.classes[class].name);
                     }
                     if let (Form::Enum(variants), Some(variant)) =
-                        (&self.stored[class].form, variant)
+                        (&self.base.stored[class].form, variant)
                     {
                         // What stands behind the name of a field is a part.
                         place.push('.');
@@ -251,65 +246,61 @@ impl<'v> Maker<'v> {
         place
     }
 
-    /// What is chosen at a site; notes its options, each with what a report says of it.
-    fn choose(
+    /// What is chosen at a site; notes its options where they are new.
+    fn choose<T>(
         &mut self,
         part: Part,
         site: usize,
-        options: impl FnOnce(&Self) -> Vec<(usize, String, Option<Values>)>,
-    ) -> Option<usize> {
-        if part.is_noted
-            && let Some(found) = &mut self.found
-            && !found.seen.contains(&(part.apart, site))
-        {
-            if part.is_unread && !found.takes_all {
-                found.has_more = true;
-            } else {
-                found.seen.insert((part.apart, site));
-                // The variant of a class that is as everywhere has no place but the class.
-                let place = match site < self.section.classes.len() && part.apart.is_none() {
-                    true => self.section.classes[site].name.clone(),
-                    false => self.place(part.apart),
-                };
-                let options = options(self);
-                let is_named = self.reads.texts.contains_key(&site);
-                if let Some(found) = &mut self.found {
-                    found.choices.extend(options.into_iter().map(|(option, what, values)| {
-                        Choice { site, option, what: format!("{place}{what}"), values }
-                    }));
-                    found.named.extend(is_named.then_some(place));
-                }
-            }
+        options: impl FnOnce(&Self) -> Options<T>,
+    ) -> Option<T> {
+        let is_new = part.is_noted && self.found.seen.insert((part.is_unread, part.apart, site));
+        let chosen = self.choices.get(&site).filter(|_| part.size != Size::Least);
+        if !is_new && chosen.is_none() {
+            return None;
         }
-        if part.size == Size::Least { None } else { self.choices.get(&site).copied() }
+        let mut options = options(self);
+        if is_new {
+            // The variant of a class that is as everywhere has no place but the class.
+            let place = match self.base.section.classes.get(site) {
+                Some(class) if part.apart.is_none() => class.name.clone(),
+                _ => self.place(part.apart),
+            };
+            for (option, (what, values, _)) in options.iter().enumerate() {
+                let what = format!("{place}{what}");
+                self.found.choices.push(Choice { site, option, what, values: *values });
+            }
+            let is_named = self.base.reads.texts.contains_key(&site);
+            self.found.named.extend(is_named.then_some(place));
+        }
+        chosen.map(|chosen| options.swap_remove(*chosen).2)
     }
 
     fn is_there(&self, kind: &KindSchema) -> bool {
-        self.ends.kind(self.section, kind).is_some()
+        self.base.ends.kind(self.base.section, kind).is_some()
     }
 
     /// Begins a part; returns it if no others are in it.
     fn part(&mut self, mut part: Part) -> Result<Option<Value>> {
         if self.open.len() > MOST_LEVELS {
-            return Err(too_deep());
+            let message = format!("a sample would be nested more than {MOST_LEVELS} levels deep");
+            return Err(Error::new(ErrorKind::TooDeep, message));
         }
         self.count(1)?;
         if part.size == Size::Full && self.parts > FULL_PARTS {
             part.size = Size::Small;
         }
-        let (stored, site) = (self.stored, part.node);
+        let (stored, site) = (self.base.stored, part.node);
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
-        let usual = usize::from(part.size == Size::Full);
+        let is_full = part.size == Size::Full;
         let is_there = kind.parts().iter().all(|part| self.is_there(part));
         let inner = Part { node: first, ..part };
         Ok(match kind {
             KindSchema::Option(_) => {
                 let chosen = self.choose(part, site, |_| {
-                    let mut options = vec![(0, String::from(" without a value"), PLAIN)];
-                    options.extend(is_there.then(|| (1, String::from(" with a value"), PLAIN)));
-                    options
+                    let with = is_there.then(|| (" with a value".to_owned(), PLAIN, true));
+                    iter::once((" without a value".to_owned(), PLAIN, false)).chain(with).collect()
                 });
-                if is_there && chosen.unwrap_or(usual) > 0 {
+                if chosen.unwrap_or(is_full && is_there) {
                     return Ok(self.open(Whole::Some, vec![inner]));
                 }
                 Some(Value::Option(None))
@@ -317,25 +308,23 @@ impl<'v> Maker<'v> {
             KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_) => {
                 let is_list = matches!(kind, KindSchema::List(_));
                 let chosen = self.choose(part, site, |_| {
-                    let mut options = vec![(0, String::from(" without elements"), BOUNDARY)];
-                    if is_there {
-                        options.push((1, String::new(), None));
-                        options.push((3, String::from(" with several elements"), BOUNDARY));
-                        let equal = || (EQUAL, String::from(" with equal elements"), BOUNDARY);
-                        options.extend(is_list.then(equal));
-                    }
-                    options
+                    let all = [
+                        (" without elements", BOUNDARY, (0, false)),
+                        ("", None, (1, false)),
+                        (" with several elements", BOUNDARY, (3, false)),
+                        (" with equal elements", BOUNDARY, (2, true)),
+                    ];
+                    let len = if is_there { 3 + usize::from(is_list) } else { 1 };
+                    let all = all.into_iter().take(len);
+                    all.map(|(what, values, choice)| (what.to_owned(), values, choice)).collect()
                 });
-                match chosen.unwrap_or(usual) {
-                    EQUAL => self.open(Whole::Equal, vec![inner]),
-                    count => {
-                        let count = if is_there { count } else { 0 };
-                        let whole = match kind {
-                            KindSchema::Map(_) => Whole::Map,
-                            _ => Whole::List { differ: !is_list },
-                        };
-                        self.elements(whole, count, kind.parts().len(), inner)
-                    }
+                let whole = match kind {
+                    KindSchema::Map(_) => Whole::Map,
+                    _ => Whole::List { differ: !is_list },
+                };
+                match chosen.unwrap_or((usize::from(is_full && is_there), false)) {
+                    (count, true) => self.open(whole, vec![inner; count]),
+                    (count, false) => self.elements(whole, count, kind.parts().len(), inner),
                 }
             }
             KindSchema::Array(_, 0) => Some(Value::Seq(Vec::new())),
@@ -374,42 +363,41 @@ impl<'v> Maker<'v> {
     }
 
     fn class(&mut self, class: usize, mut part: Part, is_dynamic: bool) -> Option<Value> {
-        if part.is_noted
-            && let Some(found) = &mut self.found
-            && (found.takes_all || !part.is_unread)
-        {
-            found.classes.entry(class).or_insert(self.object);
+        if part.is_noted {
+            let found = &mut *self.found;
+            if part.is_unread { &mut found.unread } else { &mut found.read }.insert(class);
         }
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
-        if self.around[class] || self.section.is_world(class) {
+        if self.around[class] || self.base.section.is_world(class) {
             (part.size, part.is_noted) = (Size::Least, false);
         }
         let is_nested = mem::replace(&mut self.around[class], true);
-        let stored = self.stored;
+        let stored = self.base.stored;
         let (variant, len) = match &stored[class].form {
             Form::Struct(fields) => (None, fields.len()),
             Form::Value(_) => (None, 1),
             Form::Enum(variants) => {
-                let is_there = |this: &Self, variant: usize| {
-                    variants[variant].fields.iter().all(|field| this.is_there(&field.kind))
+                let there = |this: &Self| {
+                    let is_there = |variant: &usize| {
+                        let mut fields = variants[*variant].fields.iter();
+                        fields.all(|field| this.is_there(&field.kind))
+                    };
+                    (0..variants.len()).filter(is_there).collect::<Vec<_>>()
                 };
                 let chosen = self.choose(part, stored.root(class), |this| {
-                    let there = (0..variants.len()).filter(|variant| is_there(this, *variant));
-
                     let name = |variant: usize| format!(".{}", variants[variant].name);
-                    there.map(|variant| (variant, name(variant), PLAIN)).collect()
+                    there(this).into_iter().map(|variant| (name(variant), PLAIN, variant)).collect()
                 });
-                let chosen = chosen.filter(|variant| is_there(self, *variant));
                 let variant = chosen.unwrap_or_else(|| match part.size {
-                    Size::Full => (0..variants.len()).find(|it| is_there(self, *it)).unwrap_or(0),
-                    _ => self.ends.variants[class],
+                    Size::Full => there(self).first().copied().unwrap_or(0),
+                    _ => self.base.ends.variants[class],
                 });
                 (Some(variant), variants[variant].fields.len())
             }
         };
         let first = stored.first(class, variant.unwrap_or(0));
-        let reads = self.reads;
+        let reads = self.base.reads;
         let parts = (first..first + len).map(|node| Part {
             node,
             apart: part.apart.or(reads.apart.contains(&node).then_some(node)),
@@ -426,7 +414,7 @@ impl<'v> Maker<'v> {
         Ok(match open.whole {
             Whole::Class { class, variant, is_nested, is_dynamic, .. } => {
                 self.around[class] = is_nested;
-                let schema = &self.stored[class];
+                let schema = &self.base.stored[class];
                 let mut record = match (&schema.form, variant) {
                     (Form::Enum(variants), Some(variant)) => {
                         Record::of_variant(&*schema.name, &*variants[variant].name)
@@ -436,14 +424,13 @@ impl<'v> Maker<'v> {
                     }
                     _ => Record::new(&*schema.name),
                 };
-                let fields = self.stored.fields(class, variant.unwrap_or(0));
+                let fields = self.base.stored.fields(class, variant.unwrap_or(0));
                 let names = fields.iter().map(|field| &*field.name).chain([""]);
                 names.zip(made).for_each(|(name, value)| record.push(name, value));
                 record.origin = is_dynamic.then_some(class);
                 record.into()
             }
             Whole::Some => Value::Option(made.next().map(Box::new)),
-            Whole::Equal => Value::Seq(made.flat_map(|value| [value.clone(), value]).collect()),
             Whole::List { differ } => {
                 let mut elements = Vec::new();
                 for element in made {
@@ -478,117 +465,96 @@ impl<'v> Maker<'v> {
 
     fn count(&mut self, parts: usize) -> Result<()> {
         self.parts = self.parts.saturating_add(parts);
-        if self.parts <= MOST_PARTS { Ok(()) } else { Err(too_large()) }
+        if self.parts <= MOST_PARTS {
+            return Ok(());
+        }
+        let message = format!("a sample of the class would have over {MOST_PARTS} parts");
+        Err(Error::new(ErrorKind::TooLarge, message))
     }
 
     /// The class of a trait object.
     fn implementor(&mut self, name: &str, part: Part) -> Option<usize> {
-        let (section, ends) = (self.section, self.ends);
-        let classes = section.classes_of(name);
-        let there = || classes.iter().enumerate().filter(|(_, it)| ends.classes[**it].is_some());
+        let (section, ends) = (self.base.section, self.base.ends);
+        let classes = section.classes_of(name).iter().copied();
+        let there = classes.filter(|class| ends.classes[*class].is_some());
         let chosen = self.choose(part, part.node, |_| {
             let name = |class: usize| format!(" as a {}", section.classes[class].name);
-            there().map(|(i, class)| (i, name(*class), PLAIN)).collect()
+            there.clone().map(|class| (name(class), PLAIN, class)).collect()
         });
-        let chosen = there().find(|(i, _)| chosen == Some(*i));
-        let class = chosen.or_else(|| match part.size {
-            Size::Full => there().next(),
-            _ => there().min_by_key(|(_, class)| ends.classes[**class]),
-        });
-        class.map(|(_, class)| *class)
+        chosen.or_else(|| match part.size {
+            Size::Full => there.clone().next(),
+            _ => there.clone().min_by_key(|class| ends.classes[*class]),
+        })
     }
 
     /// A value that no others lie in.
     fn leaf(&mut self, kind: &KindSchema, part: Part) -> Value {
-        let (section, ends, site) = (self.section, self.ends, part.node);
-        let usual = usize::from(part.size == Size::Full);
-        let nothing = || (0, String::from(" without a target"), PLAIN);
+        let (section, ends, site) = (self.base.section, self.base.ends, part.node);
+        let is_full = part.size == Size::Full;
+        let nothing = || (" without a target".to_owned(), PLAIN, None);
         match kind {
             KindSchema::Reference { holder, weak, class } => {
                 let object = section.objects.binary_search(&(*class, *holder)).ok();
                 if *weak {
-                    let something = || (1, String::from(" with a target"), PLAIN);
+                    let something = || (" with a target".to_owned(), PLAIN, object);
                     let chosen = self.choose(part, site, |_| vec![nothing(), something()]);
-                    return self.reference(object.filter(|_| chosen.unwrap_or(usual) > 0));
+                    return self.reference(chosen.unwrap_or(object.filter(|_| is_full)));
                 }
-                let unknown = &self.reads.unknown;
+                let unknown = &self.base.reads.unknown;
                 if part.is_noted
                     && !part.is_unread
-                    && !unknown.contains(&self.object)
                     && object.is_some_and(|object| unknown.contains(&object))
-                    && let Some(found) = &mut self.found
                 {
-                    found.inlined.insert(*class);
+                    self.found.inlined.insert(*class);
                 }
                 self.reference(object)
             }
             KindSchema::TraitReference { holder, weak, name } => {
-                let there = || {
-                    let objects = section.objects_of(name, *holder).enumerate();
-                    objects.filter(|(_, object)| ends.objects[*object].is_some())
-                };
+                let objects = section.objects_of(name, *holder);
+                let there: Vec<usize> = objects.filter(|it| ends.objects[*it].is_some()).collect();
                 let chosen = self.choose(part, site, |_| {
-                    let to = |object: usize| {
-                        format!(" to a {}", section.classes[section.objects[object].0].name)
+                    let class = |object: usize| &section.classes[section.objects[object].0].name;
+                    let to = |object: &usize| {
+                        (format!(" to a {}", class(*object)), PLAIN, Some(*object))
                     };
-                    let options = there().map(|(i, object)| (i + 1, to(object), PLAIN));
-                    weak.then(nothing).into_iter().chain(options).collect()
+                    weak.then(nothing).into_iter().chain(there.iter().map(to)).collect()
                 });
-                let least = || there().map(|(_, object)| object).min_by_key(|it| ends.objects[*it]);
-                self.reference(match chosen {
-                    Some(0) if *weak => None,
-                    None if *weak && part.size != Size::Full => None,
-                    Some(chosen @ 1..) => {
-                        there().find(|(i, _)| i + 1 == chosen).map(|(_, object)| object)
-                    }
-                    _ => least(),
-                })
+                let least = there.iter().copied().min_by_key(|object| ends.objects[*object]);
+                self.reference(chosen.unwrap_or(least.filter(|_| is_full || !*weak)))
             }
             KindSchema::Handle(_) => {
                 let chosen = self.choose(part, site, |_| {
-                    let states = HANDLES.into_iter().enumerate().skip(1);
-                    states.map(|(i, (name, _))| (i, format!(" as {name}"), BOUNDARY)).collect()
+                    let states = HANDLES.into_iter().skip(1);
+                    states.map(|(name, state)| (format!(" as {name}"), BOUNDARY, state)).collect()
                 });
-                Value::Handle(HANDLES[chosen.unwrap_or(0)].1)
+                Value::Handle(chosen.unwrap_or(HANDLES[0].1))
             }
             KindSchema::Unknown => Value::Seq(Vec::new()),
             scalar => {
-                let names = self.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
-                let values = || match names {
+                let names = self.base.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
+                let chosen = self.choose(part, site, |_| match names {
                     Some(names) => {
-                        let value = |name: &&str| (format!("{name:?}"), Value::from(*name));
+                        let value = |name: &&str| (format!(" = {name:?}"), PLAIN, (*name).into());
                         names.iter().map(value).collect()
                     }
-                    None => boundaries(scalar),
-                };
-                let chosen = self.choose(part, site, |_| {
-                    let values = values().into_iter().enumerate();
-                    values
-                        .map(|(i, (name, _))| {
-                            (
-                                i + 1,
-                                format!(" = {name}"),
-                                if names.is_some() { PLAIN } else { BOUNDARY },
-                            )
-                        })
-                        .collect()
+                    None => {
+                        let values = boundaries(scalar).into_iter();
+                        values.map(|(name, it)| (format!(" = {name}"), BOUNDARY, it)).collect()
+                    }
                 });
-                let chosen =
-                    chosen.and_then(|chosen| values().into_iter().nth(chosen.checked_sub(1)?));
-                match (chosen, names) {
-                    (Some((_, value)), _) => value,
-                    (None, Some(names)) => names[usize::from(part.nth) % names.len()].into(),
-                    (None, None) => plain(scalar, part.nth),
-                }
+                chosen.unwrap_or_else(|| match names {
+                    Some(names) => names[usize::from(part.nth) % names.len()].into(),
+                    None => plain(scalar, part.nth),
+                })
             }
         }
     }
 
     /// A reference to a basic object of a type, or none.
     fn reference(&self, object: Option<usize>) -> Value {
-        let object = object.filter(|object| self.ends.objects[*object].is_some());
+        let object = object.filter(|object| self.base.ends.objects[*object].is_some());
         Value::Ref(object.and_then(|object| {
-            let holder = |object: usize| self.section.objects[object].1;
+            let holder = |object: usize| self.base.section.objects[object].1;
             let is_cycle_allowed = is_open(holder(self.object)) || is_open(holder(object));
             let target = match self.basic {
                 Basic::First if is_cycle_allowed => Basic::Second,
@@ -599,20 +565,4 @@ impl<'v> Maker<'v> {
             ObjectId::new(target.id(object))
         }))
     }
-}
-
-#[cold]
-fn too_deep() -> Error {
-    Error::new(
-        ErrorKind::TooDeep,
-        format!("a sample would be nested more than {MOST_LEVELS} levels deep"),
-    )
-}
-
-#[cold]
-fn too_large() -> Error {
-    Error::new(
-        ErrorKind::TooLarge,
-        format!("a sample of the class would have over {MOST_PARTS} parts"),
-    )
 }

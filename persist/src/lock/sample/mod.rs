@@ -7,22 +7,22 @@
 //!
 //! The choices are found while values are made: each that is met for the first time makes one more variation for each
 //! of its options, with the choices on the way to it. So every choice in every class that objects hold by value is there
-//! once where the program reads it, and once more in each field where the class becomes something else.
+//! once where the program reads it, once where it does not, and once in each field where the class becomes something
+//! else.
 
 mod ends;
 mod maker;
 mod scalars;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use self::ends::Ends;
-use self::maker::{Basic, Choice, Choices, Found, Maker};
+use self::maker::{Base, Basic, Choice, Choices, Found, make};
 use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, Writer};
-use crate::schema::{KindSchema, Stored, Strict, Texts, write_value};
-use crate::value::Value;
+use crate::schema::{Stored, Strict, Texts, write_value};
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -72,8 +72,8 @@ pub(super) struct Samples<'s> {
     pub(super) missing: Vec<usize>,
     /// The places of texts that are names of variants.
     pub(super) named: Vec<String>,
-    /// For each class that is tested the object type in which it is.
-    pub(super) classes: HashMap<usize, usize>,
+    /// The classes that are tested.
+    pub(super) classes: HashSet<usize>,
     /// True if some variations would make the sample too large.
     pub(super) is_cut: bool,
 }
@@ -87,85 +87,60 @@ impl<'s> Samples<'s> {
         has_boundaries: bool,
     ) -> Result<Self> {
         let (stored, ends) = (Stored::new(section.classes.clone()), Ends::new(section, skipped));
+        let base = Base { section, stored: &stored, ends: &ends, reads };
         let limits = Limits::DEFAULT;
-        let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
-        let mut payload = |of: usize, value: &Value| -> Result<Vec<u8>> {
-            let (mut payload, kind) = (Vec::new(), KindSchema::Class(section.objects[of].0));
-            write_value(&mut target, &section.classes, &kind, value, &mut payload)?;
-            Ok(payload)
-        };
+        let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
         let mut found = Found::default();
-        let (there, missing): (Vec<usize>, Vec<usize>) =
-            (0..section.objects.len()).partition(|object| ends.objects[*object].is_some());
-        let (mut objects, nothing) = (Vec::new(), Choices::new());
-        for of in 0..section.objects.len() {
-            for basic in Basic::ALL {
-                let maker = Maker::new(section, &stored, &ends, reads, &nothing, basic);
-                let is_there = ends.objects[of].is_some();
-                let value = is_there.then(|| maker.object(of, None)).transpose()?;
-                let payload = value.map(|value| payload(of, &value)).transpose()?;
-                // What is missing has an id, too.
-                objects.push(Object { of, payload: payload.unwrap_or_default(), varied: None });
+        let mut this = Self {
+            section,
+            objects: Vec::new(),
+            missing: Vec::new(),
+            named: Vec::new(),
+            classes: HashSet::new(),
+            is_cut: false,
+        };
+        let basics = (0..section.objects.len())
+            .flat_map(|of| Basic::ALL.map(|basic| (of, basic, Choices::new(), None)));
+        let mut next: VecDeque<(usize, Basic, Choices, Option<Choice>)> = basics.collect();
+        let mut bytes = 0;
+        while let Some((of, basic, choices, varied)) = next.pop_front() {
+            if bytes > MOST_BYTES {
+                this.is_cut = true;
+                break;
             }
-        }
-        let (unknown, known): (Vec<usize>, Vec<usize>) =
-            there.into_iter().partition(|object| reads.unknown.contains(object));
-        let base = |of: usize| (of, Choices::new(), None);
-        let mut read = HashSet::new();
-        // What is not read comes last: its classes may be found nowhere else.
-        let mut later: Vec<(usize, Choices, Option<Choice>)> = Vec::new();
-        let (mut bytes, mut is_cut) = (0, false);
-        for phase in 0..3 {
-            let first: Vec<_> = match phase {
-                0 => known.iter().copied().map(base).collect(),
-                1 => std::mem::take(&mut later),
-                _ => unknown.iter().copied().map(base).collect(),
-            };
-            found.takes_all = phase > 0;
-            let mut next = VecDeque::from(first);
-            while let Some((of, choices, varied)) = next.pop_front() {
-                if bytes > MOST_BYTES {
-                    is_cut = true;
-                    break;
-                }
-                let maker = Maker::new(section, &stored, &ends, reads, &choices, Basic::Small);
-                let value = maker.object(of, Some(&mut found))?;
-                for choice in found.choices.drain(..) {
-                    if has_boundaries || choice.values != Some(Values::Boundary) {
-                        let mut choices = choices.clone();
-                        choices.insert(choice.site, choice.option);
-                        let varied = choice.values.is_some().then_some(choice);
-                        next.push_back((of, choices, varied));
-                    }
-                }
-                if std::mem::take(&mut found.has_more) {
-                    later.push((of, choices, None));
-                }
-                if let Some(varied) = varied {
-                    let payload = payload(of, &value)?;
-                    bytes += payload.len();
-                    objects.push(Object { of, payload, varied: Some(varied) });
+            let mut payload = Vec::new();
+            if ends.objects[of].is_some() {
+                let value = make(&base, (of, basic), &choices, &mut found)?;
+                write_value(&mut target, &stored, section.objects[of].0, &value, &mut payload)?;
+            } else if basic == Basic::Small {
+                this.missing.push(of);
+            }
+            for choice in found.choices.drain(..) {
+                if has_boundaries || choice.values != Some(Values::Boundary) {
+                    let mut choices = choices.clone();
+                    choices.insert(choice.site, choice.option);
+                    next.push_back((of, Basic::Small, choices, Some(choice)));
                 }
             }
-            if phase == 0 {
-                read.extend(found.classes.keys().copied());
-            }
+            bytes += if varied.is_some() { payload.len() } else { 0 };
+            // What is missing has an id, too.
+            this.objects.push(Object { of, payload, varied });
         }
         let mut inlined = vec![false; section.classes.len()];
         found.inlined.iter().for_each(|class| inlined[*class] = true);
         let inlined = section.inside(inlined);
-        let Found { named, mut classes, .. } = found;
-        classes.retain(|class, _| read.contains(class) || !inlined[*class]);
-        Ok(Self { section, objects, missing, named, classes, is_cut })
+        let unread = found.unread.into_iter().filter(|class| !inlined[*class]);
+        this.classes.extend(found.read.into_iter().chain(unread));
+        this.named = found.named;
+        Ok(this)
     }
 
     /// What the object with this id is: its type, what is varied, and whether its value is a boundary of its kind.
     pub(super) fn subject(&self, id: u64) -> Option<(usize, Option<(&str, bool)>)> {
         let object = self.objects.get(usize::try_from(id.checked_sub(1)?).ok()?)?;
-        Some((
-            object.of,
-            object.varied.as_ref().map(|it| (&*it.what, it.values == Some(Values::Boundary))),
-        ))
+        let varied = object.varied.as_ref();
+        let varied = varied.map(|it| (&*it.what, it.values == Some(Values::Boundary)));
+        Some((object.of, varied))
     }
 
     /// How an object type is named in a report.
@@ -191,8 +166,9 @@ impl<'s> Samples<'s> {
         for (id, object) in (1..).zip(&self.objects) {
             let is_there = match &object.varied {
                 None => !self.missing.contains(&object.of),
+                // What only leads to others is none.
                 Some(varied) => {
-                    values.is_none_or(|it| varied.values == Some(it))
+                    varied.values.is_some_and(|it| values.is_none_or(|values| it == values))
                         && !refused.contains(&varied.what)
                 }
             };

@@ -10,11 +10,10 @@ mod record;
 use std::ops::Range;
 
 use self::held::Held;
-use self::named::Named;
-use self::record::{Piece, Record};
+use self::record::Record;
 use super::event::shortened;
-use super::number::{Fit, Width};
-use super::ops::{Conversion, OtherField, Plan, VariantPlan};
+use super::number::Width;
+use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
 use super::pairing::find_variant;
 use super::walk::{
     self, LONGEST_PATH, check_count, dynamic, fault, left_behind, push_name, skip, tag,
@@ -107,10 +106,8 @@ pub(crate) fn transcode<'s>(
         records: 0,
         most,
         pieces: Vec::new(),
-        ordered: Vec::new(),
         defaults: Buffer::new(),
         held: &held,
-        kept: Vec::new(),
         inlined: vec![source.id],
         next_id,
         rest: Rest::default(),
@@ -128,7 +125,8 @@ pub(crate) fn transcode<'s>(
         Ok(()) => left_behind(left),
         Err(error) => error.in_field(&path(&frames, &run.skipped)),
     };
-    if run.inlined.len() > 1 || frames.iter().any(|frame| matches!(frame, Frame::Named(_))) {
+    let is_apart = |frame: &Frame<'_>| matches!(frame, Frame::Record(it) if it.is_apart());
+    if run.inlined.len() > 1 || frames.iter().any(is_apart) {
         // It is in another record, or in a part of this one.
         return Err(error);
     }
@@ -155,15 +153,11 @@ struct Transcoder<'t, 's, 'p> {
     /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
     most: u64,
-    /// What the fields of the open records that are out of order have become; those of one
-    /// that are put in order.
-    pieces: Vec<Piece<'t>>,
-    ordered: Vec<u8>,
+    /// Of the open records.
+    pieces: Vec<&'t [u8]>,
     defaults: Buffer,
     /// What migrations have made.
     held: &'t Held,
-    /// What the open records have that goes into a field of theirs for what is unknown.
-    kept: Vec<(usize, &'t [u8])>,
     /// The object, and those in it that are values now.
     inlined: Vec<u64>,
     next_id: &'t mut u64,
@@ -175,7 +169,6 @@ struct Transcoder<'t, 's, 'p> {
 /// What is being rewritten, innermost last.
 enum Frame<'t> {
     Record(Record<'t>),
-    Named(Named<'t>),
     /// Parts by their conversions.
     Parts(walk::Frame<'t>),
     /// An object that is a value now, and where to continue after its reference.
@@ -211,7 +204,6 @@ fn path(frames: &[Frame<'_>], skipped: &[walk::Frame<'_>]) -> String {
         match frame {
             _ if path.len() > LONGEST_PATH => {}
             Frame::Record(record) => push_name(record.field_name(), &mut path),
-            Frame::Named(named) => push_name(named.field_name(), &mut path),
             Frame::Parts(parts) => parts.name(&mut path),
             _ => {}
         }
@@ -257,7 +249,6 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     fn next(&mut self, frame: &mut Frame<'t>) -> Result<Option<usize>> {
         match frame {
             Frame::Record(record) => return self.advance(record),
-            Frame::Named(named) => return self.advance_named(named),
             Frame::Parts(walk::Frame::Elements { node: of, next, count }) => {
                 *next += self.quick_records(*of, *count - *next)?;
                 *next += 1;
@@ -287,11 +278,6 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     fn open(&mut self, mut of: usize, frames: &mut Vec<Frame<'t>>) -> Result<()> {
         loop {
             of = match self.plans.conversions[of] {
-                Conversion::Bytes(width) => {
-                    let bytes = self.input.take(width).map_err(fault)?;
-                    self.out.extend_from_slice(bytes);
-                    return Ok(());
-                }
                 Conversion::Copy(node) => return self.copy(node),
                 Conversion::Number { from, to, clamped } => return self.number(from, to, clamped),
                 Conversion::Option(inner) => {
@@ -302,7 +288,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Some(inner) | Conversion::One(inner) => {
+                Conversion::Some(inner) => {
                     self.out.push(1);
                     inner
                 }
@@ -323,8 +309,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     return Ok(());
                 }
-                Conversion::Longer { of: inner, from, class, variant, field, run } => {
-                    self.plans.events.count(run, self.id);
+                Conversion::Longer { of: inner, from, class, variant, field, row } => {
+                    self.plans.rows.count(row, 1, self.id);
                     frames.push(Frame::Longer { from, class, variant, field });
                     inner
                 }
@@ -343,9 +329,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     };
                     inner
                 }
-                Conversion::Struct(tuple, target) => {
+                Conversion::Struct(tuple) => {
                     let fields = self.plans.tuples[tuple].clone();
-                    return self.open_fields(fields, target, &[], frames);
+                    return self.open_fields(fields, frames);
                 }
                 Conversion::Dynamic => {
                     let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
@@ -394,7 +380,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     ) -> Result<bool> {
         let target = match self.plans.conversions[of] {
             Conversion::Class(_, target) => Some(target),
-            Conversion::Bytes(_) | Conversion::Copy(_) => self.plans.resolve(class),
+            Conversion::Copy(_) => self.plans.resolve(class),
             _ => None,
         };
         let target = target.filter(|_| !matches!(self.stored[class].form, Form::Value(_)));
@@ -416,32 +402,29 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         target: usize,
         frames: &mut Vec<Frame<'t>>,
     ) -> Result<Option<usize>> {
-        let plan = self.plans.plan(class, target)?;
-        self.plans.count_newer(class, 1, self.id);
-        match plan {
-            Plan::Value(conversion, run) => {
-                self.plans.events.count(run, self.id);
+        match self.plans.plan(class, target)? {
+            Plan::Value(conversion, row) => {
+                row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
                 return Ok(Some(conversion));
             }
             Plan::Named => self.open_named(class, target, &[], frames)?,
             Plan::Struct(plan) => {
                 if self.quick(&plan, 1)? == 0 {
-                    let fields = self.stored.fields(class, 0);
-                    self.open_fields(plan, target, fields, frames)?;
+                    self.open_fields(plan, frames)?;
                 }
             }
-            Plan::Enum(variants) => {
+            Plan::Enum(variants, newer) => {
+                newer.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
                 let (number, schema) = self.read_tag(class)?;
                 match &variants[number] {
-                    VariantPlan::Fields(variant, plan) => {
-                        self.tag(target, *variant)?;
-                        self.open_fields(plan.clone(), target, &schema.fields, frames)?;
+                    VariantPlan::Fields(plan) => {
+                        self.tag(target, plan.target.1)?;
+                        self.open_fields(plan.clone(), frames)?;
                     }
-                    VariantPlan::Other { variant, field, run } => {
-                        self.plans.events.count(*run, self.id);
-                        self.tag(target, *variant)?;
+                    VariantPlan::Other(other) => {
                         let first = self.stored.first(class, number);
-                        self.keep_variant(first, schema.fields.len(), *field)?;
+                        let bytes = self.taken(first, schema.fields.len())?;
+                        self.other_variant(target, *other, bytes)?;
                     }
                     VariantPlan::Removed => return Err(self.removed(class, &schema.name)),
                 }
@@ -487,7 +470,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             return Ok(());
         }
         let number = from.take(&mut self.input).map_err(fault)?;
-        if let Fit::Nearest = to.write(number, self.out) {
+        if !to.write(number, self.out) {
             if !self.plans.options.clamp {
                 return Err(Error::new(
                     ErrorKind::InvalidValue,
@@ -496,7 +479,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     ),
                 ));
             }
-            self.plans.events.count(clamped, self.id);
+            self.plans.rows.count(clamped, 1, self.id);
         }
         Ok(())
     }
@@ -535,7 +518,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let found = find_variant(&text, variants).or_else(|| {
             let is_other = |variant: &VariantRecord| variant.other && variant.fields.is_empty();
             let other = variants.iter().position(is_other)?;
-            self.plans.events.count(lost, self.id);
+            self.plans.rows.count(lost, 1, self.id);
             Some(other)
         });
         match found.filter(|variant| variants[*variant].fields.is_empty()) {
@@ -559,10 +542,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         Ok(())
     }
 
-    /// Keeps the fields of a variant that the program does not have.
-    fn keep_variant(&mut self, first: usize, fields: usize, field: OtherField) -> Result<()> {
-        let bytes = self.taken(first, fields)?;
-        match field {
+    /// Makes the program's `other` variant of one that it does not have.
+    fn other_variant(&mut self, target: usize, other: Other, bytes: &[u8]) -> Result<()> {
+        self.plans.rows.count(other.row, 1, self.id);
+        self.tag(target, other.variant)?;
+        match other.field {
             OtherField::None => {}
             OtherField::Empty => self.out.push(0),
             OtherField::Kept(class) => {
@@ -609,7 +593,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         }
         self.inlined.push(id);
         if self.plans.inlined.contains_key(&id) {
-            self.plans.events.count(shared, self.id);
+            self.plans.rows.count(shared, 1, self.id);
             // A copy takes more than its bytes, and a few objects could ask for any number.
             self.plans.after += COPY;
         } else {

@@ -1,96 +1,34 @@
 //! Records by the names of what they have: those that are migrated, and those that have kept
 //! what an earlier program did not know.
 
-use std::ops::Range;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::{Frame, KeptPlace, Transcoder};
+use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Class;
-use crate::schema::event::REMOVED;
 use crate::schema::matching::is_older;
 use crate::schema::migrate::{Written, migrate};
-use crate::schema::ops::{Given, OtherField, Place, Step, Wanted};
-use crate::schema::pairing::{StoredField, find_variant, pair};
-use crate::schema::walk::{dynamic, fault, left_behind};
-use crate::schema::{FieldSchema, Form, KindSchema, LoadEvent, write_value};
+use crate::schema::ops::{Given, Member, OtherField, Step};
+use crate::schema::pairing::{find_variant, pair};
+use crate::schema::walk::{dynamic, fault};
+use crate::schema::{FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value};
 use crate::value::{Field, Origin, Record, Value};
-use crate::{Error, ErrorKind, Result};
 
 /// What a field of such a record takes, in memory and in time, beside its bytes and those of its name.
 const FIELD: usize = 512;
 
-/// A record whose fields are put together.
-pub(super) struct Named<'t> {
-    actions: std::vec::IntoIter<Action<'t>>,
-    /// The program's class.
-    target: usize,
-    /// Name of the field that is being rewritten.
-    field: Arc<str>,
-    /// Where to continue after the record.
-    behind: &'t [u8],
-    /// Where what is kept of it begins.
-    kept: usize,
-    converting: bool,
-}
-
-enum Action<'t> {
-    /// Of bytes that are stored.
-    Convert {
-        conversion: usize,
-        bytes: &'t [u8],
-        name: Arc<str>,
-    },
-    /// What a migration has made.
-    Made(&'t [u8]),
-    Make(Step),
-}
-
-/// What a record has.
-struct Member<'t> {
-    name: Arc<str>,
-    number: Option<u32>,
-    origin: Origin,
-    value: MemberValue<'t>,
-    /// The class as which it can be kept.
-    kept: Option<usize>,
-    place: Option<KeptPlace>,
-}
-
-enum MemberValue<'t> {
-    Stored { kind: &'t KindSchema, node: usize, bytes: &'t [u8] },
-    Made(Value),
-}
-
-/// The variant of a record, and its fields.
+/// The class of a record's fields, and the variant.
 struct Head<'t> {
+    /// That of the record, or of a variant that was kept.
+    class: usize,
+    /// Its number in the record's class, and its name.
     variant: Option<(usize, &'t str)>,
-    fields: &'t [FieldSchema],
-    first: usize,
-    /// The version of the class that they are of.
-    version: u32,
+    /// Its number in the class.
+    number: usize,
     /// True if it was kept, and has no place in the class.
     is_kept: bool,
-}
-
-impl StoredField for Member<'_> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn number(&self) -> Option<u32> {
-        self.number
-    }
-
-    fn origin(&self) -> Origin {
-        self.origin
-    }
-}
-
-impl Named<'_> {
-    pub(super) fn field_name(&self) -> &str {
-        &self.field
-    }
 }
 
 impl<'t> Transcoder<'t, '_, '_> {
@@ -107,114 +45,118 @@ impl<'t> Transcoder<'t, '_, '_> {
         let head = self.head(class, target)?;
         let start = self.input.rest();
         let mut found = self.found(&head)?;
-        let bytes = &start[..start.len() - self.input.rest().len()];
         let behind = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
             self.plans.before += bytes.len() as u64;
-            found.extend(self.kept_field(
-                *class,
-                head.variant.map(|(_, name)| name),
-                bytes,
-                Some(KeptPlace::Kept(i)),
-            ));
+            let (variant, place) = (head.variant.map(|(_, name)| name), KeptPlace::Kept(i));
+            found.extend(self.kept_field(*class, variant, bytes, place));
         }
         let names = found.iter().map(|field| field.name.len());
         let work = found.len() * FIELD + names.sum::<usize>();
         self.plans.reader(&self.env.limits).charge(1, work)?;
         let mut variant = head.variant.map(|(_, name)| name.to_owned());
         let described = self.plans.program.targets[target].map(|target| target.class);
-        if let Some(described) = described.filter(|described| is_older(head.version, described)) {
+        let version = self.stored[head.class].version;
+        if let Some(described) = described.filter(|described| is_older(version, described)) {
             let withheld = self.withhold((class, target), variant.as_deref(), &mut found);
-            let from = (class, head.version);
-            (found, variant) = self.migrated(from, described, found, variant)?;
+            (found, variant) = self.migrated((class, version), described, found, variant)?;
             found.extend(withheld);
         }
-        let kept = self.kept.len();
-        let mut actions = Vec::new();
-        match self.target_variant(target, variant.as_deref()) {
-            Some(number) => {
-                if variant.is_some() {
-                    self.tag(target, number)?;
-                }
-                actions = self.actions((class, target), variant.as_deref(), number, found)?;
+        if let Some(number) = self.target_variant(target, variant.as_deref()) {
+            if variant.is_some() {
+                self.tag(target, number)?;
             }
-            None => {
-                let name = variant.unwrap_or_default();
-                let bytes = if head.is_kept {
-                    // It goes on as it is, without the tag.
-                    let width = self.stored[class].form.tag_width();
-                    Kept::Whole(&whole[width..whole.len() - behind.len()])
-                } else {
-                    Kept::Fields(bytes)
-                };
-                self.other_variant((class, target), &head, &name, bytes)?;
-            }
+            let newer = self.plans.newer(class, target);
+            return self.open_found(
+                class,
+                variant.as_deref(),
+                (target, number),
+                newer,
+                found,
+                frames,
+            );
         }
-        frames.push(Frame::Named(Named {
-            actions: actions.into_iter(),
-            target,
-            field: "".into(),
-            behind,
-            kept,
-            converting: false,
-        }));
+        self.records -= 1;
+        let (name, number) = (variant.unwrap_or_default(), head.variant.map_or(0, |it| it.0));
+        let Some(other) = self.plans.other((class, number), &name, target) else {
+            return Err(self.removed(class, &name));
+        };
+        if head.is_kept && matches!(other.field, OtherField::Kept(_)) {
+            // It goes on as it is, and is reported as a value of its class.
+            self.tag(target, other.variant)?;
+            let width = self.stored[class].form.tag_width();
+            self.out.extend_from_slice(&whole[width..whole.len() - behind.len()]);
+            return Ok(());
+        }
+        self.other_variant(target, other, &start[..start.len() - behind.len()])
+    }
+
+    /// Opens a record of what was found.
+    fn open_found(
+        &mut self,
+        class: usize,
+        variant: Option<&str>,
+        target: (usize, usize),
+        newer: Option<usize>,
+        found: Vec<Member<'t>>,
+        frames: &mut Vec<Frame<'t>>,
+    ) -> Result<()> {
+        let (env, id, first) = (self.env, self.id, self.pieces.len());
+        self.pieces.extend(found.iter().map(|member| member.bytes));
+        let mut names: Vec<Arc<str>> = found.iter().map(|member| member.name.clone()).collect();
+        let Self { plans, pieces, held, stored, .. } = self;
+        let given = Given { class: &stored[class].name, variant, members: &found };
+        let wanted = plans.program.wanted(target.0, target.1);
+        let mut make = |plans: &mut Plans<'_>, member: usize, node: usize| {
+            let member: &Member<'_> = &found[member];
+            let mut value = member.made.take().unwrap_or(Value::Unit);
+            let (program, mut bytes) = (plans.program, Vec::new());
+            let mut written = Written { plans, env, id, stored: Vec::new() };
+            written.migrate_changed(&mut value)?;
+            write_value(&mut written, program.layout(), node, &value, &mut bytes)?;
+            let converted = written.stored;
+            plans.reader(&env.limits).charge(1, bytes.len())?;
+            *held = held.with(bytes);
+            let bytes = held.bytes();
+            let (mut steps, mut start) = (Vec::new(), 0);
+            let mut add = |bytes| {
+                pieces.push(bytes);
+                names.push(member.name.clone());
+                pieces.len() - 1 - first
+            };
+            for (range, conversion) in converted {
+                steps.push(Step::Copy(add(&bytes[start..range.start])));
+                start = range.end;
+                steps.push(Step::Convert { piece: add(&bytes[range]), conversion });
+            }
+            steps.push(Step::Copy(add(&bytes[start..])));
+            Ok(steps)
+        };
+        let mut plan = plans.fields(&given, &wanted, &mut make)?;
+        plan.rows.extend(newer);
+        let places = found.into_iter().map(|member| member.place).collect();
+        self.open_pieces(Arc::new(plan), first, names, places, frames);
         Ok(())
     }
 
-    /// Advances to the next field that is converted; ends the record if there is none.
-    pub(super) fn advance_named(&mut self, named: &mut Named<'t>) -> Result<Option<usize>> {
-        if std::mem::take(&mut named.converting) {
-            let left = self.input.rest().len();
-            if left > 0 {
-                return Err(left_behind(left));
-            }
-        }
-        for action in named.actions.by_ref() {
-            match action {
-                Action::Convert { conversion, bytes, name } => {
-                    named.field = name;
-                    named.converting = true;
-                    self.input.go_back(bytes);
-                    return Ok(Some(conversion));
-                }
-                Action::Made(bytes) => self.out.extend_from_slice(bytes),
-                Action::Make(step) => self.append(named.target, step, named.kept)?,
-            }
-        }
-        self.kept.truncate(named.kept);
-        self.input.go_back(named.behind);
-        self.records -= 1;
-        Ok(None)
-    }
-
     /// The program's variant of this name; of a struct 0.
-    pub(super) fn target_variant(&self, target: usize, name: Option<&str>) -> Option<usize> {
+    fn target_variant(&self, target: usize, name: Option<&str>) -> Option<usize> {
         let Some(name) = name else { return Some(0) };
         find_variant(name, self.plans.program.targets[target]?.class.variants())
     }
 
     /// Reads which fields follow: of a struct, of a variant, or of a variant that was kept.
     fn head(&mut self, class: usize, target: usize) -> Result<Head<'t>> {
-        let (stored, version) = (self.stored, self.stored[class].version);
-        if let Form::Struct(fields) = &stored[class].form {
-            let first = stored.first(class, 0);
-            return Ok(Head { variant: None, fields, first, version, is_kept: false });
+        let stored = self.stored;
+        if let Form::Struct(_) = &stored[class].form {
+            return Ok(Head { class, variant: None, number: 0, is_kept: false });
         }
         let (number, schema) = self.read_tag(class)?;
-        let first = stored.first(class, number);
-        let head = Head {
-            variant: Some((number, &schema.name)),
-            fields: &schema.fields,
-            first,
-            version,
-            is_kept: false,
-        };
-        let [FieldSchema { kind: KindSchema::Unknown, .. }] = &schema.fields[..] else {
-            return Ok(head);
-        };
-        // A kept variant is one value, of an enum with that variant alone.
         let before = self.input.rest();
-        if count::decode(&mut self.input).map_err(fault)? == 1 {
+        if let [FieldSchema { kind: KindSchema::Unknown, .. }] = &schema.fields[..]
+            && count::decode(&mut self.input).map_err(fault)? == 1
+        {
+            // A kept variant is one value, of an enum with that variant alone.
             let kept = dynamic(stored, &mut self.input).map_err(fault)?;
             if let Form::Enum(variants) = &stored[kept].form
                 && let [variant] = &variants[..]
@@ -223,39 +165,35 @@ impl<'t> Transcoder<'t, '_, '_> {
                     return Err(fault(Fail::Value));
                 }
                 let is_known = self.target_variant(target, Some(&variant.name)).is_some();
-                let first = stored.first(kept, 0);
-                return Ok(Head {
-                    variant: Some((number, &variant.name)),
-                    fields: &variant.fields,
-                    first,
-                    version: stored[kept].version,
-                    is_kept: !is_known,
-                });
+                let variant = Some((number, &*variant.name));
+                return Ok(Head { class: kept, variant, number: 0, is_kept: !is_known });
             }
         }
         self.input.go_back(before);
-        Ok(head)
+        Ok(Head { class, variant: Some((number, &schema.name)), number, is_kept: false })
     }
 
     /// The fields that follow, then those that were kept among them.
     fn found(&mut self, head: &Head<'t>) -> Result<Vec<Member<'t>>> {
-        let stored = self.stored;
+        let (stored, first) = (self.stored, self.stored.first(head.class, head.number));
+        let names = self.plans.reader(&self.env.limits).names(stored, head.class);
+        let names = &names.variants[head.number].fields;
         let (mut found, mut kept) = (Vec::new(), Vec::new());
-        for (i, field) in head.fields.iter().enumerate() {
-            let node = head.first + i;
+        let fields = stored.fields(head.class, head.number);
+        for ((node, field), (name, number)) in (first..).zip(fields).zip(names) {
             if field.kind == KindSchema::Unknown {
                 self.kept_fields(head.variant.map(|(_, name)| name), &mut kept)?;
                 continue;
             }
             let bytes = self.taken(node, 1)?;
-            let end = self.length.saturating_sub(self.input.rest().len());
             found.push(Member {
-                name: self.plans.field_name(node, &field.name),
-                number: field.id,
-                origin: Origin::Written,
-                value: MemberValue::Stored { kind: &field.kind, node, bytes },
+                name: name.clone(),
+                number: *number,
+                stored: Some((node, &field.kind)),
                 kept: Some(stored.field_alone(node)),
-                place: Some(KeptPlace::Payload(end.saturating_sub(bytes.len())..end)),
+                bytes,
+                place: Some(self.place_of(bytes)),
+                ..Member::default()
             });
         }
         // A migration finds what was stored first, wherever the kept fields stand.
@@ -269,14 +207,16 @@ impl<'t> Transcoder<'t, '_, '_> {
         for _ in 0..count {
             let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
             let bytes = self.taken(self.stored.root(class), 1)?;
-            let end = self.length.saturating_sub(self.input.rest().len());
-            let place = KeptPlace::Payload(end.saturating_sub(bytes.len())..end);
-            match self.kept_field(class, variant, bytes, Some(place)) {
-                Some(field) => found.push(field),
-                None => return Err(fault(Fail::Value)),
-            }
+            let member = self.kept_field(class, variant, bytes, self.place_of(bytes));
+            found.push(member.ok_or_else(|| fault(Fail::Value))?);
         }
         Ok(())
+    }
+
+    /// Where the bytes are in the payload that were taken last.
+    fn place_of(&self, bytes: &[u8]) -> KeptPlace {
+        let end = self.length.saturating_sub(self.input.rest().len());
+        KeptPlace::Payload(end.saturating_sub(bytes.len())..end)
     }
 
     /// What was kept as a value of this class: its one field.
@@ -285,7 +225,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         class: usize,
         variant: Option<&str>,
         bytes: &'t [u8],
-        place: Option<KeptPlace>,
+        place: KeptPlace,
     ) -> Option<Member<'t>> {
         let Form::Struct(fields) = &self.stored[class].form else { return None };
         let [field] = &fields[..] else { return None };
@@ -294,9 +234,17 @@ impl<'t> Transcoder<'t, '_, '_> {
             self.stored[class].name.ends_with(&format!("::{variant}.{}", field.name))
         };
         let origin = if variant.is_none_or(is_own) { Origin::Kept } else { Origin::OtherVariant };
-        let name = self.plans.field_name(node, &field.name);
-        let value = MemberValue::Stored { kind: &field.kind, node, bytes };
-        Some(Member { name, number: field.id, origin, value, kept: Some(class), place })
+        let names = self.plans.reader(&self.env.limits).names(self.stored, class);
+        Some(Member {
+            name: names.variants[0].fields[0].0.clone(),
+            number: field.id,
+            origin,
+            stored: Some((node, &field.kind)),
+            kept: Some(class),
+            bytes,
+            place: Some(place),
+            ..Member::default()
+        })
     }
 
     /// Runs the migrations of a record over what it has.
@@ -314,13 +262,13 @@ impl<'t> Transcoder<'t, '_, '_> {
             None => Record::new(&*schema.name),
         };
         for (i, field) in found.iter().enumerate() {
-            let MemberValue::Stored { node, bytes, .. } = &field.value else { continue };
+            let Some((node, _)) = field.stored else { continue };
             let mut links = NoLinks::default();
-            let mut input = Decoder::new(bytes, self.env, &mut links);
+            let mut input = Decoder::new(field.bytes, self.env, &mut links);
             let value = self
                 .plans
                 .reader(&self.env.limits)
-                .value(stored, *node, &mut input)
+                .value(stored, node, &mut input)
                 .map_err(|error| error.in_field(&field.name))?;
             let (name, number, origin) = (field.name.clone(), field.number, field.origin);
             record.fields.push(Field { name, number, value, origin, place: Some(i) });
@@ -343,11 +291,9 @@ impl<'t> Transcoder<'t, '_, '_> {
                 },
                 None => Member {
                     name: field.name,
-                    number: None,
                     origin: Origin::Made,
-                    value: MemberValue::Made(field.value),
-                    kept: None,
-                    place: None,
+                    made: Cell::new(Some(field.value)),
+                    ..Member::default()
                 },
             }
         });
@@ -363,7 +309,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         found: &mut Vec<Member<'t>>,
     ) -> Vec<Member<'t>> {
         let number = self.target_variant(target, variant);
-        let records = number.map_or(&[][..], |number| self.plans.wanted(target, number).records);
+        let records =
+            number.map_or(&[][..], |number| self.plans.program.wanted(target, number).records);
         let pairing = pair(found, records);
         let mut withheld = Vec::new();
         for (i, field) in std::mem::take(found).into_iter().enumerate() {
@@ -371,236 +318,15 @@ impl<'t> Transcoder<'t, '_, '_> {
             let is_superseded = || pairing.superseded.contains(&i);
             match field.origin {
                 Origin::OtherVariant => withheld.push(field),
-                Origin::Kept if is_superseded() => self.superseded(class, variant, &field),
+                Origin::Kept if is_superseded() => {
+                    let name = &self.stored[class].name;
+                    let path = Given { class: name, variant, members: &[] }.path(&field.name);
+                    self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
+                }
                 Origin::Kept if is_source() => withheld.push(field),
                 _ => found.push(field),
             }
         }
         withheld
     }
-
-    /// Reports a field that is dropped, since another took its place.
-    fn superseded(&mut self, class: usize, variant: Option<&str>, field: &Member<'t>) {
-        let name = &self.stored[class].name;
-        let path = Given { variant, ..Given::named(name) }.path(&field.name);
-        self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
-    }
-
-    /// What the program's fields become, and what is kept of the rest.
-    fn actions(
-        &mut self,
-        (class, target): (usize, usize),
-        variant: Option<&str>,
-        number: usize,
-        found: Vec<Member<'t>>,
-    ) -> Result<Vec<Action<'t>>> {
-        let name = &self.stored[class].name;
-        let wanted = self.plans.wanted(target, number);
-        let given = Given { variant, ..Given::named(name) };
-        let pairing = pair(&found, wanted.records);
-        pairing
-            .check(name, &found, wanted.records)
-            .map_err(|error| error.in_field(variant.unwrap_or_default()))?;
-        let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
-        for field in pairing.superseded {
-            if let Some(field) = found[field].take() {
-                self.superseded(class, variant, &field);
-            }
-        }
-        let mut actions = Vec::new();
-        for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
-            let Some(mut source) = source.and_then(|source| found[source].take()) else {
-                let (step, event) = self.plans.without_source(&given, &wanted, field)?;
-                if let Some(event) = event {
-                    let path = given.path(&wanted.fields[field].name);
-                    self.plans.happened(event, name, &path, "", self.id);
-                }
-                actions.push(Action::Make(step));
-                continue;
-            };
-            if let Some(made) = made.and_then(|made| found[made].take()) {
-                let path = given.path(&source.name);
-                let place = Place { class: name, field: &path };
-                if self.conversion(&source, &wanted, field, &place).is_some() {
-                    self.plans.happened(LoadEvent::Restored, name, &path, "", self.id);
-                } else {
-                    self.superseded(class, variant, &source);
-                    source = made;
-                }
-            }
-            let path = given.path(&source.name);
-            let place = Place { class: name, field: &path };
-            let result = self.field_actions(source, &wanted, field, &place, &mut actions);
-            let wanted_path = given.path(&wanted.fields[field].name);
-            result.map_err(|error| error.in_field(&wanted_path))?;
-        }
-        let records = wanted.records;
-        let has_room = records.iter().any(|record| record.keeps_unknown);
-        for field in found.into_iter().flatten() {
-            let is_removed = wanted.is_removed(&field.name);
-            self.keep_or_drop(field, &given, has_room, is_removed);
-        }
-        Ok(actions)
-    }
-
-    /// The conversion of a stored field to one of the program.
-    fn conversion(
-        &mut self,
-        source: &Member<'t>,
-        wanted: &Wanted<'_>,
-        field: usize,
-        place: &Place<'_>,
-    ) -> Option<usize> {
-        let MemberValue::Stored { kind, node, .. } = source.value else { return None };
-        let key = (node, wanted.class, wanted.variant, field);
-        let known = self.plans.named.get(&key).copied();
-        let found =
-            known.or_else(|| self.plans.field_conversion(node, kind, wanted, field, place))?;
-        self.plans.named.insert(key, found);
-        Some(found)
-    }
-
-    fn field_actions(
-        &mut self,
-        source: Member<'t>,
-        wanted: &Wanted<'_>,
-        field: usize,
-        place: &Place<'_>,
-        actions: &mut Vec<Action<'t>>,
-    ) -> Result<()> {
-        let program = self.plans.program;
-        let kind = &wanted.fields[field].kind;
-        let conversion = self.conversion(&source, wanted, field, place);
-        match source.value {
-            MemberValue::Stored { kind: stored, bytes, .. } => {
-                let Some(conversion) = conversion else {
-                    let (schema, record) = (&wanted.fields[field], &wanted.records[field]);
-                    return Err(self.plans.field_mismatch(
-                        place.class,
-                        stored,
-                        schema,
-                        record,
-                        (wanted.class, wanted.variant, field),
-                    ));
-                };
-                if !self.plans.matched.is_compatible(stored, kind) {
-                    let detail = self.plans.both_kinds(stored, kind);
-                    self.plans.happened(
-                        LoadEvent::Converted,
-                        place.class,
-                        place.field,
-                        &detail,
-                        self.id,
-                    );
-                }
-                actions.push(Action::Convert { conversion, bytes, name: source.name });
-            }
-            MemberValue::Made(mut value) => {
-                let mut bytes = Vec::new();
-                let (env, id) = (self.env, self.id);
-                let mut target = Written { plans: self.plans, env, id, stored: Vec::new() };
-                target.migrate_changed(&mut value)?;
-                write_value(&mut target, &program.classes, kind, &value, &mut bytes)?;
-                let stored = target.stored;
-                self.plans.reader(&env.limits).charge(1, bytes.len())?;
-                self.held = self.held.with(bytes);
-                let bytes = self.held.bytes();
-                let mut start = 0;
-                for (Range { start: from, end }, conversion) in stored {
-                    actions.push(Action::Made(&bytes[start..from]));
-                    let (bytes, name) = (&bytes[from..end], source.name.clone());
-                    actions.push(Action::Convert { conversion, bytes, name });
-                    start = end;
-                }
-                actions.push(Action::Made(&bytes[start..]));
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps a field that the program does not have, where there is room for it.
-    fn keep_or_drop(
-        &mut self,
-        field: Member<'t>,
-        given: &Given<'_>,
-        has_room: bool,
-        is_removed: bool,
-    ) {
-        let path = given.path(&field.name);
-        let class = field.kept.filter(|_| !self.plans.options.drop_unknown && !is_removed);
-        // What was kept before is reported as a value of its class.
-        let is_new = class.is_none_or(|class| class >= self.stored.len());
-        let event = match (class, field.value, field.place) {
-            (Some(class), MemberValue::Stored { bytes, .. }, _) if has_room => {
-                self.kept.push((class, bytes));
-                LoadEvent::Kept
-            }
-            (Some(class), _, Some(place)) if self.is_object() => {
-                self.rest.kept.push((class, place));
-                LoadEvent::Kept
-            }
-            _ => LoadEvent::Dropped,
-        };
-        if is_new || event == LoadEvent::Dropped {
-            let detail = if is_removed { REMOVED } else { "" };
-            self.plans.happened(event, given.class, &path, detail, self.id);
-        }
-    }
-
-    /// Makes the program's `other` variant of one that it does not have.
-    fn other_variant(
-        &mut self,
-        (class, target): (usize, usize),
-        head: &Head<'t>,
-        name: &str,
-        bytes: Kept<'t>,
-    ) -> Result<()> {
-        let number = head.variant.map_or(0, |(number, _)| number);
-        let Some((variant, field)) = self.plans.other(class, (number, name), target) else {
-            return Err(self.removed(class, name));
-        };
-        self.tag(target, variant)?;
-        let records = self.plans.program.targets[target].map(|target| target.class.variants());
-        let holds = records.is_some_and(|records| !records[variant].fields.is_empty());
-        let is_removed = self.plans.is_removed_variant(target, name);
-        let event = match (bytes, field) {
-            (_, OtherField::Empty) => {
-                self.out.push(0);
-                LoadEvent::Replaced
-            }
-            (Kept::Whole(bytes), _) if holds => {
-                self.out.extend_from_slice(bytes);
-                // It is reported as a value of its class.
-                return Ok(());
-            }
-            (Kept::Fields(bytes), OtherField::Kept(kept)) => {
-                self.out.push(1);
-                count::push(kept as u64 + 1, self.out);
-                self.out.push(0);
-                self.out.extend_from_slice(bytes);
-                LoadEvent::Kept
-            }
-            _ if holds => {
-                return Err(Error::new(
-                    ErrorKind::NotFound,
-                    format!(
-                        "variant {name} of a migrated {} is not one of the program's",
-                        self.stored[class].name
-                    ),
-                ));
-            }
-            _ => LoadEvent::Replaced,
-        };
-        let detail = if is_removed { REMOVED } else { "" };
-        self.plans.happened(event, &self.stored[class].name, name, detail, self.id);
-        Ok(())
-    }
-}
-
-/// The bytes of a variant that the program does not have.
-#[derive(Clone, Copy)]
-enum Kept<'t> {
-    /// With what says which it is.
-    Whole(&'t [u8]),
-    Fields(&'t [u8]),
 }

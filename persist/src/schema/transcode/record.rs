@@ -4,48 +4,55 @@ use std::sync::Arc;
 
 use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
-use crate::schema::ops::{Action, Conversion, Fields, Plan, Step, Walked};
-use crate::schema::walk::fault;
-use crate::schema::{Cursor, FieldSchema, empty};
+use crate::schema::ops::{Conversion, Fields, Plan, Step};
+use crate::schema::quick::Piece;
+use crate::schema::walk::{fault, left_behind};
+use crate::schema::{Cursor, Program, empty};
 use crate::{Error, ErrorKind, Result};
 
 /// What a field that is kept takes, in memory and in time, beside its bytes.
 const KEPT: usize = 256;
 
-/// A struct or a variant.
+/// A struct or a variant that is being rewritten.
+///
+/// Its pieces are passed over in stored order, those that are not wanted yet before one that is: where the program has
+/// the order of the save, each is rewritten as it comes.
 pub(super) struct Record<'t> {
     plan: Arc<Fields>,
-    /// The program's class.
-    target: usize,
-    stored: &'t [FieldSchema],
-    /// The field that is being rewritten, if any.
-    field: Option<usize>,
-    /// Next of the walk.
-    walked: usize,
-    /// Next of the steps, if those are in the order of the walk.
+    /// Next of the steps.
     step: usize,
-    /// Where its bytes begin.
+    /// Where its pieces begin in those of all open records.
+    first: usize,
+    /// Names of the pieces that do not follow one another in the save.
+    names: Vec<Arc<str>>,
+    /// The piece that is being rewritten, if any.
+    piece: Option<usize>,
+    /// All that was left before it, if it is the next one; else where to continue after it.
+    around: Around<'t>,
+    /// Of an object, where its bytes begin in the payload.
     start: usize,
-    /// Where its own pieces, and what is kept of it, begin.
-    pieces: usize,
-    kept: usize,
+    /// Where the pieces of an object lie that do not follow one another.
+    places: Vec<Option<KeptPlace>>,
 }
 
-impl Record<'_> {
+enum Around<'t> {
+    Nothing,
+    Before(&'t [u8]),
+    Behind(&'t [u8]),
+}
+
+impl<'t> Record<'t> {
     /// Name of the field that is being rewritten.
     pub(super) fn field_name(&self) -> &str {
-        let field = self.field.and_then(|field| self.stored.get(field));
-        field.map_or("", |field| &field.name)
+        let Some(piece) = self.piece else { return "" };
+        let name = self.names.get(piece);
+        name.or_else(|| self.plan.pieces.get(piece).map(|piece| &piece.name)).map_or("", |it| it)
     }
-}
 
-/// What a stored field has become.
-#[derive(Clone, Copy)]
-pub(super) enum Piece<'t> {
-    /// Bytes of the save.
-    Stored(&'t [u8]),
-    /// Bytes of the output.
-    Made(usize, usize),
+    /// True if the input is no part of the payload, or another one than what is left of it.
+    pub(super) fn is_apart(&self) -> bool {
+        !self.names.is_empty() || matches!(self.around, Around::Behind(_))
+    }
 }
 
 impl<'t> Transcoder<'t, '_, '_> {
@@ -53,20 +60,18 @@ impl<'t> Transcoder<'t, '_, '_> {
     pub(super) fn quick_records(&mut self, of: usize, count: u64) -> Result<u64> {
         let Conversion::Class(class, target) = self.plans.conversions[of] else { return Ok(0) };
         let Plan::Struct(plan) = self.plans.plan(class, target)? else { return Ok(0) };
-        let done = self.quick(&plan, count)?;
-        self.plans.count_newer(class, done, self.id);
-        Ok(done)
+        self.quick(&plan, count)
     }
 
     /// Rewrites the first of `count` records, if the plan has a quick way; returns how many.
     pub(super) fn quick(&mut self, plan: &Fields, count: u64) -> Result<u64> {
         let Some(quick) = &plan.quick else { return Ok(0) };
         let mut rest = self.input.rest();
-        let done = quick.run(count, &mut rest, self.out);
+        let done = quick.run((self.stored, &plan.pieces), count, &mut rest, self.out);
         if done > 0 {
             self.input.go_back(rest);
             self.check(self.out.len())?;
-            self.plans.events.count_all(plan.runs[0], done, self.id);
+            plan.rows.iter().for_each(|row| self.plans.rows.count(*row, done, self.id));
         }
         Ok(done)
     }
@@ -75,26 +80,36 @@ impl<'t> Transcoder<'t, '_, '_> {
     pub(super) fn open_fields(
         &mut self,
         plan: Arc<Fields>,
-        target: usize,
-        stored: &'t [FieldSchema],
         frames: &mut Vec<Frame<'t>>,
     ) -> Result<()> {
         self.count_record()?;
-        let place = if self.is_object() { 1 } else { 2 };
-        self.plans.events.count(plan.runs[0], self.id);
-        self.plans.events.count(plan.runs[place], self.id);
+        let first = self.pieces.len();
+        self.open_pieces(plan, first, Vec::new(), Vec::new(), frames);
+        Ok(())
+    }
+
+    /// Opens a record whose pieces from `first` on are known.
+    pub(super) fn open_pieces(
+        &mut self,
+        plan: Arc<Fields>,
+        first: usize,
+        names: Vec<Arc<str>>,
+        places: Vec<Option<KeptPlace>>,
+        frames: &mut Vec<Frame<'t>>,
+    ) {
+        plan.rows.iter().for_each(|row| self.plans.rows.count(*row, 1, self.id));
+        let start = self.length.saturating_sub(self.input.rest().len());
+        let (step, piece, around) = (0, None, Around::Nothing);
         frames.push(Frame::Record(Record {
             plan,
-            target,
-            stored,
-            field: None,
-            walked: 0,
-            step: 0,
-            start: self.out.len(),
-            pieces: self.pieces.len(),
-            kept: self.kept.len(),
+            step,
+            first,
+            names,
+            piece,
+            around,
+            start,
+            places,
         }));
-        Ok(())
     }
 
     pub(super) fn count_record(&mut self) -> Result<()> {
@@ -106,147 +121,124 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// True while the fields of the object itself are read.
-    pub(super) fn is_object(&self) -> bool {
+    fn is_object(&self) -> bool {
         !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.aside
     }
 
     /// Advances to the next field of a record that must be rewritten, and returns
     /// its conversion; ends the record if there is none.
     pub(super) fn advance(&mut self, record: &mut Record<'t>) -> Result<Option<usize>> {
-        let Record { plan, target, field, walked: next, step, kept, .. } = record;
-        if *next > 0 && !plan.ordered {
-            self.end_piece();
+        let left = self.input.rest();
+        match std::mem::replace(&mut record.around, Around::Nothing) {
+            Around::Nothing => {}
+            Around::Before(all) => self.pieces.push(&all[..all.len() - left.len()]),
+            Around::Behind(_) if !left.is_empty() => return Err(left_behind(left.len())),
+            Around::Behind(rest) => self.input.go_back(rest),
         }
-        while let Some(walked) = plan.walk.get(*next) {
-            *field = None;
-            let is_taken = matches!(walked.action, Action::Copy { .. } | Action::Convert { .. });
-            if plan.ordered && is_taken {
-                *step = self.defaults(*target, plan, *step, *kept)? + 1;
-            }
-            *next += 1;
-            *field = Some(walked.field);
-            if let Action::Convert { conversion, .. } = walked.action {
-                if !plan.ordered {
-                    let start = self.out.len();
-                    self.pieces.push(Piece::Made(start, start));
+        let plan = record.plan.clone();
+        while let Some(step) = plan.steps.get(record.step) {
+            record.step += 1;
+            match *step {
+                Step::Copy(piece) => {
+                    let bytes = self.piece(record, piece)?;
+                    self.out.extend_from_slice(bytes);
                 }
-                return Ok(Some(conversion));
-            }
-            let bytes = self.passed(walked)?;
-            if let Action::Keep { class, .. } = walked.action {
-                self.keep_field(class, bytes, plan)?;
-            }
-            if !plan.ordered {
-                // Pieces are counted by the places in the walk.
-                self.pieces.push(Piece::Stored(bytes));
-            } else if is_taken {
-                self.out.extend_from_slice(bytes);
+                Step::Convert { piece, conversion } => {
+                    if let Some(before) = piece.checked_sub(1) {
+                        self.piece(record, before)?;
+                    }
+                    record.around = if self.pieces.len() == record.first + piece {
+                        Around::Before(self.input.rest())
+                    } else {
+                        let rest = self.input.rest();
+                        self.input.go_back(self.pieces[record.first + piece]);
+                        Around::Behind(rest)
+                    };
+                    record.piece = Some(piece);
+                    return Ok(Some(conversion));
+                }
+                step => {
+                    if step == Step::Unknown {
+                        self.rest_of_pieces(record)?;
+                    }
+                    record.piece = None;
+                    self.make(&plan, step, record.first)?;
+                    self.check(self.out.len() + self.defaults.len())?;
+                    self.out.extend_from_slice(self.defaults.bytes());
+                }
             }
         }
-        *field = None;
-        if plan.ordered {
-            self.defaults(*target, plan, *step, *kept)?;
-        } else {
-            self.put_in_order(record)?;
-        }
-        self.kept.truncate(record.kept);
+        self.rest_of_pieces(record)?;
+        self.keep(record)?;
+        self.pieces.truncate(record.first);
         self.records -= 1;
         Ok(None)
     }
 
-    /// The bytes of what is walked over.
-    fn passed(&mut self, walked: &Walked) -> Result<&'t [u8]> {
-        let rest = self.input.rest();
-        let length = walked.passes.as_ref().and_then(|passes| self.stored.passed(passes, rest));
-        if let Some(bytes) = length.and_then(|length| self.input.take(length).ok()) {
-            return Ok(bytes);
-        }
-        let nodes = walked.action.nodes();
-        self.taken(nodes.start, nodes.len())
-    }
-
-    /// Keeps a field that the program does not have, where there is room for it.
-    fn keep_field(&mut self, class: usize, bytes: &'t [u8], plan: &Fields) -> Result<()> {
-        self.plans.reader(&self.env.limits).charge(1, KEPT)?;
-        if plan.room {
-            self.kept.push((class, bytes));
-        } else if self.is_object() {
-            let end = self.length - self.input.rest().len();
-            self.rest.kept.push((class, KeptPlace::Payload(end - bytes.len()..end)));
-        }
-        Ok(())
-    }
-
-    /// Notes where the bytes of the last piece end, if those were just made.
-    fn end_piece(&mut self) {
-        let end = self.out.len();
-        if let Some(Piece::Made(start, last)) = self.pieces.last_mut()
-            && start == last
-        {
-            *last = end;
+    fn rest_of_pieces(&mut self, record: &mut Record<'t>) -> Result<()> {
+        match record.plan.pieces.len().checked_sub(1) {
+            Some(last) => self.piece(record, last).map(drop),
+            None => Ok(()),
         }
     }
 
-    /// Appends the defaults from a step on; returns the next that takes a field.
-    fn defaults(
-        &mut self,
-        target: usize,
-        plan: &Fields,
-        mut step: usize,
-        kept: usize,
-    ) -> Result<usize> {
-        while let Some(next) = plan.steps.get(step).filter(|step| !matches!(step, Step::Take(_))) {
-            self.append(target, *next, kept)?;
-            step += 1;
+    /// The bytes of a piece; those before it are passed over.
+    fn piece(&mut self, record: &mut Record<'t>, piece: usize) -> Result<&'t [u8]> {
+        while self.pieces.len() <= record.first + piece {
+            let next = self.pieces.len() - record.first;
+            record.piece = Some(next);
+            let Piece { nodes, span, .. } = &record.plan.pieces[next];
+            let rest = self.input.rest();
+            let length = span.or_else(|| self.stored.lengths(nodes.clone(), rest));
+            let bytes = match length.and_then(|length| self.input.take(length).ok()) {
+                Some(bytes) => bytes,
+                None => self.taken(nodes.start, nodes.len())?,
+            };
+            self.pieces.push(bytes);
         }
-        Ok(step)
+        Ok(self.pieces[record.first + piece])
     }
 
-    /// Appends a field that the save does not have.
-    pub(super) fn append(&mut self, target: usize, step: Step, kept: usize) -> Result<()> {
-        self.make(target, step, kept)?;
-        self.check(self.out.len() + self.defaults.len())?;
-        self.out.extend_from_slice(self.defaults.bytes());
-        Ok(())
-    }
-
-    /// Replaces the fields of a record, in stored order, by the program's.
-    fn put_in_order(&mut self, record: &Record<'t>) -> Result<()> {
-        self.ordered.clear();
-        for step in &record.plan.steps {
-            match *step {
-                Step::Take(place) => match self.pieces[record.pieces + place] {
-                    Piece::Stored(bytes) => self.ordered.extend_from_slice(bytes),
-                    Piece::Made(start, end) => {
-                        self.ordered.extend_from_slice(&self.out[start..end]);
+    /// Keeps of an object what the program does not have, if its class has no room for it.
+    fn keep(&mut self, record: &mut Record<'t>) -> Result<()> {
+        let plan = record.plan.clone();
+        let (mut piece, mut start) = (0, record.start);
+        for keep in &plan.keeps {
+            let is_kept = plan.has_room || self.is_object();
+            let row = if is_kept { keep.kept } else { keep.dropped };
+            row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
+            if record.names.is_empty() {
+                // Of the others this has been done.
+                self.plans.reader(&self.env.limits).charge(1, KEPT)?;
+            }
+            if is_kept && !plan.has_room {
+                let place = match record.places.get_mut(keep.piece) {
+                    Some(place) => place.take(),
+                    None => {
+                        let pieces = &self.pieces[record.first..][piece..=keep.piece];
+                        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+                        (piece, start) = (keep.piece + 1, start + length);
+                        let length = self.pieces[record.first + keep.piece].len();
+                        Some(KeptPlace::Payload(start - length..start))
                     }
-                },
-                step => {
-                    self.make(record.target, step, record.kept)?;
-                    self.ordered.extend_from_slice(self.defaults.bytes());
-                }
+                };
+                self.rest.kept.extend(place.map(|place| (keep.class, place)));
             }
         }
-        self.check(record.start + self.ordered.len())?;
-        self.pieces.truncate(record.pieces);
-        self.out.truncate(record.start);
-        self.out.extend_from_slice(&self.ordered);
         Ok(())
     }
 
     /// Makes a field that the save does not have, in `defaults`.
-    pub(super) fn make(&mut self, class: usize, step: Step, kept: usize) -> Result<()> {
+    fn make(&mut self, plan: &Fields, step: Step, first: usize) -> Result<()> {
+        let (class, variant) = plan.target;
         match step {
-            Step::Default { variant, field } => self.default(class, variant, field),
-            Step::Empty { variant, field } => {
+            Step::Default(field) => self.default(class, variant, field),
+            Step::Empty(field) => {
                 let program = self.plans.program;
-                let kind = program.field_kind(class, variant, field);
-                let env = self.env;
-                let result =
-                    self.defaults.encode_with(env, &mut NoLinks::default(), |out| match kind {
-                        Some(kind) => empty::write(kind, program, &Prototypes::bare(), out),
-                        None => Err(out.no_field()),
-                    });
+                let kind = &program.wanted(class, variant).fields[field].kind;
+                let result = self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
+                    empty::write(kind, program, &Prototypes::bare(), out)
+                });
                 result.map(drop).map_err(|error| {
                     let (name, of) = self.field_of(class, variant, field);
                     Error::new(
@@ -260,21 +252,18 @@ impl<'t> Transcoder<'t, '_, '_> {
                 })
             }
             Step::Unknown => {
-                let (pieces, env) = (&self.kept[kept..], self.env);
-                self.defaults.encode_with(env, &mut NoLinks::default(), |out| {
-                    count::encode(pieces.len() as u64, out)?;
-                    for (class, bytes) in pieces {
-                        count::encode(*class as u64 + 1, out)?;
-                        out.bytes(bytes)?;
+                let pieces = &self.pieces[first..];
+                self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
+                    count::encode(plan.keeps.len() as u64, out)?;
+                    for keep in &plan.keeps {
+                        count::encode(keep.class as u64 + 1, out)?;
+                        out.bytes(pieces[keep.piece])?;
                     }
                     Ok(())
                 })?;
                 Ok(())
             }
-            Step::Take(_) => {
-                self.defaults.clear();
-                Ok(())
-            }
+            Step::Copy(_) | Step::Convert { .. } => Ok(()),
         }
     }
 
@@ -317,10 +306,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Names of a field of the program and of its class.
-    fn field_of(&self, class: usize, variant: usize, field: usize) -> (&'static str, String) {
-        let Some(target) = self.plans.program.targets[class] else { return ("", String::new()) };
-        let class = target.class;
-        let fields = class.variants().get(variant).map_or(class.fields(), |variant| variant.fields);
-        (fields.get(field).map_or("", |field| field.name), class.name())
+    fn field_of(&self, class: usize, variant: usize, field: usize) -> (&'t str, &'t str) {
+        let program: &'t Program = self.plans.program;
+        (&program.wanted(class, variant).fields[field].name, &program.classes[class].name)
     }
 }
