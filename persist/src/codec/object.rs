@@ -104,6 +104,15 @@ impl Shared {
         }
     }
 
+    /// The pointer itself if it is an `Rc` to an object that has a size.
+    #[inline]
+    pub(crate) fn into_rc(self) -> Result<Rc<dyn Object>, Self> {
+        match self.0 {
+            Repr::Rc(object) => Ok(object),
+            other => Err(Self(other)),
+        }
+    }
+
     /// The sort of pointer.
     #[must_use]
     pub fn pointer(&self) -> Pointer {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Registry;
 use super::components::Edges;
 use super::registry::ObjectEntry;
-use super::tables::{ObjectTable, SaveTables};
+use super::tables::SaveTables;
 use crate::codec::{
     Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet, shared,
 };
@@ -74,7 +74,8 @@ impl<'s> Links<'s> {
             boxed: false,
             at: 0,
             far: 0,
-            most: limits.objects.min(u64::from(ObjectTable::MOST)),
+            // Numbers are of 32 bits.
+            most: limits.objects.min(u64::from(u32::MAX - 1)),
             empty_elements: 0,
             held: 0,
             implementors: HashMap::new(),
@@ -96,10 +97,14 @@ impl<'s> Links<'s> {
 
     /// Makes an object known by an id of its own, before others are met.
     pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
-        self.boxed |= shared.is_boxed();
-        let (_, new) = self.tables.objects.meet(shared.address(), added, || shared);
+        let (number, new) = self.tables.map.insert(shared.address());
         if new {
+            self.boxed |= shared.is_boxed();
+            self.tables.objects.push(shared);
             self.known.push(Known { id, added });
+            if added {
+                self.tables.queue.add(number);
+            }
         }
     }
 
@@ -142,13 +147,13 @@ impl<'s> Links<'s> {
     }
 
     /// The type as which an object was written, if it was.
-    fn written(&self, is_written: &[bool], number: u32) -> Option<&'s ObjectEntry> {
-        if !is_written[number as usize] {
+    fn written(&self, number: u32) -> Option<&'s ObjectEntry> {
+        if !self.tables.queue.has(number) {
             return None;
         }
-        let shared = self.tables.objects.get(number);
-        let index = match shared.object().seen_pointee() {
-            Some(pointee) => *self.registry.by_pointee.get(&(shared.pointer(), pointee))?,
+        let (pointer, object) = self.tables.objects.object(number);
+        let index = match object.seen_pointee() {
+            Some(pointee) => *self.registry.by_pointee.get(&(pointer, pointee))?,
             None => {
                 let place = self.inside.binary_search_by_key(&number, |(number, _)| *number);
                 self.inside[place.ok()?].1
@@ -170,21 +175,15 @@ impl<'s> Links<'s> {
 
     /// Checks what could not be when it was met.
     pub(super) fn check(&mut self) -> Result<()> {
-        if self.types.is_empty() && self.claims.is_empty() && !self.bare_weak {
-            return Ok(());
-        }
         self.inside.sort_unstable();
-        let mut is_written = vec![false; self.tables.objects.len()];
-        self.tables.objects.queued(0).iter().for_each(|number| is_written[*number as usize] = true);
-        let written = |number: u32| self.written(&is_written, number);
         for (number, pointee) in &self.types {
-            if written(*number).is_some_and(|entry| entry.kind.pointee != *pointee) {
+            if self.written(*number).is_some_and(|entry| entry.kind.pointee != *pointee) {
                 return Err(two_types(self.id(*number)));
             }
         }
         for (number, of) in &self.claims {
             let of = self.traits[*of as usize];
-            if let Some(entry) = written(*number)
+            if let Some(entry) = self.written(*number)
                 && self.registry.implementors().caster((of.id)(), entry.class).is_none()
             {
                 let class = &self.registry.program().classes[entry.class].name;
@@ -193,19 +192,20 @@ impl<'s> Links<'s> {
                     .in_class(&**class));
             }
         }
-        self.check_circles(written)
+        self.check_circles()
     }
 
     /// Finds objects without a cell that lead to each other: none of them could be
     /// made first.
-    fn check_circles(&self, written: impl Fn(u32) -> Option<&'s ObjectEntry>) -> Result<()> {
+    fn check_circles(&self) -> Result<()> {
         if !self.bare_weak {
             return Ok(());
         }
         let mut bare = self.bare.clone();
         bare.sort_unstable();
         let mut next = bare.into_iter().peekable();
-        let is_target = |to: &u32| written(*to).is_some_and(|entry| is_built(entry.kind.holder));
+        let is_target =
+            |to: &u32| self.written(*to).is_some_and(|entry| is_built(entry.kind.holder));
         let mut edges = Edges::new(self.tables.objects.len());
         for number in (0..).take(self.tables.objects.len()) {
             let targets = std::iter::from_fn(|| next.next_if(|(from, _)| *from == number));
@@ -213,7 +213,7 @@ impl<'s> Links<'s> {
         }
         match edges.components().circles(&edges).first() {
             Some(circle) => {
-                let class = written(circle[0]).map_or(0, |entry| entry.class);
+                let class = self.written(circle[0]).map_or(0, |entry| entry.class);
                 let class = &self.registry.program().classes[class].name;
                 let id = self.id(circle[0]);
                 Err(circle_error(class, circle.len()).in_object(id).in_class(&**class))
@@ -225,7 +225,7 @@ impl<'s> Links<'s> {
     /// Checks that a target is what the reference says, or notes what shows only when it is written.
     #[inline(never)]
     fn check_pointed(&mut self, number: u32, new: bool, pointed: Pointed) -> Result<()> {
-        let seen = || self.tables.objects.get(number).object().seen_pointee();
+        let seen = || self.tables.objects.object(number).1.seen_pointee();
         match pointed {
             Pointed::At(pointee) if !new && self.boxed => match seen() {
                 Some(found) if found != pointee => return Err(two_types(self.id(number))),
@@ -306,10 +306,12 @@ impl SaveLinks for Links<'_> {
     #[inline]
     fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
         let Link { weak, typed, within } = link;
-        let (number, new) = self.tables.objects.meet(address, !weak, || shared(target));
+        let (number, new) = self.tables.map.insert(address);
         let id = self.id(number);
         if new {
-            self.boxed |= self.tables.objects.get(number).is_boxed();
+            let target = shared(target);
+            self.boxed |= target.is_boxed();
+            self.tables.objects.push(target);
             if u64::from(number) >= self.most || id > MAX_ID {
                 return Err(self.too_many(id));
             }
@@ -319,6 +321,9 @@ impl SaveLinks for Links<'_> {
         // An object has several types only where one of them has no size.
         if !typed || self.boxed && !new {
             self.check_pointed(number, new, target.pointed())?;
+        }
+        if !weak {
+            self.tables.queue.add(number);
         }
         if within == Within::Bare
             && let Some(from) = self.from

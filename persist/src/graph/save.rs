@@ -106,12 +106,12 @@ impl<'s> Saver<'s> {
     /// Writes the objects that are waiting and all that they lead to.
     fn finish(mut self, mut writer: Writer<'_, '_>) -> Result<()> {
         let mut next = 0;
-        while let Some(number) = self.links.tables.objects.queued(next).first().copied() {
-            if next % AHEAD == 0 && self.links.tables.objects.is_large() {
+        while let Some(number) = self.links.tables.queue.get(next) {
+            if next % AHEAD == 0 && self.links.tables.map.is_large() {
                 self.look_ahead(next);
             }
             next += 1;
-            let shared = self.links.tables.objects.get(number).clone();
+            let shared = self.links.tables.objects.get(number);
             self.write_object(number, &shared, &mut writer)?;
             let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&shared.address())?));
             if let Some(kept) = kept {
@@ -195,16 +195,13 @@ impl<'s> Saver<'s> {
     #[cold]
     fn look_ahead(&mut self, next: usize) {
         let leads_far = self.links.leads_far(AHEAD);
-        let objects = &self.links.tables.objects;
-        let from = |next: usize| {
-            let numbers = objects.queued(next).iter().take(AHEAD);
-            numbers.map(|number| objects.get(*number))
-        };
+        let SaveTables { map, objects, queue, .. } = &self.links.tables;
+        let numbers = |next| (next..next + AHEAD).map_while(|place| queue.get(place));
         if leads_far {
-            let targets = from(next).map(Shared::object);
-            objects.touch(self.ahead.of_all(targets).iter().copied());
+            let targets = numbers(next).map(|number| objects.object(number).1);
+            map.touch(self.ahead.of_all(targets).iter().copied());
         } else {
-            objects.touch(from(next + AHEAD).map(Shared::address));
+            map.touch(numbers(next + AHEAD).map(|number| objects.address(number)));
         }
     }
 

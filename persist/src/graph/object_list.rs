@@ -1,0 +1,140 @@
+//! The objects of a save by their numbers.
+
+use std::rc::Rc;
+
+use crate::codec::{Object, Shared};
+use crate::reflect::Pointer;
+
+/// Holds the objects that a save meets, so that no address comes back for another one while it runs.
+///
+/// They lie in chunks: a list of many grows without a copy, and has no room left over.
+#[derive(Default)]
+pub(super) struct ObjectList {
+    chunks: Vec<Chunk>,
+    len: usize,
+}
+
+/// Objects of a chunk.
+const CHUNK: usize = 1 << 10;
+
+enum Chunk {
+    /// All are in an `Rc` and have a size, as in most graphs: two words each.
+    Rc(Vec<Rc<dyn Object>>),
+    /// Three words each.
+    Any(Vec<Shared>),
+}
+
+impl ObjectList {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, shared: Shared) {
+        let place = self.len / CHUNK;
+        if place == self.chunks.len() {
+            // Only the first may stay small.
+            let room = if place == 0 { 0 } else { CHUNK };
+            self.chunks.push(Chunk::Rc(Vec::with_capacity(room)));
+        }
+        self.len += 1;
+        match (shared.into_rc(), &mut self.chunks[place]) {
+            (Ok(object), Chunk::Rc(objects)) => objects.push(object),
+            (Ok(object), Chunk::Any(objects)) => objects.push(object.into()),
+            (Err(shared), chunk) => chunk.push(shared),
+        }
+    }
+
+    /// The object of this number.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Shared {
+        let place = number as usize % CHUNK;
+        match &self.chunks[number as usize / CHUNK] {
+            Chunk::Rc(objects) => objects[place].clone().into(),
+            Chunk::Any(objects) => objects[place].clone(),
+        }
+    }
+
+    /// The object of this number, and the sort of pointer to it.
+    pub(super) fn object(&self, number: u32) -> (Pointer, &dyn Object) {
+        let place = number as usize % CHUNK;
+        match &self.chunks[number as usize / CHUNK] {
+            Chunk::Rc(objects) => (Pointer::Rc, &*objects[place]),
+            Chunk::Any(objects) => (objects[place].pointer(), objects[place].object()),
+        }
+    }
+
+    /// Where the object of this number is.
+    pub(super) fn address(&self, number: u32) -> usize {
+        let place = number as usize % CHUNK;
+        match &self.chunks[number as usize / CHUNK] {
+            Chunk::Rc(objects) => Rc::as_ptr(&objects[place]).cast::<()>().addr(),
+            Chunk::Any(objects) => objects[place].address(),
+        }
+    }
+
+    /// Keeps the memory.
+    pub(super) fn clear(&mut self) {
+        for chunk in &mut self.chunks {
+            match chunk {
+                Chunk::Rc(objects) => objects.clear(),
+                Chunk::Any(_) => *chunk = Chunk::Rc(Vec::new()),
+            }
+        }
+        self.len = 0;
+    }
+
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        let size = |chunk: &Chunk| match chunk {
+            Chunk::Rc(objects) => objects.capacity() * size_of::<Rc<dyn Object>>(),
+            Chunk::Any(objects) => objects.capacity() * size_of::<Shared>(),
+        };
+        self.chunks.iter().map(size).sum()
+    }
+}
+
+impl Chunk {
+    /// Adds a pointer of any sort.
+    #[inline(never)]
+    fn push(&mut self, shared: Shared) {
+        match self {
+            Self::Rc(objects) => {
+                let mut any = Vec::with_capacity(objects.capacity());
+                any.extend(objects.drain(..).map(Shared::from));
+                any.push(shared);
+                *self = Self::Any(any);
+            }
+            Self::Any(objects) => objects.push(shared),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_found_by_their_numbers_in_any_sort_of_pointer() {
+        let mut list = ObjectList::default();
+        for sorts in [1, 3, 700, 1] {
+            let objects: Vec<Shared> = (0..3000_u32)
+                .map(|i| match i % sorts {
+                    0 => Shared::from(Rc::new(i) as Rc<dyn Object>),
+                    _ => Shared::from(Arc::new(i) as Arc<dyn Object>),
+                })
+                .collect();
+            objects.iter().for_each(|object| list.push(object.clone()));
+            for (number, object) in (0..).zip(&objects) {
+                assert_eq!(list.get(number).address(), object.address());
+                assert_eq!(list.address(number), object.address());
+                assert_eq!(list.object(number).0, object.pointer());
+                assert_eq!(list.object(number).1.address(), object.address());
+            }
+            list.clear();
+            assert_eq!(list.len(), 0);
+        }
+    }
+}
