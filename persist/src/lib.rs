@@ -198,18 +198,18 @@ macro_rules! assert_lock {
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::codec::class::kind_of_class;
     pub use crate::codec::content::Content;
     pub use crate::codec::convert::{Conversion, convert};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
-    pub use crate::codec::persist::kind_of_class;
+    pub use crate::codec::persist::{checked, decode_row, encode_row};
     pub use crate::codec::pointer::{ArcFamily, RcFamily};
-    pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
+    pub use crate::codec::row::{Row, reach};
     pub use crate::codec::trait_object::{
-        AsTrait, Dynamic, Implements, Portable, Source, TraitObject,
+        AsTrait, Dynamic, Implements, Portable, Source, StandIn, TraitObject,
     };
-    pub use crate::codec::type_set::TypeSet;
-    pub use crate::codec::unknown::StandIn;
+    pub use crate::codec::type_set::{Part, TypeSet};
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;

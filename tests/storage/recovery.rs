@@ -152,22 +152,29 @@ fn a_damaged_save_without_a_backup_is_named() {
 #[test]
 fn what_a_killed_program_left_is_read_on_a_disk_that_cannot_be_written() {
     let (old, new) = (saved([1, 2], 1), saved([1, 2, 3], 1));
-    let (mut of_save, mut of_recovery) = (old.clone(), old);
-    let save = of_save.remove(&path(SAVE)).unwrap();
-    of_save.insert(path(".game.sav.old"), save);
-    of_save.insert(path(".game.sav.tmp"), new[&path(SAVE)].clone());
-    of_recovery.remove(&path(SAVE)).unwrap();
-    of_recovery.insert(path(".game.sav.tmp"), b"a copy of the backup".to_vec());
-    for (image, level) in [(of_save, 2), (of_recovery, 1)] {
-        let disk = Disk::without_links(image.clone());
-        disk.never_write();
-        assert_eq!(load(&disk).unwrap(), level);
-        assert_eq!(disk.image(), image);
-        // With room to write it is set right.
-        let disk = Disk::without_links(image);
-        assert_eq!(load(&disk).unwrap(), level);
-        assert_no_strays(&disk, "a load");
-    }
+    let mut image = old;
+    let save = image.remove(&path(SAVE)).unwrap();
+    image.insert(path(".game.sav.old"), save);
+    image.insert(path(".game.sav.tmp"), new[&path(SAVE)].clone());
+    let disk = Disk::without_links(image.clone());
+    disk.never_write();
+    assert_eq!(load(&disk).unwrap(), 2);
+    assert_eq!(disk.image(), image);
+    // With room to write it is set right.
+    let disk = Disk::without_links(image);
+    assert_eq!(load(&disk).unwrap(), 2);
+    assert_no_strays(&disk, "a load");
+}
+
+/// A recovery leaves no such state: the player has deleted the save, and the program was killed in the next one.
+#[test]
+fn a_save_that_was_deleted_does_not_come_back_after_a_save_that_was_killed() {
+    let mut image = saved([1, 2], 1);
+    image.remove(&path(SAVE)).unwrap();
+    image.insert(path(".game.sav.tmp"), b"not written to its end".to_vec());
+    let disk = Disk::without_links(image);
+    assert_eq!(load(&disk).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(disk.names(), ["game.sav.bak"]);
 }
 
 /// Those that are too many since fewer are asked for.
@@ -260,6 +267,8 @@ fn a_recovery_that_is_cut_short_is_done_again() {
                 break;
             }
             let what = format!("way {how}, kill at operation {number}");
+            // Where files have one name, too.
+            assert!(disk.image().contains_key(&path(SAVE)), "{what}: the save has lost its name");
             let level = load(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
             assert_eq!(level, 2, "{what}");
             assert_no_strays(&disk, &what);

@@ -1,10 +1,12 @@
 use std::mem;
 use std::ops::Range;
 
-use super::encoder::EncodeState;
+use super::decoder::{Decoder, NoLinks};
+use super::encoder::{EncodeState, Encoder, SaveLinks, Stop};
+use super::fail::Fail;
+use super::persist::Persist;
 use super::row::cut_mut;
 use super::windows::{Next, SMALLEST, Window};
-use super::{Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Result};
 
@@ -233,34 +235,4 @@ fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>
 pub(crate) fn left_over(bytes: usize) -> Error {
     let noun = if bytes == 1 { "byte is" } else { "bytes are" };
     Error::new(ErrorKind::Damaged, format!("{bytes} {noun} left after the value"))
-}
-
-impl From<Fail> for Error {
-    fn from(fail: Fail) -> Self {
-        let (kind, message) = match fail {
-            Fail::End => (ErrorKind::Truncated, "the bytes end inside a value"),
-            Fail::Text => (ErrorKind::InvalidValue, "a string is not UTF-8"),
-            Fail::Value => (ErrorKind::InvalidValue, "a value is none of those its type can have"),
-            Fail::Count => (
-                ErrorKind::InvalidValue,
-                "a count is more than the bytes after it can hold, or not in its shortest form",
-            ),
-            Fail::Duplicate => (
-                ErrorKind::InvalidValue,
-                "a key of a map or an element of a set stands there twice",
-            ),
-            Fail::Depth => {
-                (ErrorKind::TooDeep, "a value is nested deeper than `Limits::depth`; raise it")
-            }
-            Fail::Limit => {
-                (ErrorKind::TooLarge, "a length is over its limit in `Limits`; raise it")
-            }
-            Fail::Unregistered => (
-                ErrorKind::WrongClass,
-                "a value is of a class that is not registered for its trait",
-            ),
-            Fail::Refused => (ErrorKind::Refused, "the type refused the value without a reason"),
-        };
-        Self::new(kind, message)
-    }
 }

@@ -2,9 +2,13 @@
 //!
 //! The form is that of [counts](super::count). A signed integer is a count after zigzag: 0, -1, 1, -2 are 0, 1, 2, 3.
 
-use super::row::Part;
+use super::count;
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::persist::Persist;
+use super::type_set::{Part, TypeSet};
 use super::with::Adapter;
-use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, count};
 use crate::reflect::{Integer, Kind};
 
 /// The count that a signed integer is stored as.

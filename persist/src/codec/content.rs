@@ -3,7 +3,14 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, RwLock};
 
-use super::{AsCell, Decoder, Encoder, Fail, Persist, PointTo, Prototypes, Stop, TypeSet, Visitor};
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::links::Prototypes;
+use super::persist::Persist;
+use super::pointer::{AsCell, PointTo};
+use super::type_set::TypeSet;
+use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::Kind;
 
@@ -95,13 +102,13 @@ impl<T: Persist> BoxOf<T> for AsCell {
 
     #[inline]
     fn encode(content: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.count_box::<T>();
+        out.count_box::<T>(T::__MIN);
         out.nested_in::<T>(|out| out.value(content))
     }
 
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<Box<T>, Fail> {
-        input.charge_box::<T>()?;
+        input.charge_box::<T>(T::__MIN)?;
         input.nested_in::<T, _>(|input| input.value().map(Box::new))
     }
 

@@ -3,38 +3,20 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
+use super::buffer::{Buffer, left_over};
+use super::class::Reflect;
 use super::compact::Compact;
+use super::decoder::{Decoder, NoLinks};
+use super::encoder::{Encoder, Stop};
+use super::persist::Persist;
+use super::type_set::TypeSet;
 use super::with::{Adapter, Same};
-use super::{Buffer, Decoder, Encoder, NoLinks, Persist, Reflect, Stop, TypeSet, left_over};
 use crate::env::Env;
 use crate::reflect::{Class, Inner, Kind};
 use crate::{Error, ErrorKind, Result};
 
 /// The bytes of a field, as its `convert` makes them of those of a value of its older type;
 /// `variant` is 0 for a struct.
-///
-/// # Example
-///
-/// ```
-/// use persist::Persist;
-/// use persist::__private::convert;
-///
-/// #[derive(Persist)]
-/// struct Hero {
-///     #[persist(convert = from_metres)]
-///     height_in_mm: u64,
-/// }
-///
-/// fn from_metres(old: f32) -> Result<u64, String> {
-///     let mm = f64::from(old) * 1000.0;
-///     if mm.is_finite() && mm >= 0.0 { Ok(mm as u64) } else { Err(format!("a height of {old}")) }
-/// }
-///
-/// assert_eq!(convert::<Hero>(0, 0, &1.5_f32.to_le_bytes())?, 1500_u64.to_le_bytes());
-/// let error = convert::<Hero>(0, 0, &(-1.0_f32).to_le_bytes()).unwrap_err();
-/// assert_eq!(error.message(), "`convert` of Hero.height_in_mm refused: a height of -1");
-/// # Ok::<(), persist::Error>(())
-/// ```
 pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut buffer = Buffer::new();
     let mut left = 0;

@@ -3,7 +3,10 @@
 //!
 //! Only the shortest form is valid, so that equal values have equal bytes.
 
-use super::{Decoder, Encoder, Fail, Stop};
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::weight::{is_large_for, weight};
 
 /// The largest count that is its own first byte.
 pub(crate) const SHORT: u64 = 247;
@@ -127,4 +130,67 @@ fn load_last(width: usize, input: &mut Decoder<'_>) -> Result<u64, Fail> {
 #[inline(always)]
 fn checked(count: u64, width: usize) -> Result<u64, Fail> {
     if count <= SHORT || self::width(count) != width { Err(Fail::Count) } else { Ok(count) }
+}
+
+impl Encoder<'_> {
+    /// Writes a count or a length whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if the value is over [`Limits::bytes`].
+    pub fn count(&mut self, count: usize) -> Result<(), Stop> {
+        encode(count as u64, self)
+    }
+}
+
+impl Decoder<'_> {
+    /// Reads a count or a length whole.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if it is not in its shortest form or not a `usize`.
+    pub fn count(&mut self) -> Result<usize, Fail> {
+        usize::try_from(decode(self)?).map_err(|_| Fail::Count)
+    }
+
+    /// Reads the rest of a count of elements that take `least` bytes or more.
+    pub(crate) fn elements_with<T>(&mut self, head: u8, least: usize) -> Result<usize, Fail> {
+        let memory = if is_large_for::<T>(least) { size_of::<T>() } else { 0 };
+        self.elements_called(head, least, memory, const { weight::<T>() })
+    }
+
+    /// Compiled once, for elements of any type.
+    #[inline(never)]
+    pub(super) fn elements_called(
+        &mut self,
+        head: u8,
+        least: usize,
+        memory: usize,
+        weight: usize,
+    ) -> Result<usize, Fail> {
+        self.elements_of(head, least, memory, weight)
+    }
+
+    /// Reads the rest of a count of elements that have `least` bytes or more. `memory` is what each takes if it is
+    /// large for its bytes, `weight` how often it counts if it has none.
+    #[inline(always)]
+    pub(super) fn elements_of(
+        &mut self,
+        head: u8,
+        least: usize,
+        memory: usize,
+        weight: usize,
+    ) -> Result<usize, Fail> {
+        let count = decode_tail(head, self)?;
+        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
+        if least == 0 {
+            // These are limited in number over the whole save.
+            self.charge(count.saturating_mul(weight), 0)?;
+        } else if count > self.rest().len() / least {
+            return Err(Fail::Count);
+        } else if memory > 0 {
+            self.charge(0, (count as u64).saturating_mul(memory as u64))?;
+        }
+        Ok(count)
+    }
 }

@@ -1,38 +1,15 @@
 use std::any::{Any, TypeId};
+use std::sync::Arc;
 
-use super::list::{is_large, is_large_for, large_box, levels};
-use super::row::{Inline, decode_row_into};
-use super::{Linked, LoadLinks, Persist, Pointed, Pointing, Shared, Within, count};
+use super::encoder::SaveLinks;
+use super::fail::Fail;
+use super::links::{Link, Pointed, Prototypes, Referent, Within, charge_empty};
+use super::object::Shared;
+use super::unknown::Unknown;
+use super::weight::{large_box, levels};
 use crate::env::Env;
-use crate::{Error, Limits};
-
-/// Why a decode stopped, in one byte so that results stay in registers.
-///
-/// The place and the words are found afterwards, by walking the record with
-/// the schema that the save itself carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fail {
-    /// The bytes end inside the value.
-    End,
-    /// Not UTF-8.
-    Text,
-    /// A value that the type cannot have.
-    Value,
-    /// A count that is not in its shortest form or that the bytes cannot hold.
-    Count,
-    /// A key or an element of a set stands there twice.
-    Duplicate,
-    /// Nested too deep.
-    Depth,
-    /// Over a limit.
-    Limit,
-    /// The reason was left with [`Decoder::refuse`].
-    Refused,
-    /// The value is of a class that is not registered for the trait that is
-    /// asked for; it was skipped.
-    Unregistered,
-}
+use crate::reflect::{Holder, TraitName};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// The bytes that values are read from.
 pub struct Decoder<'a> {
@@ -90,110 +67,6 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads a value whole.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
-    #[inline(always)]
-    pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
-        self.tail(head)
-    }
-
-    /// Reads what follows the head of a value, or all of one that is not decoded in place.
-    #[inline(always)]
-    pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
-        if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
-    }
-
-    /// Reads a value whole into an existing one, which keeps its allocations.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value; the target then is a valid
-    /// mixture of old and new.
-    #[inline(always)]
-    pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
-        self.tail_into(head, target)
-    }
-
-    /// Reads what follows the head of a value, or all of one that is not decoded in place, into an existing one.
-    #[inline(always)]
-    pub(crate) fn tail_into<T: Persist>(
-        &mut self,
-        head: &[u8],
-        target: &mut T,
-    ) -> Result<(), Fail> {
-        if Inline::<T>::IN_PLACE {
-            target.__decode_into(head, self)
-        } else {
-            decode_row_into(target, self)
-        }
-    }
-
-    /// Reads a count or a length whole.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if it is not in its shortest form or not a `usize`.
-    pub fn count(&mut self) -> Result<usize, Fail> {
-        usize::try_from(count::decode(self)?).map_err(|_| Fail::Count)
-    }
-
-    /// Reads the rest of an element count and checks that the bytes can hold
-    /// that many, before anything is allocated for them.
-    #[inline(always)]
-    pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
-        let memory = const { if is_large::<T>() { size_of::<T>() } else { 0 } };
-        if const { Inline::<T>::FIXED && T::__MIN > 0 } {
-            return self.elements_of(head[0], T::__MIN, memory, 1);
-        }
-        self.elements_called(head[0], T::__MIN, memory, const { super::list::weight::<T>() })
-    }
-
-    /// Like [`elements`](Self::elements), of elements that take `least` bytes or more.
-    pub(crate) fn elements_with<T>(&mut self, head: u8, least: usize) -> Result<usize, Fail> {
-        let memory = if is_large_for::<T>(least) { size_of::<T>() } else { 0 };
-        self.elements_called(head, least, memory, const { super::list::weight::<T>() })
-    }
-
-    /// Compiled once, for elements of any type.
-    #[inline(never)]
-    fn elements_called(
-        &mut self,
-        head: u8,
-        least: usize,
-        memory: usize,
-        weight: usize,
-    ) -> Result<usize, Fail> {
-        self.elements_of(head, least, memory, weight)
-    }
-
-    /// Reads the rest of a count of elements that have `least` bytes or more. `memory` is what each takes if it is
-    /// large for its bytes, `weight` how often it counts if it has none.
-    #[inline(always)]
-    fn elements_of(
-        &mut self,
-        head: u8,
-        least: usize,
-        memory: usize,
-        weight: usize,
-    ) -> Result<usize, Fail> {
-        let count = count::decode_tail(head, self)?;
-        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
-        if least == 0 {
-            // These are limited in number over the whole save.
-            self.charge(count.saturating_mul(weight), 0)?;
-        } else if count > self.rest.len() / least {
-            return Err(Fail::Count);
-        } else if memory > 0 {
-            self.charge(0, (count as u64).saturating_mul(memory as u64))?;
-        }
-        Ok(count)
-    }
-
     /// Counts elements; see [`LoadLinks::charge`].
     #[inline(never)]
     pub(crate) fn charge(&mut self, empty: usize, memory: u64) -> Result<(), Fail> {
@@ -202,12 +75,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// What a reference to object `id` leads to; see [`LoadLinks::link`].
-    pub(crate) fn link(
-        &mut self,
-        id: u64,
-        weak: bool,
-        pointed: Pointed,
-    ) -> crate::Result<Linked<'_>> {
+    pub(crate) fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>> {
         self.links.link(id, Pointing { weak, pointed, within: self.within })
     }
 
@@ -253,16 +121,6 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Decodes what lies in a cell of this sort.
-    #[inline(always)]
-    pub(crate) fn in_cell<T: Persist, R>(
-        &mut self,
-        cell: Within,
-        decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
-    ) -> Result<R, Fail> {
-        if T::__LEAF { decode(self) } else { self.within(cell, decode) }
-    }
-
     /// Decodes references that lie in a cell of this sort.
     pub(crate) fn within<R>(
         &mut self,
@@ -304,15 +162,9 @@ impl<'a> Decoder<'a> {
         result
     }
 
-    /// Counts a value that is about to be put into a box.
-    #[inline(always)]
-    pub(crate) fn charge_box<T: Persist>(&mut self) -> Result<(), Fail> {
-        self.charge_box_of::<T>(T::__MIN)
-    }
-
     /// Counts a value that is about to be put into a box, and takes `least` bytes or more.
     #[inline(always)]
-    pub(crate) fn charge_box_of<T>(&mut self, least: usize) -> Result<(), Fail> {
+    pub(crate) fn charge_box<T>(&mut self, least: usize) -> Result<(), Fail> {
         match large_box::<T>(least) {
             Some(bytes) => self.charge(0, bytes),
             None => Ok(()),
@@ -330,5 +182,199 @@ impl<'a> Decoder<'a> {
     /// Who knows the objects of the save.
     pub(crate) fn links(&mut self) -> &mut dyn LoadLinks {
         self.links
+    }
+}
+
+/// Knows the objects that the references of a save name.
+///
+/// A decode gets a stand-in of the right type at once; the real target is put
+/// in its place by the pass that connects, which meets the references in the
+/// order in which they were decoded.
+///
+/// What only a whole save has, such as cells and new ids for handles, is left out where it is not implemented.
+pub(crate) trait LoadLinks {
+    /// Sets a reference to `id` aside and returns an object of its target's type.
+    fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>>;
+
+    /// Like [`link`](Self::link), for a pointer to a `pointee`, if nothing is amiss. If what this returns is of
+    /// another type, [`unlink`](Self::unlink) and [`link`](Self::link) are called.
+    fn plain_link(
+        &mut self,
+        id: u64,
+        pointee: TypeId,
+        weak: bool,
+        within: Within,
+    ) -> Option<&Shared> {
+        let _ = (id, pointee, weak, within);
+        None
+    }
+
+    /// Forgets the reference that was set aside last.
+    fn unlink(&mut self) {}
+
+    /// How to make trait objects of class number `number` of the save for trait `of`.
+    fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>>;
+
+    /// How many of these bytes a value of class number `number` takes, which the program does not have; and the value,
+    /// if it is to be kept.
+    fn foreign(&mut self, number: u64, rest: &[u8], keep: bool)
+    -> Result<(usize, Option<Unknown>)>;
+
+    /// The new id of an old handle into the arena of type `arena`.
+    fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
+        let _ = arena;
+        Ok(Remapped::Live(bits))
+    }
+
+    /// Says that a value became `None`: its class, of this number, is not registered for the trait that was asked for.
+    fn became_none(&mut self, class: u64) {
+        let _ = class;
+    }
+
+    /// Says that a handle ends the decode, whose error can name its field.
+    fn refuse_handle(&mut self, arena: &'static str, bits: u64) {
+        let _ = (arena, bits);
+    }
+
+    /// What makes empty values.
+    fn prototypes(&self) -> Prototypes<'_>;
+
+    /// Counts elements, as [`SaveLinks::charge`] does.
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
+
+    /// What the object with this id is, for an error.
+    fn describe(&self, id: u64) -> String {
+        let _ = id;
+        String::new()
+    }
+
+    /// True if the object with this id is there, and is none that a pointer with this holder leads to: of another
+    /// holder, or of another class, unless the pointer is to trait objects of any.
+    fn is_elsewhere(&self, id: u64, holder: Holder, of_trait: bool) -> bool {
+        let _ = (id, holder, of_trait);
+        false
+    }
+
+    /// References set aside so far.
+    fn pending(&self) -> usize {
+        0
+    }
+
+    /// Reorders the references set aside since `start`: first those of
+    /// `ranges[0]`, then those of `ranges[1]`, ...
+    fn reorder(&mut self, start: usize, ranges: &[std::ops::Range<usize>]) {
+        let _ = (start, ranges);
+    }
+}
+
+/// What a decoded reference leads to.
+pub(crate) enum Linked<'l> {
+    /// Nothing: it is weak, and its target is not there.
+    Nobody,
+    /// An object of the target's type, or the target itself.
+    To {
+        /// The object.
+        object: &'l Shared,
+        /// How it becomes a trait object of the trait that was asked for, as
+        /// [`Implementor::Known`] has it.
+        caster: Option<&'l dyn Any>,
+    },
+    /// An object of a class that is not registered for the trait that was asked for.
+    Unregistered {
+        /// Number of the class.
+        class: u64,
+        /// Says so.
+        error: Error,
+    },
+}
+
+/// What is known of a class as the implementor of a trait.
+pub(crate) enum Implementor<'l> {
+    /// A `Caster` of the trait.
+    Known(&'l dyn Any),
+    /// The class is not registered for the trait; its name.
+    Unknown(String),
+}
+
+/// A reference as a load meets it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pointing {
+    /// True if it does not keep its target alive.
+    pub weak: bool,
+    /// What is known of the target.
+    pub pointed: Pointed,
+    /// Where the reference is in the object that holds it.
+    pub within: Within,
+}
+
+/// What becomes of an old handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remapped {
+    /// It has this new id.
+    Live(u64),
+    /// It leads nowhere.
+    Null,
+    /// It keeps its old id, and never leads anywhere again.
+    Dead,
+}
+
+/// The links of the bare codec, which has none.
+#[derive(Default)]
+pub(crate) struct NoLinks {
+    empty_elements: usize,
+}
+
+impl NoLinks {
+    /// Elements without bytes so far.
+    pub(crate) fn empty_elements(&self) -> usize {
+        self.empty_elements
+    }
+
+    #[cold]
+    fn error<T>(what: &str) -> Result<T> {
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("{what} only inside a whole save; use `persist::save` or a `SaveManager`"),
+        ))
+    }
+}
+
+impl SaveLinks for NoLinks {
+    fn link(&mut self, _: usize, _: Link, _: &dyn Referent) -> Result<u64> {
+        Self::error("a shared pointer has an id")
+    }
+
+    fn class(&mut self, _: TypeId, _: TraitName, _: &dyn Fn() -> String) -> Result<u64> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn foreign_class(&mut self, _: &Arc<dyn Any + Send + Sync>, _: usize) -> Result<u64> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)
+    }
+}
+
+impl LoadLinks for NoLinks {
+    fn link(&mut self, _: u64, _: Pointing) -> Result<Linked<'_>> {
+        Self::error("a shared pointer has an id")
+    }
+
+    fn class(&mut self, _: u64, _: TraitName) -> Result<Implementor<'_>> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn foreign(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn prototypes(&self) -> Prototypes<'_> {
+        Prototypes::bare()
+    }
+
+    fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)
     }
 }

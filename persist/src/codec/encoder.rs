@@ -1,14 +1,35 @@
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::mem;
+use std::sync::Arc;
 
-use super::list::{large, large_box, levels};
-use super::row::Inline;
+use super::fail::Fail;
+use super::links::{Link, Referent, Within};
 use super::text::copy;
+use super::weight::{large, large_box, levels, weight};
 use super::windows::{Next, Run};
-use super::{Fail, Link, Persist, Referent, SaveLinks, Within, count};
 use crate::env::Env;
-use crate::{Error, ErrorKind, Limits};
+use crate::reflect::TraitName;
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Gives ids to the shared objects that an encode meets, and numbers to classes.
+pub(crate) trait SaveLinks {
+    /// The id of the object at `address`, which is `target`. A weak pointer reserves an id but does not make its
+    /// target part of the save.
+    fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64>;
+
+    /// The number of the class of type `class`, which is registered for trait `of`; its
+    /// `name` is for an error.
+    fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64>;
+
+    /// The number of a class of the save that an unknown value comes from; `schema`
+    /// is that save's.
+    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64>;
+
+    /// Counts elements without bytes, within [`Limits::empty_elements`], and the memory of elements that are large for
+    /// the fewest bytes that they can take, within [`Limits::expansion`]; the bare codec does not count the latter.
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
+}
 
 /// Stops an encode. [`Encoder::refuse`] has the reason, and is the only way to make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,40 +186,6 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes a value whole: its head, then its tail.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it refuses.
-    #[inline(always)]
-    pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::IN_PLACE {
-            value.__encode_head(self.take(T::__HEAD)?);
-        }
-        self.tail(value)
-    }
-
-    /// Writes what follows the head of a value, or all of one that is not encoded in place.
-    #[inline(always)]
-    pub(crate) fn tail<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::FIXED {
-            Ok(())
-        } else if Inline::<T>::IN_PLACE {
-            value.__encode_tail(self)
-        } else {
-            value.persist_encode(self)
-        }
-    }
-
-    /// Writes a count or a length whole.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if the value is over [`Limits::bytes`].
-    pub fn count(&mut self, count: usize) -> Result<(), Stop> {
-        count::encode(count as u64, self)
-    }
-
     /// Leaves the reason why this value cannot be saved.
     ///
     /// Write `return Err(out.refuse(error))`.
@@ -291,16 +278,6 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Encodes what lies in a cell of this sort.
-    #[inline(always)]
-    pub(crate) fn in_cell<T: Persist>(
-        &mut self,
-        cell: Within,
-        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
-        if T::__LEAF { encode(self) } else { self.within(cell, encode) }
-    }
-
     /// Encodes references that lie in a cell of this sort.
     pub(crate) fn within(
         &mut self,
@@ -375,22 +352,16 @@ impl<'a> Encoder<'a> {
     #[inline(always)]
     pub(crate) fn count_elements<T>(&mut self, count: usize, least: usize) {
         if least == 0 {
-            self.add_empty(count.saturating_mul(super::list::weight::<T>()));
+            self.add_empty(count.saturating_mul(weight::<T>()));
         }
         if let Some(bytes) = large::<T>(count, least) {
             self.add_large(bytes);
         }
     }
 
-    /// Counts a value in a box, as a loader does.
-    #[inline(always)]
-    pub(crate) fn count_box<T: Persist>(&mut self) {
-        self.count_box_of::<T>(T::__MIN);
-    }
-
     /// Counts a value in a box that takes `least` bytes or more.
     #[inline(always)]
-    pub(crate) fn count_box_of<T>(&mut self, least: usize) {
+    pub(crate) fn count_box<T>(&mut self, least: usize) {
         if let Some(bytes) = large_box::<T>(least) {
             self.add_large(bytes);
         }

@@ -2,40 +2,21 @@
 
 use std::any::Any;
 
-use super::items::{ListAccess, MapAccess};
-use super::with::Adapter;
-use super::{Decoder, Encoder, Fail, Persist, Stop};
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
 
 /// How a field is written and read by itself.
 #[derive(Clone, Copy)]
 pub struct FieldAccess {
-    encode: fn(&dyn Any, &mut Encoder<'_>) -> Result<(), Stop>,
-    decode: fn(Option<&mut dyn Any>, &mut Decoder<'_>) -> Result<(), Fail>,
-    list: Option<&'static dyn ListAccess>,
-    map: Option<&'static dyn MapAccess>,
-    has_adapter: bool,
+    pub(super) encode: fn(&dyn Any, &mut Encoder<'_>) -> Result<(), Stop>,
+    pub(super) decode: fn(Option<&mut dyn Any>, &mut Decoder<'_>) -> Result<(), Fail>,
+    pub(super) list: Option<&'static dyn ListAccess>,
+    pub(super) map: Option<&'static dyn MapAccess>,
+    pub(super) has_adapter: bool,
 }
 
 impl FieldAccess {
-    /// Of a field that is stored as its own type.
-    #[must_use]
-    pub const fn of<F: Persist>() -> Self {
-        Self {
-            encode: F::__encode_field,
-            decode: F::__decode_field,
-            list: F::__LIST,
-            map: F::__MAP,
-            has_adapter: false,
-        }
-    }
-
-    /// Of a field of type `F` that an adapter stores.
-    #[must_use]
-    pub(super) const fn with<F: Any, A: Adapter<F>>() -> Self {
-        let (encode, decode) = (encode_with::<F, A>, decode_with::<F, A>);
-        Self { encode, decode, list: None, map: None, has_adapter: A::FOREIGN }
-    }
-
     /// True if the field is stored as another type.
     pub(crate) fn has_adapter(&self) -> bool {
         self.has_adapter
@@ -62,22 +43,43 @@ impl FieldAccess {
     }
 }
 
-fn encode_with<F: Any, A: Adapter<F>>(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    match field.downcast_ref::<F>() {
-        Some(field) => A::put(field, out),
-        None => Err(out.no_field()),
-    }
+/// A type of lists, by its elements. Whatever is asked of a value of another type, or of an element that is not there,
+/// has no answer.
+pub trait ListAccess: Sync {
+    /// How many elements there are.
+    fn len(&self, list: &dyn Any) -> Option<usize>;
+
+    /// The element of an index.
+    fn get<'v>(&self, list: &'v dyn Any, index: usize) -> Option<&'v dyn Any>;
+
+    /// The element of an index, to be changed.
+    fn get_mut<'v>(&self, list: &'v mut dyn Any, index: usize) -> Option<&'v mut dyn Any>;
+
+    /// How an element is written and read.
+    fn element(&self) -> &'static FieldAccess;
+
+    /// Reads an element and puts it in before the one of an index, or at the end.
+    fn insert(&self, list: &mut dyn Any, index: usize, input: &mut Decoder<'_>)
+    -> Result<(), Fail>;
+
+    /// Drops the element of an index.
+    fn remove(&self, list: &mut dyn Any, index: usize) -> Option<()>;
+
+    /// Gives the element of an index another one.
+    fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()>;
 }
 
-fn decode_with<F: Any, A: Adapter<F>>(
-    field: Option<&mut dyn Any>,
-    input: &mut Decoder<'_>,
-) -> Result<(), Fail> {
-    let new = A::get(input)?;
-    if let Some(field) = field {
-        A::replace(field.downcast_mut().ok_or(Fail::Value)?, new);
-    }
-    Ok(())
+/// A type of maps, by its values. Whatever is asked of a value of another type, or by a key that is not there, has no
+/// answer.
+pub trait MapAccess: Sync {
+    /// The value of a key, which is given as it is stored.
+    fn get<'v>(&self, map: &'v dyn Any, key: &[u8]) -> Option<&'v dyn Any>;
+
+    /// The value of a key, to be changed.
+    fn get_mut<'v>(&self, map: &'v mut dyn Any, key: &[u8]) -> Option<&'v mut dyn Any>;
+
+    /// How a value is written and read.
+    fn value(&self) -> &'static FieldAccess;
 }
 
 /// A type with named fields, as in `value.field`; the derive and the library implement it.

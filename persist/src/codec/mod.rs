@@ -31,19 +31,20 @@
 //! [`Reflect`] gives the tables of a type that derives `Persist`; [`reflect`](crate::reflect) says what is in them.
 
 mod buffer;
+pub(crate) mod class;
 pub(crate) mod compact;
 pub(crate) mod content;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod convert;
 pub(crate) mod count;
 pub(crate) mod decoder;
-mod encoder;
+pub(crate) mod encoder;
+mod fail;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field;
+mod foreign;
 pub(crate) mod index;
-pub(crate) mod items;
 mod links;
-mod list;
 mod lock;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 mod object;
@@ -63,17 +64,19 @@ pub(crate) mod type_set;
 pub(crate) mod unknown;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod visitor;
+mod weight;
 mod windows;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod with;
 
 pub use buffer::{Buffer, decode, decode_into};
-pub use decoder::{Decoder, Fail};
+pub use class::Reflect;
+pub use decoder::Decoder;
 pub use encoder::{Encoder, Stop};
-pub use parts::Parts;
-pub use persist::Reflect;
+pub use fail::Fail;
+pub use links::Prototypes;
 pub use pointer::Pointee;
-pub use type_set::Prototypes;
+pub use type_set::Parts;
 
 // The root shows it.
 #[doc(hidden)]
@@ -82,16 +85,17 @@ pub use persist::Persist;
 pub(crate) use buffer::left_over;
 pub(crate) use content::{BoxOf, Content};
 pub(crate) use convert::CONVERTED;
-pub(crate) use field::{FieldAccess, FieldNames, FieldStep};
+pub(crate) use decoder::{Implementor, Linked, LoadLinks, NoLinks, Pointing, Remapped};
+pub(crate) use encoder::SaveLinks;
+pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
 pub(crate) use links::{
-    Implementor, Link, Linked, LoadLinks, NoLinks, Pointed, Pointing, Referent, Remapped,
-    SaveLinks, Slot, Within, charge_empty,
+    Factory, Link, Pointed, PrototypeTable, Referent, Slot, Within, charge_empty,
 };
-#[allow(unused_imports, reason = "lists of other crates need it")]
-pub(crate) use list::extend_fixed;
-pub(crate) use list::{bad_part, decode_vec, is_light_box};
 pub(crate) use lock::Lock;
-pub(crate) use object::{Object, Shared, WeakShared};
+pub(crate) use object::{Object, Shared, WeakShared, give, shared};
+#[allow(unused_imports, reason = "lists of other crates need it")]
+pub(crate) use persist::extend_fixed;
+pub(crate) use persist::{bad_part, decode_vec};
 pub(crate) use pointer::{
     ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
 };
@@ -100,9 +104,8 @@ pub(crate) use trait_object::{
     AsTrait, Caster, Implements, Portable, TraitObject, not_registered, not_registered_yet,
     reach_holder, trait_name,
 };
-pub(crate) use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, PrototypeTable, TypeSet};
-pub(crate) use unknown::{
-    Content as UnknownContent, ForeignClass, Held, Part, Piece, StandInClass, Unknown,
-};
+pub(crate) use type_set::{ClassAccess, Made, ObjectType, StandInClass, TypeSet};
+pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Held, Part, Piece, Unknown};
 pub(crate) use visitor::{Phase, VisitLinks, Visitor, Visits};
+pub(crate) use weight::is_light_box;
 pub(crate) use with::ADAPTED;

@@ -5,13 +5,15 @@ use std::rc::{Rc, Weak};
 use std::sync;
 use std::time::Duration;
 
-use super::{Encoder, Persist, Stop, Visitor};
+use super::encoder::{Encoder, Stop};
+use super::links::{Pointed, Referent};
+use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::Pointer;
 
 /// What a counted pointer leads to: a value or a cell around one.
 ///
-/// Every [`Persist`] type is one; a program does not need to implement it.
+/// Every [`Persist`](super::Persist) type is one; a program does not need to implement it.
 pub trait Object: Any {
     /// Writes the value.
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
@@ -52,34 +54,6 @@ pub trait Object: Any {
     /// to it itself.
     fn downgrade(&self) -> Option<Rc<dyn Fn() -> Option<Shared>>> {
         None
-    }
-}
-
-impl<T: Persist> Object for T {
-    fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.value(self)
-    }
-
-    fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.__visit_shared(visitor)
-    }
-
-    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
-        look(self);
-    }
-
-    fn address(&self) -> usize {
-        std::ptr::from_ref(self).cast::<()>().addr()
-    }
-
-    fn pointee(&self, _: Duration) -> Result<TypeId> {
-        Ok(TypeId::of::<T>())
-    }
-
-    fn give(self: sync::Arc<Self>, place: &mut dyn Any) {
-        if let Some(place) = place.downcast_mut() {
-            *place = Some(self);
-        }
     }
 }
 
@@ -127,15 +101,6 @@ impl Shared {
         match &self.0 {
             Repr::Rc(object) | Repr::BoxedRc(object) | Repr::BoxedArc(object) => &**object,
             Repr::Arc(object) => &**object,
-        }
-    }
-
-    /// The pointer itself if it is an `Rc` to an object that has a size.
-    #[inline]
-    pub(crate) fn into_rc(self) -> Result<Rc<dyn Object>, Self> {
-        match self.0 {
-            Repr::Rc(object) => Ok(object),
-            other => Err(Self(other)),
         }
     }
 
@@ -216,5 +181,29 @@ impl WeakShared {
             Self::Arc(object) => object.upgrade()?.into(),
             Self::Boxed(upgrade) => upgrade()?,
         })
+    }
+}
+
+impl Referent for Shared {
+    fn pointed(&self) -> Pointed {
+        self.object().seen_pointee().map_or(Pointed::Anything, Pointed::At)
+    }
+
+    fn share(&self, place: &mut dyn Any) {
+        give(self.clone(), place);
+    }
+}
+
+/// The pointer to a target.
+pub(crate) fn shared(target: &dyn Referent) -> Shared {
+    let mut place = None;
+    target.share(&mut place);
+    place.unwrap_or_else(|| unreachable!("each target gives its pointer"))
+}
+
+/// Puts a pointer into the place of a [`Referent::share`].
+pub(crate) fn give(pointer: Shared, place: &mut dyn Any) {
+    if let Some(place) = place.downcast_mut() {
+        *place = Some(pointer);
     }
 }

@@ -1,31 +1,8 @@
-use super::{Persist, TypeSet, Visitor};
+use super::persist::Persist;
+use super::type_set::{Parts, Walk};
 use crate::Result;
 
-/// Goes to the values inside a value, in the order in which they are decoded.
-///
-/// [`Persist::persist_parts`] lists them once; what registration, loading and hooks need is made of that list.
-pub struct Parts<'p, T>(Walk<'p, T>);
-
-enum Walk<'p, T> {
-    /// Over types, without a value.
-    Types(&'p mut TypeSet),
-    Exclusive(&'p mut T, Visitor<'p>),
-    Shared(&'p T, Visitor<'p>),
-}
-
-impl<'p, T> Parts<'p, T> {
-    pub(super) fn types(types: &'p mut TypeSet) -> Self {
-        Self(Walk::Types(types))
-    }
-
-    pub(super) fn exclusive(value: &'p mut T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(Walk::Exclusive(value, visitor.reborrow()))
-    }
-
-    pub(super) fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(Walk::Shared(value, visitor.reborrow()))
-    }
-
+impl<T> Parts<'_, T> {
     /// Goes to one value inside; `name` is for errors.
     ///
     /// # Errors

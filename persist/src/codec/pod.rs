@@ -3,8 +3,10 @@
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::list::{decode_each, decode_fixed_into, encode_each};
-use super::{Decoder, Encoder, Fail, Persist, Stop};
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::persist::{Persist, decode_each, decode_fixed_into, encode_each};
 
 /// True where memory has the byte order of the format. Elsewhere such values are coded like any other.
 pub const IS_BLOCK: bool = cfg!(target_endian = "little");

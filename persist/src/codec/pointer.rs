@@ -11,10 +11,14 @@ use std::rc::{self, Rc};
 use std::sync::{self, Arc};
 use std::time::Duration;
 
-use super::{
-    Decoder, Draft, Encoder, Fail, Made, Object, ObjectType, Persist, Pointed, Prototypes, Shared,
-    Stop, TypeSet, Visitor,
-};
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::links::{Pointed, Prototypes};
+use super::object::{Object, Shared};
+use super::persist::Persist;
+use super::type_set::{Draft, Made, ObjectType, TypeSet};
+use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::{Cell, Holder, Pointer, Target};
 
@@ -70,7 +74,7 @@ macro_rules! families {
             }
 
             fn lengthy<P: ?Sized + Lengthy>(draft: P::Draft) -> $strong<P> {
-                P::$method(draft)
+                draft.into()
             }
 
             #[inline]
@@ -107,6 +111,34 @@ macro_rules! families {
 families! {
     RcFamily: Rc rc::Weak rc;
     ArcFamily: Arc sync::Weak arc;
+}
+
+impl<T: Persist> Object for T {
+    fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(self)
+    }
+
+    fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        self.__visit_shared(visitor)
+    }
+
+    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
+        look(self);
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).cast::<()>().addr()
+    }
+
+    fn pointee(&self, _: Duration) -> Result<TypeId> {
+        Ok(TypeId::of::<T>())
+    }
+
+    fn give(self: Arc<Self>, place: &mut dyn Any) {
+        if let Some(place) = place.downcast_mut() {
+            *place = Some(self);
+        }
+    }
 }
 
 /// What a shared pointer may point at: `Rc<P>`, `Arc<P>` and the `Weak` of each
@@ -418,17 +450,11 @@ pub(super) fn share_unsized<F: Family, P: ?Sized + Unsized>(this: &F::Strong<P>)
 /// A value of any length that a pointer can hold by itself: `str`, `[T]`.
 pub trait Lengthy: Unsized {
     /// What is filled before it is shared.
-    type Draft: Persist;
+    type Draft: Persist + Into<Rc<Self>> + Into<Arc<Self>>;
 
     /// Name of the class of its records.
     #[must_use]
     fn name() -> String;
-
-    /// Shares it.
-    fn rc(draft: Self::Draft) -> Rc<Self>;
-
-    /// Shares it.
-    fn arc(draft: Self::Draft) -> Arc<Self>;
 }
 
 /// Pointed at as a value of any length that cannot change once it is shared.

@@ -1,6 +1,6 @@
 //! Texts, and short runs of bytes: copied, compared and checked as blocks of fixed width.
 
-use super::Fail;
+use super::fail::Fail;
 
 /// The first `len` bytes of `rest` as a `String`; `len` is at most `rest.len()`.
 ///

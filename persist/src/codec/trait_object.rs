@@ -6,16 +6,24 @@
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
-use std::sync::{Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use super::content::{BoxOf, Content};
+use super::count;
+use super::decoder::{Decoder, Implementor};
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::links::{Pointed, Prototypes};
 use super::lock::Lock;
-use super::pointer::{ArcFamily, AsCell, Family, RcFamily, Unsized, share_unsized, unshared};
-use super::unknown::StandIn;
-use super::{
-    BoxOf, Content, Decoder, Encoder, Fail, Implementor, Made, Persist, PointTo, Pointed, Pointee,
-    Prototypes, Shared, Stop, TypeSet, Unknown, Visitor, count,
+use super::object::Shared;
+use super::persist::Persist;
+use super::pointer::{
+    ArcFamily, AsCell, Family, PointTo, Pointee, RcFamily, Unsized, share_unsized, unshared,
 };
+use super::type_set::{Made, StandInClass, TypeSet};
+use super::unknown::Unknown;
+use super::visitor::Visitor;
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
 use crate::{Error, ErrorKind, Result};
 
@@ -53,7 +61,7 @@ impl<T: Persist> Portable for T {
     }
 
     fn count_box(&self, out: &mut Encoder<'_>) {
-        out.count_box::<T>();
+        out.count_box::<T>(T::__MIN);
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -106,15 +114,19 @@ impl<T: Persist> Dynamic for T {
 }
 
 /// A `dyn Trait` whose trait is `#[persist::dynamic]`.
-pub trait TraitObject: 'static {
+pub trait TraitObject: Dynamic {
     /// Name of the trait in a save.
     const NAME: &'static str;
 
     /// The value.
-    fn portable(&self) -> &dyn Portable;
+    fn portable(&self) -> &dyn Portable {
+        self.__portable()
+    }
 
     /// The value, to be changed.
-    fn portable_mut(&mut self) -> &mut dyn Portable;
+    fn portable_mut(&mut self) -> &mut dyn Portable {
+        self.__portable_mut()
+    }
 
     /// What stands in for unknown classes.
     #[must_use]
@@ -125,6 +137,52 @@ pub trait TraitObject: 'static {
 
 pub(crate) fn trait_name<D: ?Sized + TraitObject>() -> TraitName {
     TraitName { id: TypeId::of::<D>, name: D::NAME }
+}
+
+/// The type that stands in for unknown classes of a trait.
+pub struct StandIn<D: ?Sized> {
+    pub(crate) class: StandInClass,
+    /// In a box.
+    pub(crate) boxed: fn(Unknown) -> Box<D>,
+}
+
+impl<D: ?Sized + TraitObject> StandIn<D> {
+    /// That of type `T`.
+    #[must_use]
+    pub fn of<T>() -> Self
+    where
+        T: Persist + Pointee + From<Unknown> + AsRef<Unknown>,
+        D: Implements<T>,
+    {
+        Self {
+            class: StandInClass {
+                type_id: TypeId::of::<T>(),
+                enter: T::__reach,
+                reach: reach_holder::<T>,
+                unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
+                make: make_stand_in::<T>,
+                caster: Arc::new(Caster::<D>::of::<T>()),
+            },
+            boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
+        }
+    }
+}
+
+impl TypeSet {
+    /// Enters a trait, whose trait objects are in boxes (`holder` is `None`) or
+    /// behind pointers.
+    pub fn implementors<D: ?Sized + TraitObject>(&mut self, holder: Option<Holder>) {
+        let of = trait_name::<D>();
+        if self.traits.iter().any(|(seen, at)| (seen.id)() == (of.id)() && *at == holder) {
+            return;
+        }
+        self.traits.push((of, holder));
+        if let Some(stand_in) = D::stand_in() {
+            // Its class comes along.
+            (stand_in.class.enter)(self);
+            self.stand_ins.push((of, stand_in.class));
+        }
+    }
 }
 
 /// A trait object that a `T` can become; `#[persist::dynamic]` implements it.
@@ -191,7 +249,7 @@ impl<D: ?Sized + TraitObject> Caster<D> {
     {
         Self {
             decode: |input| {
-                input.charge_box::<T>()?;
+                input.charge_box::<T>(T::__MIN)?;
                 // As a box does it: with a `?` there would be more copies of the value on
                 // the stack, at each level of nesting.
                 input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
@@ -223,7 +281,7 @@ fn reach_cell<F: Family, T: Persist + Pointee>(cell: Cell, types: &mut TypeSet) 
 }
 
 /// An object of a class that stands in for unknown ones, in a holder.
-pub(super) fn make_stand_in<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> Made {
+fn make_stand_in<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> Made {
     match holder.parts() {
         Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, T::from(unknown)),
         Some((Pointer::Arc, cell)) => make_in::<ArcFamily, T>(cell, T::from(unknown)),
@@ -510,14 +568,6 @@ macro_rules! __dynamic {
         $crate::__private::at_one_place! { ($object)
             impl _persist::TraitObject for $object {
                 const NAME: &'static _persist::str = $name;
-
-                fn portable(&self) -> &dyn _persist::Portable {
-                    _persist::Dynamic::__portable(self)
-                }
-
-                fn portable_mut(&mut self) -> &mut dyn _persist::Portable {
-                    _persist::Dynamic::__portable_mut(self)
-                }
                 $(
                     fn stand_in() -> _persist::Option<_persist::StandIn<Self>> {
                         _persist::Option::Some(

@@ -1,12 +1,18 @@
+//! What a registration meets, and values of types that are known at run time only.
+
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::row::Part;
-use super::{
-    Decoder, Encoder, Fail, FieldAccess, Persist, Reflect, Shared, StandInClass, Stop, TraitObject,
-    Visitor, trait_name,
-};
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::field::FieldAccess;
+use super::links::Prototypes;
+use super::object::Shared;
+use super::unknown::Unknown;
+use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::{Class, Holder, Inner, TraitName};
 
@@ -117,60 +123,10 @@ pub trait Draft {
     fn build(self: Box<Self>) -> Shared;
 }
 
-/// What is needed to make an empty value: the classes of each trait, and the
-/// program's own factories.
-#[derive(Clone, Copy)]
-pub struct Prototypes<'p>(Option<&'p dyn PrototypeTable>);
-
-pub(crate) trait PrototypeTable {
-    /// The `Caster` of the class that an empty trait object of this type is of.
-    fn implementor(&self, of: TypeId) -> Option<&dyn Any>;
-
-    /// The program's `Factory` of this type.
-    fn factory(&self, of: TypeId) -> Option<&dyn Any>;
-}
-
-/// A program's own way to make an empty `T`.
-pub(crate) struct Factory<T>(pub(crate) Box<dyn Fn() -> T + Send + Sync>);
-
-impl<'p> Prototypes<'p> {
-    pub(crate) fn new(table: &'p dyn PrototypeTable) -> Self {
-        Self(Some(table))
-    }
-
-    /// Without a registry: enough for types that hold no trait objects.
-    #[must_use]
-    pub fn bare() -> Prototypes<'static> {
-        Prototypes(None)
-    }
-
-    pub(crate) fn implementor(&self, of: TypeId) -> Option<&'p dyn Any> {
-        self.0?.implementor(of)
-    }
-
-    /// An empty value of an object: by the program's factory, if it gave one.
-    pub(crate) fn object<T: Persist>(&self) -> Result<T> {
-        let factory = self.0.and_then(|table| table.factory(TypeId::of::<T>()));
-        match factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
-            Some(factory) => Ok((factory.0)()),
-            None => T::persist_empty(self),
-        }
-    }
-}
-
 impl TypeSet {
     /// Enters a type; true the first time.
     pub(super) fn enter<T: 'static>(&mut self) -> bool {
         self.seen.insert(TypeId::of::<T>())
-    }
-
-    /// Enters a class; true the first time, and then its fields are to be reached.
-    pub fn class<T: Reflect>(&mut self) -> bool {
-        let first = self.enter::<T>();
-        if first {
-            self.classes.push((T::CLASS, const { &ClassAccess::of::<T>() }));
-        }
-        first
     }
 
     /// Enters an object type; true the first time, and then its value is to be reached.
@@ -180,21 +136,6 @@ impl TypeSet {
             self.objects.push(object);
         }
         first
-    }
-
-    /// Enters a trait, whose trait objects are in boxes (`holder` is `None`) or
-    /// behind pointers.
-    pub fn implementors<D: ?Sized + TraitObject>(&mut self, holder: Option<Holder>) {
-        let of = trait_name::<D>();
-        if self.traits.iter().any(|(seen, at)| (seen.id)() == (of.id)() && *at == holder) {
-            return;
-        }
-        self.traits.push((of, holder));
-        if let Some(stand_in) = D::stand_in() {
-            // Its class comes along.
-            (stand_in.class.enter)(self);
-            self.stand_ins.push((of, stand_in.class));
-        }
     }
 
     /// Notes that the values of a type are out of reach for a visit, so that
@@ -207,18 +148,20 @@ impl TypeSet {
 /// A class whose type is known at run time only.
 pub(crate) struct ClassAccess {
     /// What is known of the fields of the struct, or of each variant.
-    rows: &'static [&'static [Part]],
+    pub(super) rows: &'static [&'static [Part]],
     /// How a value of the class is written and read as a whole.
-    whole: FieldAccess,
-    open: fn(&dyn Any) -> Option<&dyn Fields>,
-    open_mut: fn(&mut dyn Any) -> Option<&mut dyn Fields>,
-    make_field: MakeField,
-    encode_empty: fn(&Prototypes<'_>, &mut Encoder<'_>) -> Result<(), Stop>,
+    pub(super) whole: FieldAccess,
+    pub(super) open: fn(&dyn Any) -> Option<&dyn Fields>,
+    pub(super) open_mut: fn(&mut dyn Any) -> Option<&mut dyn Fields>,
+    /// Writes a field that a save does not have as it is; see [`Reflect`](super::Reflect).
+    pub(crate) make_field: MakeField,
+    /// Writes the empty value.
+    pub(crate) encode_empty: fn(&Prototypes<'_>, &mut Encoder<'_>) -> Result<(), Stop>,
 }
 
 type MakeField = fn(usize, usize, Option<&mut Decoder<'_>>, &mut Encoder<'_>) -> Result<(), Stop>;
 
-/// A value whose class is known at run time only: what [`Reflect`] has for each value.
+/// A value whose class is known at run time only: what [`Reflect`](super::Reflect) has for each value.
 pub(crate) trait Fields {
     /// Index of the value's variant; 0 for a struct.
     fn variant(&self) -> usize;
@@ -230,52 +173,7 @@ pub(crate) trait Fields {
     fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
 }
 
-impl<T: Reflect> Fields for T {
-    fn variant(&self) -> usize {
-        self.persist_variant()
-    }
-
-    fn field(&self, field: usize) -> Option<&dyn Any> {
-        self.persist_field(field)
-    }
-
-    fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any> {
-        self.persist_field_mut(field)
-    }
-}
-
 impl ClassAccess {
-    const fn of<T: Reflect>() -> Self {
-        Self {
-            rows: T::__ROWS,
-            whole: FieldAccess::of::<T>(),
-            open: |value| Some(value.downcast_ref::<T>()?),
-            open_mut: |value| Some(value.downcast_mut::<T>()?),
-            make_field: T::persist_make_field,
-            encode_empty: T::__encode_empty,
-        }
-    }
-
-    /// Writes a field that a save does not have as it is; see [`Reflect::persist_make_field`].
-    pub(crate) fn make_field(
-        &self,
-        variant: usize,
-        field: usize,
-        from: Option<&mut Decoder<'_>>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        (self.make_field)(variant, field, from, out)
-    }
-
-    /// Writes the empty value of the class.
-    pub(crate) fn encode_empty(
-        &self,
-        prototypes: &Prototypes<'_>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        (self.encode_empty)(prototypes, out)
-    }
-
     /// Index of the value's variant; 0 for a struct. `None` if it is another type.
     pub(crate) fn variant(&self, value: &dyn Any) -> Option<usize> {
         Some((self.open)(value)?.variant())
@@ -336,4 +234,66 @@ fn bad<'i>(access: &FieldAccess, input: &mut Decoder<'i>) -> Option<&'i [u8]> {
         input.go_back(before);
         stopped
     })
+}
+
+/// A class that stands in for unknown classes of objects.
+#[derive(Clone)]
+pub(crate) struct StandInClass {
+    pub(crate) type_id: TypeId,
+    /// Enters its class.
+    pub(crate) enter: fn(&mut TypeSet),
+    /// Enters its object type in a holder.
+    pub(crate) reach: fn(Holder, &mut TypeSet),
+    /// What a stand-in holds.
+    pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
+    /// An object that holds it.
+    pub(crate) make: fn(Holder, Unknown) -> Made,
+    /// A `Caster` to the trait.
+    pub(crate) caster: Arc<dyn Any + Send + Sync>,
+}
+
+/// What is known of a field's type: what the layout needs, and what reaches and codes it by itself.
+#[derive(Clone, Copy)]
+pub struct Part {
+    pub(super) head: usize,
+    pub(super) fixed: bool,
+    pub(super) min: usize,
+    pub(super) leaf: bool,
+    pub(super) cost: usize,
+    pub(super) reach: fn(&mut TypeSet),
+    pub(super) access: &'static FieldAccess,
+}
+
+impl Part {
+    /// How the field is written and read by itself.
+    #[must_use]
+    pub fn access(&self) -> &'static FieldAccess {
+        self.access
+    }
+}
+
+/// Goes to the values inside a value, in the order in which they are decoded.
+///
+/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once; what registration, loading and hooks need is made of that list.
+pub struct Parts<'p, T>(pub(super) Walk<'p, T>);
+
+pub(super) enum Walk<'p, T> {
+    /// Over types, without a value.
+    Types(&'p mut TypeSet),
+    Exclusive(&'p mut T, Visitor<'p>),
+    Shared(&'p T, Visitor<'p>),
+}
+
+impl<'p, T> Parts<'p, T> {
+    pub(super) fn types(types: &'p mut TypeSet) -> Self {
+        Self(Walk::Types(types))
+    }
+
+    pub(super) fn exclusive(value: &'p mut T, visitor: &'p mut Visitor<'_>) -> Self {
+        Self(Walk::Exclusive(value, visitor.reborrow()))
+    }
+
+    pub(super) fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
+        Self(Walk::Shared(value, visitor.reborrow()))
+    }
 }

@@ -1,17 +1,14 @@
 //! What a save has and the program does not: kept as it is, and given back to the next save.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::trait_object::{Caster, Implements, TraitObject, make_stand_in, reach_holder};
-use super::{
-    Decoder, Encoder, Fail, Made, Persist, Phase, Pointed, Pointee, Prototypes, Referent, Shared,
-    Slot, Stop, TypeSet, Visitor, WeakShared, Within, count,
-};
-use crate::reflect::{Holder, Kind};
+use super::links::Slot;
+use super::object::{Shared, WeakShared};
+use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Result};
 
 /// What the program does not have, kept as it is in the save: a value of an unknown class, unknown
@@ -37,7 +34,7 @@ pub struct Unknown {
 /// A value of a class of another save.
 pub(crate) struct Piece {
     pub(crate) class: ForeignClass,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// What cannot be copied to another save, in order.
     parts: RwLock<Vec<Part>>,
 }
@@ -156,40 +153,12 @@ impl Piece {
         Self { class, bytes, parts: RwLock::new(parts) }
     }
 
-    fn parts(&self) -> RwLockReadGuard<'_, Vec<Part>> {
+    pub(super) fn parts(&self) -> RwLockReadGuard<'_, Vec<Part>> {
         self.parts.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<Part>> {
+    pub(super) fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<Part>> {
         self.parts.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes the number of the class in the save that is being written.
-    pub(crate) fn encode_class(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let class = &self.class;
-        let number = out.ask(|links| links.foreign_class(&class.schema, class.index))?;
-        count::encode(number, out)
-    }
-
-    /// Writes the value as it was, but for ids and numbers.
-    pub(crate) fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.within(Within::Cell, |out| self.encode_parts(out))
-    }
-
-    fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let mut done = 0;
-        for part in self.parts().iter() {
-            out.bytes(&self.bytes[done..part.start])?;
-            done = part.end;
-            let number = match &part.content {
-                Content::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
-                Content::Class(index) => {
-                    out.ask(|links| links.foreign_class(&self.class.schema, *index))?
-                }
-            };
-            count::encode(number, out)?;
-        }
-        out.bytes(&self.bytes[done..])
     }
 }
 
@@ -199,104 +168,11 @@ impl Clone for Piece {
     }
 }
 
-fn link(target: Option<&Held>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
-    let Some(target) = target else { return Ok(0) };
-    let target = match target.object() {
-        Ok(Some(target)) => target,
-        Ok(None) => return Ok(0),
-        Err(error) => return Err(out.refuse(error)),
-    };
-    out.link(target.address(), weak, false, &target)
-}
-
-impl Referent for Shared {
-    fn pointed(&self) -> Pointed {
-        self.object().seen_pointee().map_or(Pointed::Anything, Pointed::At)
-    }
-
-    fn share(&self) -> Shared {
-        self.clone()
-    }
-}
-
-/// A count of pieces, each the number of its class and its value.
-#[diagnostic::do_not_recommend]
-impl Persist for Unknown {
-    fn persist_kind() -> Kind {
-        Kind::Unknown
-    }
-
-    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
-        Ok(Self::default())
-    }
-
-    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        count::encode(self.pieces.len() as u64, out)?;
-        for piece in &self.pieces {
-            if !out.only_lists() {
-                piece.encode_class(out)?;
-            }
-            piece.encode(out)?;
-        }
-        Ok(())
-    }
-
-    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let count = input.count()?;
-        // Each has a class number at least.
-        if count > input.rest().len() {
-            return Err(Fail::Count);
-        }
-        let mut pieces = Vec::new();
-        for _ in 0..count {
-            let number = count::decode(input)?;
-            let rest = input.rest();
-            match input.links().foreign(number, rest, true) {
-                Ok((length, kept)) => {
-                    input.take(length)?;
-                    if let Some(mut kept) = kept {
-                        pieces.append(&mut kept.pieces);
-                    }
-                }
-                Err(error) => return Err(input.refuse(error)),
-            }
-        }
-        Ok(Self { holder: None, pieces })
-    }
-
-    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if visitor.leaves_cells() { Ok(()) } else { self.__visit_shared(visitor) }
-    }
-
-    /// Which of its references lay in cells the save does not say; here all do.
-    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        let mut dropped = Vec::new();
-        for piece in &self.pieces {
-            for part in piece.parts_mut().iter_mut() {
-                if let Content::Reference { target, .. } = &mut part.content {
-                    if visitor.phase() == Phase::Dismantle {
-                        dropped.push(target.take());
-                    } else {
-                        visitor.reference(part)?;
-                    }
-                }
-            }
-        }
-        drop(dropped);
-        Ok(())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl Pointee for Unknown {
-    type As = Self;
-}
-
 impl Slot for Part {
-    fn connect(&mut self, object: &Shared, _: Option<&dyn Any>) -> bool {
+    fn connect(&mut self, object: &dyn Any, _: Option<&dyn Any>) -> bool {
         // Class and holder of the target have been compared with those in the schema.
         if let Content::Reference { weak, target } = &mut self.content {
-            *target = Some(Held::new(object, *weak));
+            *target = object.downcast_ref().map(|object| Held::new(object, *weak));
         }
         true
     }
@@ -306,51 +182,6 @@ impl fmt::Debug for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.names().collect();
         write!(f, "Unknown({}, {} bytes)", names.join(", "), self.size())
-    }
-}
-
-/// The type that stands in for unknown classes of a trait.
-pub struct StandIn<D: ?Sized> {
-    pub(crate) class: StandInClass,
-    /// In a box.
-    pub(crate) boxed: fn(Unknown) -> Box<D>,
-}
-
-/// A class that stands in for unknown classes of objects.
-#[derive(Clone)]
-pub(crate) struct StandInClass {
-    pub(crate) type_id: TypeId,
-    /// Enters its class.
-    pub(crate) enter: fn(&mut TypeSet),
-    /// Enters its object type in a holder.
-    pub(crate) reach: fn(Holder, &mut TypeSet),
-    /// What a stand-in holds.
-    pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
-    /// An object that holds it.
-    pub(crate) make: fn(Holder, Unknown) -> Made,
-    /// A `Caster` to the trait.
-    pub(crate) caster: Arc<dyn Any + Send + Sync>,
-}
-
-impl<D: ?Sized + TraitObject> StandIn<D> {
-    /// That of type `T`.
-    #[must_use]
-    pub fn of<T>() -> Self
-    where
-        T: Persist + Pointee + From<Unknown> + AsRef<Unknown>,
-        D: Implements<T>,
-    {
-        Self {
-            class: StandInClass {
-                type_id: TypeId::of::<T>(),
-                enter: T::__reach,
-                reach: reach_holder::<T>,
-                unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
-                make: make_stand_in::<T>,
-                caster: Arc::new(Caster::<D>::of::<T>()),
-            },
-            boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
-        }
     }
 }
 

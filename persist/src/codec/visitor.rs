@@ -1,7 +1,7 @@
 use std::any::Any;
 use std::fmt::Display;
 
-use super::{Persist, Prototypes, Slot};
+use super::links::{Prototypes, Slot};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -140,14 +140,18 @@ impl<'a> Visitor<'a> {
     /// shared: connects its references and runs its hooks. Returns it, unless it
     /// closes a cycle, which could not be cut again if the load failed; then it is
     /// set aside until the load cannot fail any more.
-    pub(crate) fn finish_once<T: Persist>(&mut self, mut content: T) -> Result<Option<T>> {
-        content.__visit(self)?;
+    pub(crate) fn finish_once<T: Any>(
+        &mut self,
+        mut content: T,
+        visit: fn(&mut T, &mut Self) -> Result<()>,
+    ) -> Result<Option<T>> {
+        visit(&mut content, self)?;
         let is_late = self.links.is_late();
         let phases: &[Phase] =
             if is_late { &[Phase::Validate, Phase::AfterLoad] } else { &[Phase::AfterLoad] };
         for phase in phases {
             self.phase = *phase;
-            let result = content.__visit(self);
+            let result = visit(&mut content, self);
             self.phase = Phase::Connect;
             result?;
         }

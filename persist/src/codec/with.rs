@@ -4,13 +4,19 @@
 //! `via`. `#[persist(with = "HashMap<_, Option<m>>")]` is `HashMap<Same, Option<Through<marker of m>>>`: the containers
 //! of the standard library are adapters of themselves (`types/lift.rs`), around those of what they hold.
 
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::borrow::Borrow;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-use super::row::Part;
-use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, count};
+use super::count;
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::field::FieldAccess;
+use super::links::Prototypes;
+use super::persist::{CALL, Persist};
+use super::type_set::{Part, TypeSet};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind};
 
@@ -174,6 +180,49 @@ pub trait Adapter<T: 'static>: Sized + 'static {
         Self::reach(types);
         types.unvisited(ADAPTED, Self::kind, Self::name);
     }
+}
+
+impl Part {
+    /// Of a field of type `F` that an adapter stores in `min` bytes or more.
+    #[must_use]
+    pub const fn with<F: Any, A: Adapter<F>>(min: usize, leaf: bool) -> Self {
+        Self {
+            head: 0,
+            fixed: false,
+            min,
+            leaf,
+            cost: CALL,
+            reach: A::reach_field,
+            access: const { &FieldAccess::with::<F, A>() },
+        }
+    }
+}
+
+impl FieldAccess {
+    /// Of a field of type `F` that an adapter stores.
+    #[must_use]
+    const fn with<F: Any, A: Adapter<F>>() -> Self {
+        let (encode, decode) = (encode_with::<F, A>, decode_with::<F, A>);
+        Self { encode, decode, list: None, map: None, has_adapter: A::FOREIGN }
+    }
+}
+
+fn encode_with<F: Any, A: Adapter<F>>(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    match field.downcast_ref::<F>() {
+        Some(field) => A::put(field, out),
+        None => Err(out.no_field()),
+    }
+}
+
+fn decode_with<F: Any, A: Adapter<F>>(
+    field: Option<&mut dyn Any>,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    let new = A::get(input)?;
+    if let Some(field) = field {
+        A::replace(field.downcast_mut().ok_or(Fail::Value)?, new);
+    }
+    Ok(())
 }
 
 /// The type of a part of a `T`, which this container has at place `N`. The derive asks for the types that the modules
@@ -372,7 +421,7 @@ impl<T: Default> DefaultValue for T {
 }
 
 /// The empty value of a type with `via`: what its empty stored form becomes.
-pub fn empty_via<T, S>(prototypes: &super::Prototypes<'_>) -> crate::Result<T>
+pub fn empty_via<T, S>(prototypes: &Prototypes<'_>) -> crate::Result<T>
 where
     S: Persist,
     T: TryFrom<S, Error: Display>,

@@ -9,7 +9,7 @@ use super::links::FieldLinks;
 use super::part::{FieldPart, Room, follow};
 use super::path::{FieldPath, Steps};
 use super::paths::AsText;
-use crate::codec::items::ListAccess;
+use crate::codec::ListAccess;
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor, left_over,
 };

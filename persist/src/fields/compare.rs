@@ -9,7 +9,7 @@ use super::part::{FieldPart, Room, Spot};
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
 use crate::Result;
-use crate::codec::items::ListAccess;
+use crate::codec::ListAccess;
 use crate::codec::{FieldAccess, Portable};
 use crate::graph::Registry;
 use crate::schema::{Cursor, Target};

@@ -4,8 +4,8 @@ use std::any::Any;
 
 use super::links::FieldLinks;
 use super::path::{Step, Steps};
-use crate::codec::items::{ListAccess, MapAccess};
 use crate::codec::{Buffer, ClassAccess, FieldAccess, Portable};
+use crate::codec::{ListAccess, MapAccess};
 use crate::graph::Registry;
 use crate::names::suggest;
 use crate::schema::Cursor;

@@ -6,7 +6,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use twox_hash::XxHash3_128;
 
 use super::header::{cut_short, damaged};
-use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, Sealer, TRAILER_SIZE};
+use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
 use crate::{Error, Limits, Result};
 
 /// A block whose checksum is right.
@@ -140,34 +140,6 @@ impl Ends {
         file.read_exact(&mut trailer)?;
         Ok(Trailer::read(&trailer).is_some_and(|trailer| trailer.length == size))
     }
-}
-
-/// A whole save with another header.
-pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
-    let mut changed = Vec::with_capacity(save.len());
-    let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
-    write_again(save, header, 0, &mut sealer, |_| Ok(()))?;
-    Ok(changed)
-}
-
-/// Writes a save again, under another header; blocks that are compressed stay as they are. Its objects take that many
-/// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call.
-pub(crate) fn write_again(
-    save: &[u8],
-    header: &Header,
-    memory: u64,
-    out: &mut Sealer<'_>,
-    mut go_on: impl FnMut(u64) -> Result<()>,
-) -> Result<()> {
-    let (_, start) = Header::parse(save)?;
-    out.header(header)?;
-    go_on(start as u64)?;
-    let (_, trailer) = each_block(save, start, |block| {
-        out.block(&[&save[block.at..block.end]])?;
-        go_on((block.end + CRC_SIZE - block.at) as u64)
-    })?;
-    out.finish(trailer.records, trailer.definitions, memory)?;
-    go_on(TRAILER_SIZE as u64)
 }
 
 /// Which save something follows: a digest of its blocks, and its generation.

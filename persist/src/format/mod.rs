@@ -7,27 +7,26 @@ mod blocks;
 mod compression;
 mod definition;
 mod header;
-mod lineage;
 mod numbers;
 mod plain;
 mod records;
 mod salvage;
 mod scan;
 mod sealer;
+mod version_vector;
 mod writer;
 
-pub(crate) use blocks::{Digest, Ends, with_header, write_again};
+pub(crate) use blocks::{Digest, Ends};
 pub use compression::Compression;
 pub(crate) use definition::{KIND_DEPTH, SCALARS};
-pub use header::Header;
-pub use lineage::Lineage;
-pub(crate) use lineage::{LONGEST_DEVICE, Latest, VersionVector};
+pub use header::{Header, Lineage};
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use plain::{Plain, unpacked, weight};
 pub(crate) use records::{RecordPlace, Records};
 pub(crate) use salvage::{Wreck, nothing_whole};
 pub(crate) use scan::{Definition, Scan, check, scan};
-pub(crate) use sealer::Sealer;
+pub(crate) use sealer::{Sealer, with_header, write_again};
+pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use writer::{RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a

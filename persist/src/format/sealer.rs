@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::blocks::Trailer;
+use super::blocks::{Trailer, each_block};
 use super::compression::Codec;
 use super::plain::weight;
 use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
@@ -163,6 +163,34 @@ impl<'w> Sealer<'w> {
         self.limits.check_expansion(weight(length + self.spared, length), memory)?;
         Ok(trailer)
     }
+}
+
+/// A whole save with another header.
+pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
+    let mut changed = Vec::with_capacity(save.len());
+    let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
+    write_again(save, header, 0, &mut sealer, |_| Ok(()))?;
+    Ok(changed)
+}
+
+/// Writes a save again, under another header; blocks that are compressed stay as they are. Its objects take that many
+/// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call.
+pub(crate) fn write_again(
+    save: &[u8],
+    header: &Header,
+    memory: u64,
+    out: &mut Sealer<'_>,
+    mut go_on: impl FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    let (_, start) = Header::parse(save)?;
+    out.header(header)?;
+    go_on(start as u64)?;
+    let (_, trailer) = each_block(save, start, |block| {
+        out.block(&[&save[block.at..block.end]])?;
+        go_on((block.end + CRC_SIZE - block.at) as u64)
+    })?;
+    out.finish(trailer.records, trailer.definitions, memory)?;
+    go_on(TRAILER_SIZE as u64)
 }
 
 #[cold]

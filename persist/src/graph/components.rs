@@ -30,20 +30,52 @@ impl Edges {
     /// (<https://doi.org/10.1137/0201010>), with an explicit stack.
     pub(crate) fn components(&self) -> Components {
         let nodes = self.starts.len() - 1;
-        let mut search = Search {
-            edges: self,
-            number: vec![0; nodes],
-            lowest: vec![0; nodes],
-            count: 0,
-            open: Vec::new(),
-            path: Vec::new(),
-            found: Components { of: vec![NONE; nodes], order: Vec::with_capacity(nodes), count: 0 },
-        };
-        for node in 0..nodes {
-            // There are fewer nodes than a `u32` counts.
-            search.from(u32::try_from(node).unwrap_or(NONE));
+        let mut found =
+            Components { of: vec![NONE; nodes], order: Vec::with_capacity(nodes), count: 0 };
+        // The order in which nodes were met, from 1, and the first open node that each leads back to.
+        let (mut met, mut number, mut lowest) = (0_u32, vec![0; nodes], vec![0; nodes]);
+        // Nodes whose component is not known yet.
+        let mut open = Vec::new();
+        // The nodes on the way, and the next edge of each.
+        let mut path: Vec<(u32, usize)> = Vec::new();
+        for root in (0..NONE).take(nodes) {
+            if number[root as usize] == 0 {
+                path.push((root, 0));
+            }
+            while let Some((node, next)) = path.last_mut() {
+                let (node, at) = (*node, *node as usize);
+                if number[at] == 0 {
+                    met += 1;
+                    (number[at], lowest[at]) = (met, met);
+                    open.push(node);
+                }
+                if let Some(target) = self.of(node).get(*next) {
+                    *next += 1;
+                    if number[*target as usize] == 0 {
+                        path.push((*target, 0));
+                    } else if found.of[*target as usize] == NONE {
+                        lowest[at] = lowest[at].min(number[*target as usize]);
+                    }
+                    continue;
+                }
+                path.pop();
+                if let Some((outer, _)) = path.last() {
+                    lowest[*outer as usize] = lowest[*outer as usize].min(lowest[at]);
+                }
+                if lowest[at] == number[at] {
+                    // It is the first node of a component.
+                    while let Some(last) = open.pop() {
+                        found.of[last as usize] = found.count;
+                        found.order.push(last);
+                        if last == node {
+                            break;
+                        }
+                    }
+                    found.count += 1;
+                }
+            }
         }
-        search.found
+        found
     }
 }
 
@@ -68,72 +100,6 @@ impl Components {
     }
 }
 
-struct Search<'e> {
-    edges: &'e Edges,
-    /// Order in which the nodes were met, from 1.
-    number: Vec<u32>,
-    /// The lowest number of an open node that each leads back to.
-    lowest: Vec<u32>,
-    count: u32,
-    /// Nodes whose component is not known yet.
-    open: Vec<u32>,
-    /// The nodes on the way, and the next edge of each.
-    path: Vec<(u32, usize)>,
-    found: Components,
-}
-
-impl Search<'_> {
-    fn enter(&mut self, node: u32) {
-        self.count += 1;
-        self.number[node as usize] = self.count;
-        self.lowest[node as usize] = self.count;
-        self.open.push(node);
-        self.path.push((node, 0));
-    }
-
-    fn from(&mut self, root: u32) {
-        if self.number[root as usize] != 0 {
-            return;
-        }
-        self.enter(root);
-        while let Some((node, next)) = self.path.last_mut() {
-            let node = *node;
-            if let Some(target) = self.edges.of(node).get(*next) {
-                *next += 1;
-                let target = *target;
-                if self.number[target as usize] == 0 {
-                    self.enter(target);
-                } else if self.found.of[target as usize] == NONE {
-                    let number = self.number[target as usize];
-                    self.lowest[node as usize] = self.lowest[node as usize].min(number);
-                }
-                continue;
-            }
-            self.path.pop();
-            let lowest = self.lowest[node as usize];
-            if let Some((outer, _)) = self.path.last() {
-                let outer = *outer as usize;
-                self.lowest[outer] = self.lowest[outer].min(lowest);
-            }
-            if lowest == self.number[node as usize] {
-                self.close(node);
-            }
-        }
-    }
-
-    /// Ends the component whose first node this is.
-    fn close(&mut self, first: u32) {
-        while let Some(node) = self.open.pop() {
-            self.found.of[node as usize] = self.found.count;
-            self.found.order.push(node);
-            if node == first {
-                break;
-            }
-        }
-        self.found.count += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,46 +117,34 @@ mod tests {
         (0..512).map(move |bits| of(3, bits)).chain((1..3000).map(move |i| of(7, thin(i))))
     }
 
-    /// Which node reaches which, the slow way.
-    fn reach(graph: &[Vec<u32>]) -> Vec<Vec<bool>> {
-        let nodes = graph.len();
-        let mut reach = vec![vec![false; nodes]; nodes];
-        for (from, targets) in graph.iter().enumerate() {
-            targets.iter().for_each(|to| reach[from][*to as usize] = true);
-        }
-        for via in 0..nodes {
-            for from in 0..nodes {
-                for to in 0..nodes {
-                    reach[from][to] |= reach[from][via] && reach[via][to];
-                }
-            }
-        }
-        reach
-    }
-
     #[test]
     fn components_are_those_that_lead_to_each_other() {
         for graph in graphs() {
             let mut edges = Edges::new(graph.len());
             graph.iter().for_each(|targets| edges.push(targets.iter().copied()));
             let found = edges.components();
-            let reach = reach(&graph);
-            for a in 0..graph.len() {
-                for b in 0..graph.len() {
-                    let leads = |from: usize, to: usize| reach[from][to];
-                    let together = a == b || leads(a, b) && leads(b, a);
-                    assert_eq!(found.of[a] == found.of[b], together, "{graph:?}");
+            // Which node reaches which, the slow way.
+            let nodes = 0..graph.len();
+            let mut reach: Vec<Vec<bool>> = vec![vec![false; graph.len()]; graph.len()];
+            let all = graph.iter().enumerate();
+            all.for_each(|(from, to)| to.iter().for_each(|to| reach[from][*to as usize] = true));
+            for via in nodes.clone() {
+                for (from, to) in pairs(graph.len()) {
+                    reach[from][to] |= reach[from][via] && reach[via][to];
                 }
             }
             let place = |node: usize| found.order.iter().position(|n| *n as usize == node);
-            for (from, targets) in graph.iter().enumerate() {
-                for to in targets.iter().map(|to| *to as usize) {
-                    let behind = found.of[from] == found.of[to] || place(to) < place(from);
-                    assert!(behind, "{graph:?}");
-                }
+            for (from, to) in pairs(graph.len()) {
+                let together = from == to || reach[from][to] && reach[to][from];
+                assert_eq!(found.of[from] == found.of[to], together, "{graph:?}");
+                assert!(together || !reach[from][to] || place(to) < place(from), "{graph:?}");
             }
             let in_circles: usize = found.circles(&edges).iter().map(Vec::len).sum();
-            assert_eq!(in_circles, (0..graph.len()).filter(|node| reach[*node][*node]).count());
+            assert_eq!(in_circles, nodes.filter(|node| reach[*node][*node]).count());
         }
+    }
+
+    fn pairs(nodes: usize) -> impl Iterator<Item = (usize, usize)> {
+        (0..nodes).flat_map(move |from| (0..nodes).map(move |to| (from, to)))
     }
 }

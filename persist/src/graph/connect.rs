@@ -1,17 +1,16 @@
 //! The passes of a load after the filling: objects without a cell are made, ids become pointers, hooks run.
 
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
+use std::mem::take;
 use std::ops::Range;
 
 use super::components::Edges;
 use super::links::circle_error;
 use super::made::TypeIndex;
 use super::references::{Pass, Pending};
-use super::registry::Traits;
-use super::table::Table;
-use crate::codec::{Made, Persist, Phase, Prototypes, Slot, Unknown, VisitLinks, Visitor};
+use super::table::{Contents, Table};
+use crate::codec::{Made, Persist, Phase, Prototypes, Slot, VisitLinks, Visitor};
 use crate::{Error, ErrorKind, Result};
 
 /// How many records are connected after one look at all their targets: few enough that
@@ -21,36 +20,36 @@ pub(super) const CHUNK: usize = 128;
 impl Table<'_> {
     /// Third pass: objects that could not be filled in place are shared, each after
     /// those that it must hold from the start.
-    pub(super) fn build(&mut self) -> Result<Aside> {
-        let mut aside = Aside::new();
+    pub(super) fn build(&mut self) -> Result<()> {
         if !self.objects.entries.iter().any(|entry| matches!(entry, Made::Draft(_))) {
-            return Ok(aside);
+            return Ok(());
         }
         self.objects.built = vec![false; self.objects.entries.len()];
-        let order = self.order()?;
-        for record in order.into_iter().map(|record| record as usize) {
+        for record in self.order()?.into_iter().map(|record| record as usize) {
             let Some(mut draft) = self.objects.entries[record].take_draft() else { continue };
-            let env = self.env;
-            let references = self.references.of(record);
-            let hooks = self.traits_of(record).after_load;
+            let (env, references) = (self.env, self.references.of(record));
+            let kind = self.objects.kinds[record].map(TypeIndex::get);
+            let class = kind.map(|kind| self.registry.objects[kind].class);
+            let hooks = class.is_some_and(|class| self.registry.traits(class).after_load);
             let mut connector = Connector::new(self);
-            connector.begin(references, Pass::Bare);
-            let connected = draft
-                .visit(&mut Visitor::new(Phase::Connect, env, &mut connector).outside_of_cells())
-                .and_then(|()| connector.end());
-            let contents = connector.take();
-            let mut links = Prototypes::bare();
-            let visited = connected.and_then(|()| {
-                // It could not be changed later.
-                let visitor = Visitor::new(Phase::AfterLoad, env, &mut links);
-                if hooks { draft.visit(&mut visitor.outside_of_cells()) } else { Ok(()) }
+            let connected = connector.connect(references, Pass::Bare, None, |visitor| {
+                draft.visit(&mut visitor.outside_of_cells())
             });
-            visited.map_err(|error| self.named(record, error))?;
-            aside.extend(contents.map(|contents| (record, contents)));
+            let visited = connected.and_then(|contents| {
+                // It could not be changed later.
+                let mut links = Prototypes::bare();
+                let visitor = Visitor::new(Phase::AfterLoad, env, &mut links);
+                if hooks {
+                    draft.visit(&mut visitor.outside_of_cells())?;
+                }
+                Ok(contents)
+            });
+            let contents = visited.map_err(|error| self.named(record, error))?;
+            self.aside.extend(contents.map(|contents| (record, contents)));
             self.objects.entries[record] = Made::Shared(draft.build());
             self.objects.built[record] = true;
         }
-        Ok(aside)
+        Ok(())
     }
 
     /// The order in which objects without a cell are made.
@@ -62,8 +61,7 @@ impl Table<'_> {
             let class = self.name(self.objects.records.get(record).class);
             return Err(self.named(record, circle_error(class, circle.len())));
         }
-        let is_lasting_once = |reference: &Pending| reference.is_lasting_once();
-        if !self.references.since(0).iter().any(is_lasting_once) {
+        if !self.references.all().iter().any(|reference| reference.is_lasting_once()) {
             self.objects.order.clone_from(&found.order);
             return Ok(found.order);
         }
@@ -102,92 +100,67 @@ impl Table<'_> {
     }
 
     /// Fourth pass: ids become pointers, in the order in which they were set aside.
-    /// Returns what must wait until nothing can fail.
     pub(super) fn connect(
         &mut self,
-        mut aside: Aside,
-        wanted: &[bool],
-        keeps: &HashMap<usize, Unknown>,
-        root_keeps: &Unknown,
         visit_root: impl FnOnce(&mut Visitor<'_>) -> Result<()>,
-    ) -> Result<Aside> {
+    ) -> Result<()> {
         // A debug build visits all the same: the mistakes of a hand-written impl show in small graphs too.
-        if !self.waits && aside.is_empty() && !cfg!(debug_assertions) {
-            return Ok(aside);
+        if !self.waits && self.aside.is_empty() && !cfg!(debug_assertions) {
+            return Ok(());
         }
-        let root = self.references.of_root();
-        let env = self.env;
-        let mut connector = Connector::new(self);
-        connector.begin(root, Pass::Whole);
-        let mut visitor = Visitor::new(Phase::Connect, env, &mut connector);
-        visit_root(&mut visitor)?;
-        root_keeps.__visit_shared(&mut visitor)?;
-        connector.end()?;
-        let mut late = Aside::new();
+        let (root, kept) = (self.references.of_root(), take(&mut self.objects.root_kept));
+        Connector::new(self).connect(root, Pass::Whole, None, |mut visitor| {
+            visit_root(&mut visitor)?;
+            kept.__visit_shared(&mut visitor)
+        })?;
+        self.objects.root_kept = kept;
         let records = self.objects.records.len();
-        for start in (0..records).step_by(CHUNK) {
-            let chunk = start..records.min(start + CHUNK);
-            self.connect_records(chunk, wanted, keeps, &mut aside, &mut late)
-                .map_err(|(record, error)| self.named(record, error))?;
-        }
-        Ok(late)
+        (0..records).step_by(CHUNK).try_for_each(|start| {
+            self.connect_records(start..records.min(start + CHUNK))
+                .map_err(|(record, error)| self.named(record, error))
+        })
     }
 
     /// Connects the records that have been filled since the last call, while they are in cache, and forgets their
-    /// references; returns how many those were.
-    ///
-    /// # Errors
-    ///
-    /// An error comes with its record.
-    pub(super) fn connect_filled(
-        &mut self,
-        wanted: &[bool],
-        late: &mut Aside,
-    ) -> Result<u64, (usize, Error)> {
+    /// references; returns how many those were. An error comes with its record.
+    pub(super) fn connect_filled(&mut self) -> Result<u64, (usize, Error)> {
         let filled = self.references.begun();
         self.references.begin_record().map_err(|error| (filled.start, error))?;
-        self.connect_records(filled.clone(), wanted, &HashMap::new(), &mut Aside::new(), late)?;
+        self.connect_records(filled.clone())?;
         let count = self.references.len() as u64;
         self.references.forget(filled.end);
         Ok(count)
     }
 
-    fn connect_records(
-        &mut self,
-        records: Range<usize>,
-        wanted: &[bool],
-        keeps: &HashMap<usize, Unknown>,
-        aside: &mut Aside,
-        late: &mut Aside,
-    ) -> Result<(), (usize, Error)> {
-        let env = self.env;
+    fn connect_records(&mut self, records: Range<usize>) -> Result<(), (usize, Error)> {
         self.touch(records.clone());
         let mut connector = Connector::new(self);
         for record in records {
-            let table = &*connector.table;
+            let table = &mut *connector.table;
             // Mostly nothing is kept; then not even a hash is asked for.
-            let kept = if keeps.is_empty() { None } else { keeps.get(&record) };
+            let keeps = &mut table.objects.kept;
+            let kept = if keeps.is_empty() { None } else { keeps.remove(&record) };
+            let aside = &mut table.aside;
             let contents = if aside.is_empty() { None } else { aside.remove(&record) };
-            let is_wanted = table.objects.kinds[record].is_some_and(|kind| wanted[kind.get()]);
-            // Of what is kept as unknown the type does not say whether it refers to others.
-            if !is_wanted
-                && !table.references.is_late(record)
-                && kept.is_none()
-                && contents.is_none()
-            {
+            let is_wanted = table.objects.kinds[record].is_some_and(|kind| table.refers[kind.get()])
+                // Of what is kept as unknown the type does not say whether it refers to others.
+                || table.references.is_late(record)
+                || kept.is_some()
+                || contents.is_some();
+            let Some(shared) = table.objects.shared(record).filter(|_| is_wanted).cloned() else {
                 continue;
-            }
-            let Some(shared) = table.objects.shared(record).cloned() else { continue };
+            };
             let pass = if table.objects.is_built(record) { Pass::Cells } else { Pass::Whole };
-            connector.begin_record(record, pass);
-            connector.give(contents);
-            let mut visitor = Visitor::new(Phase::Connect, env, &mut connector);
-            let visited = shared
-                .object()
-                .visit_object(&mut visitor)
-                .and_then(|()| kept.map_or(Ok(()), |kept| kept.__visit_shared(&mut visitor)));
-            visited.and_then(|()| connector.end()).map_err(|error| (record, error))?;
-            late.extend(connector.take().map(|contents| (record, contents)));
+            let references = table.references.of(record);
+            let contents = connector.connect(references, pass, contents, |mut visitor| {
+                shared.object().visit_object(&mut visitor)?;
+                kept.as_ref().map_or(Ok(()), |kept| kept.__visit_shared(&mut visitor))
+            });
+            let contents = contents.map_err(|error| (record, error))?;
+            let table = &mut *connector.table;
+            table.objects.kept.extend(kept.map(|kept| (record, kept)));
+            // It waits until nothing can fail.
+            table.aside.extend(contents.map(|contents| (record, contents)));
         }
         Ok(())
     }
@@ -207,7 +180,7 @@ impl Table<'_> {
         if !self.registry.any_traits(|traits| traits.after_load) {
             return Ok(());
         }
-        let wanted = self.wanted(|traits| traits.after_load);
+        let wanted = self.registry.objects_with(|traits| traits.after_load);
         let mut links = Prototypes::bare();
         let mut visitor = Visitor::new(phase, self.env, &mut links);
         for (record, entry) in self.objects.entries.iter().enumerate() {
@@ -223,34 +196,18 @@ impl Table<'_> {
     }
 
     /// Last pass: sets the cells that close cycles.
-    pub(super) fn seal(&mut self, late: Aside) {
-        let env = self.env;
+    pub(super) fn seal(&mut self) {
+        let (env, late) = (self.env, take(&mut self.aside));
         let mut connector = Connector::new(self);
         for (record, contents) in late {
             let Some(shared) = connector.table.objects.shared(record).cloned() else { continue };
-            connector.give(Some(contents));
+            connector.taken = contents;
             // Of the visits of this object it is the one that asks for nothing.
             let _ =
                 shared.object().visit_object(&mut Visitor::new(Phase::Seal, env, &mut connector));
         }
     }
-
-    fn traits_of(&self, record: usize) -> Traits {
-        let kind = self.objects.kinds[record].map(TypeIndex::get);
-        kind.map_or_else(Traits::default, |kind| {
-            self.registry.traits(self.registry.objects[kind].class)
-        })
-    }
-
-    /// For each type, whether its objects are visited.
-    pub(super) fn wanted(&self, wanted: impl Fn(Traits) -> bool) -> Vec<bool> {
-        let objects = self.registry.objects.iter();
-        objects.map(|entry| wanted(self.registry.traits(entry.class))).collect()
-    }
 }
-
-/// Contents of cells that can be set once, in the order in which those are met.
-type Contents = VecDeque<Option<Box<dyn Any>>>;
 
 /// Points the references of one object after the other at their targets.
 struct Connector<'c, 'l> {
@@ -277,39 +234,24 @@ impl<'c, 'l> Connector<'c, 'l> {
         }
     }
 
-    /// Begins with an object whose references these are.
-    fn begin(&mut self, references: Range<usize>, pass: Pass) {
-        (self.next, self.pass) = (references, pass);
-    }
-
-    /// Begins with the object of a record.
-    fn begin_record(&mut self, record: usize, pass: Pass) {
-        self.begin(self.table.references.of(record), pass);
-    }
-
-    /// Gives back the contents that an earlier visit of the object set aside.
-    fn give(&mut self, contents: Option<Contents>) {
-        self.late = false;
-        if let Some(contents) = contents {
-            self.taken = contents;
-        } else {
-            self.taken.clear();
-        }
+    /// Points the references of an object, which are at these places, at their targets. `contents` are those that an
+    /// earlier visit set aside; returns those that this one does, if there are any.
+    fn connect(
+        &mut self,
+        references: Range<usize>,
+        pass: Pass,
+        contents: Option<Contents>,
+        visit: impl FnOnce(Visitor<'_>) -> Result<()>,
+    ) -> Result<Option<Contents>> {
+        (self.next, self.pass, self.late) = (references, pass, false);
+        self.taken = contents.unwrap_or_default();
         self.put.clear();
-    }
-
-    /// Ends with the object.
-    fn end(&mut self) -> Result<()> {
-        if self.step().is_some() { Err(out_of_step()) } else { Ok(()) }
-    }
-
-    /// Takes the contents that the visit set aside, if there are any.
-    fn take(&mut self) -> Option<Contents> {
-        if self.put.is_empty() {
-            return None;
+        visit(Visitor::new(Phase::Connect, self.table.env, self))?;
+        if self.step().is_some() {
+            return Err(out_of_step());
         }
-        let put = std::mem::take(&mut self.put);
-        put.iter().any(Option::is_some).then_some(put)
+        let is_empty = self.put.iter().all(Option::is_none);
+        Ok(if is_empty { None } else { Some(take(&mut self.put)) })
     }
 
     fn step(&mut self) -> Option<Pending> {
@@ -353,16 +295,13 @@ impl VisitLinks for Connector<'_, '_> {
     }
 
     fn is_late(&mut self) -> bool {
-        std::mem::take(&mut self.late)
+        take(&mut self.late)
     }
 
     fn prototypes(&self) -> Prototypes<'_> {
         self.table.registry.prototypes()
     }
 }
-
-/// The contents of each object that has any.
-pub(super) type Aside = HashMap<usize, Contents>;
 
 #[cold]
 fn out_of_step() -> Error {

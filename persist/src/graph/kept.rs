@@ -19,13 +19,6 @@ use crate::schema::{LoadEvent, Met, length};
 use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Result};
 
-/// A live handle in what is kept.
-struct KeptHandle {
-    start: usize,
-    arena: (TypeId, &'static str),
-    bits: u64,
-}
-
 /// Bytes of a handle.
 const HANDLE: usize = 9;
 
@@ -33,7 +26,7 @@ impl Table<'_> {
     /// Keeps a value of a class that the program does not have, and what it refers to. Returns also how many bytes it
     /// takes, and how many weak references in it have no target.
     pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Piece, usize, usize)> {
-        let stored = self.stored.clone();
+        let stored = self.plans.stored.clone();
         let mut parts = Vec::new();
         let mut references = Vec::new();
         let mut handles = Vec::new();
@@ -41,8 +34,7 @@ impl Table<'_> {
             let (start, end) = (bytes.len() - before, bytes.len() - after);
             let content = match met {
                 Met::Handle { arena, bits } => {
-                    let found = self.handles.arena(arena);
-                    handles.extend(found.map(|arena| KeptHandle { start, arena, bits }));
+                    handles.extend(self.handles.arena(arena).map(|arena| (start, arena, bits)));
                     return true;
                 }
                 Met::Class(class) => UnknownContent::Class(class),
@@ -69,46 +61,40 @@ impl Table<'_> {
             self.waits = true;
             self.references.push(Pending::new(target, weak, Within::Cell));
         }
-        let name = match self.kept_names.get(&class) {
-            Some(name) => name.clone(),
-            None => {
-                let name: Arc<str> = self.name_of(class).into();
-                self.kept_names.insert(class, name.clone());
-                name
-            }
-        };
+        let name = self.kept_names.entry(class).or_insert_with(|| {
+            let class = stored.schema(class);
+            class.map_or_else(|| Arc::from(""), |class| Arc::from(&*class.name))
+        });
+        let name = name.clone();
         let class = ForeignClass { name, schema: stored, index: class };
         let mut bytes = bytes[..length].to_vec();
-        for handle in handles {
-            self.renew(&handle, &mut bytes)?;
+        for (start, (arena, name), bits) in handles {
+            let found = self.handles.find(arena, bits, self.record, &mut self.tally);
+            let found = found.inspect_err(|_| self.handles.refused = Some((name, bits)))?;
+            let (state, bits) = match found {
+                Remapped::Live(new) => (1, new),
+                // An id of a world has no null: it is dead, in an option too, so that keys stay different.
+                Remapped::Null if arena != TypeId::of::<WorldObjects>() => (0, 0),
+                Remapped::Null | Remapped::Dead => (2, bits),
+            };
+            bytes[start] = state;
+            bytes[start + 1..start + HANDLE].copy_from_slice(&bits.to_le_bytes());
         }
         Ok((Piece::new(class, bytes, parts), length, dangling))
     }
 
-    /// Makes a handle in what is kept the one that this load gives.
-    fn renew(&mut self, handle: &KeptHandle, bytes: &mut [u8]) -> Result<()> {
-        let KeptHandle { start, arena: (arena, name), bits } = *handle;
-        let found =
-            self.handles.find(arena, bits, self.record, &mut self.tally).inspect_err(|_| {
-                self.handles.refused = Some((name, bits));
-            })?;
-        let (state, bits) = match found {
-            Remapped::Live(new) => (1, new),
-            // An id of a world has no null: it is dead, in an option too, so that keys stay different.
-            Remapped::Null if arena == TypeId::of::<WorldObjects>() => (2, bits),
-            Remapped::Null => (0, 0),
-            Remapped::Dead => (2, bits),
-        };
-        bytes[start] = state;
-        bytes[start + 1..start + HANDLE].copy_from_slice(&bits.to_le_bytes());
-        Ok(())
+    /// Like [`unknown`](Self::unknown), of a value that all these bytes are.
+    pub(super) fn unknown_whole(&mut self, class: usize, bytes: &[u8]) -> Result<(Piece, usize)> {
+        let (piece, length, dangling) = self.unknown(class, bytes)?;
+        let left = bytes.len() - length;
+        if left == 0 { Ok((piece, dangling)) } else { Err(left_over(left)) }
     }
 
     /// The class of this number, whose values are as they are stored.
     pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
+        let stored = &self.plans.stored;
         let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
-        let is_known =
-            |class: &usize| *class < self.stored.len() || self.stored.alone(*class).is_some();
+        let is_known = |class: &usize| *class < stored.len() || stored.alone(*class).is_some();
         let Some(class) = class.filter(is_known) else {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
@@ -117,10 +103,10 @@ impl Table<'_> {
                 ),
             ));
         };
-        if !self.rewritten.get(class).copied().unwrap_or(false) {
+        if class >= stored.len() || !self.plans.rewrites_dynamic(class) {
             return Ok(class);
         }
-        let name = &self.stored[class].name;
+        let name = &stored[class].name;
         Err(Error::new(
             ErrorKind::WrongClass,
             format!(
@@ -169,7 +155,7 @@ impl Table<'_> {
         of: TraitName,
     ) -> Result<Linked<'static>> {
         let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
-        let resolved = self.resolved[class as usize];
+        let resolved = self.plans.resolve(class as usize);
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
             let found = holder.around_class(false, self.name(class));
@@ -195,14 +181,11 @@ impl Table<'_> {
     pub(super) fn keep_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
         let record = self.objects.records.get(index);
         self.begin(&record);
-        let kept =
-            self.unknown(record.class as usize, payload).and_then(|(piece, length, dangling)| {
-                (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
-                let left = payload.len() - length;
-                if left == 0 { Ok(Unknown::from(piece)) } else { Err(left_over(left)) }
-            });
-        let mut unknown = kept.map_err(|error| error.at(record.start as u64))?;
-        self.tally.add_object(LoadEvent::Kept, record.class, record.id);
+        let kept = self.unknown_whole(record.class as usize, payload);
+        let (piece, dangling) = kept.map_err(|error| error.at(record.start as u64))?;
+        (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
+        let mut unknown = Unknown::from(piece);
+        self.tally.add(LoadEvent::Kept, record.class, record.id);
         unknown.holder = Some(record.holder);
         let kind = self.objects.kinds[index].map(TypeIndex::get);
         let class = kind.map(|kind| self.registry.objects[kind].class);

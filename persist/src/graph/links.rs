@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::Registry;
 use super::components::Edges;
 use super::registry::ObjectEntry;
-use super::tables::SaveTables;
+use super::tables::{ObjectTable, SaveTables};
 use crate::codec::{
-    Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet,
+    Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet, shared,
 };
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
-use crate::reflect::{Cell, TraitName};
+use crate::reflect::{Cell, Holder, TraitName};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -29,8 +29,8 @@ pub(super) struct Links<'s> {
     far: usize,
     most: u64,
     empty_elements: usize,
-    /// Memory of elements that are large for their bytes.
-    pub(super) large: u64,
+    /// Memory of the objects by the sizes of their cells, and of elements that are large for their bytes.
+    pub(super) held: u64,
     /// Numbers of classes as implementors of traits.
     implementors: HashMap<(TypeId, TypeId), u64>,
     /// Objects that are pointed at as trait objects, and by which of the traits: their classes are
@@ -74,10 +74,9 @@ impl<'s> Links<'s> {
             boxed: false,
             at: 0,
             far: 0,
-            // Numbers are of 32 bits.
-            most: limits.objects.min(u64::from(u32::MAX - 1)),
+            most: limits.objects.min(u64::from(ObjectTable::MOST)),
             empty_elements: 0,
-            large: 0,
+            held: 0,
             implementors: HashMap::new(),
             claims: Vec::new(),
             traits: Vec::new(),
@@ -97,14 +96,10 @@ impl<'s> Links<'s> {
 
     /// Makes an object known by an id of its own, before others are met.
     pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
-        let (number, new) = self.tables.map.insert(shared.address());
+        self.boxed |= shared.is_boxed();
+        let (_, new) = self.tables.objects.meet(shared.address(), added, || shared);
         if new {
-            self.boxed |= shared.is_boxed();
-            self.tables.objects.push(shared);
             self.known.push(Known { id, added });
-            if added {
-                self.tables.queue.add(number);
-            }
         }
     }
 
@@ -147,13 +142,13 @@ impl<'s> Links<'s> {
     }
 
     /// The type as which an object was written, if it was.
-    fn written(&self, number: u32) -> Option<&'s ObjectEntry> {
-        if !self.tables.queue.has(number) {
+    fn written(&self, is_written: &[bool], number: u32) -> Option<&'s ObjectEntry> {
+        if !is_written[number as usize] {
             return None;
         }
-        let (pointer, object) = self.tables.objects.object(number);
-        let index = match object.seen_pointee() {
-            Some(pointee) => *self.registry.by_pointee.get(&(pointer, pointee))?,
+        let shared = self.tables.objects.get(number);
+        let index = match shared.object().seen_pointee() {
+            Some(pointee) => *self.registry.by_pointee.get(&(shared.pointer(), pointee))?,
             None => {
                 let place = self.inside.binary_search_by_key(&number, |(number, _)| *number);
                 self.inside[place.ok()?].1
@@ -175,17 +170,21 @@ impl<'s> Links<'s> {
 
     /// Checks what could not be when it was met.
     pub(super) fn check(&mut self) -> Result<()> {
+        if self.types.is_empty() && self.claims.is_empty() && !self.bare_weak {
+            return Ok(());
+        }
         self.inside.sort_unstable();
+        let mut is_written = vec![false; self.tables.objects.len()];
+        self.tables.objects.queued(0).iter().for_each(|number| is_written[*number as usize] = true);
+        let written = |number: u32| self.written(&is_written, number);
         for (number, pointee) in &self.types {
-            if let Some(entry) = self.written(*number)
-                && entry.kind.pointee != *pointee
-            {
+            if written(*number).is_some_and(|entry| entry.kind.pointee != *pointee) {
                 return Err(two_types(self.id(*number)));
             }
         }
         for (number, of) in &self.claims {
             let of = self.traits[*of as usize];
-            if let Some(entry) = self.written(*number)
+            if let Some(entry) = written(*number)
                 && self.registry.implementors().caster((of.id)(), entry.class).is_none()
             {
                 let class = &self.registry.program().classes[entry.class].name;
@@ -194,33 +193,27 @@ impl<'s> Links<'s> {
                     .in_class(&**class));
             }
         }
-        self.check_circles()
+        self.check_circles(written)
     }
 
     /// Finds objects without a cell that lead to each other: none of them could be
     /// made first.
-    fn check_circles(&self) -> Result<()> {
+    fn check_circles(&self, written: impl Fn(u32) -> Option<&'s ObjectEntry>) -> Result<()> {
         if !self.bare_weak {
             return Ok(());
         }
-        let count = u32::try_from(self.tables.objects.len()).unwrap_or(u32::MAX);
-        let mut edges = Edges::new(self.tables.objects.len());
         let mut bare = self.bare.clone();
         bare.sort_unstable();
-        let mut next = bare.iter().peekable();
-        for number in 0..count {
-            let mut targets = Vec::new();
-            while let Some((_, to)) = next.next_if(|(from, _)| *from == number) {
-                let entry = self.written(*to);
-                if entry.is_some_and(|entry| is_built(entry.kind.holder.parts().map(|of| of.1))) {
-                    targets.push(*to);
-                }
-            }
-            edges.push(targets);
+        let mut next = bare.into_iter().peekable();
+        let is_target = |to: &u32| written(*to).is_some_and(|entry| is_built(entry.kind.holder));
+        let mut edges = Edges::new(self.tables.objects.len());
+        for number in (0..).take(self.tables.objects.len()) {
+            let targets = std::iter::from_fn(|| next.next_if(|(from, _)| *from == number));
+            edges.push(targets.map(|(_, to)| to).filter(is_target));
         }
         match edges.components().circles(&edges).first() {
             Some(circle) => {
-                let class = self.written(circle[0]).map_or(0, |entry| entry.class);
+                let class = written(circle[0]).map_or(0, |entry| entry.class);
                 let class = &self.registry.program().classes[class].name;
                 let id = self.id(circle[0]);
                 Err(circle_error(class, circle.len()).in_object(id).in_class(&**class))
@@ -229,19 +222,10 @@ impl<'s> Links<'s> {
         }
     }
 
-    /// Keeps a new object.
-    #[inline]
-    fn meet(&mut self, shared: Shared, number: u32) -> Result<()> {
-        self.boxed |= shared.is_boxed();
-        self.tables.objects.push(shared);
-        let id = self.id(number);
-        if u64::from(number) >= self.most || id > MAX_ID { Err(self.too_many(id)) } else { Ok(()) }
-    }
-
     /// Checks that a target is what the reference says, or notes what shows only when it is written.
     #[inline(never)]
     fn check_pointed(&mut self, number: u32, new: bool, pointed: Pointed) -> Result<()> {
-        let seen = || self.tables.objects.object(number).1.seen_pointee();
+        let seen = || self.tables.objects.get(number).object().seen_pointee();
         match pointed {
             Pointed::At(pointee) if !new && self.boxed => match seen() {
                 Some(found) if found != pointee => return Err(two_types(self.id(number))),
@@ -281,9 +265,9 @@ impl<'s> Links<'s> {
     }
 }
 
-/// True if objects in such a cell are made when they are whole.
-pub(super) fn is_built(cell: Option<Cell>) -> bool {
-    matches!(cell, Some(Cell::None | Cell::OnceCell | Cell::OnceLock))
+/// True if objects in such a holder are made when they are whole.
+pub(super) fn is_built(holder: Holder) -> bool {
+    matches!(holder.parts(), Some((_, Cell::None | Cell::OnceCell | Cell::OnceLock)))
 }
 
 /// The error for objects without a cell that lead to each other.
@@ -315,16 +299,20 @@ fn two_types(id: u64) -> Error {
 impl SaveLinks for Links<'_> {
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
         // Compared with the bytes of the save when those are known.
-        self.large = self.large.saturating_add(memory);
+        self.held = self.held.saturating_add(memory);
         charge_empty(&mut self.empty_elements, empty, limits)
     }
 
     #[inline]
     fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
         let Link { weak, typed, within } = link;
-        let (number, new) = self.tables.map.insert(address);
+        let (number, new) = self.tables.objects.meet(address, !weak, || shared(target));
+        let id = self.id(number);
         if new {
-            self.meet(target.share(), number)?;
+            self.boxed |= self.tables.objects.get(number).is_boxed();
+            if u64::from(number) >= self.most || id > MAX_ID {
+                return Err(self.too_many(id));
+            }
         } else if number.abs_diff(self.at) > FAR {
             self.far += 1;
         }
@@ -332,16 +320,13 @@ impl SaveLinks for Links<'_> {
         if !typed || self.boxed && !new {
             self.check_pointed(number, new, target.pointed())?;
         }
-        if !weak {
-            self.tables.queue.add(number);
-        }
         if within == Within::Bare
             && let Some(from) = self.from
         {
             self.bare.push((from, number));
             self.bare_weak |= weak;
         }
-        Ok(self.id(number))
+        Ok(id)
     }
 
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {

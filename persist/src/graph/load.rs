@@ -1,17 +1,17 @@
 //! Loads: the scan of a save, its objects, and their references.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
 use super::Registry;
-use super::connect::{Aside, CHUNK};
+use super::connect::CHUNK;
 use super::fault::in_bad_field;
 use super::handles::Handles;
 use super::made::{MadeObjects, TypeIndex};
 use super::outcome::{LoadedObjects, Outcome};
 use super::table::{MADE, Refused, Table};
-use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Unknown, Visitor, left_over};
+use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordPlace, Scan};
 use crate::reflect::Holder;
@@ -27,19 +27,13 @@ pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
 /// aside as ids; then ids become pointers, in most saves while others are still to be filled;
 /// then hooks run.
 pub(crate) struct Loader<'l> {
-    pub(super) registry: &'l Registry,
-    pub(super) env: &'l Env<'l>,
     pub(super) save: &'l [u8],
-    pub(super) plans: Plans<'l>,
     pub(super) table: Table<'l>,
     pub(super) outcome: Outcome,
     /// A record rewritten into the program's form.
     pub(super) scratch: Vec<u8>,
     /// What earlier programs kept of each object, by its id.
     pub(super) before: HashMap<u64, Vec<RecordPlace>>,
-    /// What this load keeps of each object, by its record, and of the value.
-    pub(super) keeps: HashMap<usize, Unknown>,
-    pub(super) root_keeps: Unknown,
     /// Payloads of values that have become objects.
     pub(super) made: Vec<Vec<u8>>,
     /// The next id for one while it is decoded, and after that the first free one.
@@ -72,36 +66,23 @@ impl<'l> Loader<'l> {
             });
             Ok::<_, Error>(matched)
         })?;
-        let (stored, resolved) = (matched.stored.clone(), matched.resolved.clone());
         let Scan { header, records, .. } = scan;
         let objects = MadeObjects::new(registry, records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
         for record in kept {
-            check_kept(&record, &objects, &stored)?;
+            check_kept(&record, &objects, &matched.stored)?;
             before.entry(record.id).or_default().push(record);
         }
-        let plans = Plans::of(matched, registry.program(), options);
         let first_free = objects.records.last_id() + 1;
-        let handles = Handles::new(remap);
-        let mut table =
-            Table::new(registry, env, objects, (stored, resolved), handles, save.weight);
-        table.contested =
-            plans.contested().map(|(class, candidates)| (class, candidates.to_vec())).collect();
-        table.rewritten =
-            (0..plans.stored.len()).map(|class| plans.rewrites_dynamic(class)).collect();
-        let outcome = Outcome { header, ..Outcome::default() };
+        let plans = Plans::of(matched, registry.program(), options);
+        let table = Table::new((registry, env), plans, objects, Handles::new(remap), save.weight);
         // In a box: what lies on the stack is missing for values in values.
         Ok(Box::new(Self {
-            registry,
-            env,
             save: save.bytes,
-            plans,
             table,
-            outcome,
+            outcome: Outcome { header, ..Outcome::default() },
             scratch: Vec::new(),
             before,
-            keeps: HashMap::new(),
-            root_keeps: Unknown::default(),
             made: Vec::new(),
             next_id: FIRST_MADE,
             first_free,
@@ -109,16 +90,20 @@ impl<'l> Loader<'l> {
         }))
     }
 
+    fn plans(&self) -> &Plans<'l> {
+        &self.table.plans
+    }
+
     /// Keeps nothing of objects, which could not be given back.
     pub(crate) fn without_kept(mut self: Box<Self>) -> Box<Self> {
-        self.plans.aside = false;
+        self.table.plans.aside = false;
         self
     }
 
     /// Loads the objects of a save that a manager wrote.
     pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, Outcome)> {
         if let Some(root) = self.table.objects.records.value() {
-            let class = &self.plans.stored[root.class as usize].name;
+            let class = &self.plans().stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,
                 match &**class {
@@ -148,7 +133,7 @@ impl<'l> Loader<'l> {
             .iter()
             .filter(|record| record.holder == Holder::VALUE)
             .collect();
-        let wanted = &self.registry.program().classes[class].name;
+        let wanted = &self.table.registry.program().classes[class].name;
         let &[root] = &roots[..] else {
             let message = match roots.len() {
                 0 => format!(
@@ -163,15 +148,15 @@ impl<'l> Loader<'l> {
             };
             return Err(Error::new(ErrorKind::WrongClass, message));
         };
-        let is_other = self.plans.resolve(root.class as usize) != Some(class)
-            || self.plans.check_bare(root.class as usize).is_err();
+        let is_other = self.plans().resolve(root.class as usize) != Some(class)
+            || self.table.plans.check_bare(root.class as usize).is_err();
         if is_other {
-            let stored = &self.plans.stored[root.class as usize];
+            let stored = &self.plans().stored[root.class as usize];
             let found = &stored.name;
             // Only a struct or an enum has former names.
             let is_bare = |form: &Form| matches!(form, Form::Value(_));
-            let has_names =
-                !is_bare(&stored.form) && !is_bare(&self.registry.program().classes[class].form);
+            let has_names = !is_bare(&stored.form)
+                && !is_bare(&self.table.registry.program().classes[class].form);
             let or = if has_names {
                 format!(", or put `#[persist(alias = \"{found}\")]` on {wanted}")
             } else {
@@ -183,12 +168,12 @@ impl<'l> Loader<'l> {
             )
             .at(root.start as u64));
         }
-        let traits = self.registry.traits(class);
+        let traits = self.table.registry.traits(class);
         let visits = traits.references || traits.after_load;
         let value = self.passes(
             |loader| {
                 let mut value = loader.fill(&root, None, |input| input.value::<T>())?;
-                if let Some(mut made) = loader.registry.make::<T>() {
+                if let Some(mut made) = loader.table.registry.make::<T>() {
                     value.__keep_skipped(&mut made);
                 }
                 Ok(value)
@@ -225,11 +210,11 @@ impl<'l> Loader<'l> {
                 | ErrorKind::WrongClass
         );
         let newer = |(class, stored): (usize, &ClassSchema)| {
-            let target = self.registry.program().targets[self.plans.resolve(class)?]?.class;
+            let target = self.table.registry.program().targets[self.plans().resolve(class)?]?.class;
             let (found, known) = (stored.version, target.version);
             (found > known).then(|| (stored.name.clone(), found, known))
         };
-        let mut found: Vec<_> = self.plans.stored.iter().enumerate().filter_map(newer).collect();
+        let mut found: Vec<_> = self.plans().stored.iter().enumerate().filter_map(newer).collect();
         found.sort_by_key(|(name, ..)| error.class() != Some(name));
         match found.first().filter(|_| is_of_schema) {
             Some((name, found, known)) => {
@@ -251,15 +236,13 @@ impl<'l> Loader<'l> {
         self.create()?;
         self.choose_pass();
         let in_chunks = self.table.in_chunks;
-        let wanted = self.table.wanted(|traits| traits.references);
-        let mut late = Aside::new();
         let mut root = root(self)?;
         let root_end = self.table.references.len();
         let mut next = 0;
         // Values that become objects come on as they are met.
         while next < self.table.objects.records.len() {
             if in_chunks && next.is_multiple_of(CHUNK) {
-                self.connect_filled(&wanted, &mut late)?;
+                self.connect_filled()?;
             }
             self.table.references.begin_record()?;
             if !self.waits(next) {
@@ -268,7 +251,7 @@ impl<'l> Loader<'l> {
             next += 1;
         }
         if in_chunks {
-            self.connect_filled(&wanted, &mut late)?;
+            self.connect_filled()?;
         }
         self.table.references.begin_record()?;
         if !self.table.is_plain {
@@ -278,93 +261,90 @@ impl<'l> Loader<'l> {
             self.count_unknown();
         }
         self.check_policy()?;
+        self.count_made();
         if self.table.objects.records.has_value() {
             // Nobody else could get at the others, or cut their cycles.
             let Table { objects, references, resolves, .. } = &mut self.table;
             objects.keep_reached(0..root_end, references, *resolves);
         }
-        let of_freed: usize = if self.table.is_plain {
-            0
-        } else {
-            let kinds = self.table.objects.kinds.iter().enumerate();
-            let freed = kinds.filter(|(_, kind)| kind.is_none());
-            freed.map(|(record, _)| self.table.references.of(record).len()).sum()
-        };
-        self.outcome.references += (self.table.references.len() - of_freed) as u64;
-        let aside = self.table.build()?;
+        let references = &self.table.references;
+        let freed = (0..self.table.objects.kinds.len())
+            .filter(|record| !in_chunks && self.table.objects.kinds[*record].is_none());
+        let of_freed: usize = freed.map(|record| references.of(record).len()).sum();
+        self.outcome.references += (references.len() - of_freed) as u64;
+        self.table.build()?;
         if !in_chunks {
-            let (keeps, root_keeps) = (&self.keeps, &self.root_keeps);
-            let visit_root = |visitor: &mut Visitor<'_>| visit_root(&mut root, visitor);
-            late = self.table.connect(aside, &wanted, keeps, root_keeps, visit_root)?;
+            self.table.connect(|visitor| visit_root(&mut root, visitor))?;
         }
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = Prototypes::bare();
-            visit_root(&mut root, &mut Visitor::new(phase, self.env, &mut links))?;
+            visit_root(&mut root, &mut Visitor::new(phase, self.table.env, &mut links))?;
             self.table.run_hooks(phase)?;
         }
-        self.table.seal(late);
+        self.table.seal();
         Ok(root)
     }
 
     /// Connects the objects that have been filled since the last call.
-    fn connect_filled(&mut self, wanted: &[bool], late: &mut Aside) -> Result<()> {
-        match self.table.connect_filled(wanted, late) {
-            Ok(references) => {
-                self.outcome.references += references;
-                Ok(())
-            }
+    fn connect_filled(&mut self) -> Result<()> {
+        match self.table.connect_filled() {
+            Ok(references) => self.outcome.references += references,
             Err((record, error)) => {
                 // Now that each target is looked at, the decode says in which field it is.
                 self.table.in_chunks = false;
                 self.fill_object(record)?;
-                Err(self.table.named(record, error))
+                return Err(self.table.named(record, error));
             }
         }
+        Ok(())
     }
 
     /// First pass: every object is made empty by the factory of its class.
     fn create(&mut self) -> Result<()> {
-        let registry = self.registry;
-        let mut counts = vec![0_u64; self.plans.stored.len()];
-        let (mut held, most_held) = (0_u64, self.env.limits.most_expanded(self.table.save_bytes));
-        let prototypes = registry.prototypes();
+        let Table { registry, objects, .. } = &mut self.table;
+        let (registry, prototypes) = (*registry, registry.prototypes());
         // Records of one type mostly stand together.
         let mut last = (u32::MAX, Holder::VALUE, None);
-        self.table.objects.reserve();
-        for at in 0..self.table.objects.records.len() {
+        objects.reserve();
+        for at in 0..objects.records.len() {
             let record = self.table.objects.records.get(at);
-            let class = record.class as usize;
             if (last.0, last.1) != (record.class, record.holder) {
-                let resolved = self.plans.resolve(class);
-                let object = resolved.and_then(|class| registry.object(class, record.holder));
-                let object = object.filter(|_| record.holder != Holder::VALUE);
+                let class = self.table.plans.resolve(record.class as usize);
+                let object = class.and_then(|class| registry.object(class, record.holder));
                 last = (record.class, record.holder, object);
             }
             let Some(object) = last.2 else {
-                self.table.objects.entries.push(Made::Nothing);
-                self.table.objects.kinds.push(None);
+                self.table.objects.skip();
                 continue;
             };
-            counts[class] += 1;
-            // A small record may claim a large object, but not many of them.
-            held = held.saturating_add(registry.footprint(object));
-            if held > most_held {
-                let refused = self.env.limits.check_expansion(self.table.save_bytes, held);
-                refused.map_err(|error| {
-                    error.at(record.start as u64).in_class(self.table.name(record.class))
-                })?;
+            if let Err(error) = self.table.hold(registry.footprint(object)) {
+                let error = error.at(record.start as u64);
+                return Err(error.in_class(self.table.name(record.class)));
             }
             if let Err(error) = self.table.objects.make(object, &prototypes) {
-                return Err(error.in_object(record.id).in_class(self.table.name(record.class)));
+                return Err(self.table.of_record(&record, error));
             }
-            self.table.objects.kinds.push(TypeIndex::new(object));
-        }
-        self.table.held_bytes = held;
-        let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        for (class, count) in counted {
-            self.outcome.count_objects(&self.plans.stored[class].name, *count);
         }
         Ok(())
+    }
+
+    /// Counts the objects that the save has and those that were made of values, but not what is kept.
+    fn count_made(&mut self) {
+        let Table { plans, objects, asked_for, .. } = &self.table;
+        let (mut counts, mut made) = (vec![0; plans.stored.len()], BTreeMap::new());
+        for (record, kind) in objects.kinds.iter().enumerate() {
+            if kind.is_some() && (asked_for.is_empty() || !asked_for.contains(&record)) {
+                let class = objects.records.get(record).class;
+                match counts.get_mut(class as usize) {
+                    Some(count) => *count += 1,
+                    None => *made.entry(class).or_insert(0) += 1,
+                }
+            }
+        }
+        let counts = (0..).zip(counts).filter(|(_, count)| *count > 0);
+        for (class, count) in counts.chain(made) {
+            self.outcome.count_objects(self.table.name(class), count);
+        }
     }
 
     /// Chooses when references are connected. If every object is in its cell for good, no
@@ -374,7 +354,7 @@ impl<'l> Loader<'l> {
         const MOST: usize = 1 << 14;
         let records = self.table.objects.records.len();
         let is_plain = self.before.is_empty()
-            && (0..self.plans.stored.len()).all(|class| self.plans.is_identical(class))
+            && (0..self.plans().stored.len()).all(|class| self.plans().is_identical(class))
             && self.table.objects.entries.iter().all(|entry| matches!(entry, Made::Shared(_)));
         self.table.is_plain = is_plain;
         self.table.resolves = is_plain && records <= MOST;
@@ -383,16 +363,14 @@ impl<'l> Loader<'l> {
         self.table.in_chunks = is_plain
             && records > MOST
             && !self.table.objects.records.has_value()
-            && !self.registry.any_traits(|traits| traits.after_load);
+            && !self.table.registry.any_traits(|traits| traits.after_load);
         self.table.references.reserve(if self.table.in_chunks { CHUNK } else { records });
     }
 
     /// Second pass, for one object.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
-        if matches!(self.table.objects.entries[index], Made::Draft(_))
-            && let Some(mut draft) = self.table.objects.entries[index].take_draft()
-        {
+        if let Some(mut draft) = self.table.objects.entries[index].take_draft() {
             self.table.filling = Some(index);
             self.fill(&record, Some(index), |input| draft.fill(input))?;
             self.table.filling = None;
@@ -403,7 +381,7 @@ impl<'l> Loader<'l> {
             return Ok(());
         };
         let kind = self.table.objects.kinds[index].map_or(0, TypeIndex::get);
-        let fill = self.registry.objects[kind].kind.fill;
+        let fill = self.table.registry.objects[kind].kind.fill;
         self.fill(&record, Some(index), |input| fill(&shared, input))
     }
 
@@ -415,28 +393,30 @@ impl<'l> Loader<'l> {
         mut read: impl FnMut(&mut Decoder<'_>) -> Result<R, Fail>,
     ) -> Result<R> {
         let class = record.class as usize;
-        if record.class >= MADE {
-            return self.fill_made(record, read);
-        }
         let kept = self.kept_before(record.id);
         // One of what is kept may be a field of the program.
-        let identical = self.plans.is_identical(class) && kept.is_empty();
+        let identical = record.class < MADE && self.plans().is_identical(class) && kept.is_empty();
         let keeps = if identical {
             kept
+        } else if record.class >= MADE {
+            self.scratch = take(&mut self.made[record.start]);
+            kept
         } else {
-            let rewritten = self.rewrite(record, &kept);
-            rewritten.map_err(|error| self.placed(record, self.plans.of_instance(class, error)))?
+            self.rewrite(record, &kept).map_err(|error| {
+                let error = self.plans().of_instance(class, error);
+                self.table.of_record(record, in_save(record, error))
+            })?
         };
         let payload = if identical { record.payload(self.save) } else { &self.scratch[..] };
         self.table.begin(record);
-        let mut input = Decoder::new(payload, self.env, &mut self.table);
+        let mut input = Decoder::new(payload, self.table.env, &mut self.table);
         let result = read(&mut input);
         let left = input.rest().len();
         match result {
             Ok(value) if left == 0 => {
                 if !keeps.is_empty() {
-                    let kept = self.keep(keeps, index, record.id);
-                    kept.map_err(|error| self.placed(record, error))?;
+                    self.keep(keeps, index, record.id)
+                        .map_err(|error| self.table.of_record(record, in_save(record, error)))?;
                 }
                 Ok(value)
             }
@@ -445,13 +425,6 @@ impl<'l> Loader<'l> {
                 Err(self.explained(record, identical, refused, (left, result.err())))
             }
         }
-    }
-
-    /// An error with its place, the object and the class of a record.
-    #[cold]
-    fn placed(&self, record: &RecordPlace, error: Error) -> Error {
-        let error = in_save(record, error);
-        error.in_object(record.id).in_class(self.table.name(record.class))
     }
 
     /// The error for a record whose decode failed, or left bytes.
@@ -464,10 +437,15 @@ impl<'l> Loader<'l> {
         (left, fail): (usize, Option<Fail>),
     ) -> Error {
         let class = record.class as usize;
-        let stored = record.payload(self.save);
         // What the typed decoder says, if the schema does not show more.
         let handles = &self.table.handles;
         let error = fail.map_or_else(|| left_over(left), |fail| handles.explain(fail));
+        if let Some(class) = record.class.checked_sub(MADE) {
+            let (error, made) = (refused.unwrap_or(error), take(&mut self.scratch));
+            let error = in_bad_field(&mut self.table, error, (class as usize, &made), None);
+            return self.table.of_record(record, error);
+        }
+        let stored = record.payload(self.save);
         // The schema of the save often shows the field; a reason that
         // the type gave is better than any.
         let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
@@ -481,7 +459,8 @@ impl<'l> Loader<'l> {
             Met::Handle { arena, bits } => handles.refused != Some((arena, bits)),
             Met::Class(class) => !self.table.is_refused(class),
         };
-        let found = locate(class, &self.plans.stored, stored, &self.env.limits, &mut is_target);
+        let found =
+            locate(class, &self.plans().stored, stored, &self.table.env.limits, &mut is_target);
         let is_shown = found.is_some();
         let error = match (refused, found) {
             (Some(error), Some((found, offset))) => in_save(record, error)
@@ -492,64 +471,49 @@ impl<'l> Loader<'l> {
             (None, None) if identical => error.at((record.start + stored.len() - left) as u64),
             (None, None) => error.at(record.start as u64),
         };
-        let target = self.plans.resolve(class).filter(|_| !is_shown);
-        let name = self.plans.stored[class].name.clone();
-        let named = |error: Error| error.in_object(record.id).in_class(name);
-        let Some(target) = target else { return named(error) };
-        let rewritten = std::mem::take(&mut self.scratch);
-        let payload = if identical { stored } else { &rewritten[..] };
-        let stored = Some((&*self.plans.stored, class, stored));
-        named(in_bad_field(&mut self.table, error, (target, payload), stored))
-    }
-
-    /// Counts of an event by class, in the order of names.
-    fn named_counts(
-        &self,
-        event: LoadEvent,
-    ) -> impl Iterator<Item = (LoadEvent, String, u64, u64)> {
-        let names = self.program_names();
-        let name = |class: u32| {
-            let stored = self.table.name(class);
-            names.get(stored).copied().unwrap_or(stored).to_owned()
+        let Some(target) = self.plans().resolve(class).filter(|_| !is_shown) else {
+            return self.table.of_record(record, error);
         };
-        let counts = self.table.tally.of(event);
-        let mut rows: Vec<_> =
-            counts.map(|(class, (count, first))| (event, name(class), count, first)).collect();
-        rows.sort();
-        rows.into_iter()
-    }
-
-    /// The names of the program's classes by those that the save has for them, where they differ.
-    fn program_names(&self) -> HashMap<&str, &str> {
-        let stored = self.plans.stored.iter().enumerate();
-        let names = stored.filter_map(|(class, stored)| {
-            let target = self.plans.resolve(class)?;
-            Some((&*stored.name, &*self.registry.program().classes[target].name))
-        });
-        names.filter(|(stored, name)| stored != name).collect()
+        let (rewritten, classes) = (take(&mut self.scratch), self.plans().stored.clone());
+        let payload = if identical { stored } else { &rewritten[..] };
+        let stored = Some((&*classes, class, stored));
+        let error = in_bad_field(&mut self.table, error, (target, payload), stored);
+        self.table.of_record(record, error)
     }
 
     fn finish(mut self) -> (LoadedObjects, Outcome) {
-        let names = self.program_names();
+        let Table { plans, registry, tally, handles, .. } = &self.table;
+        // The names of the program's classes by those that the save has for them.
+        let names = plans.stored.iter().enumerate().filter_map(|(class, stored)| {
+            Some((&*stored.name, &*registry.program().classes[plans.resolve(class)?].name))
+        });
+        let names: HashMap<&str, &str> = names.filter(|(stored, name)| stored != name).collect();
         let named = |(row, run): (PlannedRow, Run)| {
             let name = names.get(&*row.class).map(|name| Arc::from(*name));
             (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
         };
-        self.outcome.events = self.plans.events().map(named).collect();
-        let events = [
+        let mut events: Vec<_> = plans.events().map(named).collect();
+        for event in [
             LoadEvent::Unknown,
             LoadEvent::Dangling,
             LoadEvent::Unregistered,
             LoadEvent::Kept,
             LoadEvent::Nulled,
             LoadEvent::Dead,
-        ];
-        self.outcome.counted = events.into_iter().flat_map(|of| self.named_counts(of)).collect();
-        self.outcome.remapped = self.table.handles.remapped;
-        let (kept, root_kept) = (take(&mut self.keeps), take(&mut self.root_keeps));
-        let made = &mut self.table.objects;
-        let objects = LoadedObjects::new(self.registry, made, kept, root_kept);
-        (objects, self.outcome)
+        ] {
+            let rows = tally.of(event).map(|(class, run)| {
+                let (class, field, detail) = (self.table.name(class).into(), "".into(), "".into());
+                named((PlannedRow { event, class, field, detail }, run))
+            });
+            let mut rows: Vec<_> = rows.collect();
+            let key = |run: Run| (run.count, run.first);
+            rows.sort_by(|(a, one), (b, other)| {
+                a.class.cmp(&b.class).then(key(*one).cmp(&key(*other)))
+            });
+            events.append(&mut rows);
+        }
+        (self.outcome.events, self.outcome.remapped) = (events, handles.remapped);
+        (LoadedObjects::new(registry, &mut self.table.objects), self.outcome)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The objects that a load makes, by the records of the save.
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
+use hashbrown::HashMap;
+
 use super::Registry;
 use super::references::{Pending, References};
-use crate::codec::{Made, Phase, Prototypes, Shared, Visitor};
+use crate::codec::{Made, Phase, Prototypes, Shared, Unknown, Visitor};
 use crate::env::Env;
 use crate::format::{RecordPlace, Records};
 use crate::reflect::Holder;
@@ -29,9 +30,10 @@ impl TypeIndex {
 /// The objects of a load.
 pub(super) struct MadeObjects<'l> {
     registry: &'l Registry,
-    ids: Ids,
-    /// Ids of values that have become objects.
-    more_ids: HashMap<u64, u32>,
+    /// The first record, and how many of the first ones have ids that are each one more than that before it.
+    ordered: (u64, u64),
+    /// The records of the other ids, also of values that have become objects.
+    others: HashMap<u64, u32>,
     /// The records of the save, then those of values that have become objects.
     pub(super) records: Records,
     /// By record.
@@ -44,21 +46,48 @@ pub(super) struct MadeObjects<'l> {
     stand_ins: Vec<Option<Shared>>,
     /// Objects that cannot be emptied, each after those that it holds.
     pub(super) order: Vec<u32>,
+    /// What this load keeps of each object, by its record, and of the value.
+    pub(super) kept: HashMap<usize, Unknown>,
+    pub(super) root_kept: Unknown,
 }
 
 impl<'l> MadeObjects<'l> {
     pub(super) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
-        Ok(Self {
+        if records.len() >= Pending::MOST {
+            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
+        }
+        let mut this = Self {
             registry,
-            ids: Ids::new(&records)?,
-            more_ids: HashMap::new(),
-            records,
+            ordered: (0, 0),
+            others: HashMap::new(),
+            records: Records::default(),
             entries: Vec::new(),
             kinds: Vec::new(),
             built: Vec::new(),
             stand_ins: vec![None; registry.objects.len()],
             order: Vec::new(),
-        })
+            kept: HashMap::new(),
+            root_kept: Unknown::default(),
+        };
+        if let Some(first) = records.first_id() {
+            this.ordered = (first, records.len() as u64);
+        } else {
+            for (record, index) in records.iter().zip(0..) {
+                if this.find(record.id).is_some() {
+                    return Err(used_twice(&record));
+                }
+                if index == 0 {
+                    this.ordered.0 = record.id;
+                }
+                if record.id == this.ordered.0 + this.ordered.1 && this.others.is_empty() {
+                    this.ordered.1 += 1;
+                } else {
+                    this.others.insert(record.id, index);
+                }
+            }
+        }
+        this.records = records;
+        Ok(this)
     }
 
     /// Makes room for every record.
@@ -71,16 +100,13 @@ impl<'l> MadeObjects<'l> {
     /// The record of an object.
     #[inline(always)]
     pub(super) fn find(&self, id: u64) -> Option<u32> {
-        match self.ids.find(id) {
-            // Mostly no value has become an object; then not even a hash is asked for.
-            None if !self.more_ids.is_empty() => self.find_made(id),
-            found => found,
-        }
+        let at = id.wrapping_sub(self.ordered.0);
+        if at < self.ordered.1 { u32::try_from(at).ok() } else { self.find_other(id) }
     }
 
-    #[cold]
-    fn find_made(&self, id: u64) -> Option<u32> {
-        self.more_ids.get(&id).copied()
+    #[inline(never)]
+    fn find_other(&self, id: u64) -> Option<u32> {
+        self.others.get(&id).copied()
     }
 
     /// The object of a record, if others can refer to it.
@@ -111,6 +137,7 @@ impl<'l> MadeObjects<'l> {
     pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<()> {
         let make = self.registry.objects[object].kind.make;
         make(prototypes, &mut self.entries)?;
+        self.kinds.push(TypeIndex::new(object));
         if self.stand_ins[object].is_none() {
             self.stand_ins[object] = match self.entries.last().and_then(Made::shared) {
                 Some(shared) => Some(shared.clone()),
@@ -128,6 +155,12 @@ impl<'l> MadeObjects<'l> {
         Ok(made.pop().and_then(Made::build))
     }
 
+    /// Says that the next record becomes no object.
+    pub(super) fn skip(&mut self) {
+        self.entries.push(Made::Nothing);
+        self.kinds.push(None);
+    }
+
     /// Says that a record becomes an object of a type, which it is not yet.
     pub(super) fn expect(&mut self, record: usize, object: usize) -> Result<()> {
         if self.stand_ins[object].is_none() {
@@ -141,9 +174,8 @@ impl<'l> MadeObjects<'l> {
     /// the references to it know it.
     pub(super) fn enter(&mut self, made_id: u64, record: RecordPlace, object: usize) -> Result<()> {
         let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        self.more_ids.insert(made_id, place);
+        self.others.insert(made_id, place);
         self.records.push(record);
-        self.kinds.push(TypeIndex::new(object));
         self.make(object, &self.registry.prototypes())
     }
 
@@ -206,6 +238,7 @@ impl<'l> MadeObjects<'l> {
 impl Drop for MadeObjects<'_> {
     fn drop(&mut self) {
         self.stand_ins.clear();
+        self.kept.clear();
         for entry in &mut self.entries {
             if matches!(entry, Made::Draft(_)) {
                 *entry = Made::Nothing;
@@ -218,82 +251,15 @@ impl Drop for MadeObjects<'_> {
     }
 }
 
-/// No record.
-const NOBODY: u32 = u32::MAX;
-
-/// Ids to record indices.
-enum Ids {
-    /// Every record's is one more than that of the record before it.
-    Ordered {
-        first: u64,
-        count: u64,
-    },
-    /// Ids that lie close together: by difference to the first.
-    Dense {
-        first: u64,
-        records: Vec<u32>,
-    },
-    Sparse(HashMap<u64, u32>),
-}
-
-impl Ids {
-    fn new(records: &Records) -> Result<Self> {
-        if records.len() >= Pending::MOST {
-            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
-        }
-        if let Some(first) = records.first_id() {
-            return Ok(Self::Ordered { first, count: records.len() as u64 });
-        }
-        let first = records.iter().map(|record| record.id).min().unwrap_or(1);
-        let span = records.last_id() - first;
-        let mut ids = if span < records.len() as u64 * 4 + 64 {
-            let size = usize::try_from(span + 1).unwrap_or_default();
-            Self::Dense { first, records: vec![NOBODY; size] }
-        } else {
-            Self::Sparse(HashMap::with_capacity(records.len()))
-        };
-        for (i, record) in records.iter().enumerate() {
-            // There are fewer records than bytes in a block's length.
-            let index = u32::try_from(i).unwrap_or(NOBODY);
-            let taken = match &mut ids {
-                Self::Dense { first, records } => {
-                    let at = usize::try_from(record.id - *first).unwrap_or_default();
-                    std::mem::replace(&mut records[at], index) != NOBODY
-                }
-                Self::Ordered { .. } => false,
-                Self::Sparse(map) => map.insert(record.id, index).is_some(),
-            };
-            if taken {
-                return Err(Error::new(
-                    ErrorKind::DuplicateId,
-                    format!(
-                        "object id #{} is used by two records; the save is damaged or made to harm",
-                        record.id
-                    ),
-                )
-                .at(record.start as u64)
-                .in_object(record.id));
-            }
-        }
-        Ok(ids)
-    }
-
-    #[inline(always)]
-    fn find(&self, id: u64) -> Option<u32> {
-        let Self::Ordered { first, count } = self else { return self.find_other(id) };
-        let at = id.wrapping_sub(*first);
-        if at < *count { u32::try_from(at).ok() } else { None }
-    }
-
-    #[inline(never)]
-    fn find_other(&self, id: u64) -> Option<u32> {
-        match self {
-            Self::Ordered { .. } => None,
-            Self::Dense { first, records } => {
-                let at = usize::try_from(id.checked_sub(*first)?).ok()?;
-                records.get(at).copied().filter(|record| *record != NOBODY)
-            }
-            Self::Sparse(map) => map.get(&id).copied(),
-        }
-    }
+#[cold]
+fn used_twice(record: &RecordPlace) -> Error {
+    Error::new(
+        ErrorKind::DuplicateId,
+        format!(
+            "object id #{} is used by two records; the save is damaged or made to harm",
+            record.id
+        ),
+    )
+    .at(record.start as u64)
+    .in_object(record.id)
 }

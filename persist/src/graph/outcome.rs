@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::mem::take;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::made::{MadeObjects, TypeIndex};
@@ -35,17 +34,12 @@ pub(crate) struct LoadedObjects {
 }
 
 impl LoadedObjects {
-    /// Takes over the objects of a load, with what is kept of each, by its record, and of the value.
-    pub(super) fn new(
-        registry: &Registry,
-        made: &mut MadeObjects<'_>,
-        kept: HashMap<usize, Unknown>,
-        root_kept: Unknown,
-    ) -> Self {
+    /// Takes over the objects of a load.
+    pub(super) fn new(registry: &Registry, made: &mut MadeObjects<'_>) -> Self {
         let records = take(&mut made.records);
         let id = |record: usize| ObjectId::new(records.id(record));
-        let kept =
-            kept.into_iter().filter_map(|(record, kept)| Some((id(record)?, kept))).collect();
+        let kept = made.kept.drain().filter_map(|(record, kept)| Some((id(record)?, kept)));
+        let kept = kept.collect();
         let class = |kind: TypeIndex| TypeIndex::new(registry.objects[kind.get()].class);
         let mut classes = take(&mut made.kinds);
         classes.iter_mut().for_each(|kind| *kind = kind.and_then(class));
@@ -58,7 +52,7 @@ impl LoadedObjects {
             built: take(&mut made.built),
             order,
             kept,
-            root_kept,
+            root_kept: take(&mut made.root_kept),
             implementors: registry.implementors().clone(),
             context: registry.context.clone(),
         };
@@ -98,15 +92,20 @@ impl LoadedObjects {
         self.built.get(place).copied().unwrap_or(false)
     }
 
+    /// The objects are in this order.
+    fn key(&self, place: usize) -> (bool, ObjectId) {
+        (!self.is_added(place), self.id(place))
+    }
+
     /// The place of the object with this id.
     pub(crate) fn find(&self, id: ObjectId) -> Option<usize> {
-        // Both those that were added and those that were met are in the order of ids.
-        let all = 0..self.len();
-        let added = partition_point(all.clone(), |place| self.is_added(place));
-        [0..added, added..all.end].into_iter().find_map(|part| {
-            let end = part.end;
-            let place = partition_point(part, |place| self.id(place) < id);
-            (place < end && self.id(place) == id).then_some(place)
+        [false, true].into_iter().find_map(|is_met| {
+            let (mut start, mut end) = (0, self.len());
+            while start < end {
+                let middle = start.midpoint(end);
+                if self.key(middle) < (is_met, id) { start = middle + 1 } else { end = middle }
+            }
+            (start < self.len() && self.key(start) == (is_met, id)).then_some(start)
         })
     }
 
@@ -133,86 +132,59 @@ impl LoadedObjects {
         free_unheld(&entries.into_iter().filter_map(shared).collect::<Vec<_>>());
     }
 
-    /// Puts them into their order.
+    /// Puts them into their order, without those that have been freed.
     fn arrange(&mut self) {
-        let added = partition_point(0..self.len(), |place| self.is_added(place));
-        let is_in_order = |places: Range<usize>| {
-            self.records.first_id().is_some()
-                || places
-                    .clone()
-                    .zip(places.skip(1))
-                    .all(|(one, next)| self.id(one) < self.id(next))
+        let is_there = |entry: &Made| entry.shared().is_some();
+        let is_in_order = match self.records.first_id() {
+            Some(_) => (0..self.len()).is_sorted_by_key(|place| !self.is_added(place)),
+            None => (0..self.len()).is_sorted_by_key(|place| self.key(place)),
         };
-        let is_arranged = self.entries.iter().all(|entry| entry.shared().is_some())
-            && (added..self.len()).all(|place| !self.is_added(place))
-            && is_in_order(0..added)
-            && is_in_order(added..self.len());
-        if is_arranged {
+        if is_in_order && self.entries.iter().all(is_there) {
             return;
         }
         let places = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
         let mut places: Vec<u32> =
             places.filter(|place| self.get(*place as usize).is_some()).collect();
-        places.sort_by_key(|place| (!self.is_added(*place as usize), self.id(*place as usize)));
+        places.sort_unstable_by_key(|place| self.key(*place as usize));
         if !self.order.is_empty() {
-            let new = places.iter().zip(0_u32..).map(|(old, new)| (*old, new));
-            let new: HashMap<u32, u32> = new.collect();
-            let order = self.order.iter().filter_map(|old| new.get(old).copied());
-            self.order = order.collect();
+            let new: HashMap<u32, u32> = places.iter().copied().zip(0..).collect();
+            self.order = self.order.iter().filter_map(|old| new.get(old).copied()).collect();
         }
-        let at = |place: &u32| *place as usize;
         self.records = self.records.select(&places);
-        self.classes = places.iter().map(|place| self.classes[at(place)]).collect();
+        let places = || places.iter().map(|place| *place as usize);
+        self.classes = places().map(|place| self.classes[place]).collect();
         if !self.built.is_empty() {
-            self.built = places.iter().map(|place| self.built[at(place)]).collect();
+            self.built = places().map(|place| self.built[place]).collect();
         }
-        let mut take = |place| std::mem::replace(&mut self.entries[place], Made::Nothing);
-        self.entries = places.iter().map(|place| take(at(place))).collect();
+        let mut entries = take(&mut self.entries);
+        let mut entry = |place: usize| std::mem::replace(&mut entries[place], Made::Nothing);
+        self.entries = places().map(&mut entry).collect();
     }
 }
 
-/// The first index that does not fulfil what all before it do.
-fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut start, mut end) = (range.start, range.end);
-    while start < end {
-        let middle = start.midpoint(end);
-        if is_before(middle) { start = middle + 1 } else { end = middle }
-    }
-    start
-}
-
-/// How often something happened to parts of a save, by the class of the save, and the first object.
+/// How often something happened to parts of a save, by the class of the save.
 #[derive(Default)]
-pub(super) struct Tally(HashMap<(LoadEvent, u32), (u64, u64)>);
+pub(super) struct Tally(HashMap<(LoadEvent, u32), Run>);
 
 impl Tally {
+    /// Counts it in an object; they may come in any order.
     pub(super) fn add(&mut self, event: LoadEvent, class: u32, object: u64) {
-        self.0.entry((event, class)).or_insert((0, object)).0 += 1;
-    }
-
-    /// Counts an object; they may come in any order.
-    pub(super) fn add_object(&mut self, event: LoadEvent, class: u32, object: u64) {
-        let row = self.0.entry((event, class)).or_insert((0, object));
-        *row = (row.0 + 1, row.1.min(object));
+        let run = self.0.entry((event, class)).or_insert(Run { count: 0, first: object });
+        *run = Run { count: run.count + 1, first: run.first.min(object) };
     }
 
     /// The counts of one event by class.
-    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, (u64, u64))> {
-        let rows = self.0.iter().filter(move |((of, _), _)| *of == event);
-        rows.map(|((_, class), counts)| (*class, *counts))
+    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, Run)> {
+        let runs = self.0.iter().filter(move |((of, _), _)| *of == event);
+        runs.map(|((_, class), run)| (*class, *run))
     }
 }
-
-/// Something that happened to a class: its name, how often, and the first object.
-pub(crate) type Counted = (LoadEvent, String, u64, u64);
 
 /// What a load did besides making objects.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) header: Header,
     pub(crate) events: Vec<(PlannedRow, Run)>,
-    /// What happened to whole objects, values and references.
-    pub(crate) counted: Vec<Counted>,
     /// Handles that got new ids.
     pub(crate) remapped: u64,
     pub(crate) references: u64,
@@ -226,16 +198,6 @@ impl Outcome {
         match self.objects.iter_mut().find(|(known, _)| known == class) {
             Some((_, known)) => *known += count,
             None => self.objects.push((class.to_owned(), count)),
-        }
-    }
-
-    /// Takes an object of a class out of the count.
-    pub(super) fn uncount_object(&mut self, class: &str) {
-        if let Some(at) = self.objects.iter().position(|(known, _)| known == class) {
-            self.objects[at].1 -= 1;
-            if self.objects[at].1 == 0 {
-                self.objects.remove(at);
-            }
         }
     }
 }

@@ -118,16 +118,11 @@ impl References {
         &self.all[places]
     }
 
-    /// The references that were decoded since there were `seen`.
-    pub(super) fn since(&self, seen: usize) -> &[Pending] {
-        &self.all[seen..]
+    pub(super) fn all(&self) -> &[Pending] {
+        &self.all
     }
 
     /// What is decoded from now on are the references of the next record.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::TooLarge`] if there are 2^32 references.
     #[inline]
     pub(super) fn begin_record(&mut self) -> Result<()> {
         let Ok(start) = u32::try_from(self.all.len()) else {

@@ -1,12 +1,11 @@
 //! Records that are not in the program's form: rewritten, and what is left of them kept.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
-use super::fault::in_bad_field;
 use super::load::{FIRST_MADE, Loader};
 use super::references::Pending;
-use super::table::MADE;
-use crate::codec::{Decoder, Fail, Made, Piece, Unknown, left_over};
+use super::table::{MADE, Table};
+use crate::codec::{Made, Piece, Unknown};
 use crate::format::{MAX_ID, RecordPlace};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
@@ -22,25 +21,19 @@ impl<'l> Loader<'l> {
     /// Rewrites a record into the program's form; returns what is to be kept of it.
     pub(super) fn rewrite(&mut self, record: &RecordPlace, kept: &Keeps<'l>) -> Result<Keeps<'l>> {
         let payload = record.payload(self.save);
-        let (save, table, before) = (self.save, &self.table, &self.before);
-        let objects = |id, class, holder| {
-            let found = table.objects.find(id)?;
-            let record = table.objects.records.get(found as usize);
-            (table.objects.is_target(found, Some(class), holder))
+        let (save, before) = (self.save, &self.before);
+        let Table { plans, objects, env, .. } = &mut self.table;
+        let found = |id, class, holder| {
+            let found = objects.find(id)?;
+            let record = objects.records.get(found as usize);
+            (objects.is_target(found, Some(class), holder))
                 .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
         };
         let source = Source { class: record.class as usize, id: record.id, payload, kept };
         self.scratch.clear();
         // Mostly it is about as long.
         self.scratch.reserve(payload.len() + payload.len() / 4);
-        let rest = transcode(
-            &mut self.plans,
-            &source,
-            &objects,
-            &mut self.next_id,
-            self.env,
-            &mut self.scratch,
-        )?;
+        let rest = transcode(plans, &source, &found, &mut self.next_id, env, &mut self.scratch)?;
         for value in rest.shared {
             self.add_shared(value)?;
         }
@@ -67,25 +60,22 @@ impl<'l> Loader<'l> {
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {
-        if keeps.is_empty() || !self.plans.aside {
+        if keeps.is_empty() || !self.table.plans.aside {
             return Ok(());
         }
         let mut pieces: Vec<Piece> = Vec::new();
         for (class, bytes) in keeps {
-            let (piece, length, _) = self.table.unknown(class, bytes)?;
-            if length < bytes.len() {
-                return Err(left_over(bytes.len() - length));
-            }
-            pieces.push(piece);
+            pieces.push(self.table.unknown_whole(class, bytes)?.0);
             if let Ok(class) = u32::try_from(class)
-                && (class as usize) < self.plans.stored.len()
+                && (class as usize) < self.table.plans.stored.len()
             {
                 self.table.tally.add(LoadEvent::Kept, class, object);
             }
         }
+        let kept = Unknown { holder: None, pieces };
         match index {
-            Some(index) => drop(self.keeps.insert(index, Unknown { holder: None, pieces })),
-            None => self.root_keeps = Unknown { holder: None, pieces },
+            Some(index) => drop(self.table.objects.kept.insert(index, kept)),
+            None => self.table.objects.root_kept = kept,
         }
         Ok(())
     }
@@ -94,7 +84,7 @@ impl<'l> Loader<'l> {
     fn add_shared(&mut self, value: SharedValue) -> Result<()> {
         let SharedValue { id: made_id, class, holder, payload } = value;
         let id = self.first_free.saturating_add(made_id - FIRST_MADE);
-        let registry = self.registry;
+        let registry = self.table.registry;
         let name = &registry.program().classes[class].name;
         let object = registry.object(class, holder).ok_or_else(|| {
             Error::new(
@@ -104,60 +94,36 @@ impl<'l> Loader<'l> {
         })?;
         if id > MAX_ID
             || self.table.objects.records.len() as u64
-                >= self.env.limits.objects.min(Pending::MOST as u64)
+                >= self.table.env.limits.objects.min(Pending::MOST as u64)
         {
             return Err(Error::new(
                 ErrorKind::TooLarge,
                 format!(
                     "with the values that have become objects the save has more than the limit of {}; raise `Limits::objects`",
-                    self.env.limits.objects
+                    self.table.env.limits.objects
                 ),
             ));
         }
-        self.table.held_bytes = self.table.held_bytes.saturating_add(registry.footprint(object));
-        self.env.limits.check_expansion(self.table.save_bytes, self.table.held_bytes)?;
+        self.table.hold(registry.footprint(object))?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
         let start = self.made.len();
         let record = RecordPlace { id, start, class: number, holder, added: false };
         self.table.objects.enter(made_id, record, object)?;
         self.made.push(payload);
-        self.outcome.count_objects(name, 1);
         Ok(())
-    }
-
-    /// Second pass, for a value that has become an object: its record is made already.
-    pub(super) fn fill_made<R>(
-        &mut self,
-        record: &RecordPlace,
-        read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
-    ) -> Result<R> {
-        let payload = std::mem::take(&mut self.made[record.start]);
-        self.table.begin(record);
-        let mut input = Decoder::new(&payload, self.env, &mut self.table);
-        let result = read(&mut input);
-        let (left, refused) = (input.rest().len(), input.take_error());
-        let error = match result {
-            Ok(value) if left == 0 => return Ok(value),
-            Ok(_) => left_over(left),
-            Err(fail) => refused.unwrap_or_else(|| Error::from(fail)),
-        };
-        let class = record.class.saturating_sub(MADE) as usize;
-        let error = in_bad_field(&mut self.table, error, (class, &payload), None);
-        Err(error.in_object(record.id).in_class(self.table.name(record.class)))
     }
 
     /// True for an object that has become a value already, so that it may be nowhere else: it is
     /// filled when something is found to lead to it.
     #[inline]
     pub(super) fn waits(&mut self, index: usize) -> bool {
-        self.plans.has_inlined() && self.is_inlined(index)
-    }
-
-    fn is_inlined(&mut self, index: usize) -> bool {
+        if !self.table.plans.has_inlined() {
+            return false;
+        }
         let record = self.table.objects.records.get(index);
         let waits = !record.added
             && record.class < MADE
-            && self.plans.is_inlined(record.id)
+            && self.table.plans.is_inlined(record.id)
             && !matches!(self.table.objects.entries[index], Made::Nothing);
         if waits {
             self.waiting.insert(index);
@@ -168,20 +134,22 @@ impl<'l> Loader<'l> {
     /// Second pass, for what is asked for only now: objects that wait, and those that are kept.
     pub(super) fn fill_late(&mut self) -> Result<()> {
         let mut seen = 0;
-        let mut ready = VecDeque::new();
         loop {
+            let end = self.table.references.len();
             // Mostly none waits; then no reference is looked at.
-            let unseen =
-                if self.waiting.is_empty() { &[][..] } else { self.table.references.since(seen) };
-            for reference in unseen {
+            let unseen = if self.waiting.is_empty() { end } else { seen }..end;
+            for reference in self.table.references.in_places(unseen) {
                 if let Some(target) = reference.target().filter(|_| !reference.is_weak())
                     && self.waiting.remove(&target)
                 {
-                    ready.push_back(target);
+                    self.table.late.push_back(target);
                 }
             }
-            seen = self.table.references.len();
-            if let Some(record) = ready.pop_front() {
+            seen = end;
+            let Some(record) = self.table.late.pop_front() else { return Ok(()) };
+            if matches!(self.table.objects.entries[record], Made::Nothing) {
+                self.keep_object(record)?;
+            } else {
                 self.fill_behind(record)?;
                 // What it has made of values, each of which begins where the one before it ends.
                 while self.table.references.begun().end <= self.table.objects.records.len() {
@@ -189,10 +157,6 @@ impl<'l> Loader<'l> {
                     self.fill_behind(made)?;
                     self.table.references.begin_record()?;
                 }
-            } else if let Some(record) = self.table.late.pop_front() {
-                self.keep_object(record)?;
-            } else {
-                return Ok(());
             }
         }
     }
@@ -210,11 +174,10 @@ impl<'l> Loader<'l> {
     fn keep_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
-        let kept = self.table.keep_object(index, record.payload(self.save)).and_then(|()| {
-            let before = self.kept_before(record.id);
-            self.keep(before, Some(index), record.id)
-        });
-        kept.map_err(|error| self.table.named(index, error))?;
+        self.table
+            .keep_object(index, record.payload(self.save))
+            .and_then(|()| self.keep(self.kept_before(record.id), Some(index), record.id))
+            .map_err(|error| self.table.named(index, error))?;
         self.table.references.end_late(index, start);
         Ok(())
     }
@@ -225,7 +188,7 @@ impl<'l> Loader<'l> {
             let record = self.table.objects.records.get(index);
             if matches!(entry, Made::Nothing)
                 && record.holder != Holder::VALUE
-                && !self.plans.is_inlined(record.id)
+                && !self.table.plans.is_inlined(record.id)
             {
                 self.table.tally.add(LoadEvent::Unknown, record.class, record.id);
             }
@@ -234,19 +197,14 @@ impl<'l> Loader<'l> {
 
     /// Frees the objects that are values now and nothing else, and counts the others as copied.
     pub(super) fn free_inlined(&mut self) {
-        let inlined = self.plans.inlined();
+        let inlined = self.table.plans.inlined();
         if inlined.is_empty() {
             return;
         }
-        let (mut strong, mut any) = (HashSet::new(), HashSet::new());
-        for reference in self.table.references.since(0) {
-            if let Some(target) = reference.target() {
-                any.insert(target);
-                if !reference.is_weak() {
-                    strong.insert(target);
-                }
-            }
-        }
+        let references = self.table.references.all().iter();
+        let any: HashSet<usize> = references.clone().filter_map(|held| held.target()).collect();
+        let strong = references.filter(|held| !held.is_weak());
+        let strong: HashSet<usize> = strong.filter_map(|held| held.target()).collect();
         self.table.objects.drop_stand_ins();
         let mut freed = HashSet::new();
         for id in inlined {
@@ -255,69 +213,51 @@ impl<'l> Loader<'l> {
             };
             let is_added = self.table.objects.records.is_added(record);
             if is_added || any.contains(&record) {
-                self.plans.count_unshared(id);
+                self.table.plans.count_unshared(id);
             }
             if is_added || strong.contains(&record) {
                 continue;
             }
             // Nothing is connected yet: it holds stand-ins only.
             self.table.objects.entries[record] = Made::Nothing;
+            self.table.objects.kinds[record] = None;
             freed.insert(record);
-            self.keeps.remove(&record);
-            if self.table.objects.kinds[record].take().is_some() {
-                let class = self.table.objects.records.get(record).class as usize;
-                self.outcome.uncount_object(&self.plans.stored[class].name);
-            }
+            self.table.objects.kept.remove(&record);
         }
-        self.count_dangling(&freed);
-    }
-
-    /// Counts the weak references to objects that are values now, and nothing else.
-    fn count_dangling(&mut self, freed: &HashSet<usize>) {
-        let is_freed =
-            |reference: &Pending| reference.target().is_some_and(|target| freed.contains(&target));
-        let count = |places| {
-            let held = self.table.references.in_places(places).iter();
-            held.filter(|held| is_freed(held)).count()
+        // The weak references to them dangle.
+        let Table { objects, references, tally, .. } = &mut self.table;
+        let mut count = |record: RecordPlace, places| {
+            let targets = references.in_places(places).iter().filter_map(|held| held.target());
+            for _ in targets.filter(|target| freed.contains(target)) {
+                tally.add(LoadEvent::Dangling, record.class, record.id);
+            }
         };
-        let mut counts = Vec::new();
-        for (index, record) in self.table.objects.records.iter().enumerate() {
+        for (index, record) in objects.records.iter().enumerate() {
             if !freed.contains(&index) {
-                counts.push((record, count(self.table.references.of(index))));
+                count(record, references.of(index));
             }
         }
-        let value = self.table.objects.records.iter().find(RecordPlace::is_value);
-        counts.extend(value.map(|value| (value, count(self.table.references.of_root()))));
-        for (record, count) in counts {
-            (0..count).for_each(|_| {
-                self.table.tally.add(LoadEvent::Dangling, record.class, record.id);
-            });
+        if let Some(value) = objects.records.iter().find(RecordPlace::is_value) {
+            count(value, references.of_root());
         }
     }
 
     /// Has all objects kept whose class the program does not have.
-    ///
-    /// # Errors
-    ///
-    /// If one could become one of several classes that it has.
     pub(super) fn keep_unknown(&mut self) -> Result<()> {
         let is_value = self.table.objects.records.has_value();
-        let keeps = !is_value && !self.plans.options().drop_unknown;
-        let is_contested = !self.table.contested.is_empty();
+        let keeps = !is_value && !self.table.plans.options().drop_unknown;
         for i in 0..self.table.objects.records.len() {
-            if !is_contested && !matches!(self.table.objects.entries[i], Made::Nothing) {
+            if !matches!(self.table.objects.entries[i], Made::Nothing) {
                 continue;
             }
             let record = self.table.objects.records.get(i);
-            let is_removed = || self.registry.is_removed_class(self.table.name(record.class));
-            if self.plans.is_inlined(record.id) || is_removed() {
+            let is_removed = || self.table.registry.is_removed_class(self.table.name(record.class));
+            if self.table.plans.is_inlined(record.id) || is_removed() {
                 continue;
             }
-            let (registry, holder) = (self.registry, record.holder);
+            let fits = |class| self.table.registry.object(class, record.holder).is_some();
             self.table
-                .check_contested(record.class as usize, |_, class| {
-                    registry.object(class, holder).is_some()
-                })
+                .check_contested(record.class as usize, fits)
                 .map_err(|error| self.table.named(i, error.at(record.start as u64)))?;
             if keeps {
                 self.table.ask_for(i);
@@ -328,7 +268,7 @@ impl<'l> Loader<'l> {
 
     /// Under a strict policy, makes an error of what was lost, kept for later or made up.
     pub(super) fn check_policy(&self) -> Result<()> {
-        if self.plans.options().policy != LoadPolicy::Strict {
+        if self.table.plans.options().policy != LoadPolicy::Strict {
             return Ok(());
         }
         let error = |what: &str, class: &str, object: u64| {
@@ -341,7 +281,7 @@ impl<'l> Loader<'l> {
             .in_object(object)
             .in_class(class)
         };
-        for (row, run) in self.plans.events().filter(|(row, _)| !row.is_accepted()) {
+        for (row, run) in self.table.plans.events().filter(|(row, _)| !row.is_accepted()) {
             let what = match row.event {
                 LoadEvent::Defaulted | LoadEvent::Converted | LoadEvent::Migrated => continue,
                 LoadEvent::Filled => "a field that the save does not have was made empty",
@@ -362,10 +302,10 @@ impl<'l> Loader<'l> {
             (LoadEvent::Unknown, "the program does not have the class"),
             (LoadEvent::Unregistered, "the class is not registered for its trait"),
         ] {
-            let meant = |class: u32| self.registry.is_removed_class(self.table.name(class));
+            let meant = |class: u32| self.table.registry.is_removed_class(self.table.name(class));
             let counts = self.table.tally.of(event).filter(|(class, _)| !meant(*class));
-            if let Some((class, (_, first))) = counts.min_by_key(|(class, (_, at))| (*at, *class)) {
-                return Err(error(what, self.table.name(class), first));
+            if let Some((class, run)) = counts.min_by_key(|(class, run)| (run.first, *class)) {
+                return Err(error(what, self.table.name(class), run.first));
             }
         }
         Ok(())

@@ -1,5 +1,4 @@
 use std::any::{Any, TypeId};
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -8,23 +7,15 @@ use super::links::{Links, is_built};
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
 use super::targets::Targets;
+use super::unheld::kept;
 use crate::codec::{
-    Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, Visitor,
+    Buffer, Encoder, Persist, Phase, Piece, Prototypes, SaveLinks, Shared, Stop, Unknown, Visitor,
     not_registered_yet,
 };
 use crate::env::Env;
 use crate::format::{Header, Sealer, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
-
-/// What is in an object that is kept without a stand-in.
-fn look_at_kept(object: &dyn Any, look: &mut dyn FnMut(&Unknown)) {
-    if let Some(cell) = object.downcast_ref::<RefCell<Unknown>>()
-        && let Ok(unknown) = cell.try_borrow()
-    {
-        look(&unknown);
-    }
-}
 
 /// What is kept of objects by their ids, and those by their addresses.
 type KeptOfObjects<'s> = (&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>);
@@ -103,19 +94,32 @@ impl<'s> Saver<'s> {
 
     /// Writes the objects that were added and all that they lead to.
     pub(crate) fn save(
-        mut self,
+        self,
         out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
-        let mut writer = Writer::new(out, header, self.env, buffer)?;
-        let held = self.write_queue(&mut writer)?;
-        self.finish(writer, held)
+        let writer = Writer::new(out, header, self.env, buffer)?;
+        self.finish(writer)
     }
 
-    fn finish(mut self, writer: Writer<'_, '_>, held: u64) -> Result<()> {
+    /// Writes the objects that are waiting and all that they lead to.
+    fn finish(mut self, mut writer: Writer<'_, '_>) -> Result<()> {
+        let mut next = 0;
+        while let Some(number) = self.links.tables.objects.queued(next).first().copied() {
+            if next % AHEAD == 0 && self.links.tables.objects.is_large() {
+                self.look_ahead(next);
+            }
+            next += 1;
+            let shared = self.links.tables.objects.get(number).clone();
+            self.write_object(number, &shared, &mut writer)?;
+            let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&shared.address())?));
+            if let Some(kept) = kept {
+                self.write_kept_of(kept, self.links.id(number), &mut writer)?;
+            }
+        }
         self.links.check()?;
-        writer.finish(held.saturating_add(self.links.large))?;
+        writer.finish(self.links.held)?;
         *self.kept_tables = self.links.tables.cleared();
         Ok(())
     }
@@ -155,8 +159,7 @@ impl<'s> Saver<'s> {
         if let Some(kept) = self.kept_of_value {
             self.write_kept_of(kept, id, &mut writer)?;
         }
-        let held = self.write_queue(&mut writer)?;
-        self.finish(writer, held)
+        self.finish(writer)
     }
 
     /// Writes what was kept of an object, after its record.
@@ -167,35 +170,23 @@ impl<'s> Saver<'s> {
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         self.links.begin_kept();
-        for piece in &kept.pieces {
-            let number = self.links.foreign_class(&piece.class.schema, piece.class.index)?;
-            writer
-                .record(number, (Holder::VALUE, false), id, &mut self.links, |out| {
-                    piece.encode(out)
-                })
-                .map_err(|error| error.in_object(id).in_class(&*piece.class.name))?;
-        }
-        Ok(())
+        kept.pieces
+            .iter()
+            .try_for_each(|piece| self.write_piece(piece, (Holder::VALUE, false), id, writer))
     }
 
-    /// Writes the objects that are waiting and all that they lead to; returns
-    /// what they take in memory, by the sizes of their cells.
-    fn write_queue(&mut self, writer: &mut Writer<'_, '_>) -> Result<u64> {
-        let mut next = 0;
-        let mut held = 0_u64;
-        while let Some(number) = self.links.tables.queue.get(next) {
-            if next % AHEAD == 0 && self.links.tables.map.is_large() {
-                self.look_ahead(next);
-            }
-            next += 1;
-            let shared = self.links.tables.objects.get(number);
-            held = held.saturating_add(self.write_object(number, &shared, writer)?);
-            let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&shared.address())?));
-            if let Some(kept) = kept {
-                self.write_kept_of(kept, self.links.id(number), writer)?;
-            }
-        }
-        Ok(held)
+    /// Writes a value of a class that the program does not have.
+    fn write_piece(
+        &mut self,
+        piece: &Piece,
+        as_what: (Holder, bool),
+        id: u64,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<()> {
+        let number = self.links.foreign_class(&piece.class.schema, piece.class.index)?;
+        writer
+            .record(number, as_what, id, &mut self.links, |out| piece.encode(out))
+            .map_err(|error| error.in_object(id).in_class(&*piece.class.name))
     }
 
     /// Brings the slots of what the next objects lead to into the cache: if the last ones led far, those of all that
@@ -204,41 +195,49 @@ impl<'s> Saver<'s> {
     #[cold]
     fn look_ahead(&mut self, next: usize) {
         let leads_far = self.links.leads_far(AHEAD);
-        let SaveTables { map, objects, queue, .. } = &self.links.tables;
-        let numbers = |next| (next..next + AHEAD).map_while(|place| queue.get(place));
+        let objects = &self.links.tables.objects;
+        let from = |next: usize| {
+            let numbers = objects.queued(next).iter().take(AHEAD);
+            numbers.map(|number| objects.get(*number))
+        };
         if leads_far {
-            let targets = numbers(next).map(|number| objects.object(number).1);
-            map.touch(self.ahead.of_all(targets).iter().copied());
+            let targets = from(next).map(Shared::object);
+            objects.touch(self.ahead.of_all(targets).iter().copied());
         } else {
-            map.touch(numbers(next + AHEAD).map(|number| objects.address(number)));
+            objects.touch(from(next + AHEAD).map(Shared::address));
         }
     }
 
-    /// Writes an object; returns what it takes in memory.
     fn write_object(
         &mut self,
         number: u32,
         shared: &Shared,
         writer: &mut Writer<'_, '_>,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let (id, added) = self.links.id_and_added(number);
         let pointee = shared.object().seen_pointee();
         let of = match (self.last, pointee) {
             (Some(last), Some(pointee)) if last.key == (shared.pointer(), pointee) => last,
-            _ if pointee == Some(TypeId::of::<RefCell<Unknown>>()) => {
-                self.links.begin_kept();
-                self.write_unknown(shared, look_at_kept, (None, added), id, writer)?;
-                return Ok(0);
-            }
-            _ => self.object_type(number, shared, pointee).map_err(|error| error.in_object(id))?,
+            _ => match kept(shared) {
+                Some(cell) => {
+                    self.links.begin_kept();
+                    let unknown = cell.try_borrow().map_err(|_| borrowed())?;
+                    return self.write_unknown(&unknown, (None, added), id, writer);
+                }
+                None => {
+                    let of = self.object_type(number, shared, pointee);
+                    of.map_err(|error| error.in_object(id))?
+                }
+            },
         };
         self.links.begin(number, of.is_built);
+        self.links.held = self.links.held.saturating_add(of.footprint);
         let registry = self.registry;
         let entry = || &registry.objects[of.index];
         let class = if of.class > 0 {
             of.class
         } else if self.prepare(shared, entry(), (id, added), writer)? {
-            return Ok(of.footprint);
+            return Ok(());
         } else {
             self.links.class_number(entry().class)?
         };
@@ -246,8 +245,7 @@ impl<'s> Saver<'s> {
             .record(class, (of.holder, added), id, &mut self.links, |out| {
                 shared.object().encode_object(out)
             })
-            .map_err(|error| self.refused(error, shared, entry()).in_object(id))?;
-        Ok(of.footprint)
+            .map_err(|error| self.refused(error, shared, entry()).in_object(id))
     }
 
     /// Runs the hooks of an object before it is written; true if it was a stand-in, and is written.
@@ -269,81 +267,37 @@ impl<'s> Saver<'s> {
         let Some(stand_in) = self.registry.implementors().stand_in(entry.class) else {
             return Ok(false);
         };
-        let wait = self.env.limits.lock_wait;
-        let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
-            (entry.kind.look)(object, wait, &mut |value| {
-                (stand_in.unknown)(value).into_iter().for_each(&mut *look);
-            });
-            (stand_in.unknown)(object).into_iter().for_each(look);
-        };
-        let holder = (Some(entry.kind.holder), added);
-        self.write_unknown(shared, look, holder, id, writer).map_err(named)?;
+        let mut written = None;
+        let (wait, holder) = (self.env.limits.lock_wait, (Some(entry.kind.holder), added));
+        look_at(shared, entry, wait, &mut |value| {
+            written = (stand_in.unknown)(value)
+                .map(|unknown| self.write_unknown(unknown, holder, id, writer));
+        });
+        written.unwrap_or_else(|| Err(borrowed())).map_err(named)?;
         Ok(true)
     }
 
     /// The error with the field and the class of the object that was not encoded.
     #[cold]
     fn refused(&mut self, error: Error, shared: &Shared, entry: &ObjectEntry) -> Error {
-        let class = &self.registry.program().classes[entry.class].name;
-        error.in_field(&self.field_of(shared, entry)).in_class(&**class)
+        let mut field = String::new();
+        look_at(shared, entry, Duration::ZERO, &mut |value| {
+            field = self.find_field(value, &mut Buffer::new());
+        });
+        error.in_field(&field).in_class(&*self.registry.program().classes[entry.class].name)
     }
 
     /// Writes an object that is kept as unknown, as the original.
     fn write_unknown(
-        &mut self,
-        shared: &Shared,
-        look: impl Fn(&dyn Any, &mut dyn FnMut(&Unknown)),
-        holder: (Option<Holder>, bool),
-        id: u64,
-        writer: &mut Writer<'_, '_>,
-    ) -> Result<()> {
-        let mut result = None;
-        shared.object().look(self.env.limits.lock_wait, &mut |object| {
-            look(object, &mut |unknown| {
-                if result.is_none() {
-                    result = Some(self.write_kept(unknown, holder, id, writer));
-                }
-            });
-        });
-        result.unwrap_or_else(|| {
-            Err(Error::new(
-                ErrorKind::Borrowed,
-                "a stand-in is borrowed or locked while it is saved; end the borrow",
-            ))
-        })
-    }
-
-    fn write_kept(
         &mut self,
         unknown: &Unknown,
         (holder, added): (Option<Holder>, bool),
         id: u64,
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
-        let value = unknown.value()?;
-        let class = &value.class;
         // Without a stand-in it is held as it was.
         let holder = holder.or(unknown.holder).unwrap_or(Holder::new(Pointer::Rc, Cell::RefCell));
-        let number = self.links.foreign_class(&class.schema, class.index)?;
-        writer
-            .record(number, (holder, added), id, &mut self.links, |out| value.encode(out))
-            .map_err(|error| error.in_object(id).in_class(&*class.name))
-    }
-
-    /// The path of the field of an object that refuses to be saved.
-    fn field_of(&mut self, shared: &Shared, entry: &ObjectEntry) -> String {
-        let mut field = String::new();
-        shared.object().look(Duration::ZERO, &mut |object| {
-            let mut is_cell = false;
-            (entry.kind.look)(object, Duration::ZERO, &mut |value| {
-                is_cell = true;
-                field = self.find_field(value, &mut Buffer::new());
-            });
-            if !is_cell {
-                field = self.find_field(object, &mut Buffer::new());
-            }
-        });
-        field
+        self.write_piece(unknown.value()?, (holder, added), id, writer)
     }
 
     #[cold]
@@ -373,9 +327,24 @@ impl<'s> Saver<'s> {
             None => shared.object().pointee(self.env.limits.lock_wait)?,
         };
         let key = (shared.pointer(), pointee);
-        let found = match self.last {
-            Some(last) if last.key == key => last,
-            _ => self.find_type(number, shared, key)?,
+        let found = match self.last.filter(|last| last.key == key) {
+            Some(last) => last,
+            None => {
+                let Some(index) = self.registry.by_pointee.get(&key).copied() else {
+                    return Err(self.unregistered(number, shared));
+                };
+                let ObjectEntry { kind, class } = self.registry.objects[index];
+                let takes_more = self.registry.traits(class).before_save
+                    || self.registry.implementors().stand_in(class).is_some();
+                LastType {
+                    key,
+                    index,
+                    class: if takes_more { 0 } else { self.links.class_number(class)? },
+                    holder: kind.holder,
+                    is_built: is_built(kind.holder),
+                    footprint: self.registry.footprint(index),
+                }
+            }
         };
         self.last = Some(found);
         if seen.is_none() {
@@ -384,34 +353,12 @@ impl<'s> Saver<'s> {
         Ok(found)
     }
 
-    #[cold]
-    fn find_type(
-        &mut self,
-        number: u32,
-        shared: &Shared,
-        key: (Pointer, TypeId),
-    ) -> Result<LastType> {
-        let Some(index) = self.registry.by_pointee.get(&key).copied() else {
-            return Err(self.unregistered(number, shared));
-        };
-        let ObjectEntry { kind, class } = self.registry.objects[index];
-        let footprint = self.registry.footprint(index);
-        let takes_more = self.registry.traits(class).before_save
-            || self.registry.implementors().stand_in(class).is_some();
-        let class = if takes_more { 0 } else { self.links.class_number(class)? };
-        let (holder, is_built) = (kind.holder, is_built(kind.holder.parts().map(|of| of.1)));
-        Ok(LastType { key, index, class, holder, is_built, footprint })
-    }
-
     /// The path of the first field that refuses to be encoded on its own; empty
     /// if none does.
     fn find_field(&mut self, value: &dyn Any, buffer: &mut Buffer) -> String {
-        let Some((class, access)) = self.registry.access(value) else { return String::new() };
-        let fields = match access.variant(value) {
-            Some(variant) if !class.variants().is_empty() => class.variants()[variant].fields,
-            _ => class.fields(),
-        };
-        for (i, record) in fields.iter().enumerate() {
+        let Some((_, target)) = self.registry.entry(value) else { return String::new() };
+        let access = target.access;
+        for (i, record) in target.fields_of(value).iter().enumerate() {
             // Of a time or an inclusive range no part can be reached.
             let Some(field) = access.field(value, i) else { break };
             let encode = |out: &mut Encoder<'_>| access.encode_field(value, i, out);
@@ -428,4 +375,26 @@ impl<'s> Saver<'s> {
         }
         String::new()
     }
+}
+
+/// Shows the value of an object, in a cell or not, unless it stays borrowed or locked for so long.
+fn look_at(shared: &Shared, entry: &ObjectEntry, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+    shared.object().look(wait, &mut |object| {
+        let mut is_cell = false;
+        (entry.kind.look)(object, wait, &mut |value| {
+            is_cell = true;
+            look(value);
+        });
+        if !is_cell {
+            look(object);
+        }
+    });
+}
+
+#[cold]
+fn borrowed() -> Error {
+    Error::new(
+        ErrorKind::Borrowed,
+        "a stand-in is borrowed or locked while it is saved; end the borrow",
+    )
 }

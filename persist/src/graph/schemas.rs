@@ -6,11 +6,9 @@ use crate::Limits;
 use crate::format::Definition;
 use crate::schema::Matched;
 
-/// Schemas that are kept: a program loads saves of few versions at a time.
-const MOST: usize = 16;
-
-/// Bytes of the definitions that are kept.
-const MOST_BYTES: usize = 256 << 10;
+/// Schemas that are kept, each of that many bytes of definitions at most: a program loads saves of few versions at a time.
+const MOST: usize = 8;
+const MOST_BYTES: usize = 64 << 10;
 
 /// The schemas of the last loads, matched with the program's classes. The next save of the same schema is not
 /// matched again.
@@ -26,8 +24,6 @@ pub(super) struct Schemas {
 struct Key {
     /// The bodies of the definitions: two saves have one schema if all their bytes are the same.
     definitions: Vec<Box<[u8]>>,
-    /// Bytes of them all.
-    size: usize,
     /// A definition within these may be beyond others.
     limits: Limits,
     root: Option<(usize, usize)>,
@@ -43,10 +39,6 @@ impl Key {
 
 impl Schemas {
     /// The matching of these definitions, which `matching` makes if they are not known.
-    ///
-    /// # Errors
-    ///
-    /// What `matching` returns.
     pub(super) fn matched<E>(
         &self,
         definitions: &[Definition<'_>],
@@ -70,12 +62,9 @@ impl Schemas {
             return Ok(matched);
         }
         let definitions = definitions.iter().map(|definition| definition.body.into()).collect();
-        let key = Key { definitions, size, limits: *limits, root, drop_unknown };
+        let key = Key { definitions, limits: *limits, root, drop_unknown };
         known.insert(0, (key, matched.clone()));
-        let size = |known: &[(Key, _)]| known.iter().map(|(key, _)| key.size).sum::<usize>();
-        while known.len() > MOST || size(&known) > MOST_BYTES {
-            known.pop();
-        }
+        known.truncate(MOST);
         Ok(matched)
     }
 }

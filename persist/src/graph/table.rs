@@ -17,13 +17,14 @@ use crate::codec::{
 use crate::env::Env;
 use crate::format::{RecordPlace, Records};
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, Stored, contested, length};
+use crate::schema::{LoadEvent, Plans, contested, length};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The objects of a load and their references, with all that a decode needs to know of the save.
 pub(super) struct Table<'l> {
     pub(super) registry: &'l Registry,
     pub(super) env: &'l Env<'l>,
+    pub(super) plans: Plans<'l>,
     pub(super) objects: MadeObjects<'l>,
     pub(super) references: References,
     pub(super) handles: Handles<'l>,
@@ -31,13 +32,6 @@ pub(super) struct Table<'l> {
     pub(super) tally: Tally,
     /// Names of the classes of what is kept.
     pub(super) kept_names: HashMap<usize, Arc<str>>,
-    /// The classes of the save, and which of the program's they are.
-    pub(super) stored: Arc<Stored>,
-    pub(super) resolved: Arc<[Option<usize>]>,
-    /// The classes of the save whose objects could become several of the program's, and those.
-    pub(super) contested: HashMap<usize, Vec<usize>>,
-    /// Whether the object's trait objects by value have been rewritten.
-    pub(super) rewritten: Vec<bool>,
     /// True if every record is an object in its cell, and in the program's form: nothing is kept, made or freed.
     pub(super) is_plain: bool,
     /// True if every object is in its entry before the first one is filled: then a reference
@@ -59,13 +53,19 @@ pub(super) struct Table<'l> {
     /// Records of classes that the program does not have, but that are kept: those that are still to be filled.
     pub(super) late: VecDeque<usize>,
     pub(super) asked_for: HashSet<usize>,
-    /// The classes that traits have, as far as they were asked for.
-    casters: Vec<(TypeId, Vec<Option<&'l dyn Any>>)>,
+    /// Whether the objects of each type hold references.
+    pub(super) refers: Vec<bool>,
+    /// The contents of cells that an earlier visit of an object has set aside.
+    pub(super) aside: HashMap<usize, Contents>,
     empty_elements: usize,
-    /// What the objects and the elements that are large for their bytes take.
-    pub(super) held_bytes: u64,
-    pub(super) save_bytes: u64,
+    /// What the objects and the elements that are large for their bytes take, and the most that they may.
+    held: u64,
+    most_held: u64,
+    save_bytes: u64,
 }
+
+/// Contents of cells that can be set once, in the order in which those are met.
+pub(super) type Contents = VecDeque<Option<Box<dyn Any>>>;
 
 /// From here on the classes of records are the program's: of values that have become objects.
 pub(super) const MADE: u32 = Records::MOST_CLASSES;
@@ -81,25 +81,21 @@ pub(super) enum Refused {
 
 impl<'l> Table<'l> {
     pub(super) fn new(
-        registry: &'l Registry,
-        env: &'l Env<'l>,
+        (registry, env): (&'l Registry, &'l Env<'l>),
+        plans: Plans<'l>,
         objects: MadeObjects<'l>,
-        (stored, resolved): (Arc<Stored>, Arc<[Option<usize>]>),
         handles: Handles<'l>,
         save_bytes: u64,
     ) -> Self {
         Self {
             registry,
             env,
+            plans,
             objects,
             references: References::default(),
             handles,
             tally: Tally::default(),
             kept_names: HashMap::new(),
-            stored,
-            resolved,
-            contested: HashMap::new(),
-            rewritten: Vec::new(),
             is_plain: false,
             resolves: false,
             waits: false,
@@ -110,11 +106,23 @@ impl<'l> Table<'l> {
             filling: None,
             late: VecDeque::new(),
             asked_for: HashSet::new(),
-            casters: Vec::new(),
+            refers: registry.objects_with(|traits| traits.references),
+            aside: HashMap::new(),
             empty_elements: 0,
-            held_bytes: 0,
+            held: 0,
+            most_held: env.limits.most_expanded(save_bytes),
             save_bytes,
         }
+    }
+
+    /// Counts memory of objects, which a small record may claim much of, but not many records.
+    #[inline]
+    pub(super) fn hold(&mut self, memory: u64) -> Result<()> {
+        self.held = self.held.saturating_add(memory);
+        if self.held <= self.most_held {
+            return Ok(());
+        }
+        self.env.limits.check_expansion(self.save_bytes, self.held)
     }
 
     /// Says whose value is decoded next.
@@ -135,7 +143,7 @@ impl<'l> Table<'l> {
     fn count_value(&mut self, event: LoadEvent, number: u64) {
         // What is kept of a class has been counted by the plan.
         if let Ok(class) = u32::try_from(number.wrapping_sub(1))
-            && (class as usize) < self.stored.len()
+            && (class as usize) < self.plans.stored.len()
         {
             self.tally.add(event, class, self.record.1);
         }
@@ -144,45 +152,31 @@ impl<'l> Table<'l> {
     /// True if a value of the class ended the decode; not if the class is registered for
     /// another trait, so that others of it may stand before.
     pub(super) fn is_refused(&self, class: usize) -> bool {
-        let elsewhere = self.resolved[class]
+        let elsewhere = self
+            .plans
+            .resolve(class)
             .is_some_and(|class| self.registry.program().implementors.contains(&class));
         self.refused == Some(Refused::Class(class)) && !elsewhere
     }
 
     /// Refuses an object, or a trait object, of a class that could become several of the program's.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::KindMismatch`](crate::ErrorKind::KindMismatch), with the names of those that may stand in its place.
-    pub(super) fn check_contested(
-        &mut self,
-        class: usize,
-        fits: impl Fn(&mut Self, usize) -> bool,
-    ) -> Result<()> {
-        if self.contested.is_empty() {
-            return Ok(());
-        }
-        let Some(candidates) = self.contested.get(&class) else { return Ok(()) };
-        let mut candidates = candidates.clone();
-        candidates.retain(|candidate| fits(self, *candidate));
+    pub(super) fn check_contested(&self, class: usize, fits: impl Fn(usize) -> bool) -> Result<()> {
+        let found = self.plans.contested().find(|(contested, _)| *contested == class);
+        let mut candidates = found.map_or(Vec::new(), |(_, candidates)| candidates.to_vec());
+        candidates.retain(|candidate| fits(*candidate));
         if candidates.is_empty() {
             return Ok(());
         }
-        Err(contested(&self.stored[class].name, self.registry.program(), &candidates))
+        Err(contested(&self.plans.stored[class].name, self.registry.program(), &candidates))
     }
 
     /// Name of the class of a record: of the save, or of the program if a value has become
     /// an object.
     pub(super) fn name(&self, class: u32) -> &str {
         match class.checked_sub(MADE) {
-            None => &self.stored[class as usize].name,
+            None => &self.plans.stored[class as usize].name,
             Some(class) => &self.registry.program().classes[class as usize].name,
         }
-    }
-
-    /// Name of a class of the save, or of what is kept as one.
-    pub(super) fn name_of(&self, class: usize) -> String {
-        self.stored.schema(class).map_or_else(String::new, |class| class.name.clone())
     }
 
     /// The type of object to which such a reference mostly leads; the target itself is looked
@@ -203,21 +197,17 @@ impl<'l> Table<'l> {
     }
 
     /// How objects of a class of the program become trait objects.
-    pub(super) fn caster(&mut self, of: TypeId, class: usize) -> Option<&'l dyn Any> {
-        let place = self.casters.iter().position(|(known, _)| *known == of);
-        let place = place.unwrap_or_else(|| {
-            let registry = self.registry;
-            let classes = 0..registry.program().classes.len();
-            let found = classes.map(|class| registry.implementors().caster(of, class)).collect();
-            self.casters.push((of, found));
-            self.casters.len() - 1
-        });
-        self.casters[place].1.get(class).copied().flatten()
+    pub(super) fn caster(&self, of: TypeId, class: usize) -> Option<&'l dyn Any> {
+        let registry: &'l Registry = self.registry;
+        registry.implementors().caster(of, class)
     }
 
     /// An error with the object and the class of a record.
     pub(super) fn named(&self, record: usize, error: Error) -> Error {
-        let record = self.objects.records.get(record);
+        self.of_record(&self.objects.records.get(record), error)
+    }
+
+    pub(super) fn of_record(&self, record: &RecordPlace, error: Error) -> Error {
         error.in_object(record.id).in_class(self.name(record.class))
     }
 }
@@ -231,9 +221,9 @@ impl LoadLinks for Table<'_> {
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
                 let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
-                self.check_contested(class as usize, |this, class| {
-                    this.registry.object(class, holder).is_some()
-                        && this.caster((of.id)(), class).is_some()
+                self.check_contested(class as usize, |class| {
+                    self.registry.object(class, holder).is_some()
+                        && self.caster((of.id)(), class).is_some()
                 })?;
                 if self.stand_in(record, of)? {
                     return self.link(id, pointing);
@@ -299,7 +289,7 @@ impl LoadLinks for Table<'_> {
 
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
         let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let Some(class) = class.filter(|class| *class < self.stored.len()) else {
+        let Some(class) = class.filter(|class| *class < self.plans.stored.len()) else {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!(
@@ -307,11 +297,11 @@ impl LoadLinks for Table<'_> {
                 ),
             ));
         };
-        self.check_contested(class, |this, class| this.caster((of.id)(), class).is_some())?;
-        let caster = self.resolved[class].and_then(|class| self.caster((of.id)(), class));
+        self.check_contested(class, |class| self.caster((of.id)(), class).is_some())?;
+        let caster = self.plans.resolve(class).and_then(|class| self.caster((of.id)(), class));
         Ok(match caster {
             Some(caster) => Implementor::Known(caster),
-            None => Implementor::Unknown(self.stored[class].name.clone()),
+            None => Implementor::Unknown(self.plans.stored[class].name.clone()),
         })
     }
 
@@ -329,8 +319,8 @@ impl LoadLinks for Table<'_> {
             return Ok((length, Some(piece.into())));
         }
         self.refused = Some(Refused::Class(class));
-        let length = length(class, &self.stored, rest, &self.env.limits, &mut |_, _, _| true)?;
-        Ok((length, None))
+        let (stored, limits) = (&self.plans.stored, &self.env.limits);
+        Ok((length(class, stored, rest, limits, &mut |_, _, _| true)?, None))
     }
 
     fn became_none(&mut self, class: u64) {
@@ -352,11 +342,7 @@ impl LoadLinks for Table<'_> {
 
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
         charge_empty(&mut self.empty_elements, empty, limits)?;
-        if memory == 0 {
-            return Ok(());
-        }
-        self.held_bytes = self.held_bytes.saturating_add(memory);
-        limits.check_expansion(self.save_bytes, self.held_bytes)
+        if memory == 0 { Ok(()) } else { self.hold(memory) }
     }
 
     fn describe(&self, id: u64) -> String {

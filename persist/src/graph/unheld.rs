@@ -43,7 +43,7 @@ pub(crate) fn free_unheld(objects: &[Shared]) {
     drop(emptied);
 }
 
-/// What is kept in an object.
-fn kept(object: &Shared) -> Option<&RefCell<Unknown>> {
+/// What is kept in an object without a stand-in.
+pub(super) fn kept(object: &Shared) -> Option<&RefCell<Unknown>> {
     (object.object() as &dyn Any).downcast_ref()
 }

@@ -103,7 +103,6 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// Rolls back all that was done.
     pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
         self.roll_back_to(0, &mut failure);
         if let Some(broken) = &failure.broken {
@@ -144,7 +143,6 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// What could not be rolled back in it.
     pub(super) fn take_broken(&mut self) -> Option<Broken> {
         self.broken.take().map(|broken| *broken)
     }
@@ -176,7 +174,6 @@ impl<'e, T: 'static> Edit<'e, T> {
         if self.again.is_some() { Err(not_again()) } else { Ok(()) }
     }
 
-    /// True if this was taken already.
     pub(super) fn is_pending(&mut self, place: &Place) -> bool {
         if self.pending.len() <= FEW {
             return self.pending.iter().any(|pending| pending.place == *place);

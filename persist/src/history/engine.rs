@@ -13,7 +13,7 @@ use super::entry::{Entry, Open};
 use super::failure::{Failure, guarded, is_broken};
 use super::journal::Record;
 use super::merging::{Last, MergeKey, Merging, OpenDrag};
-use super::step::{Merge, Perform as _, Summary, ends, run_all};
+use super::step::{Merge, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
 use crate::fields::{FieldChange, IntoFieldPath, Request, Way};
@@ -293,7 +293,6 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// True if a transaction is open.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
@@ -326,10 +325,7 @@ impl<T: 'static> History<T> {
                     return Err(self.withdraw(target, label, steps, failure));
                 }
             };
-            self.changed(target);
-            self.append(label, steps, summary);
-            self.has_appended(target, Last::default());
-            self.end(target);
+            self.enter_plain(target, label, steps, summary);
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
@@ -437,19 +433,30 @@ impl<T: 'static> History<T> {
     }
 
     /// Enters the change of a number as an edit of its own.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
     pub(super) fn enter_change(&mut self, target: &mut T, change: Change) -> Result<()> {
         if !self.is_plain() {
             let steps = Steps::One(Step::Change(change));
             return self.finish(target, (Label::None, None), steps);
         }
-        self.changed(target);
         // It takes nothing beyond the size of an entry.
         let summary = Summary { is_significant: true, size: 0 };
-        self.append(Label::None, Steps::One(Step::Change(change)), summary);
+        self.enter_plain(target, Label::None, Steps::One(Step::Change(change)), summary);
+        Ok(())
+    }
+
+    /// Enters an edit of its own.
+    #[expect(clippy::inline_always, reason = "as that of `append`")]
+    #[inline(always)]
+    fn enter_plain(&mut self, target: &mut T, label: Label, steps: Steps<T>, summary: Summary) {
+        self.changed(target);
+        self.append(label, steps, summary);
         self.has_appended(target, Last::default());
         self.end(target);
-        Ok(())
     }
 
     /// An entry has been appended: makes room for it.

@@ -76,7 +76,11 @@ impl<T: 'static> Entry<T> {
     }
 
     /// Puts steps into an empty entry.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
     pub(super) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
         // What it had is empty, and costs a tenth of a small edit to be dropped.
         mem::forget(mem::replace(&mut self.label, label));
@@ -388,7 +392,6 @@ impl Order {
         self.first + self.previous.len() == steps.len()
     }
 
-    /// Appends a step.
     pub(super) fn push<T: 'static>(&mut self, step: &Step<T>) {
         let at = self.first + self.previous.len();
         self.previous.push(self.last.insert(step.object(), at));

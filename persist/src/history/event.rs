@@ -1,7 +1,6 @@
 //! The events of a history.
 
 use std::mem;
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,31 +76,29 @@ impl<H> Listeners<H> {
     }
 }
 
-/// Calls all listeners with each event, even if one panics; the first panic is given back.
+/// Calls one listener after the other with all events, even if one panics; the first panic is given back.
 pub(super) fn tell<H>(
     listeners: &mut Vec<Hearing<H>>,
-    events: &[HistoryEvent],
+    events: &[Option<HistoryEvent>],
     history: &H,
 ) -> Option<Panic> {
-    let (mut at, mut next, mut is_over, mut panic) = (0, 0, false, None);
-    while at < events.len() {
-        // One guard for all that do not panic.
-        let heard = catch_unwind(AssertUnwindSafe(|| {
-            while let Some(event) = events.get(at) {
-                while let Some((call, has_ended)) = listeners.get_mut(next) {
-                    next += 1;
-                    if has_ended.load(Ordering::Relaxed) {
-                        is_over = true;
-                    } else {
-                        call(event, history);
-                    }
+    let (mut is_any_over, mut panic) = (false, None);
+    for (call, has_ended) in &mut *listeners {
+        let mut rest = events.iter();
+        // After a panic it hears what is left.
+        while let Err(why) = catch_unwind(AssertUnwindSafe(|| {
+            for event in rest.by_ref().flatten() {
+                if has_ended.load(Ordering::Relaxed) {
+                    is_any_over = true;
+                    break;
                 }
-                (at, next) = (at + 1, 0);
+                call(event, history);
             }
-        }));
-        panic = panic.or(heard.err());
+        })) {
+            panic.get_or_insert(why);
+        }
     }
-    if is_over {
+    if is_any_over {
         listeners.retain(|(_, has_ended)| !has_ended.load(Ordering::Relaxed));
     }
     panic
@@ -118,17 +115,32 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Notes other values; the events that say which have changed.
+    #[inline]
+    pub(super) fn report(
+        &mut self,
+        (position, state, is_modified): (usize, u64, bool),
+        (undo, redo): (Renamed, Renamed),
+    ) -> Events {
+        [
+            replace(&mut self.position, position).map(HistoryEvent::Position),
+            replace(&mut self.state, state).map(HistoryEvent::State),
+            undo.0.map(HistoryEvent::CanUndo),
+            undo.1.then_some(HistoryEvent::UndoText),
+            redo.0.map(HistoryEvent::CanRedo),
+            redo.1.then_some(HistoryEvent::RedoText),
+            replace(&mut self.is_modified, is_modified).map(HistoryEvent::Modified),
+        ]
+    }
+
     /// The events that say how others differ from these.
     pub(super) fn until(mut self, new: &Self) -> Events {
         let changed = |old: &Name, new: &Name| {
             let is_there = new.is_there();
             ((old.is_there() != is_there).then_some(is_there), old != new)
         };
-        let position = replace(&mut self.position, new.position);
-        let state = replace(&mut self.state, new.state);
         let texts = (changed(&self.undo, &new.undo), changed(&self.redo, &new.redo));
-        let is_modified = replace(&mut self.is_modified, new.is_modified);
-        Events::of(position, state, texts, is_modified)
+        self.report((new.position, new.state, new.is_modified), texts)
     }
 }
 
@@ -160,7 +172,6 @@ impl Name {
         label.map_or(String::new(), |label| label.behind(verb))
     }
 
-    /// Takes another label, or none.
     pub(super) fn replace(&mut self, mut label: Option<Label>) -> Renamed {
         let object = match &mut label {
             Some(Label::Change { object, .. }) => object.take(),
@@ -197,50 +208,10 @@ impl Name {
 /// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
 pub(super) type Renamed = (Option<bool>, bool);
 
-/// The events of a call, in their order.
-pub(super) struct Events {
-    all: [HistoryEvent; 7],
-    count: usize,
-}
-
-impl Events {
-    /// Of the values that are other ones now.
-    #[inline]
-    pub(super) fn of(
-        position: Option<usize>,
-        state: Option<u64>,
-        (undo, redo): (Renamed, Renamed),
-        is_modified: Option<bool>,
-    ) -> Self {
-        let mut events = Self { all: [HistoryEvent::UndoText; 7], count: 0 };
-        events.push(position.map(HistoryEvent::Position));
-        events.push(state.map(HistoryEvent::State));
-        events.push(undo.0.map(HistoryEvent::CanUndo));
-        events.push(undo.1.then_some(HistoryEvent::UndoText));
-        events.push(redo.0.map(HistoryEvent::CanRedo));
-        events.push(redo.1.then_some(HistoryEvent::RedoText));
-        events.push(is_modified.map(HistoryEvent::Modified));
-        events
-    }
-
-    #[inline]
-    fn push(&mut self, event: Option<HistoryEvent>) {
-        if let (Some(event), Some(place)) = (event, self.all.get_mut(self.count)) {
-            *place = event;
-            self.count += 1;
-        }
-    }
-}
-
-impl Deref for Events {
-    type Target = [HistoryEvent];
-
-    fn deref(&self) -> &[HistoryEvent] {
-        &self.all[..self.count]
-    }
-}
+/// The events of a call, in their order; none where nothing has changed.
+pub(super) type Events = [Option<HistoryEvent>; 7];
 
 /// Replaces a value; the new one, if it is another.
-pub(super) fn replace<V: Copy + PartialEq>(old: &mut V, new: V) -> Option<V> {
+fn replace<V: Copy + PartialEq>(old: &mut V, new: V) -> Option<V> {
     (mem::replace(old, new) != new).then_some(new)
 }

@@ -19,7 +19,6 @@ pub(super) struct Failure {
     pub(super) panic: Option<Panic>,
 }
 
-/// What a panic carries.
 pub(super) type Panic = Box<dyn Any + Send>;
 
 /// The step at which a target was left half done.
@@ -37,7 +36,6 @@ impl From<Error> for Failure {
     }
 }
 
-/// Runs what may panic.
 pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         Err(Failure {

@@ -409,18 +409,11 @@ impl<T: 'static> History<T> {
         self.check_sound()
     }
 
+    #[inline]
     pub(super) fn check_sound(&self) -> Result<()> {
         match &self.poison {
             None => Ok(()),
-            Some(poison) => Err(Error::new(
-                ErrorKind::Poisoned,
-                format!(
-                    "step {} of {} could not be put back, {}; drop the entry or clear the history, and look at the target",
-                    poison.step,
-                    poison.label.quoted("an edit"),
-                    poison.why
-                ),
-            )),
+            Some(poison) => Err(poison.refused()),
         }
     }
 
@@ -539,7 +532,11 @@ impl<T: 'static> History<T> {
     }
 
     /// Appends an entry after the current one, which is the last.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
     pub(super) fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
         let before = self.state();
         let entry = self.ring.push();

@@ -1,7 +1,7 @@
 //! What keeps a history from being used.
 
 use super::Label;
-use crate::ObjectId;
+use crate::{Error, ErrorKind, ObjectId};
 
 /// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
 ///
@@ -28,5 +28,16 @@ impl Poison {
     /// How many steps are done of an entry, if it is the one that was left half done.
     pub(super) fn done_of(&self, entry: usize) -> Option<usize> {
         (self.entry == Some(entry)).then_some(self.done)
+    }
+
+    #[cold]
+    pub(super) fn refused(&self) -> Error {
+        let message = format!(
+            "step {} of {} could not be put back, {}; drop the entry or clear the history, and look at the target",
+            self.step,
+            self.label.quoted("an edit"),
+            self.why
+        );
+        Error::new(ErrorKind::Poisoned, message)
     }
 }

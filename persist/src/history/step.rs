@@ -70,7 +70,6 @@ pub(super) fn restored_change<C: Perform + ?Sized>(
 }
 
 impl<C: Perform + ?Sized> Step<C> {
-    /// Undoes it, or redoes it.
     pub(super) fn run(
         &mut self,
         target: &mut C::Target,
@@ -146,7 +145,6 @@ impl<C: Perform + ?Sized> Step<C> {
         }
     }
 
-    /// What it does, for a menu.
     pub(super) fn label(&self) -> Label {
         match self {
             Self::Change(change) => Label::of_change(change),
@@ -286,7 +284,6 @@ impl<C: Perform + ?Sized> Steps<C> {
         })
     }
 
-    /// The steps as a list.
     pub(super) fn into_vec(self) -> Vec<Step<C>> {
         match self {
             Self::One(step) => vec![step],
@@ -294,7 +291,6 @@ impl<C: Perform + ?Sized> Steps<C> {
         }
     }
 
-    /// Each of the steps.
     pub(super) fn into_each(self) -> impl Iterator<Item = Step<C>> {
         let (one, many) = match self {
             Self::One(step) => (Some(step), Vec::new()),
@@ -389,7 +385,6 @@ pub enum End {
     Merged,
 }
 
-/// Runs one step of many.
 fn one<C: Perform + ?Sized>(
     steps: &mut [Step<C>],
     at: usize,

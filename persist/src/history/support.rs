@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
-use super::target::{world, world_mut};
+use super::target::world_mut;
 use crate::codec::{Decoder, Fail, Portable, left_over};
 use crate::fields::{Bytes, FieldChange, FieldLinks, NumberFields, Paths, Room, Root, content_of};
 use crate::graph::Registry;
@@ -178,7 +178,6 @@ impl Place {
     }
 }
 
-/// What it was.
 pub(super) enum Was {
     Bytes(Bytes),
     /// A component that has nothing but numbers, which are compared where they lie.
@@ -227,7 +226,6 @@ impl Pending {
         Ok(())
     }
 
-    /// What has changed since.
     fn changes<T: 'static>(
         &self,
         target: &mut T,
@@ -260,7 +258,6 @@ impl Pending {
         }
     }
 
-    /// Puts it back as it was.
     pub(super) fn put_back<T: 'static>(
         &self,
         target: &mut T,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::edit::{Step, Steps};
 use super::entry::Entry;
-use super::event::{Events, HistoryEvent, Name, Renamed, replace, tell};
+use super::event::{Events, HistoryEvent, Name, Renamed, tell};
 use super::failure::{Broken, Failure, Panic, guarded, is_broken};
 use super::journal::{Record, spill};
 use super::step::{End, finalize_all, run_all};
@@ -119,10 +119,7 @@ impl<T: 'static> History<T> {
         }
         self.changed(target);
         let is_followed = world(target).is_none() && self.is_of_fields(index);
-        let record = match way {
-            Way::Undo => Record::Undone { is_followed },
-            Way::Redo => Record::Redone { is_followed },
-        };
+        let record = Record::Moved { way, is_followed };
         if let Err(failure) = guarded(|| Ok(self.record(record)?)) {
             return Err(self.take_back(target, index, way, failure));
         }
@@ -353,20 +350,14 @@ impl<T: 'static> History<T> {
 
     /// Notes what has changed since the last time; the events that say so.
     fn news(&mut self) -> Events {
-        let (position, state, is_modified) = (self.position(), self.state(), self.is_modified());
-        let entry = |index: Option<usize>| self.ring.get(index?);
+        let values = (self.position(), self.state(), self.is_modified());
         let is_ready = !self.is_open() && self.poison.is_none();
-        let (undo, redo) = match is_ready {
-            true => (entry(self.ring.current()), entry(self.ring.next())),
-            false => (None, None),
-        };
+        let entry = |index: Option<usize>| self.ring.get(index.filter(|_| is_ready)?);
+        let (undo, redo) = (entry(self.ring.current()), entry(self.ring.next()));
         let told = &mut self.listeners.told;
-        let position = replace(&mut told.position, position);
-        let state = replace(&mut told.state, state);
-        let is_modified = replace(&mut told.is_modified, is_modified);
         let undo = renamed(&mut told.undo, undo, &mut self.panic);
         let redo = renamed(&mut told.redo, redo, &mut self.panic);
-        Events::of(position, state, (undo, redo), is_modified)
+        told.report(values, (undo, redo))
     }
 
     /// Notes what the values are, without telling.
@@ -377,7 +368,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Calls all listeners with events; if one panics, that resumes at the end of the call.
-    pub(super) fn send(&mut self, events: &[HistoryEvent]) {
+    pub(super) fn send(&mut self, events: &[Option<HistoryEvent>]) {
         let mut listeners = mem::take(&mut self.listeners.all);
         let panic = tell(&mut listeners, events, self);
         self.listeners.are_there = !listeners.is_empty();

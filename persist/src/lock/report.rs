@@ -154,9 +154,6 @@ impl LockReport {
     }
 }
 
-/// The most notes that are printed.
-const MOST_NOTES: usize = 20;
-
 impl fmt::Display for LockReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(newest) = &self.newest else {
@@ -179,11 +176,8 @@ impl fmt::Display for LockReport {
         if !self.notes.is_empty() {
             f.write_str("\n")?;
         }
-        for note in self.notes.iter().take(MOST_NOTES) {
+        for note in &self.notes {
             writeln!(f, "note ({}): {}", note.versions.join(", "), note.text)?;
-        }
-        if let Some(more @ 1..) = self.notes.len().checked_sub(MOST_NOTES) {
-            writeln!(f, "and {more} more notes")?;
         }
         if self.loads() && !self.is_current {
             writeln!(

@@ -42,29 +42,17 @@ pub struct ReportRow {
 impl LoadReport {
     pub(crate) fn new(outcome: Outcome) -> Self {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let mut rows: Vec<ReportRow> = outcome
-            .events
-            .into_iter()
-            .map(|(planned, run)| ReportRow {
-                event: planned.event,
-                class: planned.class.to_string(),
-                field: some(&planned.field),
-                detail: some(&planned.detail),
-                count: run.count,
-                object: ObjectId::new(run.first),
-            })
-            .collect();
-        rows.extend(outcome.counted.into_iter().map(|(event, class, count, first)| ReportRow {
-            event,
-            class,
-            field: None,
-            detail: None,
-            count,
-            object: ObjectId::new(first),
-        }));
+        let rows = outcome.events.into_iter().map(|(planned, run)| ReportRow {
+            event: planned.event,
+            class: planned.class.to_string(),
+            field: some(&planned.field),
+            detail: some(&planned.detail),
+            count: run.count,
+            object: ObjectId::new(run.first),
+        });
         Self {
             header: outcome.header,
-            rows,
+            rows: rows.collect(),
             objects: outcome.objects,
             references: outcome.references,
             remapped: outcome.remapped,

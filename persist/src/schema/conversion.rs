@@ -143,7 +143,7 @@ impl Compiler<'_, '_> {
                 let of = self.convert(at, s, &kind, deep)?;
                 Conversion::Share { class: *class, holder: *holder, of }
             }
-            (_, K::List(b) | K::Set(b)) => Conversion::One(self.convert(at, s, b, deep)?),
+            (_, K::List(b) | K::Set(b)) => Conversion::Some(self.convert(at, s, b, deep)?),
             _ => return None,
         };
         Some(self.plans.enter(made))

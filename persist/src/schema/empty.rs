@@ -29,7 +29,7 @@ pub(super) fn write(
             parts.iter().try_for_each(|part| write(part, program, prototypes, out))
         }
         KindSchema::Class(class) => match program.targets[*class] {
-            Some(target) => target.access.encode_empty(prototypes, out),
+            Some(target) => (target.access.encode_empty)(prototypes, out),
             None => Err(out.no_field()),
         },
         KindSchema::Handle(_) => out.bytes(&[0; 9]),

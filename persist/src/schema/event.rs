@@ -1,5 +1,6 @@
 //! What the plans did to records, for the report.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -126,10 +127,10 @@ impl Rows {
     }
 }
 
-pub(super) fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     if name.len() <= LONGEST_NAME {
-        return name.to_owned();
+        return name.into();
     }
     let end = (0..LONGEST_NAME - 3).rev().find(|end| name.is_char_boundary(*end));
-    format!("{}...", &name[..end.unwrap_or(0)])
+    format!("{}...", &name[..end.unwrap_or(0)]).into()
 }

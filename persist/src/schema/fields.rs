@@ -1,11 +1,11 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::event::{REMOVED, shortened};
-use super::ops::{Conversion, Fields, Given, Keep, Member, Piece, Place, Step};
+use super::ops::{Conversion, Fields, Given, Keep, Member, Place, Step};
 use super::pairing::pair;
 use super::plan::Plans;
 use super::program::Wanted;
-use super::quick::{Part, Quick};
+use super::quick::{Part, Piece, Quick};
 use super::{KindSchema, LoadEvent, Target};
 use crate::{Error, ErrorKind, Result};
 
@@ -112,7 +112,7 @@ impl<'p> Plans<'p> {
                     piece,
                     class,
                     kept: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
-                    dropped: row(LoadEvent::Dropped, ""),
+                    dropped: (!plan.has_room).then(|| row(LoadEvent::Dropped, "")),
                 }),
                 None => {
                     let detail = if is_removed { REMOVED } else { "" };

@@ -6,7 +6,10 @@ use super::alone::Alone;
 use super::matching::is_older;
 use super::pairing::{find_variant, pair};
 use super::plan::Plans;
-use super::{Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget, empty, write_value};
+use super::{
+    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget,
+    empty, write_value,
+};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
 use crate::reflect::Migration;
@@ -100,15 +103,7 @@ impl Written<'_, '_> {
     /// Gives a record the fields back that were kept of it and that the program has; the rest stays kept.
     fn give_back(&mut self, record: &mut Record, class: usize, target: usize) {
         let stored = self.plans.stored.clone();
-        let named = |variants: &[VariantSchema]| {
-            let is = |variant: &VariantSchema| Some(&*variant.name) == record.variant();
-            variants.iter().position(is)
-        };
-        let variant = match &stored[class].form {
-            Form::Enum(variants) => named(variants),
-            _ => Some(0),
-        };
-        let fields = variant.map_or(&[][..], |variant| stored.fields(class, variant));
+        let fields = fields_of(&stored[class], record).unwrap_or_default();
         let unknown = fields.iter().find(|field| field.kind == KindSchema::Unknown);
         let Some(Value::Seq(parts)) = unknown.and_then(|unknown| record.take(&unknown.name)) else {
             return;
@@ -142,16 +137,21 @@ impl Written<'_, '_> {
     /// True for a record that is as it was read.
     fn is_stored(&self, record: &Record) -> bool {
         let Some(class) = record.origin else { return false };
-        let fields = match &self.plans.stored[class].form {
-            Form::Struct(fields) => Some(fields),
-            Form::Enum(variants) => {
-                let is = |variant: &&VariantSchema| Some(&*variant.name) == record.variant();
-                variants.iter().find(is).map(|variant| &variant.fields)
-            }
-            Form::Value(_) => None,
-        };
+        let fields = fields_of(&self.plans.stored[class], record);
         fields.is_some_and(|fields| fields.len() == record.len())
             && record.fields.iter().all(|field| field.origin == Origin::Written)
+    }
+}
+
+/// The fields that a record of a stored class had when it was read.
+fn fields_of<'s>(class: &'s ClassSchema, record: &Record) -> Option<&'s [FieldSchema]> {
+    match &class.form {
+        Form::Struct(fields) => Some(fields),
+        Form::Enum(variants) => {
+            let is = |variant: &&VariantSchema| Some(&*variant.name) == record.variant();
+            variants.iter().find(is).map(|variant| &variant.fields[..])
+        }
+        Form::Value(_) => None,
     }
 }
 
@@ -225,7 +225,7 @@ impl WriteTarget for Written<'_, '_> {
         }
         let mut buffer = Buffer::new();
         let encode = |out: &mut Encoder<'_>| match program.targets[class] {
-            Some(target) if is_default => target.access.make_field(variant, field, None, out),
+            Some(target) if is_default => (target.access.make_field)(variant, field, None, out),
             _ => empty::write(&wanted.fields[field].kind, program, &Prototypes::bare(), out),
         };
         let bytes = buffer.encode_with(self.env, &mut NoLinks::default(), encode)?;

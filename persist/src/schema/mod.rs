@@ -46,7 +46,7 @@ pub(crate) use read::Reader;
 pub(crate) use same::is_same_class;
 pub(crate) use stored::Stored;
 pub(crate) use strict::Strict;
-pub(crate) use texts::{Texts, classes_by_place, texts_of_variants};
+pub(crate) use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
 pub(crate) use walk::{Met, length, locate, paths};
 pub(crate) use write::{Target as WriteTarget, write_value};

@@ -1,13 +1,12 @@
 //! What the plans of a save are made of: how its records become the program's.
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::event::shortened;
 use super::number::Width;
 use super::pairing::StoredField;
-use super::quick::Quick;
+use super::quick::{Piece, Quick};
 use super::{Form, KeptPlace, KindSchema, Stored};
 use crate::reflect::Holder;
 use crate::value::{Origin, Value};
@@ -69,15 +68,6 @@ pub(super) struct Fields {
     pub(super) quick: Option<Quick>,
 }
 
-/// A stored field, or several that are taken over or skipped together.
-pub(super) struct Piece {
-    /// Of the first one.
-    pub(super) name: Arc<str>,
-    pub(super) nodes: Range<usize>,
-    /// Its bytes, if all records have as many.
-    pub(super) span: Option<usize>,
-}
-
 pub(super) struct Keep {
     pub(super) piece: usize,
     /// The class as which it is kept.
@@ -85,7 +75,7 @@ pub(super) struct Keep {
     /// What is reported if it is kept; nothing of what was kept before, which is reported as a value of its class.
     pub(super) kept: Option<usize>,
     /// What is reported if it cannot be kept.
-    pub(super) dropped: usize,
+    pub(super) dropped: Option<usize>,
 }
 
 /// Where a field of the program comes from.
@@ -198,8 +188,9 @@ pub(super) enum Conversion {
         clamped: usize,
     },
     Option(usize),
-    /// A value to an option, and back if it is there.
+    /// A value to an option or a list of one.
     Some(usize),
+    /// An option to its value, if it is there.
     Present(usize),
     /// A list, set or array to another; those of a fixed length have no count.
     Elements {
@@ -218,8 +209,6 @@ pub(super) enum Conversion {
         field: usize,
         row: usize,
     },
-    /// A value to a list.
-    One(usize),
     /// The conversion of the key; that of the value follows it.
     Map {
         least: u32,

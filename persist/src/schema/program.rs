@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -33,6 +34,16 @@ impl Program {
     /// Says that classes came in.
     pub(crate) fn changed(&mut self) {
         self.layout.take();
+    }
+
+    /// Kind of a field of a struct (`variant` is 0) or of a variant.
+    pub(crate) fn field_kind(
+        &self,
+        class: usize,
+        variant: usize,
+        field: usize,
+    ) -> Option<&KindSchema> {
+        self.wanted(class, variant).fields.get(field).map(|field| &field.kind)
     }
 
     /// The fields of a struct (`variant` is 0) or of a variant.
@@ -113,4 +124,13 @@ impl<'s> Sides<'s> {
 pub(crate) struct Target {
     pub(crate) class: &'static Class,
     pub(crate) access: &'static ClassAccess,
+}
+
+impl Target {
+    /// The records of the struct or variant of a value of the class.
+    pub(crate) fn fields_of(&self, value: &dyn Any) -> &'static [FieldRecord] {
+        let variant = self.access.variant(value);
+        let variant = variant.and_then(|variant| self.class.variants().get(variant));
+        variant.map_or(self.class.fields(), |variant| variant.fields)
+    }
 }

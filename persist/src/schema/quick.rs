@@ -1,10 +1,21 @@
 //! Runs of small structs, such as the items in a bag, rewritten in a loop of their own: of
 //! numbers and short texts, reordered or wider. All others are left to the general path.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::Stored;
 use super::number::Width;
-use super::ops::Piece;
 use crate::codec::text::copy;
+
+/// A stored field, or several that are taken over or skipped together.
+pub(super) struct Piece {
+    /// Of the first one.
+    pub(super) name: Arc<str>,
+    pub(super) nodes: Range<usize>,
+    /// Its bytes, if all records have as many.
+    pub(super) span: Option<usize>,
+}
 
 /// How the records of a small struct are rewritten.
 pub(super) struct Quick {

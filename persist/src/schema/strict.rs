@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::write::Target;
-use super::{ClassSchema, Form, KindSchema};
+use super::{Form, KindSchema, Stored};
 use crate::value::{Field, HandleValue, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -17,7 +17,7 @@ type CheckHandle<'s> = dyn Fn(&str, HandleValue) -> Result<()> + 's;
 
 /// The classes of a save.
 pub(crate) struct Strict<'s> {
-    classes: &'s [ClassSchema],
+    stored: &'s Stored,
     limits: &'s Limits,
     check_reference: &'s CheckReference<'s>,
     /// Of values that an editor gives.
@@ -32,12 +32,12 @@ pub(crate) struct Strict<'s> {
 
 impl<'s> Strict<'s> {
     pub(crate) fn new(
-        classes: &'s [ClassSchema],
+        stored: &'s Stored,
         limits: &'s Limits,
         check_reference: &'s CheckReference<'s>,
     ) -> Self {
         Self {
-            classes,
+            stored,
             limits,
             check_reference,
             check_handle: None,
@@ -54,7 +54,7 @@ impl<'s> Strict<'s> {
 
     /// The name of a class with that of its variant.
     fn name(&self, class: usize, variant: usize) -> String {
-        let class = &self.classes[class];
+        let class = &self.stored[class];
         match &class.form {
             Form::Enum(variants) => format!("{}::{}", class.name, variants[variant].name),
             _ => class.name.clone(),
@@ -62,25 +62,21 @@ impl<'s> Strict<'s> {
     }
 
     fn field_name(&self, class: usize, variant: usize, field: usize) -> &'s str {
-        let classes = self.classes;
-        let fields = match &classes[class].form {
-            Form::Struct(fields) => fields,
-            Form::Enum(variants) => &variants[variant].fields,
-            Form::Value(_) => return "",
-        };
-        &fields[field].name
+        let stored = self.stored;
+        &stored.fields(class, variant)[field].name
     }
 
     /// The class of a record that stands as a trait object.
     fn class_named(&self, record: &Record) -> Result<usize> {
         let name = record.class();
-        let is_named = |class: &usize| self.classes.get(*class).is_some_and(|c| c.name == name);
+        let is_named = |class: &usize| self.stored.get(*class).is_some_and(|c| c.name == name);
         if let Some(class) = record.origin.filter(is_named) {
             return Ok(class);
         }
         let by_name = self.by_name.get_or_init(|| {
             let mut by_name = HashMap::new();
-            for (i, class) in self.classes.iter().enumerate() {
+            let stored = self.stored;
+            for (i, class) in stored.iter().enumerate() {
                 by_name.entry(&*class.name).and_modify(|found| *found = None).or_insert(Some(i));
             }
             by_name
@@ -101,7 +97,7 @@ impl<'s> Strict<'s> {
 
 impl Target for Strict<'_> {
     fn check_class(&self, class: usize, record: &Record) -> Result<()> {
-        let wanted = &self.classes[class].name;
+        let wanted = &self.stored[class].name;
         if record.class() == wanted {
             return Ok(());
         }
@@ -112,7 +108,8 @@ impl Target for Strict<'_> {
     }
 
     fn variant(&self, class: usize, name: &str) -> Option<usize> {
-        let Form::Enum(variants) = &self.classes[class].form else { return None };
+        let stored = self.stored;
+        let Form::Enum(variants) = &stored[class].form else { return None };
         let mut known = self.variants.borrow_mut();
         let names = known.entry(class).or_insert_with(|| {
             variants.iter().enumerate().map(|(i, variant)| (&*variant.name, i)).collect()

@@ -6,38 +6,10 @@ use std::collections::{HashMap, HashSet};
 use super::ops::{Conversion, Place};
 use super::pairing::pair;
 use super::plan::Plans;
-use super::{ClassSchema, Form, Program};
-use crate::LoadOptions;
+use super::{Form, Program};
 
 /// The nodes of texts that load only if they are names of variants, and the names.
 pub(crate) type Texts = HashMap<usize, Vec<&'static str>>;
-
-/// Finds the texts that the program asks for as variants, whether their classes load or not.
-pub(crate) fn texts_of_variants(classes: &[ClassSchema], program: &Program) -> Texts {
-    let mut plans = Plans::new(classes.to_vec(), program, LoadOptions::default(), None);
-    let mut texts = Texts::new();
-    each_conversion(&mut plans, &mut |conversion| {
-        if let Conversion::Variant { node, class, .. } = conversion
-            && let Some(names) = names(program, class)
-        {
-            texts.insert(node, names);
-        }
-    });
-    texts
-}
-
-/// The classes that the program does not have, and whose values become those of another one where they stand.
-pub(crate) fn classes_by_place(classes: &[ClassSchema], program: &Program) -> HashSet<usize> {
-    let mut plans = Plans::new(classes.to_vec(), program, LoadOptions::default(), None);
-    let mut found = HashSet::new();
-    each_conversion(&mut plans, &mut |conversion| {
-        if let Conversion::Class(class, _) = conversion {
-            found.insert(class);
-        }
-    });
-    found.retain(|class| plans.resolve(*class).is_none());
-    found
-}
 
 /// The texts that load as variants of an enum; `None` if all do.
 fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
@@ -50,8 +22,10 @@ fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
     Some(names).filter(|names| !names.is_empty())
 }
 
-/// Visits the conversions of all fields, in classes that are reached by others only, too.
-fn each_conversion(plans: &mut Plans<'_>, visit: &mut dyn FnMut(Conversion)) {
+/// The texts that the program asks for as variants, and the classes that it does not have, and whose values become
+/// those of another one where they stand; whether what they are in loads or not.
+pub(crate) fn texts_and_classes_by_place(plans: &mut Plans<'_>) -> (Texts, HashSet<usize>) {
+    let (mut texts, mut by_place) = (Texts::new(), HashSet::new());
     let resolved = (0..plans.stored.len()).filter_map(|class| Some((class, plans.resolve(class)?)));
     let mut next: Vec<(usize, usize)> = resolved.collect();
     let mut seen: HashSet<(usize, usize)> = next.iter().copied().collect();
@@ -59,14 +33,19 @@ fn each_conversion(plans: &mut Plans<'_>, visit: &mut dyn FnMut(Conversion)) {
         let before = plans.conversions.len();
         convert_fields(plans, class, target);
         for conversion in &plans.conversions[before..] {
-            visit(*conversion);
-            if let Conversion::Class(class, target) = *conversion
-                && seen.insert((class, target))
-            {
-                next.push((class, target));
+            match *conversion {
+                Conversion::Variant { node, class, .. } => {
+                    texts.extend(names(plans.program, class).map(|names| (node, names)));
+                }
+                Conversion::Class(class, target) if seen.insert((class, target)) => {
+                    next.push((class, target));
+                    by_place.extend(plans.resolve(class).is_none().then_some(class));
+                }
+                _ => {}
             }
         }
     }
+    (texts, by_place)
 }
 
 /// Makes the conversions of the fields of a class, where there are any.

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,8 +24,8 @@ pub struct Memory(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    files: BTreeMap<PathBuf, Arc<Mutex<Vec<u8>>>>,
-    locked: BTreeSet<PathBuf>,
+    files: HashMap<PathBuf, Arc<Mutex<Vec<u8>>>>,
+    locked: Vec<PathBuf>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -66,7 +66,7 @@ struct MemoryLock(Memory, PathBuf);
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        held(&self.0.0).locked.remove(&self.1);
+        held(&self.0.0).locked.retain(|path| *path != self.1);
     }
 }
 
@@ -123,11 +123,18 @@ impl Storage for Memory {
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         let inner = held(&self.0);
         let inside = inner.files.keys().filter(|path| folder_of(path) == folder);
-        Ok(inside.filter_map(|path| path.file_name()).map(PathBuf::from).collect())
+        let mut names: Vec<_> =
+            inside.filter_map(|path| path.file_name()).map(PathBuf::from).collect();
+        names.sort_unstable();
+        Ok(names)
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
-        let is_free = held(&self.0).locked.insert(path.to_owned());
-        Ok(is_free.then(|| Box::new(MemoryLock(self.clone(), path.to_owned())) as Lock))
+        let locked = &mut held(&self.0).locked;
+        if locked.iter().any(|other| other == path) {
+            return Ok(None);
+        }
+        locked.push(path.to_owned());
+        Ok(Some(Box::new(MemoryLock(self.clone(), path.to_owned()))))
     }
 }

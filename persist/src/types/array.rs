@@ -1,7 +1,7 @@
 //! Arrays of any length: the elements, without a count.
 
 use super::{compact_items, whole_items};
-use crate::codec::row::{Inline, checked};
+use crate::codec::persist::{Inline, checked};
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};

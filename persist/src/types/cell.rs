@@ -285,7 +285,7 @@ macro_rules! once {
                 }
                 let value = match visitor.phase() {
                     Phase::Connect => match visitor.take_back::<T>() {
-                        Some(value) => visitor.finish_once(value)?,
+                        Some(value) => visitor.finish_once(value, T::__visit)?,
                         None => {
                             visitor.put_aside(None);
                             None

@@ -94,12 +94,12 @@ impl<T: 'static, A: Adapter<T>> Adapter<Box<T>> for Box<A> {
     described!(A::kind(), "Box<{}>"; T: A);
 
     fn encode(value: &Box<T>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.count_box_of::<T>(A::MIN);
+        out.count_box::<T>(A::MIN);
         out.nested_in::<T>(|out| A::encode(value, out))
     }
 
     fn decode(input: &mut Decoder<'_>) -> Result<Box<T>, Fail> {
-        input.charge_box_of::<T>(A::MIN)?;
+        input.charge_box::<T>(A::MIN)?;
         input.nested_in::<T, _>(|input| A::decode(input).map(Box::new))
     }
 

@@ -1,5 +1,6 @@
 //! Maps: a count, then key and value of each entry.
 
+use std::any::Any;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
@@ -11,12 +12,12 @@ use super::set::{Encoded, in_order};
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::items::{MapAccess, MapOf};
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, Persist, Prototypes, Stop, TypeSet,
     Visitor, count,
 };
+use crate::codec::{FieldAccess, MapAccess, decode};
 use crate::reflect::Kind;
 
 pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
@@ -326,4 +327,37 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
         reorder(input.links(), start, &ranges, &order.ok_or(Fail::Duplicate)?);
     }
     Ok(entries)
+}
+
+/// The maps of type `M`.
+struct MapOf<M>(PhantomData<fn() -> M>);
+
+macro_rules! map_access {
+    ($($map:ident<K, V $(, $hasher:ident)?> where K: $($bound:ident)+;)+) => {
+        $(impl<K, V $(, $hasher)?> MapAccess for MapOf<$map<K, V $(, $hasher)?>>
+        where
+            K: Persist $(+ $bound)+,
+            V: Persist,
+            $($hasher: BuildHasher + 'static,)?
+        {
+            fn get<'v>(&self, map: &'v dyn Any, key: &[u8]) -> Option<&'v dyn Any> {
+                let map = map.downcast_ref::<$map<K, V $(, $hasher)?>>()?;
+                Some(map.get(&decode::<K>(key).ok()?)?)
+            }
+
+            fn get_mut<'v>(&self, map: &'v mut dyn Any, key: &[u8]) -> Option<&'v mut dyn Any> {
+                let map = map.downcast_mut::<$map<K, V $(, $hasher)?>>()?;
+                Some(map.get_mut(&decode::<K>(key).ok()?)?)
+            }
+
+            fn value(&self) -> &'static FieldAccess {
+                const { &FieldAccess::of::<V>() }
+            }
+        })+
+    };
+}
+
+map_access! {
+    HashMap<K, V, S> where K: Eq Hash;
+    BTreeMap<K, V> where K: Ord;
 }

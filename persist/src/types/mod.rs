@@ -43,14 +43,14 @@ macro_rules! whole_items {
             &self,
             out: &mut $crate::codec::Encoder<'_>,
         ) -> Result<(), $crate::codec::Stop> {
-            $crate::codec::row::encode_row(self, out)
+            $crate::codec::persist::encode_row(self, out)
         }
 
         #[inline]
         fn persist_decode(
             input: &mut $crate::codec::Decoder<'_>,
         ) -> Result<Self, $crate::codec::Fail> {
-            $crate::codec::row::decode_row(input)
+            $crate::codec::persist::decode_row(input)
         }
     };
 }
@@ -108,7 +108,7 @@ macro_rules! struct_tables {
             )),+
         ];
         const VARIANTS: &'static [$crate::reflect::VariantRecord] = &[];
-        const __ROWS: &'static [&'static [$crate::codec::row::Part]] =
+        const __ROWS: &'static [&'static [$crate::codec::type_set::Part]] =
             &[&[$(<$part as $crate::codec::Persist>::__PART),+]];
     };
 }

@@ -17,7 +17,7 @@ macro_rules! fixed_items {
     () => {
         $crate::types::number::fixed_items!(head, input => {
             let _ = input;
-            $crate::codec::row::checked(head)
+            $crate::codec::persist::checked(head)
         });
     };
     ($head:ident, $input:ident => $decode:block) => {
@@ -148,7 +148,7 @@ macro_rules! stored_as_number {
             const __HEAD: usize = <$number as Persist>::__HEAD;
 
             fixed_items!(head, input => {
-                crate::codec::row::checked(head).map_err(|_| {
+                crate::codec::persist::checked(head).map_err(|_| {
                     let found = $number::__decode_fixed(head, &mut false);
                     not_one(&found, stringify!($ty), stringify!($number), input)
                 })

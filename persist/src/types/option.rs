@@ -2,7 +2,7 @@
 
 use super::{compact_items, whole_items};
 use crate::Result;
-use crate::codec::row::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 

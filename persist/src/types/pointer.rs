@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::codec::{
     ArcFamily, AsLengthy, Decoder, Encoder, Fail, Family, Lengthy, Linked, Persist, PointTo,
-    Pointed, Pointee, Prototypes, RcFamily, Referent, Shared, Slot, Stop, TypeSet, Unsized,
-    Visitor, count,
+    Pointed, Pointee, Prototypes, RcFamily, Referent, Slot, Stop, TypeSet, Unsized, Visitor, count,
+    give,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference};
 use crate::{Error, ErrorKind, Result};
@@ -90,6 +90,15 @@ fn wrong(id: u64, wanted: &str, input: &mut Decoder<'_>) -> Fail {
     ))
 }
 
+/// The target of a slot, with its type back.
+#[inline]
+fn find<P: ?Sized + Pointee, F: Family>(
+    object: &dyn Any,
+    caster: Option<&dyn Any>,
+) -> Option<F::Strong<P>> {
+    P::As::find::<F>(object.downcast_ref()?, caster)
+}
+
 macro_rules! pointers {
     ($($strong:ident $weak:path, $family:ident;)*) => {$(
         impl<P: ?Sized + Pointee> Persist for $strong<P> {
@@ -135,8 +144,8 @@ macro_rules! pointers {
                 P::As::pointed()
             }
 
-            fn share(&self) -> Shared {
-                P::As::share::<$family>(self)
+            fn share(&self, place: &mut dyn Any) {
+                give(P::As::share::<$family>(self), place);
             }
         }
 
@@ -145,8 +154,8 @@ macro_rules! pointers {
                 P::As::pointed().of()
             }
 
-            fn connect(&mut self, object: &Shared, caster: Option<&dyn Any>) -> bool {
-                match P::As::find::<$family>(object, caster) {
+            fn connect(&mut self, object: &dyn Any, caster: Option<&dyn Any>) -> bool {
+                match find::<P, $family>(object, caster) {
                     Some(target) => {
                         *self = target;
                         true
@@ -206,8 +215,8 @@ macro_rules! pointers {
                 P::As::pointed().of()
             }
 
-            fn connect(&mut self, object: &Shared, caster: Option<&dyn Any>) -> bool {
-                match P::As::find::<$family>(object, caster) {
+            fn connect(&mut self, object: &dyn Any, caster: Option<&dyn Any>) -> bool {
+                match find::<P, $family>(object, caster) {
                     Some(target) => {
                         *self = $strong::downgrade(&target);
                         true
@@ -260,14 +269,6 @@ impl Lengthy for str {
     fn name() -> String {
         String::from("str")
     }
-
-    fn rc(draft: String) -> Rc<str> {
-        draft.into()
-    }
-
-    fn arc(draft: String) -> Arc<str> {
-        draft.into()
-    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -296,13 +297,5 @@ impl<T: Persist> Lengthy for [T] {
 
     fn name() -> String {
         format!("[{}]", T::persist_name())
-    }
-
-    fn rc(draft: Vec<T>) -> Rc<[T]> {
-        draft.into()
-    }
-
-    fn arc(draft: Vec<T>) -> Arc<[T]> {
-        draft.into()
     }
 }

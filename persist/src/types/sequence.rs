@@ -1,5 +1,6 @@
 //! Sequences: a count, then the elements.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{BinaryHeap, LinkedList, VecDeque};
 use std::marker::PhantomData;
@@ -7,12 +8,12 @@ use std::marker::PhantomData;
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::items::{ListAccess, ListOf};
-use crate::codec::row::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
 };
+use crate::codec::{FieldAccess, ListAccess};
 use crate::reflect::Kind;
 
 /// Writes what follows the head of a sequence.
@@ -377,4 +378,74 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         decode_vec(head, input).map(Self::from)
     }
+}
+
+/// The lists of type `L`.
+struct ListOf<L>(PhantomData<fn() -> L>);
+
+macro_rules! list_access {
+    ($($list:ident: $rotate:expr;)+) => {
+        $(impl<T: Persist> ListAccess for ListOf<$list<T>> {
+            fn len(&self, list: &dyn Any) -> Option<usize> {
+                Some(list.downcast_ref::<$list<T>>()?.len())
+            }
+
+            fn get<'v>(&self, list: &'v dyn Any, index: usize) -> Option<&'v dyn Any> {
+                Some(list.downcast_ref::<$list<T>>()?.get(index)?)
+            }
+
+            fn get_mut<'v>(&self, list: &'v mut dyn Any, index: usize) -> Option<&'v mut dyn Any> {
+                Some(list.downcast_mut::<$list<T>>()?.get_mut(index)?)
+            }
+
+            fn element(&self) -> &'static FieldAccess {
+                const { &FieldAccess::of::<T>() }
+            }
+
+            fn insert(
+                &self,
+                list: &mut dyn Any,
+                index: usize,
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                let Some(list) = list.downcast_mut::<$list<T>>() else { return Err(Fail::Value) };
+                if index > list.len() {
+                    return Err(Fail::Value);
+                }
+                let element = T::persist_decode(input)?;
+                list.insert(index, element);
+                Ok(())
+            }
+
+            fn remove(&self, list: &mut dyn Any, index: usize) -> Option<()> {
+                let list = list.downcast_mut::<$list<T>>()?;
+                if index < list.len() {
+                    drop(list.remove(index));
+                    return Some(());
+                }
+                None
+            }
+
+            fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()> {
+                let list = list.downcast_mut::<$list<T>>()?;
+                if from >= list.len() || to >= list.len() {
+                    return None;
+                }
+                ($rotate)(list, from, to);
+                Some(())
+            }
+        })+
+    };
+}
+
+list_access! {
+    Vec: |list: &mut Vec<T>, from: usize, to: usize| match from < to {
+        true => list[from..=to].rotate_left(1),
+        false => list[to..=from].rotate_right(1),
+    };
+    VecDeque: |list: &mut VecDeque<T>, from: usize, to: usize| {
+        if let Some(element) = list.remove(from) {
+            list.insert(to, element);
+        }
+    };
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use std::ops::ControlFlow;
 
 use super::whole_items;
-use crate::codec::row::Part;
+use crate::codec::type_set::Part;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor};
 use crate::reflect::{Argument, Body, Class, FieldRecord, Kind, Prototype, VariantRecord};
 

@@ -2,7 +2,8 @@
 
 use super::{compact_items, whole_items};
 use crate::Result;
-use crate::codec::row::{Inline, checked, cut, cut_mut};
+use crate::codec::persist::{Inline, checked};
+use crate::codec::row::{cut, cut_mut};
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
 };

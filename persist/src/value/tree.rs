@@ -122,66 +122,49 @@ impl Value {
 
     /// A copy whose parts are units.
     fn copy_of_head(&self) -> Self {
-        let units = |values: &[Value]| values.iter().map(|_| Self::Unit).collect();
-        match self {
-            Self::Unit => Self::Unit,
-            Self::Bool(value) => Self::Bool(*value),
-            Self::Char(value) => Self::Char(*value),
-            Self::U8(number) => Self::U8(*number),
-            Self::U16(number) => Self::U16(*number),
-            Self::U32(number) => Self::U32(*number),
-            Self::U64(number) => Self::U64(*number),
-            Self::U128(number) => Self::U128(*number),
-            Self::I8(number) => Self::I8(*number),
-            Self::I16(number) => Self::I16(*number),
-            Self::I32(number) => Self::I32(*number),
-            Self::I64(number) => Self::I64(*number),
-            Self::I128(number) => Self::I128(*number),
-            Self::F32(number) => Self::F32(*number),
-            Self::F64(number) => Self::F64(*number),
-            Self::Text(text) => Self::Text(text.clone()),
-            Self::Bytes(bytes) => Self::Bytes(bytes.clone()),
-            Self::Option(value) => Self::Option(value.as_ref().map(|_| Box::new(Self::Unit))),
-            Self::Seq(values) => Self::Seq(units(values)),
-            Self::Tuple(values) => Self::Tuple(units(values)),
-            Self::Map(entries) => {
-                Self::Map(entries.iter().map(|_| (Self::Unit, Self::Unit)).collect())
-            }
-            Self::Struct(record) => Self::Struct(record.copy_of_head()),
-            Self::Enum(record) => Self::Enum(record.copy_of_head()),
-            Self::Ref(id) => Self::Ref(*id),
-            Self::Handle(handle) => Self::Handle(*handle),
+        macro_rules! copied {
+            ($($scalar:ident)*) => {
+                match self {
+                    $(Self::$scalar(value) => Self::$scalar(*value),)*
+                    Self::Unit => Self::Unit,
+                    Self::Text(text) => Self::Text(text.clone()),
+                    Self::Bytes(bytes) => Self::Bytes(bytes.clone()),
+                    Self::Option(value) => Self::Option(value.as_ref().map(|_| Box::new(Self::Unit))),
+                    Self::Seq(values) => Self::Seq(values.iter().map(|_| Self::Unit).collect()),
+                    Self::Tuple(values) => Self::Tuple(values.iter().map(|_| Self::Unit).collect()),
+                    Self::Map(entries) => {
+                        Self::Map(entries.iter().map(|_| (Self::Unit, Self::Unit)).collect())
+                    }
+                    Self::Struct(record) => Self::Struct(record.copy_of_head()),
+                    Self::Enum(record) => Self::Enum(record.copy_of_head()),
+                }
+            };
         }
+        copied!(Bool Char U8 U16 U32 U64 U128 I8 I16 I32 I64 I128 F32 F64 Ref Handle)
     }
 
     /// True if the values are equal, or would be if their parts were.
     fn has_head_of(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Unit, Self::Unit) => true,
-            (Self::Bool(a), Self::Bool(b)) => a == b,
-            (Self::Char(a), Self::Char(b)) => a == b,
-            (Self::U8(a), Self::U8(b)) => a == b,
-            (Self::U16(a), Self::U16(b)) => a == b,
-            (Self::U32(a), Self::U32(b)) => a == b,
-            (Self::U64(a), Self::U64(b)) => a == b,
-            (Self::U128(a), Self::U128(b)) => a == b,
-            (Self::I8(a), Self::I8(b)) => a == b,
-            (Self::I16(a), Self::I16(b)) => a == b,
-            (Self::I32(a), Self::I32(b)) => a == b,
-            (Self::I64(a), Self::I64(b)) => a == b,
-            (Self::I128(a), Self::I128(b)) => a == b,
-            (Self::F32(a), Self::F32(b)) => a.to_bits() == b.to_bits(),
-            (Self::F64(a), Self::F64(b)) => a.to_bits() == b.to_bits(),
-            (Self::Text(a), Self::Text(b)) => a == b,
-            (Self::Bytes(a), Self::Bytes(b)) => a == b,
-            (Self::Option(a), Self::Option(b)) => a.is_some() == b.is_some(),
-            (Self::Seq(a), Self::Seq(b)) | (Self::Tuple(a), Self::Tuple(b)) => a.len() == b.len(),
-            (Self::Map(a), Self::Map(b)) => a.len() == b.len(),
-            (Self::Struct(a), Self::Struct(b)) | (Self::Enum(a), Self::Enum(b)) => a.has_head_of(b),
-            (Self::Ref(a), Self::Ref(b)) => a == b,
-            (Self::Handle(a), Self::Handle(b)) => a == b,
-            _ => false,
+        macro_rules! compared {
+            ($($scalar:ident)*) => {
+                match (self, other) {
+                    $((Self::$scalar(a), Self::$scalar(b)) => a == b,)*
+                    (Self::Unit, Self::Unit) => true,
+                    (Self::F32(a), Self::F32(b)) => a.to_bits() == b.to_bits(),
+                    (Self::F64(a), Self::F64(b)) => a.to_bits() == b.to_bits(),
+                    (Self::Option(a), Self::Option(b)) => a.is_some() == b.is_some(),
+                    (Self::Seq(a), Self::Seq(b)) | (Self::Tuple(a), Self::Tuple(b)) => {
+                        a.len() == b.len()
+                    }
+                    (Self::Map(a), Self::Map(b)) => a.len() == b.len(),
+                    (Self::Struct(a), Self::Struct(b)) | (Self::Enum(a), Self::Enum(b)) => {
+                        a.has_head_of(b)
+                    }
+                    _ => false,
+                }
+            };
         }
+        compared!(Bool Char U8 U16 U32 U64 U128 I8 I16 I32 I64 I128 Ref Handle Text Bytes)
     }
 }
 

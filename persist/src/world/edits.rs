@@ -4,7 +4,6 @@
 //! encoded, and what a path asks for further in is found in its bytes.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::change::Change;
@@ -125,21 +124,19 @@ impl World {
     /// The contents of components of parked objects.
     pub(crate) fn parked_contents(
         &self,
-        wanted: BTreeSet<(ObjectId, String)>,
+        wanted: Vec<(ObjectId, String)>,
     ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
         // Of many that are parked together, each is not looked for among all.
-        let mut by_top = BTreeMap::<ObjectId, BTreeSet<(ObjectId, String)>>::new();
-        for key in wanted {
-            if let Some(top) = self.parked_below.get(&key.0) {
-                by_top.entry(*top).or_default().insert(key);
-            }
-        }
+        let top = |(id, class)| Some((*self.parked_below.get(&id)?, (id, class)));
+        let mut by_top: Vec<_> = wanted.into_iter().filter_map(top).collect();
+        by_top.sort_unstable();
         let mut found = Vec::new();
-        for (top, wanted) in by_top {
+        for wanted in by_top.chunk_by(|(a, _), (b, _)| a == b) {
+            let top = wanted[0].0;
             for object in self.parked.get(&top).into_iter().flat_map(|parked| &parked.objects) {
                 for (column, component) in &object.components {
                     let key = (object.id, (self.columns[*column].of.name)());
-                    if wanted.contains(&key) {
+                    if wanted.binary_search_by(|(_, wanted)| wanted.cmp(&key)).is_ok() {
                         let content = content_of(&self.registry, (**component).portable())?;
                         found.push((key.0, key.1, content));
                     }

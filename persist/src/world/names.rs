@@ -72,8 +72,8 @@ struct Many {
     /// The owners of larger numbers than `dense` has.
     sparse: BTreeMap<u32, ObjectId>,
     /// Numbers from this one on have not been looked at; of those below only the free ones may be free.
-    next: u32,
-    free: BTreeSet<u32>,
+    next: u64,
+    free: BTreeSet<u64>,
 }
 
 /// The largest number of a name; more digits belong to the base.
@@ -252,13 +252,13 @@ impl Names {
             let many = self.bases[base.index()].owners.many();
             let number = match many.free.pop_first() {
                 Some(number) => number,
-                None if many.next > LAST_NUMBER => return None,
+                None if many.next > u64::from(LAST_NUMBER) => return None,
                 None => {
                     many.next += 1;
                     many.next - 1
                 }
             };
-            let name = Name { number, ..base };
+            let name = Name { number: u32::try_from(number).ok()?, ..base };
             if self.is_free(name) {
                 return Some(name);
             }
@@ -314,9 +314,9 @@ impl Names {
         }
         if let Some(Base { owners: Owners::Many(many), .. }) = self.bases.get_mut(name.index())
             && name.number > 0
-            && name.number < many.next
+            && u64::from(name.number) < many.next
         {
-            many.free.insert(name.number);
+            many.free.insert(u64::from(name.number));
         }
         self.numbered.clear();
     }
@@ -377,7 +377,7 @@ impl Default for Many {
 impl Many {
     fn set(&mut self, number: u32, id: ObjectId) -> Option<ObjectId> {
         // Nobody looks for a number below those that were looked at.
-        if number == self.next {
+        if u64::from(number) == self.next {
             self.next += 1;
         }
         let at = number as usize;

@@ -176,9 +176,9 @@ pub(super) fn release_all(world: &mut World) {
             release_components(world, object);
         }
     }
-    while let Some((parked, _)) = world.parked.first_key_value() {
-        world.discard(*parked);
-    }
+    let mut parked: Vec<ObjectId> = world.parked.keys().copied().collect();
+    parked.sort_unstable();
+    parked.into_iter().for_each(|object| world.discard(object));
     while let Some(command) = world.commands.pop_front() {
         match command {
             Command::Attach(object, column, component) => {

@@ -1,7 +1,7 @@
 //! What a world is: its objects in columns, and components, whose methods reach the world in turn.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::directory::{Directory, Place};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
 use super::resources::{Movable, Resources};
-use crate::codec::row::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Unknown, count, is_light_box};
 use crate::fields::{NumberField, NumberFields, Paths, Room};
 use crate::graph::Registry;
@@ -205,7 +205,7 @@ pub(super) trait AnyColumn: Any + Send {
 /// Writes a component as a box holds it: the number of its class, and the value.
 #[inline]
 fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.count_box::<T>();
+    out.count_box::<T>(T::__MIN);
     // Both at once, where both have a fixed width.
     if Inline::<T>::FIXED
         && let Ok(short) = u8::try_from(number)
@@ -239,7 +239,7 @@ impl<T: Component> Items for std::slice::Iter<'_, T> {
     }
 
     fn width(&self) -> Option<usize> {
-        (const { Inline::<T>::FIXED && is_light_box::<T>() }).then_some(T::__HEAD)
+        (const { Inline::<T>::FIXED && is_light_box::<T>(T::__MIN) }).then_some(T::__HEAD)
     }
 
     #[inline]
@@ -311,7 +311,7 @@ impl<T: Component> AnyColumn for Column<T> {
             return Ok(false);
         }
         charge_pages(self.pages().len(), place, input)?;
-        input.charge_box::<T>()?;
+        input.charge_box::<T>(T::__MIN)?;
         // What is not registered is inside: this component has not been passed over.
         let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
             Err(Fail::Unregistered) => Err(Fail::Refused),
@@ -398,7 +398,7 @@ pub struct World {
     pub(super) names: Names,
     pub(super) resources: Resources,
     /// Objects that are out of the world and may come back, by the one at the top.
-    pub(super) parked: BTreeMap<ObjectId, Parked>,
+    pub(super) parked: HashMap<ObjectId, Parked>,
     /// For each of these objects, and of those below them, the one at the top.
     pub(super) parked_below: HashMap<ObjectId, ObjectId>,
     /// The largest id given so far.

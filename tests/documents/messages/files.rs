@@ -144,7 +144,7 @@ fn slots_that_are_not_there_or_cannot_be() {
     for name in ["", &*long, "a/b", ".a", "con"] {
         table.add("a name", slots.path(name));
     }
-    disk.write("saves/.killed.sav.tmp", b"");
+    disk.write("saves/.killed.sav.old", &disk.read(SAVE));
     disk.write("saves/killed.sav.bak", &disk.read(SAVE));
     disk.write("saves/short.sav", &disk.read(SAVE)[..200]);
     for slot in saves.slots("saves").list().unwrap() {

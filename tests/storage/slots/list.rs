@@ -215,6 +215,8 @@ fn a_save_that_was_killed_between_two_renames_is_a_slot() {
     write(&game.disk, "ada.sav.bak", &save);
     assert!(game.names().is_empty());
     write(&game.disk, ".ada.sav.tmp", b"new");
+    assert!(game.names().is_empty());
+    write(&game.disk, ".ada.sav.old", &save);
     let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::Damaged(_)) && slot.good_backup.is_some());
     assert_eq!(game.load("ada").unwrap(), 7);

@@ -1,14 +1,11 @@
 //! How classes and object types get into a registry: all that a type reaches, or nothing.
 
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::implementors::TraitClass;
+use super::implementors::{Trait, TraitClass};
 use super::known::{check_prototype, traits_of_kind};
-use super::rules::{
-    check_aliases, check_evolution, check_removed_classes, check_unknown, check_unvisited,
-};
+use super::rules::{check_aliases, check_classes, check_removed_classes, check_unvisited};
 use super::{ObjectEntry, Registry};
 use crate::codec::{ObjectType, TypeSet};
 use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName};
@@ -21,8 +18,8 @@ pub(super) struct Entering<'r> {
     /// How many classes and objects there were.
     classes: usize,
     objects: usize,
-    /// What has come into the tables whose entries do not tell how old they are.
-    entered: Vec<Entered>,
+    /// Takes out of the other tables what has come in.
+    undo: Vec<Undo>,
     /// Classes of traits that may stand in holders, and reach further types there.
     held: Vec<Held>,
     is_done: bool,
@@ -31,49 +28,29 @@ pub(super) struct Entering<'r> {
 /// A holder, and what enters a class in it.
 type Held = (Holder, fn(Holder, &mut TypeSet));
 
-enum Entered {
-    Type(TypeId),
-    Trait(TypeId),
-    /// The last class of a trait.
-    Class(TypeId),
-    /// The last holder of a trait.
-    Holder(TypeId),
-    StandIn(TypeId, usize, Option<usize>),
-    Implementor(usize),
-}
+type Undo = Box<dyn FnOnce(&mut Registry)>;
 
 impl<'r> Entering<'r> {
     pub(super) fn new(registry: &'r mut Registry) -> Self {
         let (classes, objects) = (registry.program.classes.len(), registry.objects.len());
-        let (entered, held) = (Vec::new(), Vec::new());
-        Self { registry, classes, objects, entered, held, is_done: false }
+        Self { registry, classes, objects, undo: Vec::new(), held: Vec::new(), is_done: false }
     }
 
     /// Enters what a type reaches.
     pub(super) fn types(&mut self, types: &TypeSet) -> Result<()> {
-        let first = self.registry.program.classes.len();
         let mut new = Vec::new();
-        for (class, access) in &types.classes {
-            if self.class(Target { class, access: *access })? {
-                new.push(*class);
-            }
+        for &(class, access) in &types.classes {
+            new.extend(self.class(Target { class, access })?);
         }
-        for index in first..self.registry.program.classes.len() {
-            if let Some(target) = self.registry.program.targets[index] {
-                self.registry.program.classes[index].form = self.form(target.class)?;
+        // All classes have an index now.
+        for (index, class, is_first) in new {
+            let form = self.form(index, class)?;
+            let known = &mut self.registry.program.classes[index];
+            if is_first {
+                known.form = form;
+            } else if known.form != form {
+                return Err(self.same_id(index, class.id(), &class.name(), class.type_name()));
             }
-        }
-        for class in new {
-            let index = self.class_index(class)?;
-            self.old_kinds(class, index)?;
-            if self.form(class)? != self.registry.program.classes[index].form {
-                let schema = self.registry.program.classes[index].clone();
-                return Err(self.same_id(index, &schema, class.type_name()));
-            }
-            check_evolution(class, &mut |record| {
-                let old = record.convert.map(|old| self.kind(old(), 0));
-                Ok((self.kind(record.kind(), 0)?, old.transpose()?))
-            })?;
         }
         for object in &types.objects {
             self.object(*object)?;
@@ -85,7 +62,7 @@ impl<'r> Entering<'r> {
             }
         }
         for (of, stand_in) in &types.stand_ins {
-            let Some((class, _)) = self.registry.by_type.get(&stand_in.type_id) else {
+            let Some(class) = self.class_of(stand_in.type_id) else {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
                     format!(
@@ -94,7 +71,6 @@ impl<'r> Entering<'r> {
                     ),
                 ));
             };
-            let class = *class;
             let schema = &self.registry.program.classes[class];
             if !matches!(&schema.form, Form::Struct(fields) if fields.len() == 1) {
                 return Err(Error::new(
@@ -108,8 +84,10 @@ impl<'r> Entering<'r> {
             let (caster, reach) = (stand_in.caster.clone(), stand_in.reach);
             self.implementor(*of, TraitClass { class, caster, reach })?;
             let id = (of.id)();
-            let before = self.registry.implementors.set_stand_in(id, class, stand_in);
-            self.entered.push(Entered::StandIn(id, class, before));
+            if let Some(of) = self.registry.implementors.traits.get_mut(&id) {
+                let before = of.stand_in.replace((class, stand_in.clone()));
+                self.undo_in(id, move |of| of.stand_in = before);
+            }
         }
         for unvisited in &types.unvisited {
             let kind = self.kind((unvisited.kind)(), 0)?;
@@ -120,6 +98,17 @@ impl<'r> Entering<'r> {
         Ok(())
     }
 
+    fn undo(&mut self, undo: impl FnOnce(&mut Registry) + 'static) {
+        self.undo.push(Box::new(undo));
+    }
+
+    /// Like [`undo`](Self::undo), in a trait.
+    fn undo_in(&mut self, id: TypeId, undo: impl FnOnce(&mut Trait) + 'static) {
+        self.undo(move |registry| {
+            registry.implementors.traits.get_mut(&id).map(undo);
+        });
+    }
+
     /// Index of the class of a type, if it is a struct or an enum.
     pub(super) fn class_of(&self, of: TypeId) -> Option<usize> {
         self.registry.by_type.get(&of).map(|(class, _)| *class)
@@ -127,8 +116,11 @@ impl<'r> Entering<'r> {
 
     /// Enters a class as an object of a trait.
     pub(super) fn implementor_of(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
-        if self.registry.program.implementors.insert(class.class) {
-            self.entered.push(Entered::Implementor(class.class));
+        let index = class.class;
+        if self.registry.program.implementors.insert(index) {
+            self.undo(move |registry| {
+                registry.program.implementors.remove(&index);
+            });
         }
         self.implementor(of, class)
     }
@@ -147,7 +139,7 @@ impl<'r> Entering<'r> {
         }
         let first = self.classes;
         let Registry { program, implementors, aliases, objects, ends, .. } = &mut *self.registry;
-        check_unknown(program, implementors, first)?;
+        check_classes(program, implementors, first)?;
         check_removed_classes(program, first)?;
         check_aliases(program, first, aliases)?;
         ends.resize(program.classes.len(), false);
@@ -164,18 +156,22 @@ impl<'r> Entering<'r> {
     /// Enters a trait.
     fn of_trait(&mut self, of: TraitName) -> Result<()> {
         if self.registry.implementors.enter(of)? {
-            self.entered.push(Entered::Trait((of.id)()));
+            self.undo(move |registry| {
+                registry.implementors.traits.remove(&(of.id)());
+            });
         }
         Ok(())
     }
 
     /// Enters a holder of the trait objects of a trait.
-    fn holder(&mut self, of: TypeId, holder: Holder) {
-        let Some(found) = self.registry.implementors.get_mut(of) else { return };
-        if !found.holders.contains(&holder) {
-            found.holders.push(holder);
-            self.held.extend(found.classes.iter().map(|class| (holder, class.reach)));
-            self.entered.push(Entered::Holder(of));
+    fn holder(&mut self, id: TypeId, holder: Holder) {
+        let Some(of) = self.registry.implementors.traits.get_mut(&id) else { return };
+        if !of.holders.contains(&holder) {
+            of.holders.push(holder);
+            self.held.extend(of.classes.iter().map(|class| (holder, class.reach)));
+            self.undo_in(id, |of| {
+                of.holders.pop();
+            });
         }
     }
 
@@ -183,121 +179,111 @@ impl<'r> Entering<'r> {
     fn implementor(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
         self.of_trait(of)?;
         let id = (of.id)();
-        let Some(of) = self.registry.implementors.get_mut(id) else { return Ok(()) };
+        let Some(of) = self.registry.implementors.traits.get_mut(&id) else { return Ok(()) };
         if !of.places.contains_key(&class.class) {
             self.held.extend(of.holders.iter().map(|holder| (*holder, class.reach)));
             of.places.insert(class.class, of.classes.len());
             of.classes.push(class);
-            self.entered.push(Entered::Class(id));
+            self.undo_in(id, |of| {
+                let class = of.classes.pop();
+                class.and_then(|class| of.places.remove(&class.class));
+            });
         }
         Ok(())
     }
 
-    /// Enters a class, whose form follows when all classes have an index; false if it is there.
-    fn class(&mut self, target: Target) -> Result<bool> {
+    /// Enters a class, whose form follows when all classes have an index; says which it is and whether it is the first
+    /// type of that. `None` if it is there.
+    fn class(&mut self, target: Target) -> Result<Option<(usize, &'static Class, bool)>> {
         let class = target.class;
-        if self.registry.by_type.contains_key(&class.type_id()) {
-            return Ok(false);
+        let type_id = class.type_id();
+        if self.registry.by_type.contains_key(&type_id) {
+            return Ok(None);
         }
-        let schema = ClassSchema {
-            id: class.id(),
-            name: class.name(),
-            version: class.version,
-            form: Form::Value(KindSchema::Unit),
-        };
-        let index = match self.registry.by_id.get(&schema.id).copied() {
+        let (id, name) = (class.id(), class.name());
+        let other = self.registry.by_id.get(&id).copied();
+        let index = match other {
             Some(other) if self.is_same_generic(other, class) => other,
-            Some(other) => return Err(self.same_id(other, &schema, class.type_name())),
-            None => self.push(schema, Some(target)),
+            Some(other) => return Err(self.same_id(other, id, &name, class.type_name())),
+            None => self.push(id, name, class.version, Some(target)),
         };
-        self.registry.by_type.insert(class.type_id(), (index, target));
-        self.entered.push(Entered::Type(class.type_id()));
-        Ok(true)
+        self.registry.by_type.insert(type_id, (index, target));
+        self.undo(move |registry| {
+            registry.by_type.remove(&type_id);
+        });
+        Ok(Some((index, class, other.is_none())))
     }
 
     /// True if a class is of the same generic type, with arguments that differ
     /// only where nothing is stored of them, such as the `T` of a
     /// `PhantomData<T>`.
     fn is_same_generic(&self, other: usize, class: &Class) -> bool {
-        let generic = |class: &Class| {
-            let (name, _) = class.type_name().split_once('<')?;
-            (!name.is_empty()).then_some(name)
-        };
-        let Some(other) = self.registry.program.targets[other].map(|target| target.class) else {
-            return false;
-        };
-        generic(class).is_some() && generic(class) == generic(other) && class.name() == other.name()
+        let generic = |class: &Class| class.type_name().split_once('<').map(|(name, _)| name);
+        self.registry.program.targets[other].is_some_and(|Target { class: other, .. }| {
+            generic(class).is_some_and(|name| !name.is_empty())
+                && generic(class) == generic(other)
+                && class.name() == other.name()
+        })
     }
 
-    fn push(&mut self, schema: ClassSchema, target: Option<Target>) -> usize {
+    /// Adds a class, whose form follows.
+    fn push(&mut self, id: ClassId, name: String, version: u32, target: Option<Target>) -> usize {
         let Registry { program, by_id, by_name, .. } = &mut *self.registry;
         let index = program.classes.len();
-        by_id.insert(schema.id, index);
-        by_name.entry_ref(&*schema.name).or_insert(index);
-        program.classes.push(schema);
+        by_id.insert(id, index);
+        by_name.entry_ref(&*name).or_insert(index);
+        program.classes.push(ClassSchema {
+            id,
+            name,
+            version,
+            form: Form::Value(KindSchema::Unit),
+        });
         program.targets.push(target);
         index
     }
 
     #[cold]
-    fn same_id(&self, other: usize, schema: &ClassSchema, type_name: &str) -> Error {
-        let old = &self.registry.program.classes[other];
+    fn same_id(&self, other: usize, id: ClassId, name: &str, type_name: &str) -> Error {
+        let old = &self.registry.program.classes[other].name;
         let old_type = self.registry.program.targets[other]
             .map_or("a bare value", |target| target.class.type_name());
         Error::new(
             ErrorKind::DuplicateId,
             format!(
-                "class id {} is claimed by {} ({old_type}) and by {} ({type_name}); give one of them `#[persist(class = \"another.Name\")]` or `#[persist(id = n)]`",
-                schema.id, old.name, schema.name
+                "class id {id} is claimed by {old} ({old_type}) and by {name} ({type_name}); give one of them `#[persist(class = \"another.Name\")]` or `#[persist(id = n)]`"
             ),
         )
     }
 
-    fn form(&mut self, class: &'static Class) -> Result<Form> {
+    /// The form of a class; enters the kinds that its `convert` functions take.
+    fn form(&mut self, index: usize, class: &Class) -> Result<Form> {
         Ok(match class.body {
-            Body::Struct(fields) => Form::Struct(self.fields(fields)?),
+            Body::Struct(fields) => Form::Struct(self.fields((index, 0), fields)?),
             Body::Enum(variants) => {
-                let mut forms = Vec::new();
-                for variant in variants {
-                    forms.push(VariantSchema {
-                        name: variant.name.to_owned(),
-                        fields: self.fields(variant.fields)?,
-                    });
-                }
-                Form::Enum(forms)
+                let variants = variants.iter().enumerate().map(|(i, variant)| {
+                    let fields = self.fields((index, i), variant.fields)?;
+                    Ok(VariantSchema { name: variant.name.to_owned(), fields })
+                });
+                Form::Enum(variants.collect::<Result<_>>()?)
             }
         })
     }
 
-    fn fields(&mut self, records: &[FieldRecord]) -> Result<Vec<FieldSchema>> {
-        records
-            .iter()
-            .map(|record| {
-                Ok(FieldSchema {
-                    name: record.name.to_owned(),
-                    id: record.id,
-                    kind: self.kind(record.kind(), 0)?,
-                })
-            })
-            .collect()
-    }
-
-    /// Enters the kinds that the `convert` functions of a class take.
-    fn old_kinds(&mut self, class: &Class, index: usize) -> Result<()> {
-        let variants = class.variants().iter().map(|variant| variant.fields);
-        let lists: Vec<&[FieldRecord]> = match class.body {
-            Body::Struct(fields) => vec![fields],
-            Body::Enum(_) => variants.collect(),
-        };
-        for (variant, fields) in lists.into_iter().enumerate() {
-            for (field, record) in fields.iter().enumerate() {
-                if let Some(old) = record.convert {
-                    let kind = self.kind(old(), 0)?;
-                    self.registry.program.old_kinds.insert((index, variant, field), kind);
-                }
+    fn fields(
+        &mut self,
+        (class, variant): (usize, usize),
+        records: &[FieldRecord],
+    ) -> Result<Vec<FieldSchema>> {
+        let mut fields = Vec::with_capacity(records.len());
+        for (field, record) in records.iter().enumerate() {
+            if let Some(old) = record.convert {
+                let kind = self.kind(old(), 0)?;
+                self.registry.program.old_kinds.insert((class, variant, field), kind);
             }
+            let (name, kind) = (record.name.to_owned(), self.kind(record.kind(), 0)?);
+            fields.push(FieldSchema { name, id: record.id, kind });
         }
-        Ok(())
+        Ok(fields)
     }
 
     fn kind(&mut self, kind: Kind, depth: u32) -> Result<KindSchema> {
@@ -371,14 +357,12 @@ impl<'r> Entering<'r> {
         let id = ClassId::of(&name);
         if let Some(index) = self.registry.by_id.get(&id).copied() {
             // One name, one kind; a struct of that name is another class.
-            if self.registry.program.targets[index].is_none() {
-                return Ok(index);
-            }
-            let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
-            return Err(self.same_id(index, &schema, "a bare value"));
+            return match self.registry.program.targets[index] {
+                None => Ok(index),
+                Some(_) => Err(self.same_id(index, id, &name, "a bare value")),
+            };
         }
-        let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
-        let index = self.push(schema, None);
+        let index = self.push(id, name, 1, None);
         let kind = self.kind(kind, 0)?;
         self.registry.program.classes[index].form = Form::Value(kind);
         Ok(index)
@@ -410,10 +394,10 @@ impl<'r> Entering<'r> {
 /// Takes everything out again, unless the registration was finished.
 impl Drop for Entering<'_> {
     fn drop(&mut self) {
-        let registry = &mut *self.registry;
-        let is_same = registry.program.classes.len() == self.classes
-            && registry.objects.len() == self.objects
-            && self.entered.is_empty();
+        let (registry, classes, objects) = (&mut *self.registry, self.classes, self.objects);
+        let is_same = registry.program.classes.len() == classes
+            && registry.objects.len() == objects
+            && self.undo.is_empty();
         if is_same {
             return;
         }
@@ -421,41 +405,16 @@ impl Drop for Entering<'_> {
         if self.is_done {
             return;
         }
-        while let Some(entered) = self.entered.pop() {
-            let implementors = &mut registry.implementors;
-            match entered {
-                Entered::Type(id) => drop(registry.by_type.remove(&id)),
-                Entered::Trait(id) => implementors.remove(id),
-                Entered::Class(id) => {
-                    if let Some(of) = implementors.get_mut(id)
-                        && let Some(class) = of.classes.pop()
-                    {
-                        of.places.remove(&class.class);
-                    }
-                }
-                Entered::Holder(id) => {
-                    implementors.get_mut(id).and_then(|of| of.holders.pop());
-                }
-                Entered::StandIn(id, class, before) => {
-                    implementors.remove_stand_in(id, class, before);
-                }
-                Entered::Implementor(class) => {
-                    registry.program.implementors.remove(&class);
-                }
-            }
-        }
-        let classes = self.classes;
+        self.undo.drain(..).rev().for_each(|undo| undo(registry));
         registry.program.classes.truncate(classes);
         registry.program.targets.truncate(classes);
         registry.program.old_kinds.retain(|(class, ..), _| *class < classes);
-        registry.objects.truncate(self.objects);
+        registry.objects.truncate(objects);
         registry.program.objects = registry.objects.iter().map(|object| object.class).collect();
         registry.by_id.retain(|_, class| *class < classes);
         registry.by_name.retain(|_, class| *class < classes);
-        registry.by_pointee.retain(|_, object| *object < self.objects);
+        registry.by_pointee.retain(|_, object| *object < objects);
+        registry.aliases.retain(|_, class| *class < classes);
         registry.ends.truncate(classes);
-        let left = registry.program.targets.iter().flatten().map(|target| target.class);
-        let aliases = left.flat_map(|class| class.aliases.iter().map(move |alias| (*alias, class)));
-        registry.aliases = aliases.collect::<HashMap<_, _>>();
     }
 }

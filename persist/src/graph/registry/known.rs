@@ -1,9 +1,9 @@
 //! What is worked out of all classes, when it is first asked for.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Implementors, ObjectEntry, Traits};
-use crate::graph::components::Edges;
 use crate::reflect::{FieldRecord, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 use crate::{Error, ErrorKind, Result};
@@ -28,13 +28,11 @@ impl Known {
     ) -> Self {
         let traits = traits(program, implementors);
         let mut implementors = implementors.clone();
-        choose_empty(program, &mut implementors);
-        let mut sizes =
-            Sizes { program, implementors: &implementors, done: vec![None; program.classes.len()] };
+        let sizes = empty_sizes(program, &mut implementors);
         let footprint = |object: &ObjectEntry| {
             let made = implementors.factories.contains_key(&object.kind.value);
-            let inside = if made { 0 } else { sizes.class(object.class) };
-            inside.saturating_add(object.kind.size as u64)
+            let inside = if made { None } else { sizes[object.class] };
+            inside.unwrap_or(0).saturating_add(object.kind.size as u64)
         };
         let footprints = objects.iter().map(footprint).collect();
         Self { traits, implementors: Arc::new(implementors), footprints }
@@ -69,14 +67,20 @@ impl Traits {
         self.dynamic |= other.dynamic;
     }
 
-    /// The traits of a class without its fields.
-    fn of_class(program: &Program, class: usize) -> Self {
-        let class = program.targets[class].map(|target| target.class);
-        class.map_or_else(Self::default, |class| Self {
+    /// What the values of a class hold themselves; `meet` gets the classes inside.
+    fn of_class(
+        (program, implementors): (&Program, &Implementors),
+        class: usize,
+        meet: &mut dyn FnMut(usize),
+    ) -> Self {
+        let target = program.targets[class].map(|target| target.class);
+        let mut traits = target.map_or_else(Self::default, |class| Self {
             before_save: class.before_save,
             after_load: class.after_load,
             ..Self::default()
-        })
+        });
+        program.classes[class].kinds().for_each(|kind| traits.add(kind, implementors, meet));
+        traits
     }
 }
 
@@ -86,48 +90,34 @@ pub(super) fn traits_of_kind(
     implementors: &Implementors,
     kind: &KindSchema,
 ) -> Traits {
-    let (mut traits, mut met) = (Traits::default(), Vec::new());
-    traits.add(kind, implementors, &mut |class| met.push(class));
-    let mut next = 0;
-    while next < met.len() {
-        let class = met[next];
-        next += 1;
-        traits.join(Traits::of_class(program, class));
-        for kind in program.classes[class].kinds() {
-            traits.add(kind, implementors, &mut |class| {
-                if !met.contains(&class) {
-                    met.push(class);
-                }
-            });
+    let (mut traits, mut next, mut met) = (Traits::default(), Vec::new(), HashSet::new());
+    traits.add(kind, implementors, &mut |class| next.push(class));
+    while let Some(class) = next.pop() {
+        if met.insert(class) {
+            let meet = &mut |class| next.push(class);
+            traits.join(Traits::of_class((program, implementors), class, meet));
         }
     }
     traits
 }
 
-/// What values of each class hold: classes that lead to each other hold the same.
+/// What values of each class hold.
 fn traits(program: &Program, implementors: &Implementors) -> Vec<Traits> {
-    let mut edges = Edges::new(program.classes.len());
-    let mut own: Vec<Traits> = Vec::with_capacity(program.classes.len());
-    for (class, schema) in program.classes.iter().enumerate() {
-        let (mut traits, mut met) = (Traits::of_class(program, class), Vec::new());
-        for kind in schema.kinds() {
-            traits.add(kind, implementors, &mut |class| met.extend(u32::try_from(class).ok()));
+    let mut inside = vec![Vec::new(); program.classes.len()];
+    let own = |(class, inside): (usize, &mut Vec<usize>)| {
+        Traits::of_class((program, implementors), class, &mut |class| inside.push(class))
+    };
+    let mut all: Vec<Traits> = inside.iter_mut().enumerate().map(own).collect();
+    // Classes may lead to each other. Most come before those that they hold.
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for class in (0..all.len()).rev() {
+            let mut traits = all[class];
+            inside[class].iter().for_each(|inner| traits.join(all[*inner]));
+            changed |= std::mem::replace(&mut all[class], traits) != traits;
         }
-        edges.push(met);
-        own.push(traits);
     }
-    let found = edges.components();
-    let mut of_components = vec![Traits::default(); program.classes.len()];
-    // A component comes after those that it leads to.
-    for class in found.order {
-        let component = found.of[class as usize] as usize;
-        let mut traits = own[class as usize];
-        for target in edges.of(class) {
-            traits.join(of_components[found.of[*target as usize] as usize]);
-        }
-        of_components[component].join(traits);
-    }
-    found.of.iter().map(|component| of_components[*component as usize]).collect()
+    all
 }
 
 /// The fields that are made empty by themselves.
@@ -154,110 +144,66 @@ fn needs(program: &Program, class: usize) -> Vec<(&str, &KindSchema)> {
     }
 }
 
-/// Goes to the parts of an empty value of a kind that are not arrays or tuples, with how many there are of each.
-fn each_part<'k>(kind: &'k KindSchema, count: u64, meet: &mut dyn FnMut(&'k KindSchema, u64)) {
-    match kind {
-        KindSchema::Array(_, 0) => {}
-        KindSchema::Array(part, len) => each_part(part, count.saturating_mul(*len as u64), meet),
-        KindSchema::Tuple(parts) => parts.iter().for_each(|part| each_part(part, count, meet)),
-        kind => meet(kind, count),
-    }
-}
-
-/// Chooses for every trait a class whose empty value does not hold a trait object
-/// of the trait itself: the first one whose empty value is known to end.
-fn choose_empty(program: &Program, implementors: &mut Implementors) {
-    let mut ends = vec![false; program.classes.len()];
+/// The bytes of the empty value of each class, in boxes and behind pointers too; `None` for one that does not end, which
+/// only a factory can make. For every trait it chooses the class that an empty trait object is of: the first one whose
+/// empty value ends.
+fn empty_sizes(program: &Program, implementors: &mut Implementors) -> Vec<Option<u64>> {
+    let mut sizes = vec![None; program.classes.len()];
     let mut found = true;
     while std::mem::take(&mut found) {
-        for class in 0..ends.len() {
-            if ends[class] {
-                continue;
-            }
-            let mut is_made = true;
-            for (_, kind) in needs(program, class) {
-                each_part(kind, 1, &mut |part, _| {
-                    is_made &= match part {
-                        KindSchema::Class(class)
-                        | KindSchema::Reference { weak: false, class, .. } => ends[*class],
-                        KindSchema::Dynamic(name)
-                        | KindSchema::TraitReference { weak: false, name, .. } => {
-                            implementors.by_name(name).is_some_and(|of| of.empty.is_some())
-                        }
-                        _ => true,
-                    };
+        for class in 0..sizes.len() {
+            if sizes[class].is_none() {
+                let size = |class: usize| {
+                    let whole = program.targets[class].map_or(0, |target| target.class.size as u64);
+                    sizes[class].map(|size: u64| size.max(whole))
+                };
+                let mut parts = needs(program, class).into_iter();
+                sizes[class] = parts.try_fold(0_u64, |sum, (_, kind)| {
+                    Some(sum.saturating_add(empty_size(kind, &size, implementors)?))
                 });
+                found |= sizes[class].is_some();
             }
-            ends[class] = is_made;
-            found |= is_made;
         }
-        for of in implementors.iter_mut().filter(|of| of.empty.is_none()) {
-            of.empty = of.classes.iter().position(|class| ends[class.class]);
+        for of in implementors.traits.values_mut().filter(|of| of.empty.is_none()) {
+            of.empty = of.classes.iter().position(|class| sizes[class.class].is_some());
             found |= of.empty.is_some();
         }
     }
+    sizes
 }
 
-/// The bytes of empty values.
-struct Sizes<'p> {
-    program: &'p Program,
-    implementors: &'p Implementors,
-    /// By class.
-    done: Vec<Option<u64>>,
-}
-
-impl Sizes<'_> {
-    /// Bytes of the empty fields of a class, in boxes and behind pointers too.
-    fn class(&mut self, class: usize) -> u64 {
-        if let Some(bytes) = self.done[class] {
-            return bytes;
+/// The bytes of an empty value of a kind; `size` has those of the classes that are known.
+fn empty_size(
+    kind: &KindSchema,
+    size: &impl Fn(usize) -> Option<u64>,
+    implementors: &Implementors,
+) -> Option<u64> {
+    Some(match kind {
+        KindSchema::Array(_, 0) | KindSchema::Unit => 0,
+        KindSchema::Array(part, len) => {
+            empty_size(part, size, implementors)?.saturating_mul(*len as u64)
         }
-        // For what does not end, which only a factory can make.
-        self.done[class] = Some(0);
-        let mut parts = Vec::new();
-        for (_, kind) in needs(self.program, class) {
-            each_part(kind, 1, &mut |part, count| parts.push((part, count)));
+        KindSchema::Tuple(parts) => parts.iter().try_fold(0_u64, |sum, part| {
+            Some(sum.saturating_add(empty_size(part, size, implementors)?))
+        })?,
+        KindSchema::Bool => 1,
+        KindSchema::Char => 4,
+        KindSchema::Compact(integer) => integer.bytes() as u64,
+        KindSchema::Handle(_) => 16,
+        KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => {
+            size(*class)?.saturating_add(8)
         }
-        let bytes = parts.into_iter().fold(0_u64, |sum, (part, count)| {
-            sum.saturating_add(self.part(part).saturating_mul(count))
-        });
-        self.done[class] = Some(bytes);
-        bytes
-    }
-
-    /// The bytes of a whole class, including what is not stored.
-    fn whole(&mut self, class: usize) -> u64 {
-        let size = self.program.targets[class].map_or(0, |target| target.class.size as u64);
-        self.class(class).max(size)
-    }
-
-    fn part(&mut self, kind: &KindSchema) -> u64 {
-        match kind {
-            KindSchema::Unit => 0,
-            KindSchema::Bool => 1,
-            KindSchema::Char => 4,
-            KindSchema::Compact(integer) => integer.bytes() as u64,
-            KindSchema::Handle(_) => 16,
-            KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => {
-                self.whole(*class).saturating_add(8)
-            }
-            KindSchema::Dynamic(name) | KindSchema::TraitReference { weak: false, name, .. } => {
-                let of = self.implementors.by_name(name);
-                let empty = of.and_then(|of| Some(of.classes[of.empty?].class));
-                empty.map_or(16, |class| self.whole(class).saturating_add(16))
-            }
-            kind if kind.width() > 0 => kind.width() as u64,
-            _ => 8,
+        KindSchema::Dynamic(name) | KindSchema::TraitReference { weak: false, name, .. } => {
+            let of = implementors.by_name(name)?;
+            size(of.classes[of.empty?].class)?.saturating_add(16)
         }
-    }
+        kind if kind.width() > 0 => kind.width() as u64,
+        _ => 8,
+    })
 }
 
 /// Finds a class whose empty value would need another of itself. Those that `done` has are known to need none; a trait
 /// object needs none either, since its class is one whose empty value ends.
-///
-/// # Errors
-///
-/// [`ErrorKind::Unsupported`], with the field.
 pub(super) fn check_prototype(
     program: &Program,
     class: usize,
@@ -279,13 +225,7 @@ pub(super) fn check_prototype(
     open.push(class);
     for (name, kind) in needs(program, class) {
         let mut inside = Vec::new();
-        each_part(kind, 1, &mut |part, _| {
-            if let KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } =
-                part
-            {
-                inside.push(*class);
-            }
-        });
+        needed(kind, &mut inside);
         for class in inside {
             check_prototype(program, class, open, done).map_err(|error| error.in_field(name))?;
         }
@@ -293,4 +233,16 @@ pub(super) fn check_prototype(
     open.pop();
     done[class] = true;
     Ok(())
+}
+
+/// The classes whose empty values are in an empty value of a kind.
+fn needed(kind: &KindSchema, classes: &mut Vec<usize>) {
+    match kind {
+        KindSchema::Array(part, len) if *len > 0 => needed(part, classes),
+        KindSchema::Tuple(parts) => parts.iter().for_each(|part| needed(part, classes)),
+        KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => {
+            classes.push(*class);
+        }
+        _ => {}
+    }
 }

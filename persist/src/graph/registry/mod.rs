@@ -20,8 +20,8 @@ use self::implementors::TraitClass;
 use self::known::Known;
 use super::schemas::Schemas;
 use crate::codec::{
-    ArcFamily, Caster, ClassAccess, Factory, Family, Implements, ObjectType, Persist, PointTo,
-    Pointee, Prototypes, RcFamily, Shared, TypeSet, reach_holder, trait_name,
+    ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
+    Prototypes, RcFamily, Shared, TypeSet, reach_holder, trait_name,
 };
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
@@ -68,8 +68,8 @@ pub struct Registry {
     /// The object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
     implementors: Implementors,
-    /// The aliases of all classes.
-    aliases: std::collections::HashMap<&'static str, &'static Class>,
+    /// The first class of each alias.
+    aliases: std::collections::HashMap<&'static str, usize>,
     /// By class, whether an empty value of it has been found to end.
     ends: Vec<bool>,
     /// What follows from all classes, once that was asked for.
@@ -208,16 +208,12 @@ impl Registry {
         make: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<()> {
         // The program's factory ends where the class's own prototype may not.
-        let factory: Arc<dyn Any + Send + Sync> = Arc::new(Factory::<T>(Box::new(make)));
-        let factories = &mut self.implementors.factories;
-        let before = factories.insert(TypeId::of::<T>(), factory);
+        let (of, make) = (TypeId::of::<T>(), Arc::new(Factory::<T>(Box::new(make))));
+        let before = self.implementors.factories.insert(of, make);
         self.changed();
         self.register::<T>().inspect_err(|_| {
-            let factories = &mut self.implementors.factories;
-            match before {
-                Some(before) => factories.insert(TypeId::of::<T>(), before),
-                None => factories.remove(&TypeId::of::<T>()),
-            };
+            self.implementors.factories.remove(&of);
+            self.implementors.factories.extend(before.map(|before| (of, before)));
         })
     }
 
@@ -250,7 +246,7 @@ impl Registry {
 
     /// True for the name of a class that is gone for good.
     pub(crate) fn is_removed_class(&self, name: &str) -> bool {
-        !self.program.removed.is_empty() && self.program.removed.contains(name)
+        self.program.removed.contains(name)
     }
 
     /// Registers what a bare value reaches, and returns the class of its record.
@@ -328,27 +324,21 @@ impl Registry {
     pub(crate) fn shared_field(&self, class: usize) -> Option<(String, &str)> {
         let (mut met, mut next) = (HashSet::from([class]), vec![(class, String::new())]);
         while let Some((class, path)) = next.pop() {
-            if !self.traits(class).references {
-                continue;
-            }
-            for field in self.program.classes[class].named_kinds() {
-                let dot = if path.is_empty() { "" } else { "." };
-                let (name, kind) = field;
-                let (path, mut is_shared) = (format!("{path}{dot}{name}"), false);
-                kind.visit(&mut |kind| match kind {
-                    KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
-                        is_shared = true;
+            let schema = &self.program.classes[class];
+            for (name, kind) in schema.named_kinds().filter(|_| self.traits(class).references) {
+                let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+                let mut inside = Vec::new();
+                kind.visit(&mut |kind| {
+                    if let KindSchema::Class(class) = kind {
+                        inside.push(*class);
                     }
-                    KindSchema::Class(class) if met.insert(*class) => {
-                        next.push((*class, path.clone()));
-                    }
-                    // One of its classes may.
-                    KindSchema::Dynamic(_) => is_shared = true,
-                    _ => {}
                 });
-                if is_shared {
-                    return Some((path, &self.program.classes[class].name));
+                // One of the classes of a trait object may.
+                if kind.refers() {
+                    return Some((path, &schema.name));
                 }
+                let inside = inside.into_iter().filter(|class| met.insert(*class));
+                next.extend(inside.map(|class| (class, path.clone())));
             }
         }
         None
@@ -357,6 +347,11 @@ impl Registry {
     /// True if a class of the program has such traits.
     pub(crate) fn any_traits(&self, wanted: impl Fn(Traits) -> bool) -> bool {
         self.known().traits.iter().any(|traits| wanted(*traits))
+    }
+
+    /// For each object type, whether its objects have such traits.
+    pub(super) fn objects_with(&self, wanted: impl Fn(Traits) -> bool) -> Vec<bool> {
+        self.objects.iter().map(|entry| wanted(self.traits(entry.class))).collect()
     }
 
     pub(crate) fn program(&self) -> &Program {
@@ -391,7 +386,7 @@ impl Registry {
     /// The class of a value, if it is registered.
     #[must_use]
     pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
-        self.target_of(value).map(|target| target.class)
+        self.entry(value).map(|(_, target)| target.class)
     }
 
     /// Index of the class of a type that is registered for a trait.
@@ -409,9 +404,9 @@ impl Registry {
 
     /// The names of the traits, and the classes that are registered for each, but for stand-ins.
     pub(crate) fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
-        self.implementors.iter().map(|of| {
+        self.implementors.traits.values().map(|of| {
             let classes = of.classes.iter().map(|class| class.class);
-            (of.name, classes.filter(|class| of.stand_in != Some(*class)).collect())
+            (of.name, classes.filter(|class| !of.is_stand_in(*class)).collect())
         })
     }
 
@@ -424,7 +419,7 @@ impl Registry {
     pub(crate) fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
         let mut next = self.clone();
         for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
-            for class in of.classes.iter().filter(|class| of.stand_in != Some(class.class)) {
+            for class in of.classes.iter().filter(|class| !of.is_stand_in(class.class)) {
                 let mut types = TypeSet::default();
                 (class.reach)(holder, &mut types);
                 let mut entering = Entering::new(&mut next);
@@ -433,10 +428,6 @@ impl Registry {
             }
         }
         next
-    }
-
-    fn target_of(&self, value: &dyn Any) -> Option<Target> {
-        self.by_type.get(&value.type_id()).map(|(_, target)| *target)
     }
 
     /// The field of a value at a path of field names, such as `home.x`; each but
@@ -463,9 +454,8 @@ impl Registry {
     /// ```
     pub fn get<'v>(&self, value: &'v dyn Any, path: &str) -> Result<&'v dyn Any> {
         path.split('.').try_fold(value, |value, name| {
-            let (target, field) =
-                self.find_field(value, name).map_err(|error| error.in_field(path))?;
-            target.access.field(value, field).ok_or_else(|| no_field(name, &target.class.name()))
+            let (target, field, _) = self.find_field(value, name, path)?;
+            target.access.field(value, field).ok_or_else(|| no_field(name, target.class))
         })
     }
 
@@ -476,12 +466,8 @@ impl Registry {
     /// Those of [`get`](Self::get).
     pub fn get_mut<'v>(&self, value: &'v mut dyn Any, path: &str) -> Result<&'v mut dyn Any> {
         path.split('.').try_fold(value, |value, name| {
-            let (target, field) =
-                self.find_field(value, name).map_err(|error| error.in_field(path))?;
-            target
-                .access
-                .field_mut(value, field)
-                .ok_or_else(|| no_field(name, &target.class.name()))
+            let (target, field, _) = self.find_field(value, name, path)?;
+            target.access.field_mut(value, field).ok_or_else(|| no_field(name, target.class))
         })
     }
 
@@ -493,36 +479,24 @@ impl Registry {
     /// Those of [`get`](Self::get); [`ErrorKind::KindMismatch`] if the field is not a `T`.
     pub fn set<T: 'static>(&self, value: &mut dyn Any, path: &str, new: T) -> Result<T> {
         let field = self.get_mut(value, path)?;
-        let class = self.class_of(field).map(|class| class.type_name());
-        match field.downcast_mut::<T>() {
-            Some(field) => Ok(std::mem::replace(field, new)),
-            None => Err(Error::new(
-                ErrorKind::KindMismatch,
-                format!(
-                    "the field is {}, not of type {}",
-                    class.map_or_else(|| self.kind_at(value, path), str::to_owned),
-                    std::any::type_name::<T>()
-                ),
-            )
-            .in_field(path)),
+        if let Some(field) = field.downcast_mut::<T>() {
+            return Ok(std::mem::replace(field, new));
         }
-    }
-
-    /// The kind of the field at a path that leads to one.
-    fn kind_at(&self, value: &dyn Any, path: &str) -> String {
-        let (owner, name) = match path.rsplit_once('.') {
-            Some((owner, name)) => (self.get(value, owner).unwrap_or(value), name),
-            None => (value, path),
+        let found = match self.class_of(field) {
+            Some(class) => class.type_name().to_owned(),
+            None => {
+                let (owner, name) = match path.rsplit_once('.') {
+                    Some((owner, name)) => (self.get(value, owner)?, name),
+                    None => (&*value, path),
+                };
+                self.find_field(owner, name, path)?.2.kind().to_string()
+            }
         };
-        let record = self.fields_of(owner).into_iter().flatten().find(|field| field.name == name);
-        record.map_or_else(String::new, |record| record.kind().to_string())
-    }
-
-    /// The records of the value's struct or variant.
-    fn fields_of(&self, value: &dyn Any) -> Option<&'static [FieldRecord]> {
-        let (class, access) = self.access(value)?;
-        let variant = access.variant(value).and_then(|variant| class.variants().get(variant));
-        Some(variant.map_or(class.fields(), |variant| variant.fields))
+        Err(Error::new(
+            ErrorKind::KindMismatch,
+            format!("the field is {found}, not of type {}", std::any::type_name::<T>()),
+        )
+        .in_field(path))
     }
 
     /// Index of the class of a value, and how to reach its fields.
@@ -530,32 +504,32 @@ impl Registry {
         self.by_type.get(&value.type_id()).copied()
     }
 
-    /// The class of a value, and how to reach its fields.
-    pub(crate) fn access(&self, value: &dyn Any) -> Option<(&'static Class, &'static ClassAccess)> {
-        self.target_of(value).map(|target| (target.class, target.access))
-    }
-
-    fn find_field(&self, value: &dyn Any, name: &str) -> Result<(Target, usize)> {
-        let Some(target) = self.target_of(value) else {
+    /// The field of this name of a value, and its record; `path` is for an error.
+    fn find_field(
+        &self,
+        value: &dyn Any,
+        name: &str,
+        path: &str,
+    ) -> Result<(Target, usize, &'static FieldRecord)> {
+        let Some((_, target)) = self.entry(value) else {
             return Err(Error::new(
                 ErrorKind::NotFound,
                 format!(
                     "there is no field `{name}` in a value that is no registered struct or enum"
                 ),
-            ));
+            )
+            .in_field(path));
         };
-        let class = target.class;
-        let fields = self.fields_of(value).unwrap_or_default();
-        match fields.iter().position(|field| field.name == name) {
-            Some(field) => Ok((target, field)),
-            None => Err(no_field(name, &class.name())),
-        }
+        let mut fields = target.fields_of(value).iter().enumerate();
+        let found = fields.find(|(_, field)| field.name == name);
+        let (field, record) = found.ok_or_else(|| no_field(name, target.class).in_field(path))?;
+        Ok((target, field, record))
     }
 }
 
 #[cold]
-fn no_field(name: &str, class: &str) -> Error {
-    Error::new(ErrorKind::NotFound, format!("there is no field `{name}` in {class}"))
+fn no_field(name: &str, class: &Class) -> Error {
+    Error::new(ErrorKind::NotFound, format!("there is no field `{name}` in {}", class.name()))
 }
 
 /// A counted pointer: `Rc<P>` or `Arc<P>`.

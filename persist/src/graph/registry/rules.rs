@@ -4,18 +4,14 @@ use std::collections::HashMap;
 
 use super::{Implementors, Traits};
 use crate::codec::{ADAPTED, CONVERTED};
-use crate::reflect::{Body, Class, FieldRecord, Migration, VariantRecord};
-use crate::schema::{FieldSchema, Form, KindSchema, Program};
+use crate::reflect::{Body, Class, Migration, VariantRecord};
+use crate::schema::{KindSchema, Program};
 use crate::{Error, ErrorKind, Result};
 
 /// What a foreign type is stored as.
 const FOREIGN: &str = "stored in a type of another crate";
 
 /// Refuses a type whose values no visit reaches if they hold what must be visited.
-///
-/// # Errors
-///
-/// [`ErrorKind::Unsupported`]
 pub(super) fn check_unvisited(place: &str, traits: Traits, name: fn() -> String) -> Result<()> {
     if traits == Traits::default() {
         return Ok(());
@@ -40,114 +36,60 @@ pub(super) fn check_unvisited(place: &str, traits: Traits, name: fn() -> String)
     ))
 }
 
-/// The kind of a field in the program, and of what its `convert` takes.
-type FieldKinds = (KindSchema, Option<KindSchema>);
-
-/// A struct's fields, or those of one variant, and whether it is an `other` one.
-type Part<'c> = (&'c [FieldSchema], &'static [FieldRecord], bool);
-
-/// Finds what a derive would have refused in a table written by hand, and what
-/// a derive cannot know.
-///
-/// `kinds` has the kind of each field in the program, and of what its `convert` takes.
-///
-/// # Errors
-///
-/// [`ErrorKind::Unsupported`], with the field.
-pub(super) fn check_evolution(
-    class: &'static Class,
-    kinds: &mut dyn FnMut(&FieldRecord) -> Result<FieldKinds>,
-) -> Result<()> {
-    check_migration(class)?;
-    match class.body {
-        Body::Struct(fields) => {
-            check_removed(class, class.removed, names(fields))?;
-            check_fields(class, fields, false, kinds)
-        }
-        Body::Enum(variants) => {
-            check_others(class, variants)?;
-            let live = variants.iter().map(|variant| (variant.name, variant.aliases));
-            check_removed(class, class.removed, live)?;
-            variants.iter().try_for_each(|variant| {
-                check_removed(class, variant.removed, names(variant.fields))?;
-                check_fields(class, variant.fields, variant.other, kinds)
-            })
-        }
-    }
-}
-
-fn check_fields(
-    class: &Class,
-    records: &[FieldRecord],
-    other: bool,
-    kinds: &mut dyn FnMut(&FieldRecord) -> Result<FieldKinds>,
-) -> Result<()> {
-    let mut keeper: Option<&str> = None;
-    for record in records {
-        let (kind, old) = kinds(record)?;
-        let name = record.name;
-        if (record.keeps_unknown || other) && kind != KindSchema::Unknown {
-            let attribute = if other { "other" } else { "unknown" };
-            return Err(refused(
-                class,
-                name,
-                &format!(
-                    "`{attribute}` keeps what the program does not have in a `persist::Unknown`, and the field is {}; change its type or remove `{attribute}`",
-                    record.kind()
-                ),
-            ));
-        }
-        if record.keeps_unknown
-            && let Some(before) = keeper.replace(name)
-        {
-            return Err(refused(
-                class,
-                name,
-                &format!("`{before}` holds all that is unknown already; remove one of the two"),
-            ));
-        }
-        if let Some(from) = record.convert
-            && old.as_ref() == Some(&kind)
-        {
-            return Err(refused(
-                class,
-                name,
-                &format!(
-                    "`convert` takes {}, which is stored as the field itself is, so that the two cannot be told apart; give the class a `version` and a `migrate`",
-                    from()
-                ),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Finds an `Unknown` that no load would fill. It may stand in the one field of a
-/// stand-in, so all traits must be known.
-///
-/// # Errors
-///
-/// [`ErrorKind::Unsupported`], with the field.
-pub(super) fn check_unknown(
+/// Finds in the classes from `first` on what a derive would have refused in a table written by hand, and what a derive
+/// cannot know.
+pub(super) fn check_classes(
     program: &Program,
     implementors: &Implementors,
     first: usize,
 ) -> Result<()> {
-    for index in first..program.classes.len() {
-        let Some(class) = program.targets[index].map(|target| target.class) else { continue };
-        if implementors.stand_in(index).is_some() {
-            continue;
-        }
-        for (fields, records, other) in parts(&program.classes[index].form, class) {
-            for (field, record) in fields.iter().zip(records) {
-                let is_kept = field.kind == KindSchema::Unknown && (record.keeps_unknown || other);
-                if !is_kept && holds_unknown(&field.kind) {
-                    return Err(refused(
-                        class,
-                        &field.name,
+    for (index, target) in program.targets.iter().enumerate().skip(first) {
+        let Some(class) = target.map(|target| target.class) else { continue };
+        check_migration(class)?;
+        check_variants(class)?;
+        let is_stand_in = implementors.stand_in(index).is_some();
+        let whole;
+        let parts = match class.body {
+            Body::Enum(variants) => variants,
+            Body::Struct(fields) => {
+                let removed = class.removed;
+                whole = VariantRecord { name: "", aliases: &[], fields, other: false, removed };
+                std::slice::from_ref(&whole)
+            }
+        };
+        for (variant, part) in parts.iter().enumerate() {
+            let live = part.fields.iter().map(|field| (field.name, field.aliases));
+            check_removed(class, part.removed, live)?;
+            let mut keeper: Option<&str> = None;
+            for (i, field) in part.fields.iter().enumerate() {
+                let Some(kind) = program.field_kind(index, variant, i) else { continue };
+                let old = program.old_kinds.get(&(index, variant, i));
+                let why = if field.keeps_unknown
+                    && let Some(before) = keeper.replace(field.name)
+                {
+                    format!("`{before}` holds all that is unknown already; remove one of the two")
+                } else if (field.keeps_unknown || part.other) && *kind != KindSchema::Unknown {
+                    let attribute = if part.other { "other" } else { "unknown" };
+                    format!(
+                        "`{attribute}` keeps what the program does not have in a `persist::Unknown`, and the field is {}; change its type or remove `{attribute}`",
+                        field.kind()
+                    )
+                } else if old == Some(kind)
+                    && let Some(from) = field.convert
+                {
+                    format!(
+                        "`convert` takes {}, which is stored as the field itself is, so that the two cannot be told apart; give the class a `version` and a `migrate`",
+                        from()
+                    )
+                } else if !(field.keeps_unknown || part.other || is_stand_in) && holds_unknown(kind)
+                {
+                    String::from(
                         "an `Unknown` is saved only in a field of its own marked `#[persist(unknown)]`, in a variant marked `#[persist(other)]`, or as the field of a stand-in, which `#[persist::dynamic(unknown = ...)]` names; register the trait before its stand-in",
-                    ));
-                }
+                    )
+                } else {
+                    continue;
+                };
+                return Err(refused(class, field.name, &why));
             }
         }
     }
@@ -155,10 +97,6 @@ pub(super) fn check_unknown(
 }
 
 /// Finds a class that is gone for good and there at once.
-///
-/// # Errors
-///
-/// [`ErrorKind::Unsupported`]
 pub(super) fn check_removed_classes(program: &Program, first: usize) -> Result<()> {
     if program.removed.is_empty() {
         return Ok(());
@@ -180,17 +118,6 @@ pub(super) fn check_removed_classes(program: &Program, first: usize) -> Result<(
     Ok(())
 }
 
-fn parts<'c>(form: &'c Form, class: &'static Class) -> Vec<Part<'c>> {
-    match (form, class.body) {
-        (Form::Struct(fields), Body::Struct(records)) => vec![(fields, records, false)],
-        (Form::Enum(variants), Body::Enum(records)) => {
-            let both = variants.iter().zip(records);
-            both.map(|(variant, record)| (&*variant.fields, record.fields, record.other)).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// True if a value of the kind has an `Unknown` in it, other than in a class.
 fn holds_unknown(kind: &KindSchema) -> bool {
     matches!(kind, KindSchema::Unknown) || kind.parts().iter().any(holds_unknown)
@@ -198,10 +125,6 @@ fn holds_unknown(kind: &KindSchema) -> bool {
 
 /// A name and the older ones of the same field or variant.
 type Names = (&'static str, &'static [&'static str]);
-
-fn names(fields: &'static [FieldRecord]) -> impl Iterator<Item = Names> {
-    fields.iter().map(|field| (field.name, field.aliases))
-}
 
 /// What is gone for good is not there.
 fn check_removed(class: &Class, removed: &[&str], live: impl Iterator<Item = Names>) -> Result<()> {
@@ -215,8 +138,9 @@ fn check_removed(class: &Class, removed: &[&str], live: impl Iterator<Item = Nam
     Ok(())
 }
 
-/// One variant for all that the enum does not have, which holds one field at most.
-fn check_others(class: &Class, variants: &[VariantRecord]) -> Result<()> {
+/// One variant stands for all that the enum does not have, and holds one field at most.
+fn check_variants(class: &Class) -> Result<()> {
+    let Body::Enum(variants) = class.body else { return Ok(()) };
     if let Some(gone) = class.removed.first()
         && variants.iter().all(|variant| !variant.other)
     {
@@ -237,7 +161,8 @@ fn check_others(class: &Class, variants: &[VariantRecord]) -> Result<()> {
             return Err(refused(class, variant.name, &why));
         }
     }
-    Ok(())
+    let live = variants.iter().map(|variant| (variant.name, variant.aliases));
+    check_removed(class, class.removed, live)
 }
 
 /// Every version before the class's own has its step.
@@ -288,25 +213,20 @@ fn refused(class: &Class, field: &str, why: &str) -> Error {
 }
 
 /// Refuses an alias of the classes from `first` on that another class has too, as its name or as an alias of its own;
-/// and names that others have as aliases. `owners` has the aliases of the classes before them.
+/// and names that others have as aliases. `owners` has the first class of each alias.
 ///
 /// The order in which the two were registered would decide which of them an old save means.
-///
-/// # Errors
-///
-/// [`ErrorKind::DuplicateId`], with both classes.
 pub(super) fn check_aliases(
     program: &Program,
     first: usize,
-    owners: &mut HashMap<&'static str, &'static Class>,
+    owners: &mut HashMap<&'static str, usize>,
 ) -> Result<()> {
-    let mut has_new = false;
-    for class in program.targets[first..].iter().flatten().map(|target| target.class) {
+    let class_of = |index: usize| program.targets[index].map(|target| target.class);
+    let known = owners.len();
+    for (index, class) in (first..program.targets.len()).filter_map(|i| Some((i, class_of(i)?))) {
         for alias in class.aliases {
-            has_new = true;
-            if let Some(other) = owners.insert(alias, class)
-                && !class.is_instance_with(other)
-            {
+            let owner = class_of(*owners.entry(alias).or_insert(index));
+            if let Some(other) = owner.filter(|other| !class.is_instance_with(other)) {
                 return Err(two_owners(alias, class, &format!("an alias of {}", both(other))));
             }
         }
@@ -315,20 +235,17 @@ pub(super) fn check_aliases(
         return Ok(());
     }
     // A new alias may be the name of any class.
-    let from = if has_new { 0 } else { first };
-    let schemas = program.classes.iter().zip(&program.targets);
-    for (schema, target) in schemas.skip(from) {
-        let class = target.map(|target| target.class);
+    let from = if owners.len() > known { 0 } else { first };
+    for (index, schema) in program.classes.iter().enumerate().skip(from) {
+        let class = class_of(index);
         // The alias of a generic class is one of all its instances.
-        let generic = class.filter(|class| class.is_generic());
-        let by_generic = generic.and_then(|class| owners.get_key_value(class.base_name()));
-        let by_name = owners.get_key_value(&*schema.name);
-        for (alias, owner) in by_name.into_iter().chain(by_generic) {
-            let clashes = match class {
-                Some(class) if owner.is_instance_with(class) => false,
-                Some(class) => *alias == class.name() || owner.is_generic(),
-                None => true,
-            };
+        let generic = class.filter(|class| class.is_generic()).map(Class::base_name);
+        for name in [Some(&*schema.name), generic].into_iter().flatten() {
+            let Some((alias, owner)) = owners.get_key_value(name) else { continue };
+            let Some(owner) = class_of(*owner) else { continue };
+            let clashes = class.is_none_or(|class| {
+                !owner.is_instance_with(class) && (name == schema.name || owner.is_generic())
+            });
             if clashes {
                 let other = class.map_or_else(|| String::from("a bare value"), both);
                 return Err(two_owners(alias, owner, &format!("the name of {other}")));

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 
-use super::stored::StoredCommand;
+use super::stored::{StoredCommand, StoredStep};
 use crate::codec::{Buffer, Decoder, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::fields::FieldLinks;
@@ -11,16 +11,16 @@ use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
 use crate::history::edit::{Command, Performed, Step};
 use crate::history::failure::Failure;
+use crate::history::step::restored_change;
 use crate::history::support::Support;
+use crate::world::Moment;
 use crate::{Error, ErrorKind, Limits, Persist, Result};
 
 /// The command classes that a journal can hold, by their numbers.
 pub(in crate::history) type CommandClasses<T> = HashMap<usize, CommandClass<T>>;
 
-/// How a command is read.
 type Read<T> = fn(&[u8], &Reading<'_>) -> Result<Box<Performed<T>>>;
 
-/// A class of commands.
 pub(in crate::history) struct CommandClass<T: 'static> {
     name: fn() -> String,
     read: Read<T>,
@@ -92,6 +92,25 @@ pub(super) fn encode<C: Persist>(
     registry: &Registry,
 ) -> Option<Result<Vec<u8>>> {
     command.downcast_ref().map(|command: &C| encoded(command, registry))
+}
+
+/// Steps as they were stored, whose commands are read by `read`, without what they did through their context.
+pub(super) fn restored<T: 'static>(
+    stored: Vec<StoredStep>,
+    target: &mut T,
+    moment: Moment,
+    read: &mut dyn FnMut(StoredCommand) -> Result<Box<Performed<T>>>,
+) -> Result<Vec<Step<T>>> {
+    let restored = |step| match step {
+        StoredStep::Change(change) => restored_change(*change, target, moment),
+        StoredStep::Command(mut command) => {
+            let further = restored(std::mem::take(&mut command.further), target, moment, read)?;
+            let mut command = read(*command)?;
+            command.further = further;
+            Ok(Step::Command(command))
+        }
+    };
+    stored.into_iter().map(restored).collect()
 }
 
 fn encoded<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {

@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 use super::commands::{CommandClass, CommandClasses, Reading};
 use super::frame::{Frame, Kind};
-use super::stored::{StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong};
+use super::stored::{
+    StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
+};
 use crate::fields::Way;
 use crate::format::scan;
 use crate::graph::Registry;
-use crate::history::edit::Step;
+use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
 use crate::history::target::world;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
@@ -179,7 +181,6 @@ impl Evolution<'_, '_> {
         }
     }
 
-    /// A change of fields.
     fn fields(&mut self, change: &mut Change, way: Way, key: &Key) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
@@ -210,7 +211,6 @@ impl Evolution<'_, '_> {
         Ok(())
     }
 
-    /// A change of a whole component or resource.
     fn whole(&mut self, change: &mut Change, way: Way, key: Key) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
@@ -298,7 +298,7 @@ impl<'p> Programs<'p> {
     }
 
     /// The program's class of a command.
-    pub(super) fn command<T: 'static>(
+    fn command<T: 'static>(
         &self,
         number: u32,
         commands: &CommandClasses<T>,
@@ -307,9 +307,33 @@ impl<'p> Programs<'p> {
         let name = &self.commands.registry.program().classes[class].name;
         commands.get(&class).copied().ok_or_else(|| unregistered(name))
     }
+
+    /// The class of a command, and the command in the form that the program has.
+    pub(super) fn brought_on<T: 'static>(
+        &mut self,
+        mut stored: StoredCommand,
+        commands: &CommandClasses<T>,
+    ) -> Result<(CommandClass<T>, StoredCommand)> {
+        let found = self.command(stored.class, commands)?;
+        let class = stored.class as usize;
+        stored.bytes = self.commands.bring_on(class, &stored.bytes)?.into_owned();
+        if let Some(before) = &mut stored.before {
+            *before = self.commands.bring_on(class, before)?.into_owned();
+        }
+        Ok((found, stored))
+    }
+
+    /// A command as it was, without what it did through its context.
+    pub(super) fn read_command<T: 'static>(
+        &mut self,
+        stored: StoredCommand,
+        commands: &CommandClasses<T>,
+    ) -> Result<Box<Performed<T>>> {
+        let (class, stored) = self.brought_on(stored, commands)?;
+        class.read(&stored, &self.commands.reading())
+    }
 }
 
-/// The classes of one registry.
 pub(super) struct Classes<'p> {
     registry: &'p Registry,
     options: LoadOptions,

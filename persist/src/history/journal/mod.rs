@@ -22,6 +22,7 @@ use std::time::Duration;
 use super::Label;
 use super::edit::Step;
 use super::merging::Merging;
+use crate::fields::Way;
 use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
@@ -68,11 +69,10 @@ pub(super) enum Record<'r, T: 'static> {
         steps: &'r mut [Step<T>],
         merging: Merging,
     },
-    Undone {
+    /// The current entry was undone, or the next one redone.
+    Moved {
+        way: Way,
         /// Whether nothing but fields of a target that is no world was changed.
-        is_followed: bool,
-    },
-    Redone {
         is_followed: bool,
     },
     Begun(&'r Label),

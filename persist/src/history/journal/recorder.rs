@@ -1,7 +1,5 @@
 //! What happens to a history, as frames.
 
-use std::collections::BTreeSet;
-
 use hashbrown::{Equivalent, HashSet};
 
 use super::Record;
@@ -12,6 +10,7 @@ use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, Writer};
+use crate::fields::Way;
 use crate::history::edit::Step;
 use crate::history::step::End;
 use crate::history::support::Support;
@@ -105,7 +104,7 @@ impl Journal {
                     frames.push((Kind::Program, program(support, target)?));
                 }
                 // Most edits change fields of what the journal knows.
-                let (mut changed, mut known) = (BTreeSet::new(), Vec::new());
+                let (mut changed, mut known) = (HashSet::new(), Vec::new());
                 for step in &steps {
                     told.ends |= step.each(&mut |change| {
                         let Some(class) = change.class() else { return };
@@ -126,8 +125,8 @@ impl Journal {
                 let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
                 (Kind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
-            Record::Undone { .. } => (Kind::Undone, Vec::new()),
-            Record::Redone { .. } => (Kind::Redone, Vec::new()),
+            Record::Moved { way: Way::Undo, .. } => (Kind::Undone, Vec::new()),
+            Record::Moved { way: Way::Redo, .. } => (Kind::Redone, Vec::new()),
             Record::Begun(label) => (Kind::Begun, payload(label)?),
             Record::Committed => (Kind::Committed, Vec::new()),
             Record::RolledBack => (Kind::RolledBack, Vec::new()),
@@ -158,12 +157,7 @@ impl Journal {
             _ => self.known,
         };
         // Behind what else changes components, they are told anew.
-        let ends = matches!(
-            record,
-            Record::Undone { is_followed: false }
-                | Record::Redone { is_followed: false }
-                | Record::RolledBack
-        );
+        let ends = matches!(record, Record::Moved { is_followed: false, .. } | Record::RolledBack);
         let mut told = Told { ends, ..Told::default() };
         let frames = self.frames(support, record, &now, &mut told)?;
         if frames.is_empty() {
@@ -231,9 +225,11 @@ pub(super) fn stored<T: 'static>(
 pub(super) fn push_contents<T: 'static>(
     target: &T,
     support: &Support<T>,
-    keys: BTreeSet<Key>,
+    keys: HashSet<Key>,
     frames: &mut Frames,
 ) -> Result<HashSet<Key>> {
+    let mut keys: Vec<Key> = keys.into_iter().collect();
+    keys.sort_unstable();
     let mut said = HashSet::new();
     let mut say = |owner, class: String, bytes| -> Result<()> {
         let content = StoredContent { owner, class, bytes };
@@ -250,12 +246,12 @@ pub(super) fn push_contents<T: 'static>(
         }
         return Ok(said);
     };
-    let mut parked = BTreeSet::new();
+    let mut parked = Vec::new();
     for (owner, class) in keys {
         match (world.content(owner, &class), owner) {
             (Ok(bytes), _) => say(owner, class, bytes)?,
             // What is detached its step has.
-            (Err(_), Owner::Object(object)) => drop(parked.insert((object, class))),
+            (Err(_), Owner::Object(object)) => parked.push((object, class)),
             (Err(_), Owner::Resource) => {}
         }
     }

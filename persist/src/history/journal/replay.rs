@@ -3,13 +3,13 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::commands::CommandClass;
+use super::commands::restored;
 use super::evolution::{Contents, Programs, recorded};
 use super::frame::{Frame, Kind, OpenTransaction, Reader};
 use super::spill;
 use super::stored::{
-    StoredCommand, StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep,
-    place, read, wrong,
+    StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep, place, read,
+    wrong,
 };
 use crate::fields::Way;
 use crate::history::edit::Step;
@@ -294,13 +294,13 @@ impl<T: 'static> Replay<'_, '_, T> {
     fn do_one(&mut self, history: &mut History<T>, stored: StoredStep) -> Result<Step<T>, Failure> {
         match stored {
             StoredStep::Command(command) if command.is_direct => {
-                let (class, command) = self.brought_on(history, *command)?;
+                let (class, command) = self.programs.brought_on(*command, &history.commands)?;
                 self.give_behind(command.last_id)?;
                 let support = &mut history.support;
                 class.replay(&command, self.target, support, &self.programs.commands.reading())
             }
-            StoredStep::Change(_) => {
-                let mut step = self.restore(history, stored, Moment::Done)?;
+            StoredStep::Change(change) => {
+                let mut step: Step<T> = restored_change(*change, self.target, Moment::Done)?;
                 match step.run(self.target, &mut history.support, Way::Redo) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
@@ -312,10 +312,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
                 let mut further = self.do_again(history, further)?;
-                let restored = self.brought_on(history, *command);
-                match restored.and_then(|(class, stored)| {
-                    class.read(&stored, &self.programs.commands.reading())
-                }) {
+                match self.programs.read_command(*command, &history.commands) {
                     Ok(mut command) => {
                         command.further = further;
                         Ok(Step::Command(command))
@@ -332,48 +329,17 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
     }
 
+    /// Steps as they were.
     fn restore_all(
         &mut self,
-        history: &mut History<T>,
+        history: &History<T>,
         stored: Vec<StoredStep>,
         moment: Moment,
     ) -> Result<Vec<Step<T>>> {
-        stored.into_iter().map(|step| self.restore(history, step, moment)).collect()
-    }
-
-    /// A step as it was.
-    fn restore(
-        &mut self,
-        history: &mut History<T>,
-        stored: StoredStep,
-        moment: Moment,
-    ) -> Result<Step<T>> {
-        match stored {
-            StoredStep::Command(mut command) => {
-                let further = std::mem::take(&mut command.further);
-                let further = self.restore_all(history, further, moment)?;
-                let (class, stored) = self.brought_on(history, *command)?;
-                let mut command = class.read(&stored, &self.programs.commands.reading())?;
-                command.further = further;
-                Ok(Step::Command(command))
-            }
-            StoredStep::Change(change) => restored_change(*change, self.target, moment),
-        }
-    }
-
-    /// The class of a command, and the command in the form that the program has.
-    fn brought_on(
-        &mut self,
-        history: &History<T>,
-        mut stored: StoredCommand,
-    ) -> Result<(CommandClass<T>, StoredCommand)> {
-        let found = self.programs.command(stored.class, &history.commands)?;
-        stored.bytes =
-            self.programs.commands.bring_on(stored.class as usize, &stored.bytes)?.into_owned();
-        if let Some(before) = &mut stored.before {
-            *before = self.programs.commands.bring_on(stored.class as usize, before)?.into_owned();
-        }
-        Ok((found, stored))
+        let programs = &mut self.programs;
+        restored(stored, self.target, moment, &mut |command| {
+            programs.read_command(command, &history.commands)
+        })
     }
 
     /// Reads what the history was when the journal began.

@@ -1,7 +1,6 @@
 //! A target with its history, its save and its journal.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
@@ -189,7 +188,7 @@ pub(super) fn begin<T: 'static>(
         poison: history.poison.clone(),
     };
     frames.push((Kind::Stacks, payload(&stacks)?));
-    let (begin, mut changed) = (frames.len(), BTreeSet::new());
+    let (begin, mut changed) = (frames.len(), HashSet::new());
     let position = history.position();
     for index in 0..history.ring.len() {
         let moment = if index < position { Moment::Applied } else { Moment::Undone };

@@ -1,6 +1,6 @@
 //! Entries that are far from the current one, in files until they are needed.
 
-use super::commands::Reading;
+use super::commands::{Reading, restored};
 use super::recorder;
 use super::spill_files::Stored;
 use super::stored::{StoredStep, payload, wrong};
@@ -8,7 +8,7 @@ use crate::Result;
 use crate::history::edit::Step;
 use crate::history::entry::{Away, Entry, Spilled};
 use crate::history::failure::guarded;
-use crate::history::step::{End, ends, restored_change};
+use crate::history::step::{End, ends};
 use crate::history::{History, Label};
 use crate::world::Moment;
 
@@ -192,25 +192,9 @@ fn restore_all<T: 'static>(
     target: &mut T,
     history: &History<T>,
 ) -> Result<Vec<Step<T>>> {
-    stored.into_iter().map(|step| restore(step, target, history)).collect()
-}
-
-fn restore<T: 'static>(
-    stored: StoredStep,
-    target: &mut T,
-    history: &History<T>,
-) -> Result<Step<T>> {
-    match stored {
-        StoredStep::Change(change) => restored_change(*change, target, Moment::Spilled),
-        StoredStep::Command(mut command) => {
-            let further = std::mem::take(&mut command.further);
-            let further = restore_all(further, target, history)?;
-            let class = history.commands.get(&(command.class as usize));
-            let class = class.ok_or_else(|| wrong("a command of no class"))?;
-            let reading = Reading { registry: &history.support.registry, numbers: None };
-            let mut command = class.read(&command, &reading)?;
-            command.further = further;
-            Ok(Step::Command(command))
-        }
-    }
+    let reading = Reading { registry: &history.support.registry, numbers: None };
+    restored(stored, target, Moment::Spilled, &mut |command| {
+        let class = history.commands.get(&(command.class as usize));
+        class.ok_or_else(|| wrong("a command of no class"))?.read(&command, &reading)
+    })
 }

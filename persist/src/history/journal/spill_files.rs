@@ -1,4 +1,4 @@
-//! The files of entries that are not in memory.
+//! The files of entries that are not in memory, which know no history.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -44,20 +44,18 @@ impl Spill {
         like: PathBuf,
         budget: usize,
     ) -> Self {
-        let (files, dropped) = (HashMap::new(), Vec::new());
-        let (away, retry, last_file, front, back) = (0, 0, 0, 0, 0);
         let spill = Self {
             storage,
             path,
             like,
             budget,
-            away,
-            retry,
-            last_file,
-            files,
-            front,
-            back,
-            dropped,
+            away: 0,
+            retry: 0,
+            last_file: 0,
+            files: HashMap::new(),
+            front: 0,
+            back: 0,
+            dropped: Vec::new(),
         };
         spill.sweep();
         spill

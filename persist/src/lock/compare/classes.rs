@@ -1,18 +1,18 @@
 //! Classes and variants that went, and those that may be what they were.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Comparison;
 use super::history::Step;
 use super::judge::Row;
 use super::kinds::{Guess, sure};
 use super::moves::{Came, Left};
-use crate::LoadOptions;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::schema::{
-    ClassSchema, FieldSchema, Form, Plans, VariantSchema, classes_by_place, contested, find_variant,
+    ClassSchema, FieldSchema, Form, Plans, VariantSchema, contested, find_variant,
 };
+use crate::{ErrorKind, LoadOptions};
 
 fn same_names(old: &[FieldSchema], new: &[FieldSchema]) -> bool {
     old.iter().map(|field| &field.name).eq(new.iter().map(|field| &field.name))
@@ -53,12 +53,11 @@ fn is_own(class: &ClassSchema) -> bool {
 impl<'c> Comparison<'c> {
     /// Reports which classes went, and pairs those that seem to have been renamed with what they
     /// are now.
-    pub(super) fn gone_classes(&mut self) {
+    pub(super) fn gone_classes(&mut self, by_place: &HashSet<usize>) {
         let (section, program) = (self.section, self.program);
         let classes = &section.classes;
         let is_object = |class: usize| section.objects.iter().any(|(object, _)| *object == class);
         // Other instances of generic classes are told by the fields that hold them.
-        let by_place = classes_by_place(classes, program);
         let is_by_place = |class: usize| by_place.contains(&class) && !is_object(class);
         let is_in_trait = |class: usize| section.traits.iter().any(|(_, of)| of.contains(&class));
         let open: HashMap<usize, Vec<usize>> = self
@@ -182,7 +181,7 @@ impl<'c> Comparison<'c> {
                 old.version
             );
             let mut row = Row::new(name, Verdict::Breaks, change);
-            row.of.kind = crate::ErrorKind::Unsupported;
+            row.of.kind = ErrorKind::Unsupported;
             self.rows.push(row.paste(format!("#[persist(version = {})]", old.version), head));
         }
     }

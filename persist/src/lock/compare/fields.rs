@@ -21,7 +21,8 @@ pub(super) struct Pair<'p> {
     pub(super) stored: (usize, usize),
     /// The program's.
     pub(super) target: (usize, usize),
-    /// Name of the stored variant.
+    /// The program's name of the class, and that of the stored variant.
+    class: &'p str,
     variant: Option<&'p str>,
     pub(super) old: &'p [FieldSchema],
     pub(super) new: &'p [FieldSchema],
@@ -35,6 +36,11 @@ impl Pair<'_> {
     /// A field as an error names it.
     fn path(&self, field: &str) -> String {
         self.variant.map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
+    }
+
+    /// What is said of a field.
+    fn row(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Row {
+        Row::new(self.class, verdict, change).in_field(Some(&self.path(field)))
     }
 
     /// The stored field for each of the program's.
@@ -75,7 +81,8 @@ pub(super) fn pairs<'p>(
             _ => return None,
         };
         let (stored, target, pairing) = ((class, i), (target, place), pair(old, records));
-        Some(Pair { stored, target, variant, old, new, records, removed, pairing })
+        let class = &*program.classes[target.0].name;
+        Some(Pair { stored, target, class, variant, old, new, records, removed, pairing })
     };
     match &old.form {
         Form::Struct(old) => of((0, old), None, 0).into_iter().collect(),
@@ -131,8 +138,6 @@ impl Comparison<'_> {
     }
 
     fn pair(&mut self, pair: &Pair<'_>, errors: &[Option<Error>]) {
-        let program = self.program;
-        let name = &*program.classes[pair.target.0].name;
         let (sources, superseded) = (pair.sources(), &pair.pairing.superseded);
         superseded.iter().for_each(|old| self.superseded(pair, *old));
         let gone = (0..pair.old.len())
@@ -147,12 +152,12 @@ impl Comparison<'_> {
         // Those that a save must have, and those that have a default.
         let (mut missing, mut came) = (Vec::new(), Vec::new());
         for (field, source) in sources.iter().enumerate() {
-            let path = pair.path(&pair.new[field].name);
+            let name = &pair.new[field].name;
             match (&errors[field], source) {
                 (Some(error), _) if error.kind() == MissingField => missing.push((field, error)),
                 (Some(error), _) => {
-                    let row = Row::new(name, Verdict::Breaks, error.message()).because(error);
-                    self.rows.push(row.in_field(Some(&path)));
+                    let row = pair.row(name, Verdict::Breaks, error.message());
+                    self.rows.push(row.because(error));
                 }
                 (None, None) if pair.records[field].keeps_unknown => {}
                 (None, None) => {
@@ -160,8 +165,8 @@ impl Comparison<'_> {
                     let is_default = pair.records[field].has_default;
                     let from = if is_default { "its default" } else { "what `migrate` makes" };
                     let change = format!("the field came; old saves get {from}");
-                    let row = Row::new(name, Verdict::Safe, change).shown_by(pair.stored.0);
-                    self.rows.push(row.in_field(Some(&path)));
+                    let row = pair.row(name, Verdict::Safe, change);
+                    self.rows.push(row.shown_by(pair.stored.0));
                 }
                 (None, Some(source)) => self.kept(pair, field, *source),
             }
@@ -190,7 +195,7 @@ impl Comparison<'_> {
             self.gone(pair, old, &news, found);
         }
         if !sources.iter().flatten().is_sorted() {
-            let row = Row::new(name, Verdict::Safe, "the order of the fields changed");
+            let row = Row::new(pair.class, Verdict::Safe, "the order of the fields changed");
             self.rows.push(row.in_field(pair.variant));
         }
     }
@@ -203,9 +208,9 @@ impl Comparison<'_> {
         verdict: Verdict,
         change: impl Into<String>,
     ) -> Row {
-        let path = pair.path(&pair.old[old].name);
-        let row = Row::new(&self.program.classes[pair.target.0].name, verdict, change);
-        row.in_field(Some(&path)).stored(&self.section.classes[pair.stored.0].name, &path)
+        let name = &pair.old[old].name;
+        let class = &self.section.classes[pair.stored.0].name;
+        pair.row(name, verdict, change).stored(class, &pair.path(name))
     }
 
     /// A stored field that went, whose values only a migration may take.
@@ -238,10 +243,7 @@ impl Comparison<'_> {
     ) {
         let wanted = &pair.new[field];
         let mut change = String::from("the field came without a default");
-        let row = |verdict, change: String| {
-            let row = Row::new(&self.program.classes[pair.target.0].name, verdict, change);
-            row.because(error).in_field(Some(&pair.path(&wanted.name)))
-        };
+        let row = |verdict, change| pair.row(&wanted.name, verdict, change).because(error);
         let row = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
             let old = &pair.old[guess.old];
             let is_same = self.is_same_kind(&old.kind, &wanted.kind);
@@ -384,11 +386,9 @@ impl Comparison<'_> {
     fn kept(&mut self, pair: &Pair<'_>, field: usize, source: usize) {
         let class = pair.stored.0;
         let (old, new) = (&pair.old[source], &pair.new[field]);
-        let path = pair.path(&new.name);
         if old.name != new.name {
             let change = format!("the field was {}", old.name);
-            let row = Row::new(&self.program.classes[pair.target.0].name, Verdict::Safe, change);
-            self.rows.push(row.in_field(Some(&path)));
+            self.rows.push(pair.row(&new.name, Verdict::Safe, change));
         }
         let is_same = self.is_same_kind(&old.kind, &new.kind);
         let reused = self.reused(pair, field, source, is_same);
@@ -402,15 +402,11 @@ impl Comparison<'_> {
                 && atoms(&old.kind, &self.stored) == atoms(taken, &self.program.classes)
         });
         let fit = fit(&old.kind, &new.kind);
-        let mut row = self.of_stored(
-            pair,
-            source,
-            Verdict::Safe,
-            match is_same {
-                true => String::from("the field is another"),
-                false => self.both_kinds(&old.kind, &new.kind),
-            },
-        );
+        let change = match is_same {
+            true => String::from("the field is another"),
+            false => self.both_kinds(&old.kind, &new.kind),
+        };
+        let mut row = self.of_stored(pair, source, Verdict::Safe, change);
         if is_taken {
             row.of.change.push_str(", by its `convert`");
         } else if let Some(reused) = reused {
@@ -429,7 +425,7 @@ impl Comparison<'_> {
             is_converted: !is_taken,
             is_accepted: self.migrated[class] || is_taken,
             may_narrow: !is_taken && fit != Fit::Whole,
-            ..row.in_field(Some(&path)).shown_by(class)
+            ..row.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
     }
 

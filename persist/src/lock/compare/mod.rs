@@ -22,9 +22,9 @@ use super::sample::Reads;
 use super::section::{Section, cell_of};
 use super::source;
 use crate::graph::Registry;
-use crate::reflect::Migration;
+use crate::reflect::{Holder, Migration};
 use crate::schema::{
-    FieldSchema, Form, KindSchema, Plans, Program, Stored, find_variant, texts_of_variants,
+    FieldSchema, Form, KindSchema, Plans, Program, Stored, find_variant, texts_and_classes_by_place,
 };
 use crate::{LoadOptions, World};
 
@@ -63,7 +63,8 @@ pub(super) fn compare(
     let program = registry.program();
     let then = &section.objects;
     let section = &section.with_parts();
-    let plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
+    let mut plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
+    let (texts, by_place) = texts_and_classes_by_place(&mut plans);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
     let mut comparison = Comparison {
         section,
@@ -80,13 +81,13 @@ pub(super) fn compare(
         left: Vec::new(),
         came: Vec::new(),
     };
-    comparison.gone_classes();
+    comparison.gone_classes(&by_place);
     comparison.known_classes();
     comparison.traits(&original);
     comparison.objects(&original, then);
     comparison.new_classes(is_newest);
     comparison.moves();
-    let reads = comparison.reads(&original, with_parts);
+    let reads = Reads { texts, ..comparison.reads(&original, with_parts) };
     let notes = comparison.judge(Loads::new(section, with_parts, &reads));
     (comparison.rows.into_iter().map(|row| row.of).collect(), notes)
 }
@@ -160,7 +161,7 @@ impl Comparison<'_> {
     }
 
     /// Objects that the program does not have in their holder any more.
-    fn objects(&mut self, resolved: &[Option<usize>], then: &[(usize, crate::reflect::Holder)]) {
+    fn objects(&mut self, resolved: &[Option<usize>], then: &[(usize, Holder)]) {
         let now: Vec<_> = self.registry.object_types().collect();
         for (class, holder) in then {
             let target = resolved[*class].filter(|target| !now.contains(&(*target, *holder)));
@@ -193,9 +194,8 @@ impl Comparison<'_> {
             resolved[*class].is_some_and(|target| now.contains(&(target, *holder)))
         };
         let unknown = section.objects.iter().enumerate().filter(|(_, object)| !is_known(object));
-        let texts = texts_of_variants(&section.classes, program);
         let unknown = unknown.map(|(object, _)| object).collect();
-        let mut reads = Reads { texts, unknown, ..Reads::default() };
+        let mut reads = Reads { unknown, ..Reads::default() };
         for (class, target) in resolved.iter().enumerate() {
             let Some(target) = *target else { continue };
             let old = &section.classes[class];

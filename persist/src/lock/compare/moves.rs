@@ -3,7 +3,7 @@
 use super::Comparison;
 use super::history::{Step, Thing};
 use super::kinds::is_named;
-use crate::lock::report::Verdict;
+use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
 use crate::reflect::Migration;
 use crate::schema::{FieldSchema, Form, KindSchema};
@@ -36,10 +36,9 @@ impl Comparison<'_> {
         for left in std::mem::take(&mut self.left) {
             let found = self.came.iter().copied().find(|came| self.is_move(&left, *came));
             let Some(to) = found else { continue };
-            let (change, paste, code) = self.moved(&left, to);
+            let moved = self.moved(&left, to);
             let row = &mut self.rows[left.row];
-            (row.of.verdict, row.of.change, row.of.code) = (Verdict::Loses, change, code);
-            (row.of.attribute, row.of.above) = (Some(paste.0), paste.1);
+            row.of = moved;
             // A migration may take it from an object, too, with which it would be kept.
             row.is_migrated = self.migrated[left.class] && row.of.field.is_some();
             row.shown_by = Some(left.class);
@@ -73,9 +72,11 @@ impl Comparison<'_> {
         is_alike && self.history.may_become(self.version, &left.gone, &now)
     }
 
-    /// What is said of a field that seems to have been moved, the lines to paste, and the function.
-    fn moved(&self, left: &Left, to: Came) -> (String, (String, Option<String>), Option<String>) {
+    /// What is said of a field that seems to have been moved.
+    fn moved(&self, left: &Left, to: Came) -> Difference {
         let (program, name) = (self.program, &left.name);
+        let before = self.rows[left.row].of.clone();
+        let row = Difference { verdict: Verdict::Loses, above: None, code: None, ..before };
         let into = &program.classes[to.class].name;
         let new = self.field(to).map_or("", |field| &field.name);
         let Some(from) = left.target else {
@@ -83,7 +84,8 @@ impl Comparison<'_> {
             let change = format!(
                 "the class went, and its field {name} came in {into}, where old values do not get: keep the class, and move them in an `after_load`; or say that the class is not needed any more"
             );
-            return (change, (format!("registry.removed_class({class:?})?;"), None), None);
+            let attribute = Some(format!("registry.removed_class({class:?})?;"));
+            return Difference { change, attribute, ..row };
         };
         let or = format!(
             "or say that the old values are not needed any more, by `#[persist(removed = {name:?})]` on {}",
@@ -117,15 +119,16 @@ impl Comparison<'_> {
         let Some((owner, body)) = found else {
             let change =
                 format!("{change}: keep the field, and move its values in an `after_load`; {or}");
-            let line = format!("{name}: {}", source::kind(&self.stored, &left.kind));
-            return (change, (String::from("#[persist(default)]"), Some(line)), None);
+            let above = Some(format!("{name}: {}", source::kind(&self.stored, &left.kind)));
+            let attribute = Some(String::from("#[persist(default)]"));
+            return Difference { change, attribute, above, ..row };
         };
         let version = self.next_version(owner);
         let change = format!("{change} by themselves: move them in a `migrate`; {or}");
-        let attribute = format!("#[persist(version = {version}, migrate = to_{version})]");
+        let attribute = Some(format!("#[persist(version = {version}, migrate = to_{version})]"));
         let code =
-            format!("fn to_{version}(record: &mut persist::Record, _from: u32) {{\n{body}}}");
-        (change, (attribute, Some(source::head(program, owner))), Some(code))
+            Some(format!("fn to_{version}(record: &mut persist::Record, _from: u32) {{\n{body}}}"));
+        Difference { change, attribute, above: Some(source::head(program, owner)), code, ..row }
     }
 
     /// The version that records of a class are migrated to.

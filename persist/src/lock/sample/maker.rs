@@ -1,7 +1,7 @@
 //! One value of a sample, from its schema and what is chosen in it.
 
 use std::collections::{HashMap, HashSet};
-use std::{mem, vec};
+use std::{iter, mem, vec};
 
 use super::ends::Ends;
 use super::scalars::{HANDLES, boundaries, plain};
@@ -38,16 +38,14 @@ fn is_open(holder: Holder) -> bool {
     matches!(cell, Some(Cell::RefCell | Cell::Cell | Cell::Mutex | Cell::RwLock))
 }
 
-/// What is chosen at a site: by its node, that of the class for the variant of an enum. It is the number of the elements
-/// or [`EQUAL`], 1 for `Some`, the number of a boundary value, from 1, or of what a reference leads to, from 1; the index
-/// of a variant or of a class.
+/// Which option is chosen at a site, by its node: that of the class for the variant of an enum.
 pub(super) type Choices = HashMap<usize, usize>;
+
+/// What can be chosen: what a report says of it, in whose values it is, and the choice.
+type Options<T> = Vec<(String, Option<Values>, T)>;
 
 const PLAIN: Option<Values> = Some(Values::Plain);
 const BOUNDARY: Option<Values> = Some(Values::Boundary);
-
-/// A choice of a list: two elements that are equal.
-const EQUAL: usize = usize::MAX;
 
 /// Something that can be chosen.
 pub(super) struct Choice {
@@ -125,8 +123,6 @@ enum Whole {
         apart: Option<usize>,
     },
     Some,
-    /// Two elements that are equal.
-    Equal,
     /// Elements, which must differ in a set.
     List {
         differ: bool,
@@ -250,28 +246,33 @@ impl<'v> Maker<'v> {
         place
     }
 
-    /// What is chosen at a site; notes its options, each with what a report says of it.
-    fn choose(
+    /// What is chosen at a site; notes its options where they are new.
+    fn choose<T>(
         &mut self,
         part: Part,
         site: usize,
-        options: impl FnOnce(&Self) -> Vec<(usize, String, Option<Values>)>,
-    ) -> Option<usize> {
-        if part.is_noted && self.found.seen.insert((part.is_unread, part.apart, site)) {
+        options: impl FnOnce(&Self) -> Options<T>,
+    ) -> Option<T> {
+        let is_new = part.is_noted && self.found.seen.insert((part.is_unread, part.apart, site));
+        let chosen = self.choices.get(&site).filter(|_| part.size != Size::Least);
+        if !is_new && chosen.is_none() {
+            return None;
+        }
+        let mut options = options(self);
+        if is_new {
             // The variant of a class that is as everywhere has no place but the class.
             let place = match self.base.section.classes.get(site) {
                 Some(class) if part.apart.is_none() => class.name.clone(),
                 _ => self.place(part.apart),
             };
-            let choices = options(self).into_iter().map(|(option, what, values)| {
+            for (option, (what, values, _)) in options.iter().enumerate() {
                 let what = format!("{place}{what}");
-                Choice { site, option, what, values }
-            });
-            self.found.choices.extend(choices);
+                self.found.choices.push(Choice { site, option, what, values: *values });
+            }
             let is_named = self.base.reads.texts.contains_key(&site);
             self.found.named.extend(is_named.then_some(place));
         }
-        if part.size == Size::Least { None } else { self.choices.get(&site).copied() }
+        chosen.map(|chosen| options.swap_remove(*chosen).2)
     }
 
     fn is_there(&self, kind: &KindSchema) -> bool {
@@ -281,7 +282,8 @@ impl<'v> Maker<'v> {
     /// Begins a part; returns it if no others are in it.
     fn part(&mut self, mut part: Part) -> Result<Option<Value>> {
         if self.open.len() > MOST_LEVELS {
-            return Err(too_deep());
+            let message = format!("a sample would be nested more than {MOST_LEVELS} levels deep");
+            return Err(Error::new(ErrorKind::TooDeep, message));
         }
         self.count(1)?;
         if part.size == Size::Full && self.parts > FULL_PARTS {
@@ -289,17 +291,16 @@ impl<'v> Maker<'v> {
         }
         let (stored, site) = (self.base.stored, part.node);
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
-        let usual = usize::from(part.size == Size::Full);
+        let is_full = part.size == Size::Full;
         let is_there = kind.parts().iter().all(|part| self.is_there(part));
         let inner = Part { node: first, ..part };
         Ok(match kind {
             KindSchema::Option(_) => {
                 let chosen = self.choose(part, site, |_| {
-                    let mut options = vec![(0, String::from(" without a value"), PLAIN)];
-                    options.extend(is_there.then(|| (1, String::from(" with a value"), PLAIN)));
-                    options
+                    let with = is_there.then(|| (" with a value".to_owned(), PLAIN, true));
+                    iter::once((" without a value".to_owned(), PLAIN, false)).chain(with).collect()
                 });
-                if is_there && chosen.unwrap_or(usual) > 0 {
+                if chosen.unwrap_or(is_full && is_there) {
                     return Ok(self.open(Whole::Some, vec![inner]));
                 }
                 Some(Value::Option(None))
@@ -307,25 +308,23 @@ impl<'v> Maker<'v> {
             KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_) => {
                 let is_list = matches!(kind, KindSchema::List(_));
                 let chosen = self.choose(part, site, |_| {
-                    let mut options = vec![(0, String::from(" without elements"), BOUNDARY)];
-                    if is_there {
-                        options.push((1, String::new(), None));
-                        options.push((3, String::from(" with several elements"), BOUNDARY));
-                        let equal = || (EQUAL, String::from(" with equal elements"), BOUNDARY);
-                        options.extend(is_list.then(equal));
-                    }
-                    options
+                    let all = [
+                        (" without elements", BOUNDARY, (0, false)),
+                        ("", None, (1, false)),
+                        (" with several elements", BOUNDARY, (3, false)),
+                        (" with equal elements", BOUNDARY, (2, true)),
+                    ];
+                    let len = if is_there { 3 + usize::from(is_list) } else { 1 };
+                    let all = all.into_iter().take(len);
+                    all.map(|(what, values, choice)| (what.to_owned(), values, choice)).collect()
                 });
-                match chosen.unwrap_or(usual) {
-                    EQUAL => self.open(Whole::Equal, vec![inner]),
-                    count => {
-                        let count = if is_there { count } else { 0 };
-                        let whole = match kind {
-                            KindSchema::Map(_) => Whole::Map,
-                            _ => Whole::List { differ: !is_list },
-                        };
-                        self.elements(whole, count, kind.parts().len(), inner)
-                    }
+                let whole = match kind {
+                    KindSchema::Map(_) => Whole::Map,
+                    _ => Whole::List { differ: !is_list },
+                };
+                match chosen.unwrap_or((usize::from(is_full && is_there), false)) {
+                    (count, true) => self.open(whole, vec![inner; count]),
+                    (count, false) => self.elements(whole, count, kind.parts().len(), inner),
                 }
             }
             KindSchema::Array(_, 0) => Some(Value::Seq(Vec::new())),
@@ -379,18 +378,19 @@ impl<'v> Maker<'v> {
             Form::Struct(fields) => (None, fields.len()),
             Form::Value(_) => (None, 1),
             Form::Enum(variants) => {
-                let is_there = |this: &Self, variant: usize| {
-                    variants[variant].fields.iter().all(|field| this.is_there(&field.kind))
+                let there = |this: &Self| {
+                    let is_there = |variant: &usize| {
+                        let mut fields = variants[*variant].fields.iter();
+                        fields.all(|field| this.is_there(&field.kind))
+                    };
+                    (0..variants.len()).filter(is_there).collect::<Vec<_>>()
                 };
                 let chosen = self.choose(part, stored.root(class), |this| {
-                    let there = (0..variants.len()).filter(|variant| is_there(this, *variant));
-
                     let name = |variant: usize| format!(".{}", variants[variant].name);
-                    there.map(|variant| (variant, name(variant), PLAIN)).collect()
+                    there(this).into_iter().map(|variant| (name(variant), PLAIN, variant)).collect()
                 });
-                let chosen = chosen.filter(|variant| is_there(self, *variant));
                 let variant = chosen.unwrap_or_else(|| match part.size {
-                    Size::Full => (0..variants.len()).find(|it| is_there(self, *it)).unwrap_or(0),
+                    Size::Full => there(self).first().copied().unwrap_or(0),
                     _ => self.base.ends.variants[class],
                 });
                 (Some(variant), variants[variant].fields.len())
@@ -431,7 +431,6 @@ impl<'v> Maker<'v> {
                 record.into()
             }
             Whole::Some => Value::Option(made.next().map(Box::new)),
-            Whole::Equal => Value::Seq(made.flat_map(|value| [value.clone(), value]).collect()),
             Whole::List { differ } => {
                 let mut elements = Vec::new();
                 for element in made {
@@ -466,38 +465,40 @@ impl<'v> Maker<'v> {
 
     fn count(&mut self, parts: usize) -> Result<()> {
         self.parts = self.parts.saturating_add(parts);
-        if self.parts <= MOST_PARTS { Ok(()) } else { Err(too_large()) }
+        if self.parts <= MOST_PARTS {
+            return Ok(());
+        }
+        let message = format!("a sample of the class would have over {MOST_PARTS} parts");
+        Err(Error::new(ErrorKind::TooLarge, message))
     }
 
     /// The class of a trait object.
     fn implementor(&mut self, name: &str, part: Part) -> Option<usize> {
         let (section, ends) = (self.base.section, self.base.ends);
-        let classes = section.classes_of(name);
-        let there = || classes.iter().enumerate().filter(|(_, it)| ends.classes[**it].is_some());
+        let classes = section.classes_of(name).iter().copied();
+        let there = classes.filter(|class| ends.classes[*class].is_some());
         let chosen = self.choose(part, part.node, |_| {
             let name = |class: usize| format!(" as a {}", section.classes[class].name);
-            there().map(|(i, class)| (i, name(*class), PLAIN)).collect()
+            there.clone().map(|class| (name(class), PLAIN, class)).collect()
         });
-        let chosen = there().find(|(i, _)| chosen == Some(*i));
-        let class = chosen.or_else(|| match part.size {
-            Size::Full => there().next(),
-            _ => there().min_by_key(|(_, class)| ends.classes[**class]),
-        });
-        class.map(|(_, class)| *class)
+        chosen.or_else(|| match part.size {
+            Size::Full => there.clone().next(),
+            _ => there.clone().min_by_key(|class| ends.classes[*class]),
+        })
     }
 
     /// A value that no others lie in.
     fn leaf(&mut self, kind: &KindSchema, part: Part) -> Value {
         let (section, ends, site) = (self.base.section, self.base.ends, part.node);
-        let usual = usize::from(part.size == Size::Full);
-        let nothing = || (0, String::from(" without a target"), PLAIN);
+        let is_full = part.size == Size::Full;
+        let nothing = || (" without a target".to_owned(), PLAIN, None);
         match kind {
             KindSchema::Reference { holder, weak, class } => {
                 let object = section.objects.binary_search(&(*class, *holder)).ok();
                 if *weak {
-                    let something = || (1, String::from(" with a target"), PLAIN);
+                    let something = || (" with a target".to_owned(), PLAIN, object);
                     let chosen = self.choose(part, site, |_| vec![nothing(), something()]);
-                    return self.reference(object.filter(|_| chosen.unwrap_or(usual) > 0));
+                    return self.reference(chosen.unwrap_or(object.filter(|_| is_full)));
                 }
                 let unknown = &self.base.reads.unknown;
                 if part.is_noted
@@ -509,63 +510,42 @@ impl<'v> Maker<'v> {
                 self.reference(object)
             }
             KindSchema::TraitReference { holder, weak, name } => {
-                let there = || {
-                    let objects = section.objects_of(name, *holder).enumerate();
-                    objects.filter(|(_, object)| ends.objects[*object].is_some())
-                };
+                let objects = section.objects_of(name, *holder);
+                let there: Vec<usize> = objects.filter(|it| ends.objects[*it].is_some()).collect();
                 let chosen = self.choose(part, site, |_| {
-                    let to = |object: usize| {
-                        format!(" to a {}", section.classes[section.objects[object].0].name)
+                    let class = |object: usize| &section.classes[section.objects[object].0].name;
+                    let to = |object: &usize| {
+                        (format!(" to a {}", class(*object)), PLAIN, Some(*object))
                     };
-                    let options = there().map(|(i, object)| (i + 1, to(object), PLAIN));
-                    weak.then(nothing).into_iter().chain(options).collect()
+                    weak.then(nothing).into_iter().chain(there.iter().map(to)).collect()
                 });
-                let least = || there().map(|(_, object)| object).min_by_key(|it| ends.objects[*it]);
-                self.reference(match chosen {
-                    Some(0) if *weak => None,
-                    None if *weak && part.size != Size::Full => None,
-                    Some(chosen @ 1..) => {
-                        there().find(|(i, _)| i + 1 == chosen).map(|(_, object)| object)
-                    }
-                    _ => least(),
-                })
+                let least = there.iter().copied().min_by_key(|object| ends.objects[*object]);
+                self.reference(chosen.unwrap_or(least.filter(|_| is_full || !*weak)))
             }
             KindSchema::Handle(_) => {
                 let chosen = self.choose(part, site, |_| {
-                    let states = HANDLES.into_iter().enumerate().skip(1);
-                    states.map(|(i, (name, _))| (i, format!(" as {name}"), BOUNDARY)).collect()
+                    let states = HANDLES.into_iter().skip(1);
+                    states.map(|(name, state)| (format!(" as {name}"), BOUNDARY, state)).collect()
                 });
-                Value::Handle(HANDLES[chosen.unwrap_or(0)].1)
+                Value::Handle(chosen.unwrap_or(HANDLES[0].1))
             }
             KindSchema::Unknown => Value::Seq(Vec::new()),
             scalar => {
                 let names = self.base.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
-                let values = || match names {
+                let chosen = self.choose(part, site, |_| match names {
                     Some(names) => {
-                        let value = |name: &&str| (format!("{name:?}"), Value::from(*name));
+                        let value = |name: &&str| (format!(" = {name:?}"), PLAIN, (*name).into());
                         names.iter().map(value).collect()
                     }
-                    None => boundaries(scalar),
-                };
-                let chosen = self.choose(part, site, |_| {
-                    let values = values().into_iter().enumerate();
-                    values
-                        .map(|(i, (name, _))| {
-                            (
-                                i + 1,
-                                format!(" = {name}"),
-                                if names.is_some() { PLAIN } else { BOUNDARY },
-                            )
-                        })
-                        .collect()
+                    None => {
+                        let values = boundaries(scalar).into_iter();
+                        values.map(|(name, it)| (format!(" = {name}"), BOUNDARY, it)).collect()
+                    }
                 });
-                let chosen =
-                    chosen.and_then(|chosen| values().into_iter().nth(chosen.checked_sub(1)?));
-                match (chosen, names) {
-                    (Some((_, value)), _) => value,
-                    (None, Some(names)) => names[usize::from(part.nth) % names.len()].into(),
-                    (None, None) => plain(scalar, part.nth),
-                }
+                chosen.unwrap_or_else(|| match names {
+                    Some(names) => names[usize::from(part.nth) % names.len()].into(),
+                    None => plain(scalar, part.nth),
+                })
             }
         }
     }
@@ -585,20 +565,4 @@ impl<'v> Maker<'v> {
             ObjectId::new(target.id(object))
         }))
     }
-}
-
-#[cold]
-fn too_deep() -> Error {
-    Error::new(
-        ErrorKind::TooDeep,
-        format!("a sample would be nested more than {MOST_LEVELS} levels deep"),
-    )
-}
-
-#[cold]
-fn too_large() -> Error {
-    Error::new(
-        ErrorKind::TooLarge,
-        format!("a sample of the class would have over {MOST_PARTS} parts"),
-    )
 }

@@ -89,7 +89,7 @@ impl<'s> Samples<'s> {
         let (stored, ends) = (Stored::new(section.classes.clone()), Ends::new(section, skipped));
         let base = Base { section, stored: &stored, ends: &ends, reads };
         let limits = Limits::DEFAULT;
-        let mut target = Strict::new(&section.classes, &limits, &|_, _| Ok(()));
+        let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
         let mut found = Found::default();
         let mut this = Self {
             section,

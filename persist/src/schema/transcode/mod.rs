@@ -288,7 +288,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Some(inner) | Conversion::One(inner) => {
+                Conversion::Some(inner) => {
                     self.out.push(1);
                     inner
                 }
@@ -630,7 +630,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.defaults.encode_with(env, &mut NoLinks::default(), |out| {
             let mut links = NoLinks::default();
             let mut input = Decoder::new(old, env, &mut links);
-            target.access.make_field(variant, field, Some(&mut input), out)
+            (target.access.make_field)(variant, field, Some(&mut input), out)
         })?;
         self.out.truncate(start);
         self.check(start + self.defaults.len())?;

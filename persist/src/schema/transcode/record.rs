@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
-use crate::schema::ops::{Conversion, Fields, Piece, Plan, Step};
+use crate::schema::ops::{Conversion, Fields, Plan, Step};
+use crate::schema::quick::Piece;
 use crate::schema::walk::{fault, left_behind};
 use crate::schema::{Cursor, Program, empty};
 use crate::{Error, ErrorKind, Result};
@@ -204,7 +205,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (mut piece, mut start) = (0, record.start);
         for keep in &plan.keeps {
             let is_kept = plan.has_room || self.is_object();
-            let row = if is_kept { keep.kept } else { Some(keep.dropped) };
+            let row = if is_kept { keep.kept } else { keep.dropped };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
             if record.names.is_empty() {
                 // Of the others this has been done.
@@ -289,7 +290,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let Some(target) = self.plans.program.targets[class] else {
             return Err(fault(Fail::Value));
         };
-        let encode = |out: &mut Encoder<'_>| target.access.make_field(variant, field, None, out);
+        let encode = |out: &mut Encoder<'_>| (target.access.make_field)(variant, field, None, out);
         self.defaults.encode_with(self.env, &mut NoLinks::default(), encode).map(drop).map_err(|error| {
             if error.kind() != ErrorKind::Unsupported {
                 return error;

@@ -11,7 +11,7 @@ use fixed::{
 };
 
 use crate::Result;
-use crate::codec::row::Part;
+use crate::codec::type_set::Part;
 use crate::codec::{Decoder, Fail, Persist, Pointee, Prototypes, Reflect, TypeSet};
 use crate::reflect::class::Body;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};

@@ -1,6 +1,6 @@
 //! Lists of other crates: a count, then the elements, as of a `Vec`.
 
-use crate::codec::row::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Fail, Persist, count, extend_fixed};
 use crate::{Error, ErrorKind};
 
@@ -12,7 +12,7 @@ macro_rules! slice_list {
         $(, room: $name:literal, $room:expr)?
     ) => {
         const _: () = {
-            use $crate::codec::row::Inline;
+            use $crate::codec::persist::Inline;
             use $crate::codec::{
                 Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
             };

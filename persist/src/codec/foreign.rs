@@ -1,0 +1,126 @@
+//! How [`Unknown`] is stored: as it was, but for the ids of objects and the numbers of classes.
+
+use super::count;
+use super::decoder::Decoder;
+use super::encoder::{Encoder, Stop};
+use super::fail::Fail;
+use super::links::{Prototypes, Within};
+use super::persist::Persist;
+use super::pointer::Pointee;
+use super::unknown::{Content, Held, Piece, Unknown};
+use super::visitor::{Phase, Visitor};
+use crate::Result;
+use crate::reflect::Kind;
+
+impl Piece {
+    /// Writes the number of the class in the save that is being written.
+    pub(crate) fn encode_class(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let class = &self.class;
+        let number = out.ask(|links| links.foreign_class(&class.schema, class.index))?;
+        count::encode(number, out)
+    }
+
+    /// Writes the value as it was, but for ids and numbers.
+    pub(crate) fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.within(Within::Cell, |out| self.encode_parts(out))
+    }
+
+    fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let mut done = 0;
+        for part in self.parts().iter() {
+            out.bytes(&self.bytes[done..part.start])?;
+            done = part.end;
+            let number = match &part.content {
+                Content::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
+                Content::Class(index) => {
+                    out.ask(|links| links.foreign_class(&self.class.schema, *index))?
+                }
+            };
+            count::encode(number, out)?;
+        }
+        out.bytes(&self.bytes[done..])
+    }
+}
+
+fn link(target: Option<&Held>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
+    let Some(target) = target else { return Ok(0) };
+    let target = match target.object() {
+        Ok(Some(target)) => target,
+        Ok(None) => return Ok(0),
+        Err(error) => return Err(out.refuse(error)),
+    };
+    out.link(target.address(), weak, false, &target)
+}
+
+/// A count of pieces, each the number of its class and its value.
+#[diagnostic::do_not_recommend]
+impl Persist for Unknown {
+    fn persist_kind() -> Kind {
+        Kind::Unknown
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::default())
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.count(self.pieces.len())?;
+        for piece in &self.pieces {
+            if !out.only_lists() {
+                piece.encode_class(out)?;
+            }
+            piece.encode(out)?;
+        }
+        Ok(())
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let count = input.count()?;
+        // Each has a class number at least.
+        if count > input.rest().len() {
+            return Err(Fail::Count);
+        }
+        let mut pieces = Vec::new();
+        for _ in 0..count {
+            let number = count::decode(input)?;
+            let rest = input.rest();
+            match input.links().foreign(number, rest, true) {
+                Ok((length, kept)) => {
+                    input.take(length)?;
+                    if let Some(mut kept) = kept {
+                        pieces.append(&mut kept.pieces);
+                    }
+                }
+                Err(error) => return Err(input.refuse(error)),
+            }
+        }
+        Ok(Self { holder: None, pieces })
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if visitor.leaves_cells() { Ok(()) } else { self.__visit_shared(visitor) }
+    }
+
+    /// Which of its references lay in cells the save does not say; here all do.
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        let mut dropped = Vec::new();
+        for piece in &self.pieces {
+            for part in piece.parts_mut().iter_mut() {
+                if let Content::Reference { target, .. } = &mut part.content {
+                    if visitor.phase() == Phase::Dismantle {
+                        dropped.push(target.take());
+                    } else {
+                        visitor.reference(part)?;
+                    }
+                }
+            }
+        }
+        drop(dropped);
+        Ok(())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Pointee for Unknown {
+    type As = Self;
+}
