@@ -11,7 +11,7 @@ use super::handles::Handles;
 use super::made::{MadeObjects, TypeIndex};
 use super::outcome::{LoadedObjects, Outcome};
 use super::table::{MADE, Refused, Table};
-use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Unknown, Visitor, left_over};
+use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordPlace, Scan};
 use crate::reflect::Holder;
