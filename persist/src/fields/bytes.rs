@@ -11,7 +11,6 @@ use crate::codec::with::With;
 #[derive(Clone)]
 pub(crate) struct Bytes(Held);
 
-/// What it holds without a place of its own.
 const FEW: usize = 22;
 
 #[derive(Clone)]
@@ -45,7 +44,6 @@ impl Bytes {
     }
 }
 
-/// Stores them as a list.
 pub(crate) struct AsBytes;
 
 impl With<Bytes> for AsBytes {

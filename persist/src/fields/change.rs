@@ -154,7 +154,6 @@ impl FieldChange {
     }
 }
 
-/// Appends the bytes around a cursor with what is at it changed.
 fn spliced(
     cursor: Cursor<'_, '_>,
     bytes: &[u8],
@@ -198,24 +197,10 @@ impl Root<'_> {
         let validates = self.registry.validates(part.class);
         // A `validate` that refuses needs the whole list to be put back.
         if let Some(list) = part.whole_list().filter(|_| !validates)
-            && let Some(how) = request.in_list(list, value)
+            && let Some(how) = part
+                .how_in_list(self.registry, request, (list, value), &mut target)
+                .map_err(in_path)?
         {
-            let how = match how {
-                Known::Insert(index, value) => {
-                    let mut element = Vec::new();
-                    let cursor = part.start(self.registry)?.of_element();
-                    let cursor = cursor.ok_or_else(|| Error::from(Fail::Value))?;
-                    cursor.write(&mut target, value, &mut element).map_err(in_path)?;
-                    How::Insert { index, element: element.into() }
-                }
-                Known::Remove(index, element) => {
-                    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(self.registry));
-                    let write = |out: &mut Encoder<'_>| list.element().encode(element, out);
-                    let bytes = buffer.encode_with(&self.registry.env(), &mut links, write);
-                    How::Remove { index, element: bytes.map_err(in_path)?.into() }
-                }
-                Known::Move(from, to) => How::Move { from, to },
-            };
             let made = catch_unwind(AssertUnwindSafe(|| {
                 part.change_list(self.registry, self.value, list, &how.splice(Way::Redo))
             }));
@@ -283,7 +268,6 @@ impl Root<'_> {
         Ok(content)
     }
 
-    /// The part at a path, to be changed.
     pub(crate) fn part_mut(&mut self, path: &FieldPath) -> Result<&mut dyn Any> {
         let (part, _) = FieldPart::reach(self.room, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
@@ -308,11 +292,6 @@ impl Root<'_> {
         part.put(content, self.registry, self.value)
     }
 
-    /// Reads over the whole value.
-    pub(crate) fn put_content(&mut self, content: &[u8]) -> Result<()> {
-        decode(content, self.registry, |input| self.value.decode_over(input))
-    }
-
     /// Lets the `validate` functions of the value run, if it may have some.
     pub(crate) fn check_valid(&mut self) -> Result<()> {
         let any: &dyn Any = &*self.value;
@@ -323,6 +302,39 @@ impl Root<'_> {
 }
 
 impl FieldPart<'_> {
+    /// What is to be done to the elements of a list that is the part; `None` if it is another request, or an element is
+    /// missing.
+    fn how_in_list(
+        &self,
+        registry: &Registry,
+        request: &Request<'_>,
+        (list, value): (&dyn ListAccess, &dyn Any),
+        target: &mut Strict<'_>,
+    ) -> Result<Option<How>> {
+        let get = |index: u64| list.get(value, usize::try_from(index).ok()?);
+        Ok(match *request {
+            Request::Insert(index, new)
+                if list.len(value).is_some_and(|len| index <= len as u64) =>
+            {
+                let mut element = Vec::new();
+                let cursor = self.start(registry)?.of_element();
+                cursor.ok_or(Fail::Value)?.write(target, new, &mut element)?;
+                Some(How::Insert { index, element: element.into() })
+            }
+            Request::Remove(index) => match get(index) {
+                Some(element) => {
+                    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(registry));
+                    let write = |out: &mut Encoder<'_>| list.element().encode(element, out);
+                    let element = buffer.encode_with(&registry.env(), &mut links, write)?.into();
+                    Some(How::Remove { index, element })
+                }
+                None => None,
+            },
+            Request::Move(from, to) => get(from).and(get(to)).map(|_| How::Move { from, to }),
+            Request::Set(_) | Request::Insert(..) => None,
+        })
+    }
+
     /// Makes a change, unless it is refused, or the program's own code in it panics.
     fn change(
         self,
@@ -384,29 +396,6 @@ impl FieldPart<'_> {
     }
 }
 
-/// What a program wants to do to a list that has what is asked for.
-enum Known<'v> {
-    Insert(u64, &'v Value),
-    Remove(u64, &'v dyn Any),
-    Move(u64, u64),
-}
-
-impl<'v> Request<'v> {
-    /// What is to be done to the elements of a list; `None` if it is another request, or an element is missing.
-    fn in_list(&self, list: &dyn ListAccess, value: &'v dyn Any) -> Option<Known<'v>> {
-        let get = |index: u64| list.get(value, usize::try_from(index).ok()?);
-        match self {
-            Self::Set(_) => None,
-            Self::Insert(index, element) => {
-                let len = list.len(value)?;
-                (*index <= len as u64).then_some(Known::Insert(*index, element))
-            }
-            Self::Remove(index) => Some(Known::Remove(*index, get(*index)?)),
-            Self::Move(from, to) => get(*from).and(get(*to)).map(|_| Known::Move(*from, *to)),
-        }
-    }
-}
-
 impl Splice<'_> {
     /// True if it is one of elements that a list has.
     fn is_in(&self, list: &dyn ListAccess, value: &dyn Any) -> bool {
@@ -447,7 +436,6 @@ pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()>
     root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))
 }
 
-/// Reads bytes whole.
 pub(crate) fn decode(
     bytes: &[u8],
     registry: &Registry,

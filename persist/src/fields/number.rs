@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::marker::PhantomData;
-use std::mem;
 
 use super::bytes::Bytes;
 use super::change::{FieldChange, How};
@@ -119,7 +118,6 @@ impl NumberFields {
         Some(())
     }
 
-    /// The numbers of a value.
     pub(crate) fn bits(&self, root: &dyn Any) -> Option<Vec<u64>> {
         self.0.iter().map(|(_, number)| number.bits(root)).collect()
     }
@@ -137,7 +135,6 @@ impl NumberFields {
         Some(found)
     }
 
-    /// Puts the numbers back.
     pub(crate) fn put(&self, root: &mut dyn Any, bits: &[u64]) -> Option<()> {
         self.0.iter().zip(bits).try_for_each(|((_, field), bits)| {
             field.number.swap(field.reach(root)?, *bits).map(drop)
@@ -147,10 +144,8 @@ impl NumberFields {
 
 /// A type of numbers of at most 8 bytes.
 trait Number: Sync {
-    /// Bytes of one.
     fn width(&self) -> usize;
 
-    /// The bits of a number.
     fn bits(&self, place: &dyn Any) -> Option<u64>;
 
     /// Replaces a number; the bits that it had.
@@ -159,7 +154,6 @@ trait Number: Sync {
     /// Replaces a number by a value, if that is such a number, perhaps of another width; the bits of both.
     fn set(&self, place: &mut dyn Any, value: &Value) -> Option<(u64, u64)>;
 
-    /// The number of these bits.
     fn value(&self, bits: u64) -> Value;
 }
 
@@ -171,80 +165,59 @@ pub(crate) struct Replaced {
 }
 
 impl Replaced {
-    /// True if the number is another one than it was.
     #[inline]
     pub(crate) fn is_other(&self) -> bool {
         self.old != self.new
     }
 
-    /// What was done.
     #[inline]
     pub(crate) fn how(&self) -> How {
         let width = self.number.width();
         How::Set { old: Bytes::of_bits(self.old, width), new: Bytes::of_bits(self.new, width) }
     }
 
-    /// What it was.
     #[inline]
     pub(crate) fn old(&self) -> Value {
         self.number.value(self.old)
     }
 }
 
-/// A number as its bytes in a save.
-trait Plain: Copy + 'static {
-    fn bits(self) -> u64;
-    fn of_bits(bits: u64) -> Self;
-    fn value(self) -> Value;
-    fn of_value(value: &Value) -> Option<Self>;
-}
-
 struct Of<T>(PhantomData<fn() -> T>);
 
-impl<T: Plain> Number for Of<T> {
-    fn width(&self) -> usize {
-        size_of::<T>()
-    }
-
-    fn bits(&self, place: &dyn Any) -> Option<u64> {
-        Some(place.downcast_ref::<T>()?.bits())
-    }
-
-    fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64> {
-        Some(mem::replace(place.downcast_mut::<T>()?, T::of_bits(bits)).bits())
-    }
-
-    fn set(&self, place: &mut dyn Any, value: &Value) -> Option<(u64, u64)> {
-        let new = T::of_value(value)?;
-        let old = mem::replace(place.downcast_mut::<T>()?, new);
-        Some((old.bits(), new.bits()))
-    }
-
-    fn value(&self, bits: u64) -> Value {
-        T::of_bits(bits).value()
-    }
+/// The bits of a number by its bytes in a save.
+fn bits_of(bytes: &[u8]) -> u64 {
+    let mut bits = [0; 8];
+    bits[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(bits)
 }
 
 macro_rules! numbers {
     ($($type:ident $kind:ident: $value:ident => $of:expr),+ $(,)?) => {
-        $(impl Plain for $type {
-            fn bits(self) -> u64 {
-                let mut bits = [0; 8];
-                bits[..size_of::<Self>()].copy_from_slice(&self.to_le_bytes());
-                u64::from_le_bytes(bits)
+        $(impl Number for Of<$type> {
+            fn width(&self) -> usize {
+                size_of::<$type>()
             }
 
-            fn of_bits(bits: u64) -> Self {
+            fn bits(&self, place: &dyn Any) -> Option<u64> {
+                Some(bits_of(&place.downcast_ref::<$type>()?.to_le_bytes()))
+            }
+
+            fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64> {
+                let place = place.downcast_mut::<$type>()?;
+                let old = bits_of(&place.to_le_bytes());
+                *place = <$type>::from_le_bytes(*bits.to_le_bytes().first_chunk()?);
+                Some(old)
+            }
+
+            fn set(&self, place: &mut dyn Any, $value: &Value) -> Option<(u64, u64)> {
+                let new: $type = if let Value::$kind(number) = $value { *number } else { $of? };
+                let new = bits_of(&new.to_le_bytes());
+                Some((self.swap(place, new)?, new))
+            }
+
+            fn value(&self, bits: u64) -> Value {
                 let bytes = bits.to_le_bytes();
-                Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
-            }
-
-            fn value(self) -> Value {
-                Value::$kind(self)
-            }
-
-            fn of_value($value: &Value) -> Option<Self> {
-                if let Value::$kind(number) = $value { Some(*number) } else { $of }
+                Value::$kind(<$type>::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default()))
             }
         })+
 

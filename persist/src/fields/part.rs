@@ -165,12 +165,10 @@ impl<'p> FieldPart<'p> {
         self.place.map(|place| (place, self.depth))
     }
 
-    /// True if all steps of its path lead to it.
     pub(super) fn is_end(&self) -> bool {
         self.taken == self.steps.len()
     }
 
-    /// True if it is the whole value.
     pub(super) fn is_whole(&self) -> bool {
         self.access.is_none()
     }

@@ -40,19 +40,16 @@ impl<'c> Trail<'c> {
         Self { class, base, fields: Vec::new(), steps: Vec::new() }
     }
 
-    /// Goes into a field.
     pub(super) fn enter(&mut self, field: usize, name: &'static str) {
         self.fields.push(field);
         self.steps.push(Step::Field(name.into()));
     }
 
-    /// Goes into an element.
     pub(super) fn enter_element(&mut self, index: u64) {
         self.fields.push(usize::MAX);
         self.steps.push(Step::Index(index));
     }
 
-    /// Comes out of it.
     pub(super) fn leave(&mut self) {
         self.fields.pop();
         self.steps.pop();
@@ -72,7 +69,6 @@ impl Paths {
         paths.entry_ref(&**fields).or_insert_with(make).clone()
     }
 
-    /// The path that a text is.
     pub(super) fn of_text(&self, text: &str) -> Result<FieldPath> {
         if let Some(path) = self.texts.borrow().get(text) {
             return Ok(path.clone());

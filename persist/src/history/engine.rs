@@ -640,14 +640,15 @@ impl History<World> {
         self.check_usable(world)?;
         if let Some(object) = object.filter(|_| world.is_still())
             // No code of the program runs that could fail halfway.
-            && let Some((replaced, name)) = world.replace_number(object, &path, &value)
+            && let Some(replaced) = world.set_number(object, &path, &value)
         {
             // A number has nothing to be dropped, and to find that out costs a fortieth of this.
             mem::forget(value);
             let old = replaced.old();
             if replaced.is_other() {
                 let field = FieldChange { path, how: replaced.how() };
-                self.enter_change(world, Change::set(object, name, field))?;
+                let change = Change::found(world, Some(object).into(), field);
+                self.enter_change(world, change)?;
             }
             return Ok(old);
         }

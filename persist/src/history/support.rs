@@ -217,7 +217,10 @@ impl Pending {
             failure
         })?;
         match world_mut(target) {
-            Some(world) => Change::all_found(world, self.place.owner(), found).for_each(show),
+            Some(world) => {
+                let owner = self.place.owner();
+                found.into_iter().for_each(|change| show(Change::found(world, owner, change)));
+            }
             None => found.into_iter().for_each(|change| show(Change::of_target(change))),
         }
         Ok(())

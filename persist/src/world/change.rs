@@ -28,7 +28,6 @@ pub(crate) struct Change {
     is_asked: bool,
 }
 
-/// What was done.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.What")]
 pub(crate) enum What {
@@ -73,29 +72,9 @@ impl Change {
     }
 
     /// A change of a field that was made.
+    #[inline]
     pub(crate) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
         Self::new(world, owner, What::Field(change))
-    }
-
-    /// A field of an object of this name that was set.
-    #[inline]
-    pub(crate) fn set(object: ObjectId, name: Option<Arc<str>>, field: FieldChange) -> Self {
-        let (owner, what) = (Owner::Object(object), What::Field(field));
-        Self { owner, name, what, is_asked: false }
-    }
-
-    /// Changes of fields of one owner.
-    pub(crate) fn all_found(
-        world: &World,
-        owner: Owner,
-        changes: Vec<FieldChange>,
-    ) -> impl Iterator<Item = Self> {
-        let name = name_of(world, owner);
-        let change = move |change| {
-            let what = What::Field(change);
-            Self { owner, name: name.clone(), what, is_asked: false }
-        };
-        changes.into_iter().map(change)
     }
 
     /// An object that has just been made.
@@ -110,7 +89,6 @@ impl Change {
         Ok(Self::of_object(world, object, What::Spawn(fragment)))
     }
 
-    /// Removes an object.
     pub(crate) fn delete(world: &mut World, object: ObjectId) -> Result<Self> {
         let change = Self::of_object(world, object, What::Delete(None));
         parked::park(world, object)?;
@@ -131,7 +109,6 @@ impl Change {
         Ok(Self::new(world, owner, What::Attach(Box::new(detached))))
     }
 
-    /// Takes out a component or a resource.
     pub(crate) fn detach(world: &mut World, owner: Owner, class: String) -> Result<Self> {
         let mut detached = Detached::there(class);
         detached.take(world, owner)?;
@@ -436,7 +413,6 @@ impl Change {
         }
     }
 
-    /// Parks what is not in the world.
     fn park(&self, world: &mut World, content: Option<Fragment>) -> Result<()> {
         let content = content.ok_or_else(|| wrong("an object without its content"))?;
         let name = self.name.as_ref().ok_or_else(|| wrong("an object without a name"))?;
@@ -506,7 +482,6 @@ impl Change {
     }
 }
 
-/// The name of an object, for labels.
 fn name_of(world: &World, owner: Owner) -> Option<Arc<str>> {
     match owner {
         Owner::Object(object) => world.shared_name(object),

@@ -1,5 +1,7 @@
 //! Values in the order of their objects: the objects themselves, and the components of one type.
 
+use std::slice;
+
 use super::directory::{Place, WIDTH, WORDS, first_bit};
 
 /// Values by place. Each page has the values of neighbouring ids, close together and in their order, and says by a bit for
@@ -9,7 +11,7 @@ pub(super) struct Column<T> {
 }
 
 /// The values of neighbouring ids.
-pub(super) struct Page<T> {
+pub struct Page<T> {
     /// One value for each bit, in order, except for those that are out.
     items: Vec<T>,
     out: Option<Out>,
@@ -29,9 +31,27 @@ struct Index {
 
 /// A value that is out of its place for a while. The last of the page is in its place.
 #[derive(Clone, Copy)]
-struct Out {
-    bit: u32,
+pub(super) struct Out {
+    pub(super) bit: u32,
     rank: u32,
+}
+
+impl Out {
+    /// The values of its page in the order of their bits.
+    pub(super) fn in_order<R>(self, items: impl Iterator<Item = R>) -> Vec<R> {
+        let mut items: Vec<R> = items.collect();
+        if (self.rank as usize) < items.len() {
+            items[self.rank as usize..].rotate_left(1);
+        }
+        items
+    }
+}
+
+/// A page that is gone through: the words of its mask, and its values, in the order of their bits if none is out.
+pub struct Opened<'p, I> {
+    pub(super) words: &'p [u64; WORDS],
+    pub(super) out: Option<Out>,
+    pub(super) items: I,
 }
 
 impl<T> Default for Page<T> {
@@ -150,22 +170,14 @@ impl<T> Page<T> {
         &self.items
     }
 
-    /// The words of its mask, and its values, by the order of their bits if none is out.
     #[inline]
-    pub(super) fn parts_mut(&mut self) -> (&[u64; WORDS], &mut [T]) {
-        (&self.index.mask, &mut self.items)
+    pub(super) fn open(&self) -> Opened<'_, slice::Iter<'_, T>> {
+        Opened { words: &self.index.mask, out: self.out, items: self.items.iter() }
     }
 
-    /// The words of its mask, and its values in the order of their bits, where one is out.
-    pub(super) fn ordered_mut(&mut self) -> (&[u64; WORDS], Vec<&mut T>) {
-        let rank = self.out.map(|out| out.rank as usize);
-        let (mask, items) = self.parts_mut();
-        let mut items: Vec<&mut T> = items.iter_mut().collect();
-        if let Some(rank) = rank.filter(|rank| *rank < items.len()) {
-            let last = items.remove(rank);
-            items.push(last);
-        }
-        (mask, items)
+    #[inline]
+    pub(super) fn open_mut(&mut self) -> Opened<'_, slice::IterMut<'_, T>> {
+        Opened { words: &self.index.mask, out: self.out, items: self.items.iter_mut() }
     }
 
     /// Where the value of a bit is.

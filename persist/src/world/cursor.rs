@@ -2,13 +2,12 @@
 
 use std::{mem, slice, vec};
 
-use super::column::Page;
-use super::directory::{WORDS, first_bit};
+use super::column::{Opened, Page};
+use super::directory::WORDS;
 use crate::ObjectId;
 
 /// Goes through the pages of columns, the words of their masks, and the values of a page.
 pub trait Cursor {
-    /// What it gives for each object.
     type Item;
 
     /// Items of a page or a word that are asked for together: in a loop over them nothing else is left to be done.
@@ -37,115 +36,98 @@ pub trait Cursor {
     fn item(&mut self, bit: u32) -> Option<Self::Item>;
 }
 
-/// The values of a column, to be read.
-pub struct Shared<'w, T> {
-    pages: slice::Iter<'w, Option<Box<Page<T>>>>,
-    page: Option<&'w Page<T>>,
-    items: slice::Iter<'w, T>,
-    /// Bits of the word whose values `items` still has.
-    mask: u64,
-    /// The first bit of the word.
-    first: u32,
+/// The pages of a column, to be read or to be changed.
+pub trait Pages<'w> {
+    type Item;
+
+    type Items: Iterator<Item = Self::Item> + ExactSizeIterator + Default;
+
+    /// The next page; `None` if it has no values.
+    fn next_page(&mut self) -> Option<Opened<'w, Self::Items>>;
+
+    /// Takes that many values from the front, or all.
+    fn split(items: &mut Self::Items, count: usize) -> Self::Items;
 }
 
-/// The values of a column, to be changed.
-pub struct Exclusive<'w, T> {
-    pages: slice::IterMut<'w, Option<Box<Page<T>>>>,
-    /// The words of the page.
+impl<'w, T> Pages<'w> for slice::Iter<'w, Option<Box<Page<T>>>> {
+    type Item = &'w T;
+    type Items = slice::Iter<'w, T>;
+
+    #[inline]
+    fn next_page(&mut self) -> Option<Opened<'w, Self::Items>> {
+        Some(self.next()?.as_ref()?.open())
+    }
+
+    #[inline]
+    fn split(items: &mut Self::Items, count: usize) -> Self::Items {
+        let all = items.as_slice();
+        let (run, rest) = all.split_at(all.len().min(count));
+        *items = rest.iter();
+        run.iter()
+    }
+}
+
+impl<'w, T> Pages<'w> for slice::IterMut<'w, Option<Box<Page<T>>>> {
+    type Item = &'w mut T;
+    type Items = slice::IterMut<'w, T>;
+
+    #[inline]
+    fn next_page(&mut self) -> Option<Opened<'w, Self::Items>> {
+        Some(self.next()?.as_mut()?.open_mut())
+    }
+
+    #[inline]
+    fn split(items: &mut Self::Items, count: usize) -> Self::Items {
+        let all = mem::take(items).into_slice();
+        let (run, rest) = all.split_at_mut(all.len().min(count));
+        *items = rest.iter_mut();
+        run.iter_mut()
+    }
+}
+
+/// The values of a column.
+pub struct InColumn<'w, P: Pages<'w>> {
+    pages: P,
     words: &'w [u64; WORDS],
     /// The bit among them whose value is out of its place.
     out: Option<u32>,
-    items: slice::IterMut<'w, T>,
+    items: P::Items,
     /// In place of `items` where a value is out of its place.
-    ordered: Option<vec::IntoIter<&'w mut T>>,
+    ordered: Option<vec::IntoIter<P::Item>>,
+    /// Bits of the word whose values are still to come.
     mask: u64,
 }
 
-impl<'w, T> Shared<'w, T> {
-    pub(super) fn new(pages: &'w [Option<Box<Page<T>>>]) -> Self {
-        Self { pages: pages.iter(), page: None, items: [].iter(), mask: 0, first: 0 }
-    }
-}
+const NO_WORDS: &[u64; WORDS] = &[0; WORDS];
 
-impl<'w, T> Exclusive<'w, T> {
-    pub(super) fn new(pages: &'w mut [Option<Box<Page<T>>>]) -> Self {
-        let (words, items) = (&[0; WORDS], [].iter_mut());
-        Self { pages: pages.iter_mut(), words, out: None, items, ordered: None, mask: 0 }
-    }
-}
-
-/// How many values stand before that of a bit of a word; what was passed is no longer in the mask.
-#[inline]
-fn pass(mask: &mut u64, bit: u32) -> usize {
-    let before = *mask & ((1 << bit) - 1);
-    *mask &= !before & !(1 << bit);
-    before.count_ones() as usize
-}
-
-impl<'w, T> Cursor for Shared<'w, T> {
-    type Item = &'w T;
-    type Run = slice::Iter<'w, T>;
-
-    #[inline]
-    fn empty() -> Self::Run {
-        [].iter()
-    }
-
-    #[inline]
-    fn has_page(&self, objects: usize) -> bool {
-        self.items.len() == objects && self.page.is_some_and(|page| page.out().is_none())
-    }
-
-    #[inline]
-    fn page(&mut self) {
-        self.page = self.pages.next().and_then(Option::as_deref);
-        self.items = self.page.map_or(&[][..], Page::items).iter();
-        self.mask = 0;
-    }
-
-    #[inline]
-    fn word(&mut self, word: usize, _: u64) -> u64 {
-        // What was not asked for is passed.
-        if self.mask != 0 {
-            self.items.nth(self.mask.count_ones() as usize - 1);
+impl<'w, P: Pages<'w>> InColumn<'w, P> {
+    pub(super) fn new(pages: P) -> Self {
+        Self {
+            pages,
+            words: NO_WORDS,
+            out: None,
+            items: Default::default(),
+            ordered: None,
+            mask: 0,
         }
-        self.mask = self.page.map_or(0, |page| page.word(word));
-        self.first = first_bit(word);
-        self.mask
     }
 
     #[inline]
-    fn is_all(&self, wanted: u64) -> bool {
-        self.mask == wanted && self.page.is_none_or(|page| page.out().is_none())
-    }
-
-    #[inline]
-    fn run(&mut self, _: u64, count: usize) -> Self::Run {
-        self.mask = 0;
-        let items = self.items.as_slice();
-        let (run, rest) = items.split_at(items.len().min(count));
-        self.items = rest.iter();
-        run.iter()
-    }
-
-    #[inline]
-    fn item(&mut self, bit: u32) -> Option<&'w T> {
-        let page = self.page?;
-        if page.out().is_none() {
-            self.items.nth(pass(&mut self.mask, bit))
-        } else {
-            page.get(self.first + bit)
+    fn nth(&mut self, passed: usize) -> Option<P::Item> {
+        match &mut self.ordered {
+            None => self.items.nth(passed),
+            Some(ordered) => ordered.nth(passed),
         }
     }
 }
 
-impl<'w, T> Cursor for Exclusive<'w, T> {
-    type Item = &'w mut T;
-    type Run = slice::IterMut<'w, T>;
+impl<'w, P: Pages<'w>> Cursor for InColumn<'w, P> {
+    type Item = P::Item;
+    type Run = P::Items;
 
     #[inline]
     fn empty() -> Self::Run {
-        [].iter_mut()
+        Default::default()
     }
 
     #[inline]
@@ -156,26 +138,21 @@ impl<'w, T> Cursor for Exclusive<'w, T> {
     #[inline]
     fn page(&mut self) {
         self.mask = 0;
-        (self.items, self.ordered, self.words) = (Default::default(), None, &[0; WORDS]);
-        let Some(Some(page)) = self.pages.next() else { return };
-        self.out = page.out();
-        if self.out.is_none() {
-            let (words, items) = page.parts_mut();
-            (self.words, self.items) = (words, items.iter_mut());
-        } else {
-            let (words, items) = page.ordered_mut();
-            (self.words, self.ordered) = (words, Some(items.into_iter()));
-        }
+        (self.words, self.out, self.items, self.ordered) = match self.pages.next_page() {
+            None => (NO_WORDS, None, Default::default(), None),
+            Some(Opened { words, out: None, items }) => (words, None, items, None),
+            Some(Opened { words, out: Some(out), items }) => {
+                let ordered = Some(out.in_order(items).into_iter());
+                (words, Some(out.bit), Default::default(), ordered)
+            }
+        };
     }
 
     #[inline]
     fn word(&mut self, word: usize, _: u64) -> u64 {
+        // What was not asked for is passed.
         if self.mask != 0 {
-            let passed = self.mask.count_ones() as usize - 1;
-            match &mut self.ordered {
-                None => drop(self.items.nth(passed)),
-                Some(ordered) => drop(ordered.nth(passed)),
-            }
+            self.nth(self.mask.count_ones() as usize - 1);
         }
         self.mask = self.words[word];
         if let Some(out) = self.out
@@ -194,19 +171,15 @@ impl<'w, T> Cursor for Exclusive<'w, T> {
     #[inline]
     fn run(&mut self, _: u64, count: usize) -> Self::Run {
         self.mask = 0;
-        let items = mem::take(&mut self.items).into_slice();
-        let (run, rest) = items.split_at_mut(items.len().min(count));
-        self.items = rest.iter_mut();
-        run.iter_mut()
+        P::split(&mut self.items, count)
     }
 
     #[inline]
-    fn item(&mut self, bit: u32) -> Option<&'w mut T> {
-        let passed = pass(&mut self.mask, bit);
-        match &mut self.ordered {
-            None => self.items.nth(passed),
-            Some(ordered) => ordered.nth(passed),
-        }
+    fn item(&mut self, bit: u32) -> Option<P::Item> {
+        // What stands before it is passed.
+        let before = self.mask & ((1 << bit) - 1);
+        self.mask &= !before & !(1 << bit);
+        self.nth(before.count_ones() as usize)
     }
 }
 

@@ -15,9 +15,7 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 pub(crate) enum Moment {
     /// It has just been done, and must be redone where it has not been.
     Done,
-    /// It is applied.
     Applied,
-    /// It is undone.
     Undone,
     /// It is one or the other, and what is out of the world stays where it is, in this process.
     Spilled,
@@ -83,7 +81,6 @@ impl Detached {
         Self::new(T::persist_name(), Some(Live::Component(Box::new(component))))
     }
 
-    /// An empty component of a class.
     pub(crate) fn empty_component(world: &World, class: &str) -> Result<Self> {
         let of = &world.columns[world.column_of_class(class)?].of;
         Ok(Self::new((of.name)(), Some(Live::Component((of.make)(&world.registry)?))))
@@ -111,7 +108,6 @@ impl Detached {
         self.content.as_mut()
     }
 
-    /// Lets its `validate` functions run.
     pub(crate) fn check(&mut self, world: &World) -> Result<()> {
         match &mut self.live {
             Some(live) => validate(live.portable_mut(), &world.registry)
@@ -297,7 +293,7 @@ impl Slot {
             }
             world.waiting.push(object);
         }
-        (world.columns[column].of.put)(world, column, object, component.__into_any());
+        world.put(column, object, component);
         replaced
     }
 }

@@ -10,7 +10,6 @@ pub(super) const WORDS: usize = 64;
 /// Ids of a page.
 pub(super) const WIDTH: usize = WORDS * 64;
 
-/// The first bit of a word.
 #[expect(clippy::cast_possible_truncation, reason = "there are few words")]
 pub(super) fn first_bit(word: usize) -> u32 {
     word as u32 * u64::BITS
@@ -68,7 +67,6 @@ impl Directory {
         }
     }
 
-    /// The id of a place.
     pub(super) fn id(&self, page: usize, bit: u32) -> Option<ObjectId> {
         ObjectId::new(self.keys.get(page)? * WIDTH as u64 + u64::from(bit))
     }

@@ -15,8 +15,8 @@ use super::prints::{Print, hash_of, print_value};
 use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, FieldChange, FieldPart, How, NumberField, NumberFields, Replaced, Request, Room, Root,
-    Way, compared, content_of,
+    Bytes, FieldChange, FieldPart, How, IntoFieldPath, NumberField, NumberFields, Paths, Replaced,
+    Request, Room, Root, Way, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -25,9 +25,7 @@ use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
 /// Where a component or a resource is, until the next one comes or goes.
 #[derive(Clone, Copy)]
 enum Spot {
-    /// In a column.
     Component(usize, Place),
-    /// Among the resources.
     Resource(usize),
 }
 
@@ -39,12 +37,10 @@ const NO_NUMBER: u32 = u32::MAX - 1;
 
 /// What a history knows of a world.
 impl World {
-    /// Identifies this world among all worlds.
     pub(crate) fn identity(&self) -> u64 {
         self.identity.0
     }
 
-    /// The largest id that was given so far.
     pub(crate) fn last_id(&self) -> u64 {
         self.last_id
     }
@@ -70,12 +66,7 @@ impl World {
 
     /// The name of an object that is there, for labels and changes; empty if it has none.
     pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
-        self.name_at(self.directory.place(object)?)
-    }
-
-    /// The name of the object of a place.
-    pub(super) fn name_at(&self, place: Place) -> Option<Arc<str>> {
-        let found = self.objects.get(place)?;
+        let found = self.object(object)?;
         Some(match found.name {
             None => Arc::default(),
             Some(name) => match self.names.base(name) {
@@ -85,7 +76,6 @@ impl World {
         })
     }
 
-    /// The place of an object in the tree.
     pub(crate) fn tree_place(&self, object: ObjectId) -> TreePlace {
         let parent = self.parent(object);
         let above = parent.and_then(|parent| self.object(parent));
@@ -182,7 +172,6 @@ impl World {
         }
     }
 
-    /// Appends what the resources are.
     pub(crate) fn print_resources(&self, prints: &mut Vec<Print>) {
         for (_, class, value) in &self.resources.values {
             let _ = print_value(&self.registry, (**value).portable(), class, None, prints);
@@ -192,6 +181,87 @@ impl World {
 
 /// Fields.
 impl World {
+    /// The value of a field of a component, of the field's own kind; see [`FieldPath`](crate::FieldPath). `None` in place of
+    /// an object is for a resource.
+    ///
+    /// The path of a class alone gives the whole component. Fields that are `skip`ped are not there.
+    ///
+    /// # Errors
+    ///
+    /// - [`ErrorKind::NotFound`] with object, class and the part of the path that is missing at the time;
+    /// - [`ErrorKind::InvalidValue`] if a text is no path;
+    /// - [`ErrorKind::Unsupported`] if a shared pointer lies in the field, or an [`Unknown`](crate::Unknown) that is not empty;
+    /// - [`ErrorKind::Borrowed`] while a method of the component runs.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Component, Persist, Value, World, field};
+    ///
+    /// #[derive(Persist)]
+    /// struct Transform { position: Place }
+    ///
+    /// #[derive(Persist)]
+    /// struct Place { x: f32, y: f32 }
+    ///
+    /// impl Component for Transform {}
+    ///
+    /// let mut world = World::new();
+    /// let ada = world.spawn("Ada");
+    /// world.attach(ada, Transform { position: Place { x: 1.0, y: 2.0 } })?;
+    ///
+    /// let old = world.set_field(ada, "Transform:position.x", 0.1)?;
+    /// assert_eq!(old, Value::F32(1.0));
+    /// assert_eq!(world.get_field(ada, field!(Transform.position.x))?, Value::F32(0.1));
+    ///
+    /// world.insert_resource(Place { x: 0.0, y: 9.0 })?;
+    /// assert_eq!(world.get_field(None, "Place:y")?, Value::F32(9.0));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn get_field(
+        &self,
+        object: impl Into<Option<ObjectId>>,
+        path: impl IntoFieldPath,
+    ) -> Result<Value> {
+        let (owner, path) = (Owner::from(object.into()), path.into_field_path(&self.paths)?);
+        let read = || {
+            let root = self.root(owner, path.class())?;
+            let mut room = Room::default();
+            FieldPart::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
+        };
+        read().map_err(|error| owner.name(error, path.class()))
+    }
+
+    /// Sets a field of a component, or of a resource if there is `None` in place of an object, and returns what it was.
+    ///
+    /// The value is checked against the kind of the field before anything changes. An integer of any width must fit. A float
+    /// is rounded to the width of the field, as an editor has its numbers in `f64`; one too large for it is refused. What
+    /// is not an option becomes the `Some` of one; a struct needs all its fields, an enum without fields is given by the name of the variant. An
+    /// [`ObjectId`] must be of this world.
+    ///
+    /// Then the `validate` functions of the component run, if it has some; no other hook does. If they or the type refuse, the field is put
+    /// back. What is `skip`ped in the values of options and maps inside of the field is as after a load then, and after a set.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get_field`](Self::get_field), and the field then is as it was:
+    ///
+    /// - [`ErrorKind::KindMismatch`] if the value is not one of the kind of the field, or does not fit;
+    /// - [`ErrorKind::NotFound`] if it leads to an object that is not in the world;
+    /// - [`ErrorKind::InvalidValue`] if the type does not have it, such as 0 for a `NonZeroU8`;
+    /// - [`ErrorKind::Refused`] if a `validate` function or a `with` module refuses it.
+    pub fn set_field(
+        &mut self,
+        object: impl Into<Option<ObjectId>>,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        let path = path.into_field_path(&self.paths)?;
+        let (_, old) =
+            self.change_field(object.into().into(), path, &Request::Set(&value.into()))?;
+        Ok(old.unwrap_or(Value::Unit))
+    }
+
     /// Does something to a field; no change if that leaves it as it was. Also what a field was that was set.
     pub(crate) fn record(
         &mut self,
@@ -202,15 +272,6 @@ impl World {
         let (change, old) = self.change_field(owner, path, request)?;
         let change = change.map(|change| Change::found(self, owner, change));
         Ok((change, old.unwrap_or(Value::Unit)))
-    }
-
-    pub(super) fn field(&self, owner: Owner, path: &FieldPath) -> Result<Value> {
-        let read = || {
-            let root = self.root(owner, path.class())?;
-            let mut room = Room::default();
-            FieldPart::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
-        };
-        read().map_err(|error| owner.name(error, path.class()))
     }
 
     /// Does something to a field; if it or the component refuses, it is put back. Also what a field was that was set.
@@ -227,12 +288,12 @@ impl World {
             return Ok((how.map(|how| FieldChange { path, how }), Some(replaced.old())));
         }
         let class = path.clone();
-        named(owner, class.class(), || {
-            let (mut root, objects) = self.root_mut(owner, class.class())?;
+        let made = self.root_mut(owner, class.class()).and_then(|(mut root, objects)| {
             let check = |arena: &str, handle| objects.check_handle(arena, handle);
-            let (change, old) = root.record(path, request, &check)?;
-            Ok((Some(change).filter(|change| !change.does_nothing()), old))
-        })
+            root.record(path, request, &check)
+        });
+        let (change, old) = made.map_err(|error| owner.name(error, class.class()))?;
+        Ok((Some(change).filter(|change| !change.does_nothing()), old))
     }
 
     /// Makes a change again, or takes it back; whether the component then is to be [asked](Self::check_valid).
@@ -248,9 +309,7 @@ impl World {
         {
             return Ok(false);
         }
-        let class = change.path.class();
-        let made = self.root_mut(owner, class).and_then(|(mut root, _)| root.make(change, way));
-        made.map_err(|error| owner.name(error, class))
+        self.with_root(owner, change.path.class(), |root, _| root.make(change, way))
     }
 
     /// Makes the change of a number again, or takes it back, without code of the program's; false if it is another change.
@@ -258,7 +317,7 @@ impl World {
         let How::Set { old, new } = &change.how else { return false };
         let bytes = if way == Way::Redo { new } else { old };
         let put = self.number_field(object, &change.path);
-        put.is_some_and(|(root, field, _)| field.put(root, bytes).is_some())
+        put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
     }
 
     /// Sets a field that is a number without code of the program's in between; `None` if it is another field, or refuses
@@ -269,21 +328,8 @@ impl World {
         path: &FieldPath,
         value: &Value,
     ) -> Option<Replaced> {
-        let (root, field, _) = self.number_field(object, path)?;
+        let (root, field) = self.number_field(object, path)?;
         field.set(root, value)
-    }
-
-    /// Like [`set_number`](Self::set_number); also the name of the object, if the number is another one now.
-    pub(crate) fn replace_number(
-        &mut self,
-        object: ObjectId,
-        path: &FieldPath,
-        value: &Value,
-    ) -> Option<(Replaced, Option<Arc<str>>)> {
-        let (root, field, place) = self.number_field(object, path)?;
-        let replaced = field.set(root, value)?;
-        let name = if replaced.is_other() { self.name_at(place) } else { None };
-        Some((replaced, name))
     }
 
     /// All fields of the components of a column, if they are plain numbers, and those of an object's component.
@@ -305,7 +351,6 @@ impl World {
         Some((fields, bits))
     }
 
-    /// A component, to be read and changed as a whole.
     pub(crate) fn any_component(
         &mut self,
         column: usize,
@@ -320,7 +365,7 @@ impl World {
         &mut self,
         object: ObjectId,
         path: &FieldPath,
-    ) -> Option<(&mut dyn Any, &NumberField, Place)> {
+    ) -> Option<(&mut dyn Any, &NumberField)> {
         let world = u32::try_from(self.identity()).ok()?;
         let number = match path.known_in(world) {
             Some(number) => number,
@@ -329,7 +374,7 @@ impl World {
         let (column, field) = self.numbers.known.get(number as usize)?;
         let place = self.directory.place(object)?;
         let component = self.columns.get_mut(*column)?.column.get_mut(place)?;
-        Some((component.portable_mut(), field, place))
+        Some((component.portable_mut(), field))
     }
 
     /// Gives a path a number: one that leads to a plain number in a component its index among these.
@@ -356,7 +401,6 @@ impl World {
         Some(number)
     }
 
-    /// The content of a whole component or resource.
     pub(crate) fn content(&self, owner: Owner, class: &str) -> Result<Vec<u8>> {
         let content = self.root(owner, class).and_then(|root| content_of(&self.registry, root));
         content.map_err(|error| owner.name(error, class))
@@ -364,28 +408,17 @@ impl World {
 
     /// The bytes of a component or resource, to be held for a while.
     pub(crate) fn snapshot(&mut self, owner: Owner, class: &str) -> Result<Bytes> {
-        let find = || {
-            let (root, _) = self.root_mut(owner, class)?;
-            let content =
-                FieldPart::find(root.room, root.registry, &*root.value, &[])?.bytes().into();
-            root.room.trim();
-            Ok(content)
-        };
-        named(owner, class, find)
+        self.with_root(owner, class, |root, _| root.content_at(&whole(class)))
     }
 
     /// Puts a component or resource back to a content that it had, unless it has it.
     pub(crate) fn put_content(&mut self, owner: Owner, class: &str, content: &[u8]) -> Result<()> {
-        // What is put back is read anew, without what is skipped in it.
-        if self.content(owner, class).is_ok_and(|now| now == content) {
-            return Ok(());
-        }
-        named(owner, class, || self.root_mut(owner, class)?.0.put_content(content))
+        self.with_root(owner, class, |root, _| root.put_at(&whole(class), content))
     }
 
     /// Lets the `validate` functions of a component or resource run.
     pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
-        named(owner, class, || self.root_mut(owner, class)?.0.check_valid())
+        self.with_root(owner, class, |root, _| root.check_valid())
     }
 
     /// Like [`validate`](Self::validate); what does not exist is valid.
@@ -400,16 +433,20 @@ impl World {
         class: &str,
         old: &[u8],
     ) -> Result<Vec<FieldChange>> {
-        let mut room = std::mem::take(&mut self.room);
-        let found = named(owner, class, || {
-            let root = self.root(owner, class)?;
-            let any: &dyn Any = root;
-            let part = FieldPart::find(&mut room, &self.registry, root, &[])?;
-            compared(&self.registry, &self.paths, class, any, (old, part.bytes()))
-        });
-        room.trim();
-        self.room = room;
-        found
+        self.with_root(owner, class, |root, paths| root.changes_at(paths, &whole(class), old))
+    }
+
+    /// Does something with the fields of a component or resource.
+    fn with_root<R>(
+        &mut self,
+        owner: Owner,
+        class: &str,
+        run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
+    ) -> Result<R> {
+        let paths = std::mem::take(&mut self.paths);
+        let made = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root, &paths));
+        self.paths = paths;
+        made.map_err(|error| owner.name(error, class))
     }
 
     /// What has the fields of a path: a component of an object, or a resource.
@@ -437,7 +474,6 @@ impl World {
         Ok((Root { registry, value, room }, Objects { directory, objects }))
     }
 
-    /// Where the component or the resource of a class is.
     fn spot(&self, owner: Owner, class: &str) -> Result<Spot> {
         Ok(match owner {
             Owner::Object(object) => {
@@ -513,9 +549,8 @@ impl Objects<'_> {
     }
 }
 
-/// Does something that may fail, and says of what.
-fn named<R>(owner: Owner, class: &str, run: impl FnOnce() -> Result<R>) -> Result<R> {
-    run().map_err(|error| owner.name(error, class))
+fn whole(class: &str) -> FieldPath {
+    FieldPath::new(class.to_owned())
 }
 
 /// Says what is to be written where a class is followed by a dot, as menus have it, in place of the colon.

@@ -131,7 +131,6 @@ impl<'w> Reading<'w> {
         Ok(())
     }
 
-    /// Reads a component.
     fn decode_component(
         &mut self,
         id: ObjectId,
@@ -182,7 +181,7 @@ impl<'w> Reading<'w> {
         }
         charge_pages(entry.column.pages(), place, input)?;
         self.enter(column, is_started);
-        (of.put)(self.world, column, id, component.__into_any());
+        self.world.put(column, id, component);
         Ok(())
     }
 
@@ -193,7 +192,6 @@ impl<'w> Reading<'w> {
     }
 }
 
-/// Reads all of a world.
 fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     world.last_id = input.value::<u64>()?;
     // So many cannot have been given; and from here on `spawn` does not run out of them.

@@ -6,7 +6,6 @@ use crate::fields::{AsText, Bytes, FieldChange, How, Way};
 use crate::schema::Stored;
 use crate::{Error, FieldPath, Result};
 
-/// Why a change was not made.
 pub(crate) struct Refused {
     pub(crate) error: Error,
     /// What could not be put back then.
@@ -60,7 +59,6 @@ impl Migrated {
         (&self.path, &self.how)
     }
 
-    /// The class whose fields it sets; one without fields is about none any more.
     pub(super) fn class(&self) -> Option<&str> {
         self.fields.first().map(|field| field.path.class())
     }

@@ -4,7 +4,6 @@
 //! no table entry and no text of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 use std::str::Utf8Error;
@@ -32,12 +31,6 @@ impl Name {
     fn index(self) -> usize {
         self.base.get() as usize - 1
     }
-
-    /// True if it is the name before with the number after that one's.
-    #[inline]
-    pub(super) fn follows(self, before: Self) -> bool {
-        self.base == before.base && before.number > 0 && self.number == before.number + 1
-    }
 }
 
 /// Which names are taken, by whom.
@@ -53,10 +46,8 @@ pub(super) struct Names {
     last: usize,
     /// How many parked objects keep a name from others.
     reserved: HashMap<Name, u32>,
-    /// Names with a number that got another number after it, such as `Door1` and `Door11`.
-    numbered: HashMap<Box<str>, Numbers>,
-    /// The name that is tried.
-    text: String,
+    /// Of names with a number that got another number after it, such as `Door1` and `Door11`: no number below this is free.
+    numbered: HashMap<Box<str>, u64>,
 }
 
 struct Base {
@@ -75,25 +66,19 @@ enum Owners {
     Many(Box<Many>),
 }
 
-#[derive(Default)]
 struct Many {
     /// By their numbers, 0 for the base alone.
     dense: Vec<Option<ObjectId>>,
     /// The owners of larger numbers than `dense` has.
     sparse: BTreeMap<u32, ObjectId>,
-    numbers: Numbers,
-}
-
-/// Numbers that were given: those from `next` on have not been looked at, of those below only the `free` ones may be free.
-struct Numbers {
-    free: BTreeSet<u64>,
+    /// Numbers from this one on have not been looked at; of those below only the free ones may be free.
     next: u64,
+    free: BTreeSet<u64>,
 }
 
 /// The largest number of a name; more digits belong to the base.
 const LAST_NUMBER: u32 = 999_999_999;
 
-/// The most digits of a number.
 const DIGITS: usize = 9;
 
 /// The base and the number of a text. Every name has just one: the number is the longest that does not begin with a zero.
@@ -175,7 +160,6 @@ impl Names {
         self.find_text(base).is_none_or(|base| self.is_free(Name::new(base, number)))
     }
 
-    /// The object of a name.
     pub(super) fn find(&self, text: &str) -> Option<ObjectId> {
         let (base, number) = split(text);
         self.owner(Name::new(self.find_text(base)?, number))
@@ -265,13 +249,13 @@ impl Names {
             return None;
         }
         loop {
-            let numbers = &mut self.bases[base.index()].owners.many().numbers;
-            let number = match numbers.free.pop_first() {
+            let many = self.bases[base.index()].owners.many();
+            let number = match many.free.pop_first() {
                 Some(number) => number,
-                None if numbers.next > u64::from(LAST_NUMBER) => return None,
+                None if many.next > u64::from(LAST_NUMBER) => return None,
                 None => {
-                    numbers.next += 1;
-                    numbers.next - 1
+                    many.next += 1;
+                    many.next - 1
                 }
             };
             let name = Name { number: u32::try_from(number).ok()?, ..base };
@@ -283,25 +267,12 @@ impl Names {
 
     /// A name whose base and number are others with each number that is put after it.
     fn hold_numbered(&mut self, before: &str) -> Name {
-        let mut text = std::mem::take(&mut self.text);
-        loop {
-            let numbers = match self.numbered.get_mut(before) {
-                Some(numbers) => numbers,
-                None => self.numbered.entry(before.into()).or_default(),
-            };
-            let number = numbers.free.pop_first().unwrap_or_else(|| {
-                numbers.next += 1;
-                numbers.next - 1
-            });
-            text.clear();
-            // Writing to a `String` cannot fail.
-            let _ = write!(text, "{before}{number}");
-            if self.is_text_free(&text) {
-                let name = self.hold(&text);
-                self.text = text;
-                return name;
-            }
-        }
+        let first = self.numbered.get(before).copied().unwrap_or(1);
+        let mut free = (first..).map(|number| (format!("{before}{number}"), number));
+        let (text, number) =
+            free.find(|(text, _)| self.is_text_free(text)).expect("some number is free");
+        self.numbered.insert(before.into(), number + 1);
+        self.hold(&text)
     }
 
     /// The name that a copy gets, which is held from here on: its own if that is free, else its base with the lowest free number.
@@ -314,7 +285,6 @@ impl Names {
         self.bases.get_mut(name.index())?.owners.set(name.number, id)
     }
 
-    /// Takes a name from its object.
     pub(super) fn leave(&mut self, name: Name) {
         if let Some(base) = self.bases.get_mut(name.index()) {
             base.owners.clear(name.number);
@@ -344,23 +314,11 @@ impl Names {
         }
         if let Some(Base { owners: Owners::Many(many), .. }) = self.bases.get_mut(name.index())
             && name.number > 0
-            && u64::from(name.number) < many.numbers.next
+            && u64::from(name.number) < many.next
         {
-            many.numbers.free.insert(u64::from(name.number));
+            many.free.insert(u64::from(name.number));
         }
-        if self.numbered.is_empty() {
-            return;
-        }
-        let text = self.text(name);
-        for (before, number) in splits(&text) {
-            let Some(numbers) = self.numbered.get_mut(before) else { continue };
-            if number < numbers.next {
-                numbers.free.insert(number);
-                if numbers.free.len() as u64 == numbers.next - 1 {
-                    self.numbered.remove(before);
-                }
-            }
-        }
+        self.numbered.clear();
     }
 }
 
@@ -396,14 +354,9 @@ impl Owners {
     }
 
     fn many(&mut self) -> &mut Many {
-        let one = match self {
-            Self::None => None,
-            Self::One(number, id) => Some((*number, *id)),
-            Self::Many(_) => None,
-        };
         if !matches!(self, Self::Many(_)) {
             let mut many = Box::<Many>::default();
-            if let Some((number, id)) = one {
+            if let Self::One(number, id) = *self {
                 many.set(number, id);
             }
             *self = Self::Many(many);
@@ -415,17 +368,17 @@ impl Owners {
     }
 }
 
-impl Default for Numbers {
+impl Default for Many {
     fn default() -> Self {
-        Self { free: BTreeSet::new(), next: 1 }
+        Self { dense: Vec::new(), sparse: BTreeMap::new(), next: 1, free: BTreeSet::new() }
     }
 }
 
 impl Many {
     fn set(&mut self, number: u32, id: ObjectId) -> Option<ObjectId> {
         // Nobody looks for a number below those that were looked at.
-        if u64::from(number) == self.numbers.next {
-            self.numbers.next += 1;
+        if u64::from(number) == self.next {
+            self.next += 1;
         }
         let at = number as usize;
         if let Some(owner) = self.dense.get_mut(at) {
@@ -458,17 +411,6 @@ impl Many {
             None => drop(self.sparse.remove(&number)),
         }
     }
-}
-
-/// The bases that a name with a number could have: `a12` is `a1` with 2, and `a` with 12.
-fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
-    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let first = name.len() - digits;
-    (first.max(1)..name.len()).filter_map(move |at| {
-        let (base, number) = name.split_at_checked(at)?;
-        // No number begins with a zero.
-        if number.starts_with('0') { None } else { Some((base, number.parse().ok()?)) }
-    })
 }
 
 /// The base of a copy: the name without its number.

@@ -43,6 +43,13 @@ pub(super) struct KeptComponent {
     pub(super) content: Unknown,
 }
 
+/// A component of an object: its column, or its index among those whose class the program does not have.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Known(usize),
+    Unknown(usize),
+}
+
 impl Object {
     pub(super) fn new(name: Option<Name>) -> Self {
         Self { name, ..Self::default() }
@@ -58,7 +65,6 @@ impl Object {
         self.rare.get().is_some_and(|rare| !rare.children.is_empty())
     }
 
-    /// The index of a child.
     pub(super) fn position(&self, child: ObjectId) -> Option<usize> {
         self.rare.get()?.children.position(child)
     }
@@ -67,7 +73,6 @@ impl Object {
         &mut self.rare_mut().children
     }
 
-    /// Takes a child out, if it is there.
     pub(super) fn remove_child(&mut self, child: ObjectId) {
         if let Some(rare) = self.rare.get_mut() {
             rare.children.remove(child);
@@ -153,7 +158,6 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// The shape of these columns.
     pub(super) fn of(&mut self, columns: &[usize]) -> Shape {
         if let Some(shape) = self.by_columns.get(columns) {
             return *shape;
@@ -165,13 +169,29 @@ impl Shapes {
         shape
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.shapes.len()
     }
 
     pub(super) fn columns(&self, shape: Shape) -> &[usize] {
         self.shapes.get(Self::index(shape)).map_or(&[], |columns| columns)
+    }
+
+    /// The components of an object in their order.
+    pub(super) fn parts<'o>(&'o self, object: &'o Object) -> impl Iterator<Item = Part> + 'o {
+        let mut columns = self.columns(object.shape).iter();
+        let (all, mut unknown) = (columns.len(), object.unknown().iter().enumerate().peekable());
+        std::iter::from_fn(move || {
+            let before = all - columns.len();
+            let is_next = |(_, kept): &(usize, &KeptComponent)| kept.before <= before;
+            match unknown.next_if(is_next) {
+                Some((index, _)) => Some(Part::Unknown(index)),
+                None => match columns.next() {
+                    Some(column) => Some(Part::Known(*column)),
+                    None => unknown.next().map(|(index, _)| Part::Unknown(index)),
+                },
+            }
+        })
     }
 
     /// The columns of a shape, to be held while objects change.
@@ -239,7 +259,6 @@ impl From<Option<ObjectId>> for Owner {
 }
 
 impl Owner {
-    /// An error that says where it happened.
     pub(super) fn name(self, error: Error, class: &str) -> Error {
         self.locate(error.in_class(class))
     }

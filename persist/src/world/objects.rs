@@ -17,7 +17,6 @@ use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
 
 impl World {
-    /// The name of its class.
     pub(crate) const CLASS: &str = "persist.World";
 
     /// The names of the traits of what it holds: components and resources.
@@ -94,7 +93,7 @@ impl World {
         }
         self.enter(id, object);
         for (column, component) in components {
-            (self.columns[column].of.put)(self, column, id, component.__into_any());
+            self.put(column, id, component);
         }
     }
 
@@ -229,7 +228,6 @@ impl World {
         Ok(())
     }
 
-    /// Takes an object from its parent's list.
     pub(super) fn unlink(&mut self, object: ObjectId) {
         let parent = self.parent(object);
         if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
@@ -334,22 +332,17 @@ impl World {
         self.object(object).map_or_else(Arc::default, |object| self.shapes.share(object.shape))
     }
 
-    /// Puts a component into its column.
-    pub(super) fn put<T: Component>(&mut self, column: usize, object: ObjectId, component: T) {
+    pub(super) fn put(
+        &mut self,
+        column: usize,
+        object: ObjectId,
+        component: Box<dyn AnyComponent>,
+    ) {
         if let Some(place) = self.directory.place(object) {
-            self.put_at(column, place, component);
+            self.columns[column].column.put(place, component);
         }
     }
 
-    pub(super) fn put_at<T: Component>(&mut self, column: usize, place: Place, component: T) {
-        if let Some(column) = self.columns.get_mut(column)
-            && let Some(column) = (*column.column).as_any_mut().downcast_mut::<Column<T>>()
-        {
-            column.insert(place, component);
-        }
-    }
-
-    /// Attaches to an object that is there.
     pub(super) fn attach_now(
         &mut self,
         object: ObjectId,
@@ -358,7 +351,31 @@ impl World {
     ) {
         self.detach_now(object, column);
         self.link(object, column);
-        (self.columns[column].of.put)(self, column, object, component.__into_any());
+        self.put(column, object, component);
+    }
+
+    pub(super) fn attach_later(
+        &mut self,
+        object: ObjectId,
+        column: usize,
+        component: Box<dyn AnyComponent>,
+    ) -> Result<()> {
+        self.check_or_expect(object)?;
+        self.commands.push_back(Command::Attach(object, column, component));
+        Ok(())
+    }
+
+    pub(super) fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {
+        if self.is_running() {
+            // Also the one that runs, which is out of its place.
+            let has = self.shape_of(object).contains(&column);
+            self.commands.push_back(Command::Detach(object, column));
+            return has;
+        }
+        self.flush();
+        let was_there = self.detach_now(object, column);
+        self.flush();
+        was_there
     }
 
     /// Notes that an object has a component more.
@@ -439,7 +456,6 @@ impl World {
 
 /// Objects with the components of a bundle.
 impl World {
-    /// Index of a bundle.
     #[inline]
     pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize> {
         match self.bundles.known.get(self.bundles.last) {
@@ -523,7 +539,6 @@ impl World {
 
 /// Changes of objects and components, deferred until no method of a component runs.
 impl World {
-    /// True while a component's method runs.
     pub(super) fn is_running(&self) -> bool {
         self.running > 0
     }

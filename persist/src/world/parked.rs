@@ -13,12 +13,10 @@ use crate::codec::TraitObject as _;
 use crate::types::Remap;
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
-/// A place in the tree.
 #[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Place")]
 pub(crate) struct TreePlace {
     pub(crate) parent: Option<ObjectId>,
-    /// Among the children of the parent.
     pub(crate) index: u64,
 }
 
@@ -78,7 +76,6 @@ pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
-/// Notes what is parked.
 fn keep_parked(world: &mut World, object: ObjectId, parked: Parked) {
     world.parked_below.extend(parked.objects.iter().map(|found| (found.id, object)));
     world.parked.insert(object, parked);
@@ -152,7 +149,6 @@ fn rename_newcomer(world: &mut World, newcomer: ObjectId, taken: Name) {
     }
 }
 
-/// Removes an object for good if it is parked.
 pub(super) fn discard_parked(world: &mut World, object: ObjectId) {
     if world.is_parked(object) {
         world.remove(object);
@@ -169,7 +165,7 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
         }
         None => {
             world.check(object)?;
-            (live(&world.subtree(object)), world.tree_place(object))
+            (live(world, &world.subtree(object)), world.tree_place(object))
         }
     };
     objects.sort_unstable_by_key(|(id, _)| *id);

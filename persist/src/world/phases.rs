@@ -35,11 +35,6 @@ impl ComponentType {
                     run_release(world, column, object, *component);
                 }
             },
-            put: |world, column, object, component| {
-                if let Ok(component) = component.downcast::<T>() {
-                    world.put(column, object, *component);
-                }
-            },
             register: World::register_component::<T>,
             make: |registry| Ok(Box::new(registry.prototypes().object::<T>()?)),
         }
@@ -140,7 +135,6 @@ pub(super) fn run_hook<T: Component>(
     running.run(phase, step);
 }
 
-/// Runs the last method of a component.
 pub(super) fn run_release<T: Component>(
     world: &mut World,
     column: usize,
@@ -202,7 +196,6 @@ pub(super) fn release_all(world: &mut World) {
     }
 }
 
-/// Runs one frame.
 pub(super) fn update(world: &mut World, step: f64) {
     if world.is_running() {
         return;
@@ -223,7 +216,6 @@ pub(super) fn update(world: &mut World, step: f64) {
     }
 }
 
-/// Every component is released.
 impl Drop for World {
     fn drop(&mut self) {
         release_all(self);
@@ -258,8 +250,12 @@ impl<T: Component> Drop for Running<'_, T> {
         // The method may have put another world in place of the one that it was given, in which none runs.
         let Some(running) = self.world.running.checked_sub(1) else { return };
         self.world.running = running;
-        if let Some(component) = self.component.take() {
-            self.world.put(self.column, self.object, component);
+        let column = self.world.columns.get_mut(self.column);
+        let column = column.and_then(|entry| entry.column.as_any_mut().downcast_mut::<Column<T>>());
+        if let (Some(component), Some(column)) = (self.component.take(), column)
+            && let Some(place) = self.world.directory.place(self.object)
+        {
+            column.insert(place, component);
         }
     }
 }

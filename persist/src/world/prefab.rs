@@ -151,7 +151,7 @@ impl Prefab {
         }
         let used = world.columns.iter().zip(is_used).filter(|(_, is_used)| *is_used);
         Ok(Self {
-            save: save_of(world, &live(&ids), Content::Copy)?.into(),
+            save: save_of(world, &live(world, &ids), Content::Copy)?.into(),
             root,
             types: used.map(|(entry, _)| entry.of).collect(),
             ids: ids.into(),

@@ -6,7 +6,7 @@ use std::{mem, slice};
 use hashbrown::HashMap;
 
 use super::column::{Column, Page};
-use super::cursor::{Cursor, Exclusive, Ids, Maybe, Shared};
+use super::cursor::{Cursor, Ids, InColumn, Maybe};
 use super::directory::{Directory, WIDTH, WORDS};
 use super::object::Object;
 use super::world::{ColumnEntry, Component, World};
@@ -97,7 +97,6 @@ fn twice<T: Component>() -> Error {
 
 /// The objects that have what a query asks for, in the order in which they were made.
 struct QueryIter<'w, Q: Query> {
-    /// The items that come next.
     run: Run<'w, Q>,
     /// In a box, so that a loop keeps the run in registers: nothing that is called has the address of it.
     rest: Box<Rest<'w, Q>>,
@@ -110,7 +109,6 @@ struct Rest<'w, Q: Query> {
     cursor: Q::Cursor<'w>,
     /// The objects of the pages that are not begun.
     pages: slice::Iter<'w, Option<Box<Page<Object>>>>,
-    /// The page that is gone through.
     objects: Option<&'w Page<Object>>,
     page: usize,
     /// The word of it that is next.
@@ -256,10 +254,11 @@ pub(super) fn exclusive<Q: Query>(world: &mut World) -> Result<impl Iterator<Ite
 
 impl<T: Component> Query for &T {
     type Item<'w> = &'w T;
-    type Cursor<'w> = Shared<'w, T>;
+    type Cursor<'w> = InColumn<'w, slice::Iter<'w, Option<Box<Page<T>>>>>;
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        Ok(Shared::new(columns.shared::<T>()?.map_or(&[], |column| column.pages())))
+        let pages = columns.shared::<T>()?.map_or(&[][..], Column::pages);
+        Ok(InColumn::new(pages.iter()))
     }
 }
 
@@ -268,10 +267,11 @@ impl<T: Component> Reads for &T {}
 
 impl<T: Component> Query for &mut T {
     type Item<'w> = &'w mut T;
-    type Cursor<'w> = Exclusive<'w, T>;
+    type Cursor<'w> = InColumn<'w, slice::IterMut<'w, Option<Box<Page<T>>>>>;
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        Ok(Exclusive::new(columns.exclusive::<T>()?.map_or(&mut [], |column| column.pages_mut())))
+        let pages = columns.exclusive::<T>()?.map_or(&mut [][..], Column::pages_mut);
+        Ok(InColumn::new(pages.iter_mut()))
     }
 }
 

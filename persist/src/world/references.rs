@@ -27,7 +27,7 @@ type Holders = HashMap<u64, (u64, String)>;
 /// All places that hold the id of an object.
 pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
     let ids: Vec<ObjectId> = world.objects().collect();
-    let save = save_of(world, &live(&ids), Content::World)?;
+    let save = save_of(world, &live(world, &ids), Content::World)?;
     let mut needle = [1; 9];
     needle[1..].copy_from_slice(&id.get().to_le_bytes());
     let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);

@@ -75,7 +75,6 @@ pub(super) fn any(value: &dyn AnyResource) -> &dyn Any {
 }
 
 impl Resources {
-    /// The index of the resource of a class.
     pub(super) fn position(&self, class: &str) -> Option<usize> {
         self.values.iter().position(|(_, name, _)| name == class)
     }
@@ -96,7 +95,6 @@ impl Resources {
         self.values.iter().position(|(of, ..)| *of == TypeId::of::<T>())
     }
 
-    /// The resource of a type.
     pub(super) fn get<T: 'static>(&self) -> Option<&T> {
         any(&*self.values[self.index::<T>()?].2).downcast_ref()
     }

@@ -4,8 +4,7 @@
 //! schema it has.
 
 use super::directory::Place;
-use super::names::{Name, Names};
-use super::object::{Activity, KeptComponent, Object, Shape, Shapes};
+use super::object::{Activity, KeptComponent, Object, Part, Shape, Shapes};
 use super::resources::AnyResource;
 use super::world::{AnyComponent, ComponentType, Items, ParkedObject, World};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
@@ -41,7 +40,6 @@ pub(super) struct StoredObject {
 /// What of a world is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
-    /// All of it, with the resources and what has been started.
     World,
     /// Some objects; none of their components counts as started.
     Copy,
@@ -52,7 +50,7 @@ pub(super) enum Content {
 /// Where an object is that is written.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'w> {
-    Live,
+    Live(Place),
     Parked(&'w ParkedObject),
 }
 
@@ -61,12 +59,6 @@ pub(super) enum Source<'w> {
 pub(super) enum Objects<'o, 'w> {
     All,
     These(&'o [(ObjectId, Source<'w>)]),
-}
-
-/// Where the components of an object are that is written.
-enum Components<'w> {
-    Live(Place),
-    Parked(&'w ParkedObject),
 }
 
 /// What is known of a column while objects are written.
@@ -95,8 +87,8 @@ pub(super) fn encode_objects(
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let progress = world.columns.iter().map(|_| Progress::default()).collect();
-    let (widths, name) = (vec![Width::Varies; world.shapes.len()], NameText::default());
-    WorldWriter { world, content, progress, widths, name }.objects(objects, out)
+    let widths = vec![Width::Varies; world.shapes.len()];
+    WorldWriter { world, content, progress, widths }.objects(objects, out)
 }
 
 /// Objects of a world that are written.
@@ -107,8 +99,6 @@ struct WorldWriter<'w> {
     progress: Vec<Progress<'w>>,
     /// Of each shape.
     widths: Vec<Width>,
-    /// The name that was written last.
-    name: NameText,
 }
 
 impl<'w> WorldWriter<'w> {
@@ -124,21 +114,13 @@ impl<'w> WorldWriter<'w> {
                 (0..self.world.directory.len()).try_for_each(|page| self.encode_page(page, out))
             }
             Objects::These(objects) => objects.iter().try_for_each(|(id, source)| {
-                let (object, components) = match source {
-                    Source::Live => {
-                        let place = self.world.directory.place(*id);
-                        let object = place.and_then(|place| self.world.objects.get(place));
-                        (object, place.map(Components::Live))
-                    }
-                    Source::Parked(parked) => {
-                        (Some(&parked.object), Some(Components::Parked(parked)))
-                    }
+                let object = match source {
+                    Source::Live(place) => self.world.objects.get(*place),
+                    Source::Parked(parked) => Some(&parked.object),
                 };
-                match (object, components) {
-                    (Some(object), Some(components)) => {
-                        self.encode_object(*id, object, &components, out)
-                    }
-                    _ => Err(out.no_field()),
+                match object {
+                    Some(object) => self.encode_object(*id, object, *source, out),
+                    None => Err(out.no_field()),
                 }
             }),
         })?;
@@ -162,7 +144,6 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
-    /// Writes all objects of a page.
     fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
         self.widths.fill(Width::Unknown);
         for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
@@ -171,8 +152,7 @@ impl<'w> WorldWriter<'w> {
         let Some(objects) = self.world.objects.page(page) else { return Ok(()) };
         for (bit, object) in objects.bits().zip(objects.items()) {
             let Some(id) = self.world.directory.id(page, bit) else { return Err(out.no_field()) };
-            let components = Components::Live(Place { page, bit });
-            self.encode_object(id, object, &components, out)?;
+            self.encode_object(id, object, Source::Live(Place { page, bit }), out)?;
         }
         Ok(())
     }
@@ -181,10 +161,11 @@ impl<'w> WorldWriter<'w> {
         &mut self,
         id: ObjectId,
         object: &Object,
-        components: &Components<'_>,
+        source: Source<'_>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let columns = self.world.shapes.columns(object.shape);
+        let world = self.world;
+        let columns = world.shapes.columns(object.shape);
         let unknown = object.unknown();
         let started = usize::from(object.started);
         // Those before a started one count as such.
@@ -209,14 +190,14 @@ impl<'w> WorldWriter<'w> {
             return Ok(());
         }
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
-            let mut unknown = unknown.iter().peekable();
-            for (before, column) in columns.iter().enumerate() {
-                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
-                    encode_unknown(&unknown.content, out)?;
-                }
-                self.encode_component(*column, components, out)?;
+            if unknown.is_empty() {
+                let mut columns = columns.iter();
+                return columns.try_for_each(|column| self.encode_component(*column, source, out));
             }
-            unknown.try_for_each(|unknown| encode_unknown(&unknown.content, out))
+            world.shapes.parts(object).try_for_each(|part| match part {
+                Part::Known(column) => self.encode_component(column, source, out),
+                Part::Unknown(index) => encode_unknown(&unknown[index].content, out),
+            })
         })
     }
 
@@ -263,7 +244,7 @@ impl<'w> WorldWriter<'w> {
     /// it is another one.
     #[inline]
     fn encode_plain(
-        &mut self,
+        &self,
         id: ObjectId,
         object: &Object,
         waiting: u32,
@@ -274,20 +255,23 @@ impl<'w> WorldWriter<'w> {
         else {
             return Ok(false);
         };
+        let (base, number) = object.name.map_or(("", 0), |name| self.world.names.parts(name));
         let is_plain = object.children().is_empty()
             && object.activity == Activity::Active
+            && base.len() <= SHORT_BASE
             && u64::from(components.max(waiting)) <= count::SHORT;
         let Some(next) = out.ahead::<PLAIN>().filter(|_| is_plain) else { return Ok(false) };
-        let Some((name, text)) = self.name.of(object.name, &self.world.names) else {
-            return Ok(false);
-        };
+        let mut digits = [0; DIGITS];
+        let digits = number_text(number, &mut digits);
         let at = count::store(id.get(), next);
-        let rest = &mut next[at..at + 1 + SHORT_NAME + 4];
-        rest[0] = u8::try_from(name).unwrap_or(u8::MAX);
-        rest[1..=SHORT_NAME].copy_from_slice(text);
+        let length = base.len() + digits.len();
+        let (first, text) = next[at..].split_at_mut(1);
+        first[0] = u8::try_from(length).unwrap_or(u8::MAX);
+        text[..base.len()].copy_from_slice(base.as_bytes());
+        text[base.len()..length].copy_from_slice(digits);
         // No children, and active.
-        rest[1 + name..][..4].copy_from_slice(&[0, 0, waiting, components]);
-        out.take(at + 1 + name + 4)?;
+        text[length..][..4].copy_from_slice(&[0, 0, waiting, components]);
+        out.take(at + 1 + length + 4)?;
         Ok(true)
     }
 
@@ -305,10 +289,10 @@ impl<'w> WorldWriter<'w> {
     fn encode_component(
         &mut self,
         column: usize,
-        components: &Components<'_>,
+        source: Source<'_>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        if let Components::Parked(parked) = components {
+        if let Source::Parked(parked) = source {
             let component = parked.components.iter().find(|(of, _)| *of == column);
             return match component {
                 Some((_, component)) => {
@@ -330,10 +314,10 @@ impl<'w> WorldWriter<'w> {
                 *progress.number.insert(class?)
             }
         };
-        let encoded = match (&mut progress.items, components) {
+        let encoded = match (&mut progress.items, source) {
             (Some(items), _) => items.encode_next(number, out),
-            (None, Components::Live(place)) => entry.column.encode(*place, number, out),
-            (None, Components::Parked(_)) => None,
+            (None, Source::Live(place)) => entry.column.encode(place, number, out),
+            (None, Source::Parked(_)) => None,
         };
         encoded.unwrap_or_else(|| {
             Err(out.refuse(Error::new(
@@ -347,61 +331,18 @@ impl<'w> WorldWriter<'w> {
     }
 }
 
-/// The longest name that is written together with what is around it.
-const SHORT_NAME: usize = 48;
+/// The most digits of the number of a name.
+const DIGITS: usize = 10;
+
+/// The longest base of a name that is written together with what is around it.
+const SHORT_BASE: usize = 40;
 
 /// Bytes of an object without its components: id, name, and what follows that.
-const PLAIN: usize = 9 + 1 + SHORT_NAME + 4;
-
-/// The text of a short name. Mostly the next one is the same with the number after this one's.
-struct NameText {
-    name: Option<Name>,
-    length: usize,
-    text: [u8; SHORT_NAME],
-}
-
-impl Default for NameText {
-    fn default() -> Self {
-        Self { name: None, length: 0, text: [0; SHORT_NAME] }
-    }
-}
-
-impl NameText {
-    /// The length of a name, and its text with anything after it; `None` if it is long.
-    #[inline]
-    fn of(&mut self, name: Option<Name>, names: &Names) -> Option<(usize, &[u8; SHORT_NAME])> {
-        let is_next = match (self.name, name) {
-            (Some(last), Some(name)) => name.follows(last),
-            _ => false,
-        };
-        if is_next && self.text[self.length - 1] != b'9' {
-            self.text[self.length - 1] += 1;
-        } else {
-            self.write(name, names)?;
-        }
-        self.name = name;
-        Some((self.length, &self.text))
-    }
-
-    fn write(&mut self, name: Option<Name>, names: &Names) -> Option<()> {
-        self.name = None;
-        self.length = 0;
-        let Some(name) = name else { return Some(()) };
-        let (base, number) = names.parts(name);
-        let mut digits = [0; 10];
-        let digits = number_text(number, &mut digits);
-        let length = base.len() + digits.len();
-        let text = self.text.get_mut(..length)?;
-        text[..base.len()].copy_from_slice(base.as_bytes());
-        text[base.len()..].copy_from_slice(digits);
-        self.length = length;
-        Some(())
-    }
-}
+const PLAIN: usize = 9 + 1 + SHORT_BASE + DIGITS + 4;
 
 /// The digits of a number; none of 0.
-fn number_text(number: u32, digits: &mut [u8; 10]) -> &[u8] {
-    let (mut at, mut rest) = (digits.len(), number);
+fn number_text(number: u32, digits: &mut [u8; DIGITS]) -> &[u8] {
+    let (mut at, mut rest) = (DIGITS, number);
     while rest > 0 {
         at -= 1;
         digits[at] = b'0' + (rest % 10) as u8;
@@ -433,12 +374,14 @@ pub(super) fn save_of(
     objects: &[(ObjectId, Source<'_>)],
     content: Content,
 ) -> Result<Vec<u8>> {
-    let shape = |(id, source): &(ObjectId, Source<'_>)| match source {
-        Source::Live => world.shape_of(*id),
-        Source::Parked(parked) => world.shapes.share(parked.object.shape),
+    let shape = |(_, source): &(ObjectId, Source<'_>)| match source {
+        Source::Live(place) => world.objects.get(*place).map(|object| object.shape),
+        Source::Parked(parked) => Some(parked.object.shape),
     };
+    let mut shapes: Vec<Shape> = objects.iter().filter_map(shape).collect();
+    shapes.dedup();
     let mut columns: Vec<usize> =
-        objects.iter().flat_map(|object| shape(object).to_vec()).collect();
+        shapes.iter().flat_map(|shape| world.shapes.columns(*shape)).copied().collect();
     columns.sort_unstable();
     columns.dedup();
     columns.iter().try_for_each(|column| check_ids(&world.columns[*column].of))?;
@@ -467,8 +410,9 @@ pub(super) fn save_of(
 }
 
 /// Objects that are there.
-pub(super) fn live(ids: &[ObjectId]) -> Vec<(ObjectId, Source<'static>)> {
-    ids.iter().map(|id| (*id, Source::Live)).collect()
+pub(super) fn live(world: &World, ids: &[ObjectId]) -> Vec<(ObjectId, Source<'static>)> {
+    let place = |id: &ObjectId| Some((*id, Source::Live(world.directory.place(*id)?)));
+    ids.iter().filter_map(place).collect()
 }
 
 /// Ids of a world inside would be taken for those of this one.

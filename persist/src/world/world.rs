@@ -89,7 +89,6 @@ pub trait Component: Persist + Pointee + Movable {
     }
 }
 
-/// When a method of a component runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Start = 0,
@@ -100,7 +99,6 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    /// A bit of its own.
     pub(super) fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -154,8 +152,6 @@ pub(crate) struct ComponentType {
     pub(super) run: fn(&mut World, usize, ObjectId, Phase, f64),
     /// Runs `on_release` of a component that is out of its column.
     pub(super) release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
-    /// Puts a component into its column.
-    pub(super) put: fn(&mut World, usize, ObjectId, Box<dyn Any>),
     /// True if no value has references or hooks.
     pub(super) is_leaf: bool,
     /// Whether a value may hold a world of its own, whose ids are its own.
@@ -193,6 +189,7 @@ pub(super) trait AnyColumn: Any + Send {
     fn has(&self, place: Place) -> bool;
     fn get(&self, place: Place) -> Option<&dyn AnyComponent>;
     fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent>;
+    fn put(&mut self, place: Place, component: Box<dyn AnyComponent>);
     fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>>;
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
@@ -276,6 +273,12 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent> {
         self.get_mut(place).map(|component| component as &mut dyn AnyComponent)
+    }
+
+    fn put(&mut self, place: Place, component: Box<dyn AnyComponent>) {
+        if let Ok(component) = component.__into_any().downcast::<T>() {
+            self.insert(place, *component);
+        }
     }
 
     fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>> {
