@@ -88,6 +88,7 @@ pub(super) struct Codec {
     allow(
         unused_variables,
         clippy::unused_self,
+        clippy::ptr_arg,
         reason = "without these features nothing is compressed"
     )
 )]
