@@ -25,7 +25,7 @@ pub(super) struct Loads {
     pub(super) named: Vec<String>,
     /// The classes whose values were all loaded.
     pub(super) tested: HashSet<usize>,
-    /// Those that have samples; no object holds the others.
+    /// The classes that have samples; no object holds the others.
     pub(super) reached: HashSet<usize>,
     /// What the loads report.
     pub(super) rows: Vec<ReportRow>,

@@ -50,7 +50,7 @@ pub(super) struct Reads {
     pub(super) unknown: HashSet<usize>,
     /// The nodes of the fields that none of its fields has as its source.
     pub(super) unread: HashSet<usize>,
-    /// Those of the fields in which classes become something else than anywhere else.
+    /// The nodes of the fields in which classes become something else than anywhere else.
     pub(super) apart: HashSet<usize>,
 }
 
