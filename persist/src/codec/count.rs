@@ -137,7 +137,7 @@ impl Encoder<'_> {
     ///
     /// # Errors
     ///
-    /// [`Stop`] if the value is over [`Limits::bytes`].
+    /// [`Stop`] if the value is over `Limits::bytes`.
     pub fn count(&mut self, count: usize) -> Result<(), Stop> {
         encode(count as u64, self)
     }
