@@ -204,7 +204,7 @@ impl Pair {
         }
     }
 
-    /// An undo that fails, and is not done again either.
+    /// An undo that fails, and is not redone either.
     pub(super) fn break_undo(&mut self, is_cleared: bool) {
         let Some(index) = self.model.next(false) else { return };
         let steps = &self.model.entries[index].steps;

@@ -1,4 +1,4 @@
-//! The bytes of journals: those in `fixtures/journals` are what is written, and are done again on types of another day.
+//! The bytes of journals: those in `fixtures/journals` are what is written, and are replayed on types of another day.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};

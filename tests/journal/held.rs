@@ -187,7 +187,7 @@ fn a_journal_does_not_grow_when_it_is_opened() -> Result<()> {
         drop(session);
         assert_eq!(journal(&disk), size);
     }
-    // What is done then can still be done again.
+    // What is done then can still be redone.
     let (mut session, _) = open(&disk)?;
     session.set(door, "Health:points", 7)?;
     let (killed, recovered) = open(&Disk::new(disk.image()))?;

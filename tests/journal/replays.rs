@@ -1,4 +1,4 @@
-//! How a journal is done again.
+//! How a journal is replayed.
 
 use std::cell::RefCell;
 use std::path::PathBuf;

@@ -31,9 +31,12 @@ impl Block {
         Some(crc32fast::hash(&save[at..end]) == u32::from_le_bytes(*crc))
     }
 
-    fn read(save: &[u8], at: usize) -> Result<Self> {
+    fn read((save, checksums): (&[u8], Checksums), at: usize) -> Result<Self> {
         let head = Self::head(save, at);
-        let whole = head.and_then(|(_, end)| Self::is_whole(save, at, end));
+        let whole = head.and_then(|(_, end)| match checksums {
+            Checksums::Right => Self::is_whole(save, at, end),
+            Checksums::None => save.get(end..)?.first_chunk::<CRC_SIZE>().map(|_| true),
+        });
         let (Some((tag, end)), Some(is_whole)) = (head, whole) else {
             return Err(cut_short(save.len()));
         };
@@ -52,14 +55,23 @@ impl Block {
     }
 }
 
+/// Whether the blocks of a save have their checksums.
+#[derive(Clone, Copy)]
+pub(crate) enum Checksums {
+    /// They must be right.
+    Right,
+    /// A snapshot in memory has none.
+    None,
+}
+
 /// Reads the blocks of a save from the offset of the first one on, and the trailer after them, whose offset is returned.
 pub(super) fn each_block(
-    save: &[u8],
+    (save, checksums): (&[u8], Checksums),
     mut at: usize,
     mut take: impl FnMut(&Block) -> Result<()>,
 ) -> Result<(usize, Trailer)> {
     while save.get(at) != Some(&BLOCK_TRAILER) {
-        let block = Block::read(save, at)?;
+        let block = Block::read((save, checksums), at)?;
         take(&block)?;
         at = block.end + CRC_SIZE;
     }

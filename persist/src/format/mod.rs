@@ -16,7 +16,7 @@ mod sealer;
 mod version_vector;
 mod writer;
 
-pub(crate) use blocks::{Digest, Ends};
+pub(crate) use blocks::{Checksums, Digest, Ends};
 pub use compression::Compression;
 pub(crate) use definition::{KIND_DEPTH, SCALARS};
 pub use header::{Header, Lineage};

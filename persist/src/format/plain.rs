@@ -1,6 +1,6 @@
 //! Saves whose compressed blocks are made plain ones, before anything else reads them.
 
-use super::blocks::{Block, Trailer, each_block};
+use super::blocks::{Block, Checksums, Trailer, each_block};
 use super::compression::{Codec, most_for_each};
 use super::header::damaged;
 use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
@@ -48,7 +48,8 @@ pub(crate) fn unpacked<T>(
     let (_, at) = Header::parse(save)?;
     let mut unpacker = Unpacker::new(save);
     unpacker.plain.extend_from_slice(&save[..at]);
-    let (at, trailer) = each_block(save, at, |block| unpacker.block(block, limits))?;
+    let (at, trailer) =
+        each_block((save, Checksums::Right), at, |block| unpacker.block(block, limits))?;
     let Unpacker { mut plain, mut places, compression, .. } = unpacker;
     places.push((plain.len(), at, false));
     let length = (plain.len() + TRAILER_SIZE) as u64;

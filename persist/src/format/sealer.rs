@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::blocks::{Trailer, each_block};
+use super::blocks::{Checksums, Trailer, each_block};
 use super::compression::Codec;
 use super::plain::weight;
 use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
@@ -21,6 +21,8 @@ pub(crate) struct Sealer<'w> {
     /// `None` if the save stays in the buffer.
     out: Option<&'w mut dyn Write>,
     limits: &'w Limits,
+    /// False for a snapshot, which gets its checksums when it is written again.
+    has_checksums: bool,
     /// In place of the one that is given, for a save of a file.
     of_file: Option<Header>,
     compression: Compression,
@@ -49,6 +51,7 @@ impl<'w> Sealer<'w> {
         Self {
             out: None,
             limits,
+            has_checksums: true,
             of_file: None,
             compression: Compression::None,
             codec: Codec::default(),
@@ -58,6 +61,11 @@ impl<'w> Sealer<'w> {
             written: 0,
             memory: 0,
         }
+    }
+
+    /// For a snapshot in memory: the checksums of its blocks are zeros, so that a game waits for none.
+    pub(crate) fn snapshot(limits: &'w Limits) -> Self {
+        Self { has_checksums: false, ..Self::in_place(limits) }
     }
 
     /// Writes the save under the header that it has in a file.
@@ -101,6 +109,9 @@ impl<'w> Sealer<'w> {
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         self.written += (length + CRC_SIZE) as u64;
         self.limits.check_total(self.written)?;
+        if !self.has_checksums {
+            return Ok(vec![0; CRC_SIZE]);
+        }
         let mut crc = crc32fast::Hasher::new();
         for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
             crc.update(piece);
@@ -169,14 +180,14 @@ impl<'w> Sealer<'w> {
 pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
     let mut changed = Vec::with_capacity(save.len());
     let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
-    write_again(save, header, 0, &mut sealer, |_| Ok(()))?;
+    write_again((save, Checksums::Right), header, 0, &mut sealer, |_| Ok(()))?;
     Ok(changed)
 }
 
 /// Writes a save again, under another header; blocks that are compressed stay as they are. Its objects take that many
 /// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call.
 pub(crate) fn write_again(
-    save: &[u8],
+    (save, checksums): (&[u8], Checksums),
     header: &Header,
     memory: u64,
     out: &mut Sealer<'_>,
@@ -185,7 +196,7 @@ pub(crate) fn write_again(
     let (_, start) = Header::parse(save)?;
     out.header(header)?;
     go_on(start as u64)?;
-    let (_, trailer) = each_block(save, start, |block| {
+    let (_, trailer) = each_block((save, checksums), start, |block| {
         out.block(&[&save[block.at..block.end]])?;
         go_on((block.end + CRC_SIZE - block.at) as u64)
     })?;

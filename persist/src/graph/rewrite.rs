@@ -31,8 +31,8 @@ impl<'l> Loader<'l> {
         };
         let source = Source { class: record.class as usize, id: record.id, payload, kept };
         self.scratch.clear();
-        // Mostly it is about as long.
-        self.scratch.reserve(payload.len() + payload.len() / 4);
+        // Wider numbers make it up to twice as long; what is not written costs no memory.
+        self.scratch.reserve(2 * payload.len());
         let rest = transcode(plans, &source, &found, &mut self.next_id, env, &mut self.scratch)?;
         for value in rest.shared {
             self.add_shared(value)?;

@@ -736,6 +736,6 @@ fn of_type(name_of_type: &str) -> Label {
 pub(super) fn not_again() -> Error {
     Error::new(
         ErrorKind::Unsupported,
-        "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are done again for it",
+        "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are redone for it",
     )
 }

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use super::output::{Output, SaveOutcome};
 use crate::codec::Buffer;
-use crate::format::{Header, Sealer, write_again};
+use crate::format::{Checksums, Header, Sealer, write_again};
 use crate::platform::spawn;
 use crate::{Error, ErrorKind, Result};
 
@@ -133,7 +133,7 @@ impl Job {
         let result = output.replace(path, *least, header.clone(), |out, header| {
             go_on(0)?;
             let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
-            write_again(save, &header, *memory, &mut sealer, go_on)
+            write_again((save, Checksums::None), &header, *memory, &mut sealer, go_on)
         });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),

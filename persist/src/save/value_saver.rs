@@ -189,7 +189,7 @@ impl ValueSaver {
             // Only the compressed save is to be within the limit.
             limits.bytes = u64::MAX;
         }
-        let mut sealer = Sealer::in_place(&limits);
+        let mut sealer = Sealer::snapshot(&limits);
         let kept = mem::replace(&mut self.buffer, self.worker.spare_buffer());
         let result = write(self, &mut sealer);
         let save = mem::replace(&mut self.buffer, kept);

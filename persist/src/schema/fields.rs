@@ -147,7 +147,8 @@ impl<'p> Plans<'p> {
                 None => {
                     let node = member.stored.map_or(0, |(node, _)| node);
                     let name = member.name.clone();
-                    plan.pieces.push(Piece { name, nodes: node..node + 1, span: None });
+                    let (nodes, span, conversion) = (node..node + 1, None, None);
+                    plan.pieces.push(Piece { name, nodes, span, conversion });
                 }
             }
             places.push(plan.pieces.len() - 1);
@@ -161,6 +162,14 @@ impl<'p> Plans<'p> {
             }
         }
         plan.steps.dedup();
+        for step in &plan.steps {
+            if let Step::Convert { piece, conversion } = *step
+                && !(matches!(self.conversions[conversion], Conversion::Number { .. })
+                    && plan.pieces[piece].span.is_some())
+            {
+                plan.pieces[piece].conversion = Some(conversion);
+            }
+        }
         plan.keeps.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
     }
 

@@ -15,6 +15,8 @@ pub(super) struct Piece {
     pub(super) nodes: Range<usize>,
     /// Its bytes, if all records have as many.
     pub(super) span: Option<usize>,
+    /// Of one that is converted as it is read. Numbers of fixed width are converted where the program wants them.
+    pub(super) conversion: Option<usize>,
 }
 
 /// How the records of a small struct are rewritten.

@@ -1,4 +1,4 @@
-//! Edits that are taken back and done again, with the whole world compared each time.
+//! Edits that are undone and redone, with the whole world compared each time.
 
 use persist::history::Edit;
 use persist::{ErrorKind, History, Result, World};

@@ -69,7 +69,7 @@ impl<T: 'static> CommandClass<T> {
             return Err(Error::new(
                 ErrorKind::Refused,
                 format!(
-                    "{} did something when it was done first, and nothing when it was done again; what it does may depend on its fields and its target alone",
+                    "{} did something when it was done first, and nothing when it was redone; what it does may depend on its fields and its target alone",
                     (self.name)()
                 ),
             )

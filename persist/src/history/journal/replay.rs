@@ -102,7 +102,7 @@ pub(super) fn replay<T: 'static>(
                 (failure.error, is_broken)
             }
             Err(_) => {
-                let message = "a command panicked when it was done again";
+                let message = "a command panicked when it was redone";
                 (Error::new(ErrorKind::Poisoned, message), true)
             }
         };

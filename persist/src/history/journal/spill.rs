@@ -31,7 +31,7 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     if held <= spill.budget || held < spill.retry {
         return;
     }
-    // So much that it is not done again at once.
+    // So much that it is not redone at once.
     let most = held - spill.budget / 2;
     let (len, position) = (history.ring.len(), history.ring.position());
     let (mut front, mut back) = (spill.front, spill.back);

@@ -98,7 +98,7 @@ pub(crate) fn transcode<'s>(
         env,
         objects,
         bare: matches!(stored[source.class].form, Form::Value(_)),
-        length: payload.len(),
+        payload,
         input: Decoder::new(payload, env, &mut links),
         out,
         start,
@@ -106,6 +106,8 @@ pub(crate) fn transcode<'s>(
         records: 0,
         most,
         pieces: Vec::new(),
+        waiting: Vec::new(),
+        early: Vec::new(),
         defaults: Buffer::new(),
         held: &held,
         inlined: vec![source.id],
@@ -141,8 +143,7 @@ struct Transcoder<'t, 's, 'p> {
     objects: &'t Objects<'s>,
     /// True in a bare value, whose parts have no ids to be kept by.
     bare: bool,
-    /// Bytes of the record.
-    length: usize,
+    payload: &'t [u8],
     input: Decoder<'t>,
     out: &'t mut Vec<u8>,
     /// Where the output begins.
@@ -155,6 +156,9 @@ struct Transcoder<'t, 's, 'p> {
     most: u64,
     /// Of the open records.
     pieces: Vec<&'t [u8]>,
+    /// Their converted pieces that are not wanted yet: which each is, and where it begins in `early`.
+    waiting: Vec<(usize, usize)>,
+    early: Vec<u8>,
     defaults: Buffer,
     /// What migrations have made.
     held: &'t Held,
@@ -456,7 +460,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     /// Checks what all records take if the output is so long.
     fn check(&self, end: usize) -> Result<()> {
-        let after = self.plans.after + (end - self.start + self.shared_bytes) as u64;
+        let after = end - self.start + self.early.len() + self.shared_bytes;
+        let after = self.plans.after + after as u64;
         self.env.limits.check_rewritten(self.plans.before, after)
     }
 

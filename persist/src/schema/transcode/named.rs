@@ -215,7 +215,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// Where the bytes are in the payload that were taken last.
     fn place_of(&self, bytes: &[u8]) -> KeptPlace {
-        let end = self.length.saturating_sub(self.input.rest().len());
+        let end = self.payload.len().saturating_sub(self.input.rest().len());
         KeptPlace::Payload(end.saturating_sub(bytes.len())..end)
     }
 

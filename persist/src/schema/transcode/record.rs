@@ -15,8 +15,8 @@ const KEPT: usize = 256;
 
 /// A struct or a variant that is being rewritten.
 ///
-/// Its pieces are passed over in stored order, those that are not wanted yet before one that is: where the program has
-/// the order of the save, each is rewritten as it comes.
+/// Its pieces are read once, in stored order. One that is converted is rewritten as it comes, also if the program wants
+/// it later: then it waits in `early`, so that nothing is walked over twice.
 pub(super) struct Record<'t> {
     plan: Arc<Fields>,
     /// Next of the steps.
@@ -27,8 +27,10 @@ pub(super) struct Record<'t> {
     names: Vec<Arc<str>>,
     /// The piece that is being rewritten, if any.
     piece: Option<usize>,
-    /// All that was left before it, if it is the next one; else where to continue after it.
+    /// Where it lies, and where what it becomes does.
     around: Around<'t>,
+    /// Where its converted pieces begin that wait, and the bytes of those.
+    waiting: (usize, usize),
     /// Of an object, where its bytes begin in the payload.
     start: usize,
     /// Where the pieces of an object lie that do not follow one another.
@@ -37,8 +39,12 @@ pub(super) struct Record<'t> {
 
 enum Around<'t> {
     Nothing,
-    Before(&'t [u8]),
-    Behind(&'t [u8]),
+    /// It is the next one: all that was left before it.
+    Next(&'t [u8]),
+    /// It is the next one, and wanted later: all that was left before it, and where its output begins.
+    Early(&'t [u8], usize),
+    /// It lies apart: where to continue after it.
+    Apart(&'t [u8]),
 }
 
 impl<'t> Record<'t> {
@@ -51,7 +57,7 @@ impl<'t> Record<'t> {
 
     /// True if the input is no part of the payload, or another one than what is left of it.
     pub(super) fn is_apart(&self) -> bool {
-        !self.names.is_empty() || matches!(self.around, Around::Behind(_))
+        !self.names.is_empty() || matches!(self.around, Around::Apart(_))
     }
 }
 
@@ -98,8 +104,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         frames: &mut Vec<Frame<'t>>,
     ) {
         plan.rows.iter().for_each(|row| self.plans.rows.count(*row, 1, self.id));
-        let start = self.length.saturating_sub(self.input.rest().len());
+        let start = self.payload.len().saturating_sub(self.input.rest().len());
         let (step, piece, around) = (0, None, Around::Nothing);
+        let waiting = (self.waiting.len(), self.early.len());
         frames.push(Frame::Record(Record {
             plan,
             step,
@@ -107,6 +114,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             names,
             piece,
             around,
+            waiting,
             start,
             places,
         }));
@@ -131,35 +139,54 @@ impl<'t> Transcoder<'t, '_, '_> {
         let left = self.input.rest();
         match std::mem::replace(&mut record.around, Around::Nothing) {
             Around::Nothing => {}
-            Around::Before(all) => self.pieces.push(&all[..all.len() - left.len()]),
-            Around::Behind(_) if !left.is_empty() => return Err(left_behind(left.len())),
-            Around::Behind(rest) => self.input.go_back(rest),
+            Around::Next(all) => self.pieces.push(&all[..all.len() - left.len()]),
+            Around::Early(all, start) => {
+                self.waiting.push((self.pieces.len() - record.first, self.early.len()));
+                self.early.extend_from_slice(&self.out[start..]);
+                self.out.truncate(start);
+                self.pieces.push(&all[..all.len() - left.len()]);
+            }
+            Around::Apart(_) if !left.is_empty() => return Err(left_behind(left.len())),
+            Around::Apart(rest) => self.input.go_back(rest),
         }
         let plan = record.plan.clone();
         while let Some(step) = plan.steps.get(record.step) {
-            record.step += 1;
             match *step {
                 Step::Copy(piece) => {
-                    let bytes = self.piece(record, piece)?;
-                    self.out.extend_from_slice(bytes);
+                    if let Some(conversion) = self.pass(record, piece + 1)? {
+                        return Ok(Some(conversion));
+                    }
+                    self.out.extend_from_slice(self.pieces[record.first + piece]);
                 }
                 Step::Convert { piece, conversion } => {
-                    if let Some(before) = piece.checked_sub(1) {
-                        self.piece(record, before)?;
+                    if let Some(conversion) = self.pass(record, piece)? {
+                        return Ok(Some(conversion));
                     }
+                    if plan.pieces.get(piece).is_some_and(|it| it.conversion.is_none()) {
+                        self.number_piece(record, piece, conversion)?;
+                        record.step += 1;
+                        continue;
+                    }
+                    let rest = self.input.rest();
                     record.around = if self.pieces.len() == record.first + piece {
-                        Around::Before(self.input.rest())
+                        Around::Next(rest)
+                    } else if record.names.is_empty() {
+                        self.append_early(record, piece);
+                        record.step += 1;
+                        continue;
                     } else {
-                        let rest = self.input.rest();
                         self.input.go_back(self.pieces[record.first + piece]);
-                        Around::Behind(rest)
+                        Around::Apart(rest)
                     };
+                    record.step += 1;
                     record.piece = Some(piece);
                     return Ok(Some(conversion));
                 }
                 step => {
-                    if step == Step::Unknown {
-                        self.rest_of_pieces(record)?;
+                    if step == Step::Unknown
+                        && let Some(conversion) = self.pass(record, plan.pieces.len())?
+                    {
+                        return Ok(Some(conversion));
                     }
                     record.piece = None;
                     self.make(&plan, step, record.first)?;
@@ -167,28 +194,29 @@ impl<'t> Transcoder<'t, '_, '_> {
                     self.out.extend_from_slice(self.defaults.bytes());
                 }
             }
+            record.step += 1;
         }
-        self.rest_of_pieces(record)?;
+        // All that is converted has been by now.
+        self.pass(record, plan.pieces.len())?;
         self.keep(record)?;
         self.pieces.truncate(record.first);
+        self.waiting.truncate(record.waiting.0);
+        self.early.truncate(record.waiting.1);
         self.records -= 1;
         Ok(None)
     }
 
-    fn rest_of_pieces(&mut self, record: &mut Record<'t>) -> Result<()> {
-        match record.plan.pieces.len().checked_sub(1) {
-            Some(last) => self.piece(record, last).map(drop),
-            None => Ok(()),
-        }
-    }
-
-    /// The bytes of a piece; those before it are passed over.
-    fn piece(&mut self, record: &mut Record<'t>, piece: usize) -> Result<&'t [u8]> {
-        while self.pieces.len() <= record.first + piece {
+    /// Passes over the pieces before one; returns the conversion of the first that is converted, which must come first.
+    fn pass(&mut self, record: &mut Record<'t>, end: usize) -> Result<Option<usize>> {
+        while self.pieces.len() < record.first + end {
             let next = self.pieces.len() - record.first;
             record.piece = Some(next);
-            let Piece { nodes, span, .. } = &record.plan.pieces[next];
+            let Piece { nodes, span, conversion, .. } = &record.plan.pieces[next];
             let rest = self.input.rest();
+            if conversion.is_some() {
+                record.around = Around::Early(rest, self.out.len());
+                return Ok(*conversion);
+            }
             let length = span.or_else(|| self.stored.lengths(nodes.clone(), rest));
             let bytes = match length.and_then(|length| self.input.take(length).ok()) {
                 Some(bytes) => bytes,
@@ -196,7 +224,43 @@ impl<'t> Transcoder<'t, '_, '_> {
             };
             self.pieces.push(bytes);
         }
-        Ok(self.pieces[record.first + piece])
+        Ok(None)
+    }
+
+    /// Rewrites a piece that is a number.
+    fn number_piece(
+        &mut self,
+        record: &mut Record<'t>,
+        piece: usize,
+        conversion: usize,
+    ) -> Result<()> {
+        self.pass(record, piece + 1)?;
+        record.piece = Some(piece);
+        let Conversion::Number { from, to, clamped } = self.plans.conversions[conversion] else {
+            return Err(fault(Fail::Value));
+        };
+        let rest = self.input.rest();
+        self.input.go_back(self.pieces[record.first + piece]);
+        let result = self.number(from, to, clamped);
+        let behind = match result {
+            Ok(()) => rest,
+            // For the offset.
+            Err(_) => {
+                let pieces = &self.pieces[record.first..=record.first + piece];
+                let end = record.start + pieces.iter().map(|piece| piece.len()).sum::<usize>();
+                self.payload.get(end..).unwrap_or_default()
+            }
+        };
+        self.input.go_back(behind);
+        result
+    }
+
+    /// Appends what a piece has become that came before it was wanted.
+    fn append_early(&mut self, record: &Record<'t>, piece: usize) {
+        let waiting = &self.waiting[record.waiting.0..];
+        let Some(at) = waiting.iter().position(|(of, _)| *of == piece) else { return };
+        let end = waiting.get(at + 1).map_or(self.early.len(), |(_, start)| *start);
+        self.out.extend_from_slice(&self.early[waiting[at].1..end]);
     }
 
     /// Keeps of an object what the program does not have, if its class has no room for it.
