@@ -1,0 +1,17 @@
+//! `persist completions`.
+
+use std::path::PathBuf;
+
+use crate::exit::{Failure, Outcome, Result};
+use crate::output::Out;
+
+/// Print completions for a shell.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A save, or `-` for standard input.
+    file: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
+    Err(Failure::new(format!("`completions` cannot read {} yet", args.file.display())))
+}

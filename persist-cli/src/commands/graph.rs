@@ -1,0 +1,17 @@
+//! `persist graph`.
+
+use std::path::PathBuf;
+
+use crate::exit::{Failure, Outcome, Result};
+use crate::output::Out;
+
+/// Show the objects of a save and their references.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A save, or `-` for standard input.
+    file: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
+    Err(Failure::new(format!("`graph` cannot read {} yet", args.file.display())))
+}

@@ -1,0 +1,17 @@
+//! `persist report`.
+
+use std::path::PathBuf;
+
+use crate::exit::{Failure, Outcome, Result};
+use crate::output::Out;
+
+/// Write a page that shows a save.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A save, or `-` for standard input.
+    file: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
+    Err(Failure::new(format!("`report` cannot read {} yet", args.file.display())))
+}

@@ -1,0 +1,99 @@
+//! How a command ends: the exit codes, and what went wrong.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// How a command ended that could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Outcome {
+    /// Exit code 0: it is done, and nothing was found that a script should stop at.
+    Done,
+    /// Exit code 1: the saves differ, one is damaged, nothing is at the path, or there are conflicts.
+    Found,
+}
+
+impl Outcome {
+    /// [`Found`](Self::Found) if there was something to find.
+    pub(crate) fn found(is_found: bool) -> Self {
+        if is_found { Self::Found } else { Self::Done }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::Found => Self::from(1),
+        }
+    }
+}
+
+/// Why a command could not do its work: exit code 2.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The library refused, about this file if it is one.
+    Library(Option<String>, persist::Error),
+    /// Standard input or output failed.
+    Io(io::Error),
+    /// What was asked for makes no sense with these files.
+    Usage(String),
+}
+
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// A failure of the command itself; the message is as those of the library: lower case, without a full stop.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// Names the file, unless the library's message does.
+    pub(crate) fn in_file(self, name: &str) -> Self {
+        match self {
+            Self::Library(None, error) if !error.message().contains(name) => {
+                Self::Library(Some(name.to_owned()), error)
+            }
+            other => other,
+        }
+    }
+
+    /// True if whoever read the output has gone.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn exit_code() -> ExitCode {
+        ExitCode::from(2)
+    }
+}
+
+impl From<persist::Error> for Failure {
+    fn from(error: persist::Error) -> Self {
+        Self::Library(None, error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(None, error) => error.fmt(f),
+            Self::Library(Some(file), error) => write!(f, "{file}: {error}"),
+            Self::Io(error) => error.fmt(f),
+            Self::Usage(message) => f.write_str(message),
+        }
+    }
+}

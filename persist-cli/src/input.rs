@@ -1,0 +1,80 @@
+//! What commands work on: files, or standard input.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use persist::{Document, Limits};
+
+use crate::exit::{Failure, Result};
+
+/// Reading a file of more bytes shows its progress.
+const LONG: u64 = 50 << 20;
+
+/// The bytes of a save, and where they are from.
+pub(crate) struct Input {
+    /// As it was given, for messages; `-` for standard input.
+    pub(crate) name: String,
+    /// `None` for standard input.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Input {
+    /// Reads a file, or standard input for `-`.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let is_stdin = path == Path::new("-");
+        let bytes = if is_stdin { read(io::stdin().lock(), None) } else { read_file(path) };
+        let bytes = bytes.map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
+        if bytes.len() as u64 > Limits::DEFAULT.bytes {
+            let limit = Limits::DEFAULT.bytes;
+            return Err(Failure::new(format!("{name} is over the limit of {limit} bytes")));
+        }
+        Ok(Self { name, path: (!is_stdin).then(|| path.to_owned()), bytes })
+    }
+
+    /// Reads the save in it.
+    pub(crate) fn document(&self) -> Result<Document> {
+        Document::from_slice(&self.bytes).map_err(|error| self.failure(error))
+    }
+
+    /// An error of the library about it.
+    pub(crate) fn failure(&self, error: persist::Error) -> Failure {
+        Failure::from(error).in_file(&self.name)
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    let bar = progress(size);
+    let bytes = read(bar.wrap_read(file), Some(size));
+    bar.finish_and_clear();
+    bytes
+}
+
+/// Reads to the end, or to one byte over the limit of a save.
+fn read(from: impl Read, size: Option<u64>) -> io::Result<Vec<u8>> {
+    let most = Limits::DEFAULT.bytes.saturating_add(1);
+    let mut bytes = Vec::new();
+    let expected = size.unwrap_or_default().min(most);
+    // One more, so that the end is found without room for more.
+    bytes
+        .try_reserve_exact(usize::try_from(expected).unwrap_or_default() + 1)
+        .map_err(|_| io::ErrorKind::OutOfMemory)?;
+    from.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A bar on standard error for so many bytes; it shows if they are many, and standard error is a terminal.
+pub(crate) fn progress(bytes: u64) -> ProgressBar {
+    let is_shown = bytes > LONG && io::stderr().is_terminal();
+    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(bytes), target);
+    match ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

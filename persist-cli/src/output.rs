@@ -1,0 +1,150 @@
+//! Where commands print: text with colours for people, JSON for programs.
+
+use std::fmt::{self, Display};
+use std::io::{self, BufWriter, Write};
+
+use anstream::ColorChoice;
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::exit::{Failure, Result};
+
+/// Names: of files, classes, objects.
+pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+/// Headings of tables and sections.
+pub(crate) const HEADING: Style = Style::new().bold();
+/// What is good, or was added.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What is bad, or was removed.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+/// What to look at, or was changed.
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
+/// What matters less.
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colour {
+    fn choice(self) -> ColorChoice {
+        match self {
+            Self::Auto => ColorChoice::Auto,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
+        }
+    }
+
+    /// Whether a stream gets colours.
+    fn is_on(self, stream: &impl anstream::stream::RawStream) -> bool {
+        match self {
+            Self::Auto => anstream::AutoStream::choice(stream) != ColorChoice::Never,
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+/// Standard output.
+pub(crate) struct Out {
+    to: BufWriter<Box<dyn Write>>,
+    has_colours: bool,
+    is_json: bool,
+}
+
+impl Out {
+    pub(crate) fn of_stdout(colour: Colour, is_json: bool) -> Self {
+        let stdout = io::stdout();
+        let has_colours = colour.is_on(&stdout) && !is_json;
+        // Without colours the bytes go out as they are: a save may be among them.
+        let to: Box<dyn Write> = if has_colours {
+            Box::new(anstream::AutoStream::new(stdout, colour.choice()))
+        } else {
+            Box::new(stdout)
+        };
+        Self { to: BufWriter::with_capacity(64 << 10, to), has_colours, is_json }
+    }
+
+    /// True if `--json` asks for output for programs.
+    pub(crate) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// True if there are colours, and so a person who looks.
+    pub(crate) fn has_colours(&self) -> bool {
+        self.has_colours
+    }
+
+    /// Text in a style, if there are colours.
+    pub(crate) fn styled<T: Display>(&self, style: Style, text: T) -> Styled<T> {
+        Styled { style: if self.has_colours { style } else { Style::new() }, text }
+    }
+
+    /// Prints a value as JSON, on several lines.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
+        serde_json::to_writer_pretty(&mut self.to, value)?;
+        Ok(writeln!(self.to)?)
+    }
+
+    /// Prints what is waiting to be printed.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        Ok(self.to.flush()?)
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Text in a style.
+pub(crate) struct Styled<T> {
+    style: Style,
+    text: T,
+}
+
+impl<T: Display> Display for Styled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.style.render())?;
+        // With the width that is asked for.
+        self.text.fmt(f)?;
+        write!(f, "{}", self.style.render_reset())
+    }
+}
+
+/// Prints a line for people on standard error, which is not part of the output.
+pub(crate) fn note(text: impl Display) {
+    // Nobody is left to tell of it.
+    drop(writeln!(io::stderr(), "{text}"));
+}
+
+/// Prints why a command failed.
+pub(crate) fn print_failure(colour: Colour, failure: &Failure) {
+    let mut stderr = anstream::AutoStream::new(io::stderr(), colour.choice());
+    let style = BAD.bold();
+    drop(writeln!(stderr, "{style}error{style:#}: {failure}"));
+}
+
+/// A number of bytes as people read it.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let (mut unit, mut scaled) = (0, bytes * 10 / 1024);
+    while scaled >= 10_240 && unit + 1 < UNITS.len() {
+        (unit, scaled) = (unit + 1, scaled / 1024);
+    }
+    format!("{}.{} {}", scaled / 10, scaled % 10, UNITS[unit])
+}
