@@ -7,7 +7,12 @@ mod args;
 mod commands;
 mod exit;
 mod input;
+mod mapped;
 mod output;
+mod path;
+mod shown;
+mod values;
+mod world;
 
 use std::process::ExitCode;
 
