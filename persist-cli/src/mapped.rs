@@ -57,7 +57,7 @@ impl Serialize for Mapped<'_> {
             Value::Text(text) => to.serialize_str(text),
             Value::F32(number) if number.is_finite() => to.serialize_f64((*number).into()),
             Value::F64(number) if number.is_finite() => to.serialize_f64(*number),
-            Value::Option(None) => to.serialize_unit(),
+            Value::Option(None) => to.serialize_none(),
             Value::Option(Some(inner)) if matches!(**inner, Value::Option(_)) => {
                 let mut map = to.serialize_map(Some(1))?;
                 map.serialize_entry(SOME, &self.part(inner))?;

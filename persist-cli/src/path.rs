@@ -3,7 +3,8 @@
 //! `docs/reference/command.md` has the whole language.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use persist::save::Entry;
@@ -102,7 +103,7 @@ impl Path {
             }
             Start::Worlds => places.flat_map(|place| worlds(start(place))).collect(),
         };
-        let context = Context { save, entries: &entries };
+        let context = Context { save, places: OnceCell::new() };
         for step in &self.steps {
             found = found.into_iter().flat_map(|from| step.take(from, &context)).collect();
         }
@@ -154,9 +155,20 @@ fn may_hold_world(value: &Value) -> bool {
     )
 }
 
-struct Context<'d, 'e> {
+struct Context<'d> {
     save: &'d Document,
-    entries: &'e [&'d Entry],
+    /// The objects by their ids.
+    places: OnceCell<HashMap<ObjectId, (usize, &'d Entry)>>,
+}
+
+impl<'d> Context<'d> {
+    fn object(&self, id: ObjectId) -> Option<(usize, &'d Entry)> {
+        let places = self.places.get_or_init(|| {
+            let entries = self.save.entries().enumerate().filter(|(_, entry)| !entry.is_kept());
+            entries.map(|(place, entry)| (entry.id(), (place, entry))).collect()
+        });
+        places.get(&id).copied()
+    }
 }
 
 impl<'d> Found<'d> {
@@ -179,16 +191,14 @@ impl<'d> Found<'d> {
     }
 
     /// What an option holds, and what a reference leads to.
-    fn inside(mut self, context: &Context<'d, '_>) -> Self {
+    fn inside(mut self, context: &Context<'d>) -> Self {
         loop {
             match &self.value {
                 Cow::Borrowed(Value::Option(Some(inner))) => {
                     self = self.at(Hop::Some, Cow::Borrowed(inner));
                 }
                 Cow::Borrowed(Value::Ref(Some(id))) => {
-                    let Some(entry) = context.save.entry(*id) else { return self };
-                    let place = context.entries.iter().position(|it| std::ptr::eq(*it, entry));
-                    let Some(place) = place else { return self };
+                    let Some((place, entry)) = context.object(*id) else { return self };
                     let value = Cow::Borrowed(&entry.value);
                     let label = id.to_string();
                     return Self { entry: place, way: Vec::new(), label, value, within: None };
@@ -213,7 +223,7 @@ impl<'d> Found<'d> {
     }
 }
 
-fn push_name(label: &mut String, name: &str) {
+pub(crate) fn push_name(label: &mut String, name: &str) {
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     // A string takes all.
     drop(if is_plain { write!(label, ".{name}") } else { write!(label, ".`{}`", escaped(name)) });
@@ -228,7 +238,7 @@ fn push_key(label: &mut String, key: &impl std::fmt::Display) {
 }
 
 impl Step {
-    fn take<'d>(&self, from: Found<'d>, context: &Context<'d, '_>) -> Vec<Found<'d>> {
+    fn take<'d>(&self, from: Found<'d>, context: &Context<'d>) -> Vec<Found<'d>> {
         match self {
             Self::Below(child) => below(from, child, context),
             Self::Component(class) => components(from, class, context),
@@ -311,7 +321,7 @@ fn world_of<'d>(from: &Found<'d>) -> Option<(std::rc::Rc<World<'d>>, Option<usiz
     }
 }
 
-fn below<'d>(from: Found<'d>, child: &Child, context: &Context<'d, '_>) -> Vec<Found<'d>> {
+fn below<'d>(from: Found<'d>, child: &Child, context: &Context<'d>) -> Vec<Found<'d>> {
     let from = from.inside(context);
     let Some((world, parent, prefix)) = world_of(&from) else { return Vec::new() };
     let places: Vec<usize> = match child {
@@ -325,7 +335,7 @@ fn below<'d>(from: Found<'d>, child: &Child, context: &Context<'d, '_>) -> Vec<F
     places.into_iter().map(|place| from.object(&world, &prefix, place)).collect()
 }
 
-fn components<'d>(from: Found<'d>, class: &str, context: &Context<'d, '_>) -> Vec<Found<'d>> {
+fn components<'d>(from: Found<'d>, class: &str, context: &Context<'d>) -> Vec<Found<'d>> {
     let from = from.inside(context);
     let Some((world, place, _)) = world_of(&from) else {
         // As in the path of a field of a component, the class of an object may have a colon after it.
@@ -359,7 +369,7 @@ fn class_text(name: &str) -> Cow<'_, str> {
 }
 
 /// The name of a class of components, which ends where a field begins.
-fn component_text(name: &str) -> Cow<'_, str> {
+pub(crate) fn component_text(name: &str) -> Cow<'_, str> {
     if name.contains('.') { format!("`{}`", escaped(name)).into() } else { class_text(name) }
 }
 

@@ -1,5 +1,6 @@
 //! `persist set`.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -96,12 +97,16 @@ pub(super) fn write_changes(
     out: &mut Out,
 ) -> Result<Outcome> {
     changes.retain(|change| change.old != change.new);
+    let mut by_entry: HashMap<usize, Vec<&Change>> = HashMap::new();
     for change in &changes {
-        let entry = save.entries_mut().nth(change.entry);
-        let new = change.new.clone();
-        if !entry.is_some_and(|entry| replace(&mut entry.value, &change.way, new)) {
-            let (label, new) = (&change.label, short(&change.new));
-            return Err(Failure::new(format!("{new} cannot be at {label}")));
+        by_entry.entry(change.entry).or_default().push(change);
+    }
+    for (place, entry) in save.entries_mut().enumerate() {
+        for change in by_entry.remove(&place).unwrap_or_default() {
+            if !replace(&mut entry.value, &change.way, change.new.clone()) {
+                let (label, new) = (&change.label, short(&change.new));
+                return Err(Failure::new(format!("{new} cannot be at {label}")));
+            }
         }
     }
     match file {
