@@ -1,4 +1,11 @@
 //! The command, run as people run it, on the saves of `fixtures` and on damaged ones made of them.
 
+mod changing;
 mod commands;
+mod comparing;
+mod converting;
+mod game;
+mod hostile;
+mod looking;
+mod mending;
 mod support;

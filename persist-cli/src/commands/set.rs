@@ -60,7 +60,7 @@ pub(super) fn one_of(found: &[Found<'_>], may_be_more: bool, path: &str) -> Resu
         1 => Ok(()),
         _ if may_be_more => Ok(()),
         count => Err(Failure::new(format!(
-            "{path} leads to {count} values, the first of them {} and {}; say which, or use `--all`",
+            "{path} leads to {count} values, the first of them {} and {}; say which",
             found[0].label, found[1].label,
         ))),
     }
