@@ -6,6 +6,7 @@
 //! program's form first.
 
 mod alone;
+mod check;
 mod conversion;
 mod cursor;
 mod describe;
@@ -32,8 +33,9 @@ mod walk;
 mod write;
 
 pub(crate) use alone::Alone;
+pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
-pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
+pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
 pub(crate) use event::{PlannedRow, Run};
 pub(crate) use instances::contested;
