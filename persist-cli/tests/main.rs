@@ -7,7 +7,6 @@ mod converting;
 mod game;
 mod guide;
 mod hostile;
-mod locking;
 mod looking;
 mod mending;
 mod support;

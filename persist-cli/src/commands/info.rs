@@ -286,6 +286,7 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
         let what = match (follows_save, events) {
             (false, _) => out.styled(WARNING, String::from("it does not follow this save")),
             (true, 0) => out.styled(GOOD, String::from("nothing unsaved")),
+            (true, 1) => out.styled(WARNING, String::from("1 unsaved change")),
             (true, events) => out.styled(WARNING, format!("{events} unsaved changes")),
         };
         let problem = problem.as_ref().map_or_else(String::new, |it| format!("; {it}"));
