@@ -6,6 +6,7 @@ mod comparing;
 mod converting;
 mod game;
 mod hostile;
+mod inspecting;
 mod looking;
 mod mending;
 mod support;
