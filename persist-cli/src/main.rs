@@ -13,6 +13,7 @@ mod merge;
 mod output;
 mod path;
 mod shown;
+mod types;
 mod values;
 mod world;
 

@@ -7,6 +7,7 @@ mod converting;
 mod game;
 mod guide;
 mod hostile;
+mod inspecting;
 mod looking;
 mod mending;
 mod support;

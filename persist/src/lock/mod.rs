@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`assert_lock!`](crate::assert_lock) | the test |
 //! | [`Lock`], [`Values`] | the file: loaded, compared, updated; sample saves of its versions |
+//! | [`SaveCheck`] | which locked versions a save is of |
 //! | [`LockReport`], [`Difference`], [`Verdict`], [`Note`] | what changed, what it means, and the attribute to paste |
 //!
 //! ```
@@ -91,6 +92,7 @@ mod compare;
 mod load;
 mod report;
 mod sample;
+mod saved;
 mod section;
 mod source;
 mod text;
@@ -103,6 +105,7 @@ use std::str::FromStr;
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
 use self::sample::{Reads, Samples};
+pub use self::saved::SaveCheck;
 use self::section::{PART, Section};
 use crate::graph::Registry;
 use crate::storage::{FILES, SaveOptions};
