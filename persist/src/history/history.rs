@@ -202,8 +202,8 @@ impl<T: 'static> History<T> {
         Told {
             position: self.position(),
             state: self.state(),
-            undo: Name::of(self.undo_entry().map(Entry::label)),
-            redo: Name::of(self.redo_entry().map(Entry::label)),
+            undo: Name::of(self.undo_entry()),
+            redo: Name::of(self.redo_entry()),
             is_modified: self.is_modified(),
         }
     }

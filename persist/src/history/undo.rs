@@ -368,7 +368,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Calls all listeners with events; if one panics, that resumes at the end of the call.
-    pub(super) fn send(&mut self, events: &[Option<HistoryEvent>]) {
+    pub(super) fn send(&mut self, events: &[HistoryEvent]) {
         let mut listeners = mem::take(&mut self.listeners.all);
         let panic = tell(&mut listeners, events, self);
         self.listeners.are_there = !listeners.is_empty();
@@ -388,17 +388,17 @@ fn renamed<T: 'static>(
     panic: &mut Option<Panic>,
 ) -> Renamed {
     let Some(entry) = entry else {
-        return if name.is_there() { name.replace(None) } else { (None, false) };
+        return if name.is_there() { name.replace(Name::None) } else { (None, false) };
     };
     // Mostly the same field of another object was set, whose path both share.
     if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
         return (None, is_other);
     }
-    let label = catch_unwind(AssertUnwindSafe(|| entry.label())).unwrap_or_else(|why| {
+    let new = catch_unwind(AssertUnwindSafe(|| Name::of(Some(entry)))).unwrap_or_else(|why| {
         panic.get_or_insert(why);
-        Label::None
+        Name::Other(Label::None)
     });
-    name.replace(Some(label))
+    name.replace(new)
 }
 
 #[cold]
