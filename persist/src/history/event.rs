@@ -231,11 +231,12 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Without a branch: most events are of no interest to most calls.
     #[inline]
     fn add(&mut self, event: HistoryEvent, is_new: bool) {
-        self.list[self.count] = event;
-        self.count += usize::from(is_new);
+        if is_new {
+            self.list[self.count] = event;
+            self.count += 1;
+        }
     }
 }
 

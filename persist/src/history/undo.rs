@@ -380,21 +380,34 @@ impl<T: 'static> History<T> {
     }
 }
 
-/// Replaces a label by that of an entry. One that panics counts as none, and the panic is kept.
+/// Replaces a name by that of an entry.
 #[inline]
 fn renamed<T: 'static>(
     name: &mut Name,
     entry: Option<&Entry<T>>,
     panic: &mut Option<Panic>,
 ) -> Renamed {
-    let Some(entry) = entry else {
-        return if name.is_there() { name.replace(Name::None) } else { (None, false) };
-    };
-    // Mostly the same field of another object was set, whose path both share.
-    if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
-        return (None, is_other);
+    // Mostly the same field of another object was set, whose path both share, and there is nothing to redo.
+    match entry {
+        None if !name.is_there() => return (None, false),
+        None => {}
+        Some(entry) => {
+            if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
+                return (None, is_other);
+            }
+        }
     }
-    let new = catch_unwind(AssertUnwindSafe(|| Name::of(Some(entry)))).unwrap_or_else(|why| {
+    replaced(name, entry, panic)
+}
+
+/// A label that panics counts as none, and the panic is kept.
+#[inline(never)]
+fn replaced<T: 'static>(
+    name: &mut Name,
+    entry: Option<&Entry<T>>,
+    panic: &mut Option<Panic>,
+) -> Renamed {
+    let new = catch_unwind(AssertUnwindSafe(|| Name::of(entry))).unwrap_or_else(|why| {
         panic.get_or_insert(why);
         Name::Other(Label::None)
     });
