@@ -350,10 +350,13 @@ impl<T: 'static> History<T> {
 
     /// Notes what has changed since the last time; the events that say so.
     fn news(&mut self) -> Events {
-        let values = (self.position(), self.state(), self.is_modified());
-        let is_ready = !self.is_open() && self.poison.is_none();
-        let entry = |index: Option<usize>| self.ring.get(index.filter(|_| is_ready)?);
-        let (undo, redo) = (entry(self.ring.current()), entry(self.ring.next()));
+        let current = self.ring.current().and_then(|index| self.ring.get(index));
+        let state = current.map_or(self.base, |entry| entry.state);
+        let values = (self.position(), state, self.is_modified_in(state));
+        let (undo, redo) = match self.is_ready() {
+            true => (current, self.ring.get(self.position())),
+            false => (None, None),
+        };
         let told = &mut self.listeners.told;
         let undo = renamed(&mut told.undo, undo, &mut self.panic);
         let redo = renamed(&mut told.redo, redo, &mut self.panic);
