@@ -147,3 +147,13 @@ fn world() -> persist::Result<World> {
     world.insert_resource(Score { points: 5, digest: vec![1, 2, 255], odd: f64::NAN })?;
     Ok(world)
 }
+
+/// What the heroes have when the game loads a save.
+pub(crate) fn gold(path: &std::path::Path) -> persist::Result<Vec<u32>> {
+    let mut saves = SaveManager::new();
+    saves.register::<Hero>()?;
+    saves.register::<Item>()?;
+    let loaded = saves.load(path)?;
+    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    Ok(loaded.iter::<Hero>().map(|hero| hero.borrow().gold).collect())
+}

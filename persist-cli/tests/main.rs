@@ -5,6 +5,7 @@ mod commands;
 mod comparing;
 mod converting;
 mod game;
+mod guide;
 mod hostile;
 mod inspecting;
 mod looking;

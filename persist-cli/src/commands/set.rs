@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist::save::Entry;
 use persist::{Document, Value};
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ use crate::mapped::Mapped;
 use crate::output::{BAD, GOOD, NAME, Out};
 use crate::path::{Found, Path};
 use crate::shown::short;
-use crate::values::{Hop, replace, typed};
+use crate::values::{Hop, part, replace, typed};
 
 /// Change a value; the old save stays as a backup
 #[derive(clap::Args)]
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return Err(Failure::new("standard input cannot be changed; give a file"));
     };
     let mut save = input.document()?;
-    let found = Path::parse(&args.path, &save)?.find(&save);
+    let found = Path::parse(&args.path, &save)?.find(&save)?;
     one_of(&found, args.all, &args.path)?;
     let change = |found: &Found<'_>| -> Result<Change> {
         let new = typed(&args.value, &found.value)
@@ -109,11 +110,18 @@ pub(super) fn write_changes(
             }
         }
     }
-    match file {
-        // Nothing is written for nothing.
-        Some(file) if !changes.is_empty() => drop(save.save(file)?),
-        // What is wrong shows here, too.
-        _ => drop(save.to_vec()?),
+    // With what is wrong the file stays as it is.
+    let written = Document::from_slice(&save.to_vec()?)?;
+    if let Some(file) = file.filter(|_| !changes.is_empty()) {
+        save.save(file)?;
+    }
+    // What was typed has the kinds of the save now.
+    let entries: Vec<&Entry> = written.entries().collect();
+    for change in &mut changes {
+        let entry = entries.get(change.entry);
+        if let Some(new) = entry.and_then(|entry| part(&entry.value, &change.way)) {
+            change.new = new.clone();
+        }
     }
     if out.is_json() {
         let shown = changes.iter().map(|change| ShownChange {
