@@ -3,9 +3,9 @@
 //! What it accepts is what a [`Reader`](super::Reader) accepts, but for the memory of its trees. The stack is its own:
 //! neither deep values nor deep schemas can exhaust the thread's.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::unique::Unique;
 use super::walk::{Met, check_count, dynamic, fault, left_behind, path_at};
 use super::{Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
@@ -357,30 +357,26 @@ impl Checker {
                     (self.node(root), 0, inside + u32::from(is_bare))
                 }
                 Step::End => {
-                    let at = payload.len() - before;
-                    loop {
-                        let Some(frame) = self.open.last_mut() else { return Ok(()) };
-                        if frame.is_unique
-                            && let Some(unique) = self.unique.last_mut()
-                        {
-                            unique.take(at, payload);
-                        }
-                        if let Some(left) = frame.left.checked_sub(1) {
-                            frame.left = left;
-                            next = frame.next as usize + 1;
-                            std::mem::swap(&mut frame.begin, &mut frame.next);
-                            break;
-                        }
-                        (next, around) = (frame.back as usize, frame.levels);
-                        if frame.is_unique
-                            && let Some(mut unique) = self.unique.pop()
-                            && unique.has_twice(payload)
-                        {
-                            return Err((Fail::Duplicate, unique.begin));
-                        }
-                        self.open.pop();
-                        break;
+                    let Some(frame) = self.open.last_mut() else { return Ok(()) };
+                    if frame.is_unique
+                        && let Some(unique) = self.unique.last_mut()
+                    {
+                        unique.take(payload.len() - before, payload);
                     }
+                    if let Some(left) = frame.left.checked_sub(1) {
+                        frame.left = left;
+                        next = frame.next as usize + 1;
+                        std::mem::swap(&mut frame.begin, &mut frame.next);
+                        continue;
+                    }
+                    (next, around) = (frame.back as usize, frame.levels);
+                    if frame.is_unique
+                        && let Some(mut unique) = self.unique.pop()
+                        && unique.has_twice(payload)
+                    {
+                        return Err((Fail::Duplicate, unique.begin));
+                    }
+                    self.open.pop();
                     continue;
                 }
             };
@@ -763,65 +759,6 @@ fn tag(variants: u32, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let tag: u32 =
         if variants > 256 { input.value::<u16>()?.into() } else { input.value::<u8>()?.into() };
     if tag < variants { Ok(tag as usize) } else { Err(Fail::Value) }
-}
-
-/// Keys of a map, or elements of a set, by where they are in the payload.
-struct Unique {
-    /// Where the value begins, and where the part that is being read does.
-    begin: usize,
-    start: usize,
-    /// One for elements, two for keys with values.
-    parts: u32,
-    /// True if the next part is a value.
-    is_value: bool,
-    found: Vec<(u32, u32)>,
-    /// True as long as each is greater than the one before it, by one of some orders: then none is there twice.
-    orders: [bool; 3],
-}
-
-/// Orders in which maps are often stored: by their bytes; by the value of a number; by texts, whose first byte is their
-/// length.
-const ORDERS: [fn(&[u8], &[u8]) -> Ordering; 3] = [
-    |a, b| a.cmp(b),
-    |a, b| a.iter().rev().cmp(b.iter().rev()),
-    |a, b| a.get(1..).cmp(&b.get(1..)),
-];
-
-impl Unique {
-    fn new(begin: usize, start: usize, parts: u32) -> Self {
-        Self { begin, start, parts, is_value: false, found: Vec::new(), orders: [true; 3] }
-    }
-
-    /// Takes the part that ends there.
-    fn take(&mut self, end: usize, payload: &[u8]) {
-        let start = std::mem::replace(&mut self.start, end);
-        let is_value = self.is_value;
-        self.is_value = !is_value && self.parts == 2;
-        if !is_value {
-            let part = &payload[start..end];
-            if let Some(last) = self.found.last() {
-                let last = bytes(*last, payload);
-                for (is_ordered, order) in self.orders.iter_mut().zip(ORDERS) {
-                    *is_ordered = *is_ordered && order(last, part) == Ordering::Less;
-                }
-            }
-            // A record has fewer bytes.
-            self.found.push((index(start), index(end)));
-        }
-    }
-
-    /// True if one of them is there twice.
-    fn has_twice(&mut self, payload: &[u8]) -> bool {
-        if self.orders.contains(&true) {
-            return false;
-        }
-        self.found.sort_unstable_by(|a, b| bytes(*a, payload).cmp(bytes(*b, payload)));
-        self.found.windows(2).any(|pair| bytes(pair[0], payload) == bytes(pair[1], payload))
-    }
-}
-
-fn bytes((start, end): (u32, u32), payload: &[u8]) -> &[u8] {
-    &payload[start as usize..end as usize]
 }
 
 const _: () = assert!(size_of::<Step>() <= 16);
