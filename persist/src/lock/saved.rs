@@ -100,8 +100,7 @@ impl Lock {
         let mut differences = Vec::new();
         if let Some(newest) = self.sections.last().filter(|_| versions.is_empty()) {
             for class in own {
-                Comparison { newest, differences: &mut differences }
-                    .class(&classes[class], classes);
+                Against { newest, differences: &mut differences }.class(&classes[class], classes);
             }
             differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
         }
@@ -116,12 +115,12 @@ impl Section {
     }
 }
 
-struct Comparison<'c> {
+struct Against<'c> {
     newest: &'c Section,
     differences: &'c mut Vec<Difference>,
 }
 
-impl Comparison<'_> {
+impl Against<'_> {
     fn add(&mut self, class: &str, field: Option<String>, verdict: Verdict, change: String) {
         let mut difference = Difference::new(class, verdict, change);
         difference.field = field;

@@ -11,7 +11,7 @@ pub(super) struct Ids {
     far: Vec<([u32; 2], Object)>,
     /// True if the far ids are in ascending order, as they are if the objects of a world were written.
     is_sorted: bool,
-    /// True if a reference was met that is wrong, or of which it is not known.
+    /// True if a reference was met that is wrong, or may be.
     has_doubt: bool,
     /// References that are not checked yet: a few at a time, as each is a miss of the cache in a large save, and the
     /// processor waits for several at once. It was 70 % of the time.
@@ -33,7 +33,7 @@ impl Object {
     /// A strong reference leads to it.
     const WANTED: u32 = 1 << 30;
     const HOLDER: u32 = 26;
-    /// Of classes, of which there are fewer: any.
+    /// Any class; there are fewer classes.
     const ANY: u32 = (1 << Self::HOLDER) - 1;
 
     fn new(flag: u32, class: u32, holder: Holder) -> Self {
@@ -66,7 +66,7 @@ impl Object {
 }
 
 impl Ids {
-    /// For so many objects, more or fewer.
+    /// For about this many objects.
     pub(super) fn new(objects: u64) -> Self {
         let near = usize::try_from(objects).unwrap_or(0);
         Self {

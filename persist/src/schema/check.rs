@@ -25,7 +25,8 @@ pub(crate) struct Checker {
     deepest: u32,
     /// Where the steps of each node begin; [`NOT_YET`] if it was not met.
     nodes: Vec<u32>,
-    /// The same for the variants of enums, which follow one another, and the class and first variant of each enum.
+    /// Where the steps of each variant begin; the variants of an enum follow one another. And the first variant of each enum,
+    /// with its class.
     variants: Vec<u32>,
     enums: Vec<(u32, usize)>,
     open: Vec<Frame>,
@@ -39,11 +40,11 @@ const NOT_YET: u32 = 0;
 /// Where the steps of a variant without fields begin, which has none.
 const NOTHING: u32 = 1;
 
-/// Structs are laid out inside of others down to so many levels, and until a kind has so many steps.
+/// How many levels of structs are laid out inside of others, and up to how many steps.
 const INLINED_LEVELS: u32 = 8;
 const INLINED_STEPS: usize = 128;
 
-/// Beyond so many steps nothing is laid out inside of others: a hostile save may have any number of classes.
+/// Beyond this many steps nothing is laid out inside of others: a hostile save may have any number of classes.
 const MANY_STEPS: usize = 1 << 20;
 
 /// Parts of a value without bytes that are counted; a struct may hold another twice, and that one another.
@@ -55,7 +56,7 @@ const MOST_EMPTY_PARTS: u32 = 1 << 20;
 enum Step {
     /// Stands before the steps of a kind, and says which levels its values open whatever they hold: those below this one.
     Levels(u32),
-    /// That many bytes, of which some are not any.
+    /// That many bytes, some of which are checked.
     Fixed {
         width: u32,
         checks: u32,
@@ -128,7 +129,7 @@ enum Fixed {
     Bool,
     Char,
     Handle,
-    /// The tag of an enum of so many variants, in one byte or two.
+    /// The tag of an enum, in one byte or two; the last variant, or how many there are.
     Tag(u8),
     WideTag(u32),
 }
@@ -411,7 +412,7 @@ impl Checker {
         }
     }
 
-    /// True if the values of the kind whose steps begin there open too many levels, so many around them.
+    /// True if the values of the kind whose steps begin there open too many levels, with those around them.
     fn is_too_deep(&self, begin: u32, around: u32, most: u32) -> bool {
         match self.steps[begin as usize] {
             Step::Levels(levels) => around.saturating_add(levels) > most,
@@ -439,7 +440,7 @@ impl Checker {
         charge_empty(&mut self.empty, elements, &self.limits).map_err(|error| input.refuse(error))
     }
 
-    /// Checks a list of elements without bytes, below so many levels.
+    /// Checks a list of elements without bytes, which may open that many levels at most.
     #[cold]
     fn list_of_nothing(
         &mut self,
@@ -754,7 +755,7 @@ fn text(input: &mut Decoder<'_>) -> Result<(), Fail> {
     if text.is_ascii() || std::str::from_utf8(text).is_ok() { Ok(()) } else { Err(Fail::Text) }
 }
 
-/// Reads which of so many variants follows.
+/// Reads which of the variants follows.
 fn tag(variants: u32, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let tag: u32 =
         if variants > 256 { input.value::<u16>()?.into() } else { input.value::<u8>()?.into() };
