@@ -88,12 +88,14 @@ impl Lock {
             .filter(|class| !classes[*class].name.starts_with("persist."))
             .collect();
         let has = |section: &&Section| {
-            own.iter().all(|class| {
-                let found = section.find(&classes[*class]);
-                found.is_some_and(|found| {
-                    is_same_class((classes, *class), (&section.classes, found))
+            // A save without classes says nothing of its version.
+            !own.is_empty()
+                && own.iter().all(|class| {
+                    let found = section.find(&classes[*class]);
+                    found.is_some_and(|found| {
+                        is_same_class((classes, *class), (&section.classes, found))
+                    })
                 })
-            })
         };
         let versions: Vec<String> =
             self.sections.iter().filter(has).map(|section| section.version.clone()).collect();
