@@ -209,7 +209,7 @@ pub mod __private {
     pub use crate::codec::trait_object::{
         AsTrait, Dynamic, Implements, Portable, Source, StandIn, TraitObject,
     };
-    pub use crate::codec::type_set::{Part, TypeSet};
+    pub use crate::codec::type_set::{FieldCodec, TypeSet};
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;

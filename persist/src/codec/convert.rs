@@ -12,7 +12,7 @@ use super::persist::Persist;
 use super::type_set::TypeSet;
 use super::with::{Adapter, Same};
 use crate::env::Env;
-use crate::reflect::{Class, Inner, Kind};
+use crate::reflect::{Class, Kind, KindFn};
 use crate::{Error, ErrorKind, Result};
 
 /// The bytes of a field, as its `convert` makes them of those of a value of its older type;
@@ -43,7 +43,7 @@ pub(crate) const CONVERTED: &str = "taken by a field's `convert`";
 #[doc(hidden)]
 pub struct Conversion<A, R, T> {
     function: fn(A) -> R,
-    kind: Inner,
+    kind: KindFn,
     reach: fn(&mut TypeSet),
     write: Write<A, R>,
     to: PhantomData<fn() -> T>,

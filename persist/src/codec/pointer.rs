@@ -15,7 +15,7 @@ use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
-use super::object::{Object, Shared};
+use super::object::{AnyObject, Shared};
 use super::persist::Persist;
 use super::type_set::{Draft, Made, ObjectType, TypeSet};
 use super::visitor::Visitor;
@@ -40,7 +40,7 @@ pub trait Family: Sized + 'static {
     fn lengthy<P: ?Sized + Lengthy>(draft: P::Draft) -> Self::Strong<P>;
 
     /// The pointer without its type.
-    fn share<X: Object>(pointer: Self::Strong<X>) -> Shared;
+    fn share<X: AnyObject>(pointer: Self::Strong<X>) -> Shared;
 
     /// The pointer with its type back, if it is of this family and type.
     fn typed<X: Any>(shared: &Shared) -> Option<Self::Strong<X>>;
@@ -78,8 +78,8 @@ macro_rules! families {
             }
 
             #[inline]
-            fn share<X: Object>(pointer: $strong<X>) -> Shared {
-                Shared::from(pointer as $strong<dyn Object>)
+            fn share<X: AnyObject>(pointer: $strong<X>) -> Shared {
+                Shared::from(pointer as $strong<dyn AnyObject>)
             }
 
             #[inline]
@@ -113,7 +113,7 @@ families! {
     ArcFamily: Arc sync::Weak arc;
 }
 
-impl<T: Persist> Object for T {
+impl<T: Persist> AnyObject for T {
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.value(self)
     }
@@ -399,7 +399,7 @@ pub trait Unsized: Pointee {
 /// An object that is reached through a pointer of its own.
 struct Reached<F: Family, P: ?Sized + 'static>(F::Strong<P>);
 
-impl<F: Family, P: ?Sized + Unsized> Object for Reached<F, P> {
+impl<F: Family, P: ?Sized + Unsized> AnyObject for Reached<F, P> {
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         Unsized::encode(&*self.0, out)
     }
@@ -428,7 +428,7 @@ impl<F: Family, P: ?Sized + Unsized> Object for Reached<F, P> {
         if P::CELL != Cell::None {
             return None;
         }
-        Object::pointee(self, Duration::ZERO).ok()
+        AnyObject::pointee(self, Duration::ZERO).ok()
     }
 
     fn give(self: Arc<Self>, _: &mut dyn Any) {}

@@ -15,7 +15,7 @@ use super::decoder::{Decoder, Implementor};
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
-use super::lock::Lock;
+use super::lock::LockCell;
 use super::object::Shared;
 use super::persist::Persist;
 use super::pointer::{

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::bytes::{AsBytes, Bytes};
 use super::links::FieldLinks;
 use super::part::{FieldPart, Room, follow};
-use super::path::{FieldPath, Steps};
+use super::path::{FieldPath, PathSteps};
 use super::paths::AsText;
 use crate::codec::ListAccess;
 use crate::codec::{
@@ -149,7 +149,7 @@ impl FieldChange {
         let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
         let mut new = Vec::with_capacity(bytes.len());
         spliced(cursor, bytes, &self.how.splice(way), &mut new)
-            .map_err(|error| error.in_field(&Steps(steps).to_string()))?;
+            .map_err(|error| error.in_field(&PathSteps(steps).to_string()))?;
         Ok(new)
     }
 }
@@ -190,7 +190,7 @@ impl Root<'_> {
         check_handle: &dyn Fn(&str, HandleValue) -> Result<()>,
     ) -> Result<(FieldChange, Option<Value>)> {
         let steps = path.steps();
-        let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
+        let in_path = |error: Error| error.in_field(&PathSteps(steps).to_string());
         let (mut part, value) = FieldPart::reach(self.room, self.registry, &*self.value, steps)?;
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
@@ -346,7 +346,7 @@ impl FieldPart<'_> {
         let mut new = mem::take(&mut self.room.new);
         new.clear();
         spliced(self.cursor(registry)?, self.bytes(), splice, &mut new)
-            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))?;
+            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))?;
         let made = catch_unwind(AssertUnwindSafe(|| {
             self.put(&new, registry, root)?;
             if validates { validate(root, registry) } else { Ok(()) }
@@ -373,7 +373,7 @@ impl FieldPart<'_> {
             Splice::Insert(at, element) => {
                 let insert = |input: &mut Decoder<'_>| list.insert(value, index(at), input);
                 return decode(element, registry, insert)
-                    .map_err(|error| error.in_field(&Steps(self.steps).to_string()));
+                    .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()));
             }
             Splice::Remove(at) => list.remove(value, index(at)),
             Splice::Move(from, to) => list.shift(value, index(from), index(to)),
@@ -392,7 +392,7 @@ impl FieldPart<'_> {
             }
         };
         decode(bytes, registry, read)
-            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))
     }
 }
 

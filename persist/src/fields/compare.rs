@@ -5,14 +5,14 @@ use std::any::Any;
 use super::bytes::Bytes;
 use super::change::{FieldChange, How, Root, check_end};
 use super::diff::{Op, script};
-use super::part::{FieldPart, Room, Spot};
+use super::part::{FieldPart, Room, SchemaKey};
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
 use crate::Result;
 use crate::codec::ListAccess;
 use crate::codec::{FieldAccess, Portable};
 use crate::graph::Registry;
-use crate::schema::{Cursor, Target};
+use crate::schema::{Cursor, ProgramClass};
 
 /// The bytes of a whole value.
 pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec<u8>> {
@@ -31,7 +31,7 @@ pub(crate) fn compared(
     (old, new): (&[u8], &[u8]),
 ) -> Result<Vec<FieldChange>> {
     let mut comparison =
-        Comparison { registry, paths, trail: Trail::new(class, &[]), found: vec![] };
+        ValueComparison { registry, paths, trail: Trail::new(class, &[]), found: vec![] };
     if old != new {
         comparison.value(root, None, None, (old, new))?;
     }
@@ -52,7 +52,7 @@ impl Root<'_> {
         part.encode(self.registry, root, value)?;
         let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
         let mut comparison =
-            Comparison { registry: self.registry, paths, trail, found: Vec::new() };
+            ValueComparison { registry: self.registry, paths, trail, found: Vec::new() };
         if old != new {
             comparison.value(value, part.access(), part.spot(), (old, new))?;
         }
@@ -63,7 +63,7 @@ impl Root<'_> {
 }
 
 /// What of a value has changed.
-struct Comparison<'w> {
+struct ValueComparison<'w> {
     registry: &'w Registry,
     paths: &'w Paths,
     /// Where in the value it is.
@@ -71,18 +71,18 @@ struct Comparison<'w> {
     found: Vec<FieldChange>,
 }
 
-impl Comparison<'_> {
+impl ValueComparison<'_> {
     /// Compares the bytes of a value that is there with those that it had; they differ.
     fn value(
         &mut self,
         value: &dyn Any,
         access: Option<&'static FieldAccess>,
-        spot: Option<Spot>,
+        spot: Option<SchemaKey>,
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         if access.is_none_or(|access| !access.has_adapter()) {
             // Not a time, whose parts go together, nor an enum, whose fields change with the variant.
-            let is_open = |target: &Target| {
+            let is_open = |target: &ProgramClass| {
                 target.class.variants().is_empty() && target.access.field(value, 0).is_some()
             };
             let entry = self.registry.entry(value);
@@ -102,7 +102,7 @@ impl Comparison<'_> {
     fn fields(
         &mut self,
         value: &dyn Any,
-        (class, target): (usize, Target),
+        (class, target): (usize, ProgramClass),
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         let layout = self.registry.program().layout();
@@ -136,7 +136,7 @@ impl Comparison<'_> {
         &mut self,
         value: &dyn Any,
         list: &'static dyn ListAccess,
-        (place, depth): Spot,
+        (place, depth): SchemaKey,
         (old, new): (&[u8], &[u8]),
     ) -> Result<bool> {
         let layout = self.registry.program().layout();

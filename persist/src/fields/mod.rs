@@ -18,7 +18,7 @@ pub(crate) use bytes::Bytes;
 pub(crate) use change::{FieldChange, How, Request, Root, Way, awaken, validate};
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
-pub(crate) use number::{NumberField, NumberFields, Replaced};
+pub(crate) use number::{NumberField, NumberFields, ReplacedNumber};
 pub(crate) use part::{FieldPart, Room};
 pub(crate) use paths::{AsText, IntoFieldPath, Paths};
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use super::links::FieldLinks;
-use super::path::{Step, Steps};
+use super::path::{PathStep, PathSteps};
 use crate::codec::{Buffer, ClassAccess, FieldAccess, Portable};
 use crate::codec::{ListAccess, MapAccess};
 use crate::graph::Registry;
@@ -20,7 +20,7 @@ enum Hop {
 }
 
 /// The schema of a part: class, variant and index of a field, and how many elements deep in it the part is.
-pub(super) type Spot = ((usize, usize, usize), usize);
+pub(super) type SchemaKey = ((usize, usize, usize), usize);
 
 /// More bytes than these are not kept from one use to the next.
 const MOST_KEPT: usize = 4 << 10;
@@ -57,7 +57,7 @@ pub(crate) struct FieldPart<'p> {
     /// Class, variant and index of the last field on the way, and how many elements deep in it the part is.
     place: Option<(usize, usize, usize)>,
     depth: usize,
-    pub(super) steps: &'p [Step],
+    pub(super) steps: &'p [PathStep],
     /// How many steps led to it.
     taken: usize,
 }
@@ -68,7 +68,7 @@ impl<'p> FieldPart<'p> {
         room: &'p mut Room,
         registry: &Registry,
         root: &'v dyn Portable,
-        steps: &'p [Step],
+        steps: &'p [PathStep],
     ) -> Result<(Self, &'v dyn Any)> {
         room.hops.clear();
         let mut value: &dyn Any = root;
@@ -78,12 +78,12 @@ impl<'p> FieldPart<'p> {
         let mut part = Self { class, room, access: None, place: None, depth: 0, steps, taken: 0 };
         for step in steps {
             let inner = match step {
-                Step::Field(name) => part.field(registry, value, name)?,
-                Step::Index(index) => match part.access.and_then(FieldAccess::map) {
+                PathStep::Field(name) => part.field(registry, value, name)?,
+                PathStep::Index(index) => match part.access.and_then(FieldAccess::map) {
                     Some(map) => part.entry(registry, (map, value), &Value::U64(*index)),
                     None => part.element(value, *index),
                 },
-                Step::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
+                PathStep::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
                     (Some(map), Ok(key)) => part.entry(registry, (map, value), &key),
                     _ => None,
                 },
@@ -117,7 +117,7 @@ impl<'p> FieldPart<'p> {
                 "{class}{variant} has no field `{name}`{}",
                 suggest(name, fields.iter().map(|field| field.name))
             );
-            let missing = Steps(&self.steps[..=self.taken]).to_string();
+            let missing = PathSteps(&self.steps[..=self.taken]).to_string();
             return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
         };
         let access = target.access.access(variant, field);
@@ -161,7 +161,7 @@ impl<'p> FieldPart<'p> {
     }
 
     /// What its bytes mean, unless it is the whole value.
-    pub(super) fn spot(&self) -> Option<Spot> {
+    pub(super) fn spot(&self) -> Option<SchemaKey> {
         self.place.map(|place| (place, self.depth))
     }
 
@@ -198,7 +198,7 @@ impl<'p> FieldPart<'p> {
         let written = self.room.buffer.encode_with(&registry.env(), &mut links, write);
         written
             .map(drop)
-            .map_err(|error| error.in_field(&Steps(&self.steps[..self.taken]).to_string()))
+            .map_err(|error| error.in_field(&PathSteps(&self.steps[..self.taken]).to_string()))
     }
 
     /// The part at the end of a path, with its bytes.
@@ -206,7 +206,7 @@ impl<'p> FieldPart<'p> {
         room: &'p mut Room,
         registry: &Registry,
         root: &dyn Portable,
-        steps: &'p [Step],
+        steps: &'p [PathStep],
     ) -> Result<Self> {
         let (mut part, value) = Self::reach(room, registry, root, steps)?;
         part.encode(registry, root, value)?;
@@ -260,23 +260,23 @@ impl<'p> FieldPart<'p> {
         let value = self.cursor(registry)?.read();
         value
             .map(|(value, _)| value)
-            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))
     }
 }
 
 /// Continues from the part that some of the steps have led to.
 pub(super) fn follow<'s, 'b>(
     mut cursor: Cursor<'s, 'b>,
-    steps: &[Step],
+    steps: &[PathStep],
     taken: usize,
 ) -> Result<Cursor<'s, 'b>> {
     for (i, step) in steps.iter().enumerate().skip(taken) {
         let result = match step {
-            Step::Field(name) => cursor.field(name),
-            Step::Index(index) => cursor.index(*index),
-            Step::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
+            PathStep::Field(name) => cursor.field(name),
+            PathStep::Index(index) => cursor.index(*index),
+            PathStep::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
         };
-        result.map_err(|error| error.in_field(&Steps(&steps[..=i]).to_string()))?;
+        result.map_err(|error| error.in_field(&PathSteps(&steps[..=i]).to_string()))?;
     }
     Ok(cursor)
 }

@@ -9,13 +9,15 @@ use super::connect::CHUNK;
 use super::fault::in_bad_field;
 use super::handles::Handles;
 use super::made::{MadeObjects, TypeIndex};
-use super::outcome::{LoadedObjects, Outcome};
-use super::table::{MADE, Refused, Table};
+use super::outcome::{LoadOutcome, LoadedObjects};
+use super::table::{MADE, Table, Unregistered};
 use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordPlace, Scan};
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, Form, LoadEvent, Matched, Met, PlannedRow, Plans, Run, locate};
+use crate::schema::{
+    ClassSchema, Form, LoadEvent, Matched, Met, Occurrences, PlannedRow, Plans, locate,
+};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, LoadOptions, Result};
 
@@ -29,7 +31,7 @@ pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
 pub(crate) struct Loader<'l> {
     pub(super) save: &'l [u8],
     pub(super) table: Table<'l>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: LoadOutcome,
     /// A record rewritten into the program's form.
     pub(super) scratch: Vec<u8>,
     /// What earlier programs kept of each object, by its id.
@@ -80,7 +82,7 @@ impl<'l> Loader<'l> {
         Ok(Box::new(Self {
             save: save.bytes,
             table,
-            outcome: Outcome { header, ..Outcome::default() },
+            outcome: LoadOutcome { header, ..LoadOutcome::default() },
             scratch: Vec::new(),
             before,
             made: Vec::new(),
@@ -101,7 +103,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Loads the objects of a save that a manager wrote.
-    pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, Outcome)> {
+    pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, LoadOutcome)> {
         if let Some(root) = self.table.objects.records.value() {
             let class = &self.plans().stored[root.class as usize].name;
             return Err(Error::new(
@@ -125,7 +127,7 @@ impl<'l> Loader<'l> {
     pub(crate) fn load_value<T: Persist>(
         mut self: Box<Self>,
         class: usize,
-    ) -> Result<(T, LoadedObjects, Outcome)> {
+    ) -> Result<(T, LoadedObjects, LoadOutcome)> {
         let roots: Vec<_> = self
             .table
             .objects
@@ -452,7 +454,8 @@ impl<'l> Loader<'l> {
             Met::Reference { id, weak, class, holder } => match self.table.objects.find(id) {
                 Some(record) => {
                     self.table.objects.is_target(record, class, holder)
-                        && (class.is_some() || self.table.refused != Some(Refused::Record(record)))
+                        && (class.is_some()
+                            || self.table.refused != Some(Unregistered::Record(record)))
                 }
                 None => weak,
             },
@@ -481,14 +484,14 @@ impl<'l> Loader<'l> {
         self.table.of_record(record, error)
     }
 
-    fn finish(mut self) -> (LoadedObjects, Outcome) {
+    fn finish(mut self) -> (LoadedObjects, LoadOutcome) {
         let Table { plans, registry, tally, handles, .. } = &self.table;
         // The names of the program's classes by those that the save has for them.
         let names = plans.stored.iter().enumerate().filter_map(|(class, stored)| {
             Some((&*stored.name, &*registry.program().classes[plans.resolve(class)?].name))
         });
         let names: HashMap<&str, &str> = names.filter(|(stored, name)| stored != name).collect();
-        let named = |(row, run): (PlannedRow, Run)| {
+        let named = |(row, run): (PlannedRow, Occurrences)| {
             let name = names.get(&*row.class).map(|name| Arc::from(*name));
             (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
         };
@@ -506,7 +509,7 @@ impl<'l> Loader<'l> {
                 named((PlannedRow { event, class, field, detail }, run))
             });
             let mut rows: Vec<_> = rows.collect();
-            let key = |run: Run| (run.count, run.first);
+            let key = |run: Occurrences| (run.count, run.first);
             rows.sort_by(|(a, one), (b, other)| {
                 a.class.cmp(&b.class).then(key(*one).cmp(&key(*other)))
             });

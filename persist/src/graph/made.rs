@@ -6,7 +6,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::Registry;
-use super::references::{Pending, References};
+use super::references::{PendingReference, References};
 use crate::codec::{Made, Phase, Prototypes, Shared, Unknown, Visitor};
 use crate::env::Env;
 use crate::format::{RecordPlace, Records};
@@ -53,7 +53,7 @@ pub(super) struct MadeObjects<'l> {
 
 impl<'l> MadeObjects<'l> {
     pub(super) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
-        if records.len() >= Pending::MOST {
+        if records.len() >= PendingReference::MOST {
             return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
         }
         let mut this = Self {

@@ -27,7 +27,7 @@ pub use registry::{Counted, Registry};
 
 pub(crate) use components::Edges;
 pub(crate) use load::Loader;
-pub(crate) use outcome::{LoadedObjects, Outcome};
+pub(crate) use outcome::{LoadOutcome, LoadedObjects};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
 pub(crate) use tables::SaveTables;

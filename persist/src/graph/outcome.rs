@@ -11,7 +11,7 @@ use crate::ObjectId;
 use crate::codec::{Made, Shared, Unknown};
 use crate::env::SharedContext;
 use crate::format::{Header, Records};
-use crate::schema::{LoadEvent, PlannedRow, Run};
+use crate::schema::{LoadEvent, Occurrences, PlannedRow};
 
 /// What a load has made: the objects in the order of ids, those that the program had added first.
 #[derive(Default)]
@@ -164,17 +164,17 @@ impl LoadedObjects {
 
 /// How often something happened to parts of a save, by the class of the save.
 #[derive(Default)]
-pub(super) struct Tally(HashMap<(LoadEvent, u32), Run>);
+pub(super) struct Tally(HashMap<(LoadEvent, u32), Occurrences>);
 
 impl Tally {
     /// Counts it in an object; they may come in any order.
     pub(super) fn add(&mut self, event: LoadEvent, class: u32, object: u64) {
-        let run = self.0.entry((event, class)).or_insert(Run { count: 0, first: object });
-        *run = Run { count: run.count + 1, first: run.first.min(object) };
+        let run = self.0.entry((event, class)).or_insert(Occurrences { count: 0, first: object });
+        *run = Occurrences { count: run.count + 1, first: run.first.min(object) };
     }
 
     /// The counts of one event by class.
-    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, Run)> {
+    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, Occurrences)> {
         let runs = self.0.iter().filter(move |((of, _), _)| *of == event);
         runs.map(|((_, class), run)| (*class, *run))
     }
@@ -182,9 +182,9 @@ impl Tally {
 
 /// What a load did besides making objects.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct LoadOutcome {
     pub(crate) header: Header,
-    pub(crate) events: Vec<(PlannedRow, Run)>,
+    pub(crate) events: Vec<(PlannedRow, Occurrences)>,
     /// Handles that got new ids.
     pub(crate) remapped: u64,
     pub(crate) references: u64,
@@ -192,7 +192,7 @@ pub(crate) struct Outcome {
     pub(crate) objects: Vec<(String, u64)>,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Counts objects of a class; two forms of one may stand in one save.
     pub(super) fn count_objects(&mut self, class: &str, count: u64) {
         match self.objects.iter_mut().find(|(known, _)| known == class) {

@@ -3,13 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::load::{FIRST_MADE, Loader};
-use super::references::Pending;
+use super::references::PendingReference;
 use super::table::{MADE, Table};
-use crate::codec::{Made, Piece, Unknown};
+use crate::codec::{Made, Unknown, UnknownPiece};
 use crate::format::{MAX_ID, RecordPlace};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
-use crate::schema::{Found, Keeps, KeptPlace, LoadEvent, SharedValue, Source, transcode};
+use crate::schema::{
+    InlinedObject, Keeps, KeptPlace, LoadEvent, SharedValue, SourceRecord, transcode,
+};
 use crate::{Error, ErrorKind, Result};
 
 fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
@@ -26,10 +28,12 @@ impl<'l> Loader<'l> {
         let found = |id, class, holder| {
             let found = objects.find(id)?;
             let record = objects.records.get(found as usize);
-            (objects.is_target(found, Some(class), holder))
-                .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
+            (objects.is_target(found, Some(class), holder)).then(|| InlinedObject {
+                payload: record.payload(save),
+                kept: kept_of(before, id, save),
+            })
         };
-        let source = Source { class: record.class as usize, id: record.id, payload, kept };
+        let source = SourceRecord { class: record.class as usize, id: record.id, payload, kept };
         self.scratch.clear();
         // Wider numbers make it up to twice as long; what is not written costs no memory.
         self.scratch.reserve(2 * payload.len());
@@ -63,7 +67,7 @@ impl<'l> Loader<'l> {
         if keeps.is_empty() || !self.table.plans.aside {
             return Ok(());
         }
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<UnknownPiece> = Vec::new();
         for (class, bytes) in keeps {
             pieces.push(self.table.unknown_whole(class, bytes)?.0);
             if let Ok(class) = u32::try_from(class)
@@ -94,7 +98,7 @@ impl<'l> Loader<'l> {
         })?;
         if id > MAX_ID
             || self.table.objects.records.len() as u64
-                >= self.table.env.limits.objects.min(Pending::MOST as u64)
+                >= self.table.env.limits.objects.min(PendingReference::MOST as u64)
         {
             return Err(Error::new(
                 ErrorKind::TooLarge,

@@ -9,8 +9,8 @@ use super::tables::SaveTables;
 use super::targets::Targets;
 use super::unheld::kept;
 use crate::codec::{
-    Buffer, Encoder, Persist, Phase, Piece, Prototypes, SaveLinks, Shared, Stop, Unknown, Visitor,
-    not_registered_yet,
+    Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownPiece,
+    Visitor, not_registered_yet,
 };
 use crate::env::Env;
 use crate::format::{Header, Sealer, Writer};
@@ -178,7 +178,7 @@ impl<'s> Saver<'s> {
     /// Writes a value of a class that the program does not have.
     fn write_piece(
         &mut self,
-        piece: &Piece,
+        piece: &UnknownPiece,
         as_what: (Holder, bool),
         id: u64,
         writer: &mut Writer<'_, '_>,

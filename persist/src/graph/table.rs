@@ -9,7 +9,7 @@ use super::Registry;
 use super::handles::Handles;
 use super::made::{MadeObjects, TypeIndex};
 use super::outcome::Tally;
-use super::references::{Pending, References};
+use super::references::{PendingReference, References};
 use crate::codec::{
     Implementor, Linked, LoadLinks, Pointed, Pointing, Prototypes, Remapped, Shared, Unknown,
     Within, charge_empty,
@@ -45,7 +45,7 @@ pub(super) struct Table<'l> {
     /// Object types by what references lead to, for references whose targets are not looked at.
     guesses: Vec<(TypeId, TypeIndex)>,
     /// Why the decode stopped, if a class is not registered for a trait.
-    pub(super) refused: Option<Refused>,
+    pub(super) refused: Option<Unregistered>,
     /// Class and id of the record that is being filled.
     pub(super) record: (u32, u64),
     /// Its place, if its object is not in its entry meanwhile.
@@ -56,7 +56,7 @@ pub(super) struct Table<'l> {
     /// Whether the objects of each type hold references.
     pub(super) refers: Vec<bool>,
     /// The contents of cells that an earlier visit of an object has set aside.
-    pub(super) aside: HashMap<usize, Contents>,
+    pub(super) aside: HashMap<usize, OnceContents>,
     empty_elements: usize,
     /// What the objects and the elements that are large for their bytes take, and the most that they may.
     held: u64,
@@ -65,14 +65,14 @@ pub(super) struct Table<'l> {
 }
 
 /// Contents of cells that can be set once, in the order in which those are met.
-pub(super) type Contents = VecDeque<Option<Box<dyn Any>>>;
+pub(super) type OnceContents = VecDeque<Option<Box<dyn Any>>>;
 
 /// From here on the classes of records are the program's: of values that have become objects.
 pub(super) const MADE: u32 = Records::MOST_CLASSES;
 
 /// What a decode refused since its class is not registered for a trait.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Refused {
+pub(super) enum Unregistered {
     /// A value of this class.
     Class(usize),
     /// A reference to the object of this record.
@@ -156,7 +156,7 @@ impl<'l> Table<'l> {
             .plans
             .resolve(class)
             .is_some_and(|class| self.registry.program().implementors.contains(&class));
-        self.refused == Some(Refused::Class(class)) && !elsewhere
+        self.refused == Some(Unregistered::Class(class)) && !elsewhere
     }
 
     /// Refuses an object, or a trait object, of a class that could become several of the program's.
@@ -234,7 +234,7 @@ impl LoadLinks for Table<'_> {
                 if id != 0 {
                     self.count(LoadEvent::Dangling);
                 }
-                self.references.push(Pending::new(None, true, within));
+                self.references.push(PendingReference::new(None, true, within));
                 return Ok(Linked::Nobody);
             }
             return Err(missing(id, record.is_some()));
@@ -250,7 +250,7 @@ impl LoadLinks for Table<'_> {
         if let (true, Pointed::At(pointee)) = (self.in_chunks, pointed) {
             self.learn(pointee, kind);
         }
-        self.references.push(Pending::new(Some(record), weak, within));
+        self.references.push(PendingReference::new(Some(record), weak, within));
         let target = if self.resolves { self.objects.shared(record as usize) } else { None };
         self.waits |= target.is_none();
         Ok(match target.or(self.objects.stand_in(kind)) {
@@ -279,7 +279,7 @@ impl LoadLinks for Table<'_> {
             self.waits = true;
             self.objects.stand_in(kind?)?
         };
-        self.references.push(Pending::new(Some(record), weak, within));
+        self.references.push(PendingReference::new(Some(record), weak, within));
         Some(target)
     }
 
@@ -318,7 +318,7 @@ impl LoadLinks for Table<'_> {
             (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
             return Ok((length, Some(piece.into())));
         }
-        self.refused = Some(Refused::Class(class));
+        self.refused = Some(Unregistered::Class(class));
         let (stored, limits) = (&self.plans.stored, &self.env.limits);
         Ok((length(class, stored, rest, limits, &mut |_, _, _| true)?, None))
     }

@@ -31,6 +31,6 @@ pub use class::{Class, ClassId, FieldRecord, Kind, VariantRecord};
 pub use crate::value::HandleValue;
 
 pub(crate) use class::{
-    Argument, Body, Inner, Integer, Migration, Prototype, Reference, Target, TraitName,
+    Argument, Body, Integer, KindFn, Migration, Prototype, Reference, Target, TraitName,
 };
 pub(crate) use holder::{Cell, Holder, Pointer};

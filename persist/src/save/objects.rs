@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Loaded;
-use crate::codec::{Held, Shared, Unknown, WeakShared};
+use crate::codec::{KeptTarget, Shared, Unknown, WeakShared};
 use crate::env::Env;
 use crate::format::MAX_ID;
 use crate::graph::{Registry, SaveTables, Saver, free_unheld};
@@ -139,7 +139,7 @@ impl Objects {
         let met = self.met.iter().filter_map(|(id, weak)| Some((*id, weak.upgrade()?)));
         let there = self.added.iter().map(|(id, shared)| (*id, shared.clone())).chain(met);
         let mut kept = std::mem::take(&mut self.kept);
-        let held = |(id, shared)| Some((Held::new(&shared, true), id, kept.remove(&id)?));
+        let held = |(id, shared)| Some((KeptTarget::new(&shared, true), id, kept.remove(&id)?));
         Unknowns { of_value: self.root_kept.take(), of_objects: there.filter_map(held).collect() }
     }
 
@@ -172,7 +172,7 @@ impl Drop for Objects {
 #[derive(Default)]
 pub(super) struct Unknowns {
     of_value: Option<(ClassId, Unknown)>,
-    of_objects: Vec<(Held, ObjectId, Unknown)>,
+    of_objects: Vec<(KeptTarget, ObjectId, Unknown)>,
 }
 
 const AWAY: &str = "what the program does not know of a shared object stays on the thread that loaded it; save on that thread, or register the classes";

@@ -8,7 +8,7 @@ use super::Salvage;
 use super::output::Output;
 use super::salvage::{is_wreck, salvage};
 use crate::options::LoadPolicy;
-use crate::storage::{Reading, Recovery, keep_wreck, wrecks};
+use crate::storage::{ReadRequest, Recovery, keep_wreck, wrecks};
 use crate::{Error, Result, storage};
 
 /// A save that is loaded.
@@ -44,7 +44,7 @@ impl Source<'_> {
             }
             Self::File(path) => {
                 let Output { storage, options, limits, .. } = output;
-                let reading = Reading { storage: &**storage, limits, wait: options.wait };
+                let reading = ReadRequest { storage: &**storage, limits, wait: options.wait };
                 match storage::load(reading, path, &mut read) {
                     Ok((value, recovery)) => Ok((value, Rescue { recovery, salvage: None })),
                     Err(error) if salvages && error.is_damage() => {
@@ -60,7 +60,7 @@ impl Source<'_> {
 
 /// Loads what is whole of the save or of a backup, whichever has more.
 fn salvage_file<T>(
-    reading: Reading<'_>,
+    reading: ReadRequest<'_>,
     path: &Path,
     error: Error,
     mut read: impl FnMut(&[u8]) -> Result<T>,

@@ -15,7 +15,7 @@ use super::{LoadReport, Loaded};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{AnyContext, Env, SharedContext, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
-use crate::graph::{LoadedObjects, Loader, Outcome, Registry};
+use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
 use crate::types::{Remap, Renumber};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result, World};
 
@@ -404,7 +404,7 @@ impl ValueSaver {
         save: &[u8],
         remap: Option<&mut Remap<'_>>,
         keeps_unknown: bool,
-    ) -> Result<(T, LoadedObjects, Outcome)> {
+    ) -> Result<(T, LoadedObjects, LoadOutcome)> {
         let env = Env::new(self.limits(), shared(&self.registry.context));
         let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);

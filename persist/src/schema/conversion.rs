@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::number::Width;
-use super::ops::{Conversion, Given, Member, Place};
+use super::ops::{Conversion, FieldName, Given, Member};
 use super::plan::Plans;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, Stored};
 
@@ -24,7 +24,7 @@ impl Plans<'_> {
         node: usize,
         stored: &KindSchema,
         wanted: &KindSchema,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         let all = self.stored.clone();
         let mut compiler = Compiler { plans: self, all: &all, place, tries: 0, crossed: None };
@@ -70,7 +70,7 @@ enum Crossed {
 struct Compiler<'c, 'p> {
     plans: &'c mut Plans<'p>,
     all: &'c Stored,
-    place: &'c Place<'c>,
+    place: &'c FieldName<'c>,
     tries: u32,
     /// The newtype through which the value has come.
     crossed: Option<Crossed>,

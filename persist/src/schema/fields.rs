@@ -1,16 +1,17 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::event::{REMOVED, shortened};
-use super::ops::{Conversion, Fields, Given, Keep, Member, Place, Step};
+use super::ops::{Conversion, FieldName, FieldSource, Given, KeepStep, Member, RecordPlan};
 use super::pairing::pair;
 use super::plan::Plans;
 use super::program::Wanted;
-use super::quick::{Part, Piece, Quick};
-use super::{KindSchema, LoadEvent, Target};
+use super::quick::{Piece, Quick, QuickStep};
+use super::{KindSchema, LoadEvent, ProgramClass};
 use crate::{Error, ErrorKind, Result};
 
 /// Writes what a migration has made of a member as a field of this node of the program's: the steps that take its pieces.
-pub(super) type Make<'m, 'p> = dyn FnMut(&mut Plans<'p>, usize, usize) -> Result<Vec<Step>> + 'm;
+pub(super) type Make<'m, 'p> =
+    dyn FnMut(&mut Plans<'p>, usize, usize) -> Result<Vec<FieldSource>> + 'm;
 
 impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.
@@ -18,7 +19,7 @@ impl<'p> Plans<'p> {
         &mut self,
         (class, variant): (usize, usize),
         target: (usize, usize),
-    ) -> Result<Fields> {
+    ) -> Result<RecordPlan> {
         let all = self.stored.clone();
         let members = all.members(class, variant);
         let given = Given::of(&all, class, variant, &members);
@@ -26,7 +27,7 @@ impl<'p> Plans<'p> {
     }
 
     /// Plans fields that follow one another.
-    pub(super) fn all_fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
+    pub(super) fn all_fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<RecordPlan> {
         let mut plan = self.fields(old, new, &mut |_, _, _| Ok(Vec::new()))?;
         self.join(&mut plan, old.members);
         plan.quick = self.quick(&plan);
@@ -39,12 +40,12 @@ impl<'p> Plans<'p> {
         old: &Given<'_>,
         new: &Wanted<'_>,
         make: &mut Make<'_, 'p>,
-    ) -> Result<Fields> {
+    ) -> Result<RecordPlan> {
         let pairing = pair(old.members, new.records);
         pairing
             .check(old.class, old.members, new.records)
             .map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
-        let mut plan = Fields {
+        let mut plan = RecordPlan {
             target: (new.class, new.variant),
             pieces: Vec::new(),
             steps: Vec::new(),
@@ -66,7 +67,7 @@ impl<'p> Plans<'p> {
             };
             is_free[source] = false;
             let path = old.path(&old.members[source].name);
-            let place = Place { class: old.class, field: &path };
+            let place = FieldName { class: old.class, field: &path };
             let stored = old.members[source].stored;
             let conversion = stored
                 .and_then(|(node, kind)| self.field_conversion(node, kind, new, field, &place));
@@ -90,8 +91,8 @@ impl<'p> Plans<'p> {
                     plan.rows.extend(self.converted(kind, &wanted.kind, &place));
                     let is_identical = self.is_identical_kind(kind, &wanted.kind);
                     plan.steps.push(match is_identical {
-                        true => Step::Copy(source),
-                        false => Step::Convert { piece: source, conversion },
+                        true => FieldSource::Copy(source),
+                        false => FieldSource::Convert { piece: source, conversion },
                     });
                 }
                 (Some((_, kind)), None) => {
@@ -108,7 +109,7 @@ impl<'p> Plans<'p> {
             }
             let is_removed = new.removed.contains(&&*member.name);
             match member.kept.filter(|_| !self.options.drop_unknown && !is_removed) {
-                Some(class) => plan.keeps.push(Keep {
+                Some(class) => plan.keeps.push(KeepStep {
                     piece,
                     class,
                     kept: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
@@ -124,13 +125,13 @@ impl<'p> Plans<'p> {
     }
 
     /// Makes one piece of neighbours that are taken over, or skipped, together.
-    fn join(&self, plan: &mut Fields, members: &[Member<'_>]) {
+    fn join(&self, plan: &mut RecordPlan, members: &[Member<'_>]) {
         // For each member the step that takes it, and whether as it is.
         let mut uses = vec![None; members.len()];
         for (i, step) in plan.steps.iter().enumerate() {
             match *step {
-                Step::Copy(piece) => uses[piece] = Some((i, true)),
-                Step::Convert { piece, .. } => uses[piece] = Some((i, false)),
+                FieldSource::Copy(piece) => uses[piece] = Some((i, true)),
+                FieldSource::Convert { piece, .. } => uses[piece] = Some((i, false)),
                 _ => {}
             }
         }
@@ -157,13 +158,13 @@ impl<'p> Plans<'p> {
             piece.span = self.stored.span(piece.nodes.clone());
         }
         for step in &mut plan.steps {
-            if let Step::Copy(piece) | Step::Convert { piece, .. } = step {
+            if let FieldSource::Copy(piece) | FieldSource::Convert { piece, .. } = step {
                 *piece = places[*piece];
             }
         }
         plan.steps.dedup();
         for step in &plan.steps {
-            if let Step::Convert { piece, conversion } = *step
+            if let FieldSource::Convert { piece, conversion } = *step
                 && !(matches!(self.conversions[conversion], Conversion::Number { .. })
                     && plan.pieces[piece].span.is_some())
             {
@@ -174,7 +175,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The quick way of a plan, if it has one.
-    fn quick(&self, plan: &Fields) -> Option<Quick> {
+    fn quick(&self, plan: &RecordPlan) -> Option<Quick> {
         let mut nodes = plan.pieces.iter().flat_map(|piece| piece.nodes.clone());
         if !plan.keeps.is_empty() || !nodes.all(|node| self.stored.is_flat(node)) {
             return None;
@@ -182,10 +183,10 @@ impl<'p> Plans<'p> {
         let mut parts = Vec::new();
         for step in &plan.steps {
             parts.push(match *step {
-                Step::Copy(piece) => Part::Copy(piece),
-                Step::Convert { piece, conversion } => match self.conversions[conversion] {
+                FieldSource::Copy(piece) => QuickStep::Copy(piece),
+                FieldSource::Convert { piece, conversion } => match self.conversions[conversion] {
                     Conversion::Number { from, to, .. } if to.widens(from) => {
-                        Part::Widen(piece, from, to)
+                        QuickStep::Widen(piece, from, to)
                     }
                     _ => return None,
                 },
@@ -211,7 +212,7 @@ impl<'p> Plans<'p> {
             return self.without_source(&old, &new, field).map(drop);
         };
         let path = old.path(&source.name);
-        let place = Place { class: old.class, field: &path };
+        let place = FieldName { class: old.class, field: &path };
         match source.stored {
             Some((node, kind))
                 if self.field_conversion(node, kind, &new, field, &place).is_none() =>
@@ -230,7 +231,7 @@ impl<'p> Plans<'p> {
         kind: &KindSchema,
         new: &Wanted<'_>,
         field: usize,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         let key = (node, new.class, new.variant, field);
         if let Some(known) = self.fields.get(&key) {
@@ -257,7 +258,7 @@ impl<'p> Plans<'p> {
         kind: &KindSchema,
         new: &Wanted<'_>,
         field: usize,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         let wanted = &new.fields[field].kind;
         let (KindSchema::Array(_, from), KindSchema::Array(part, to)) = (kind, wanted) else {
@@ -280,16 +281,16 @@ impl<'p> Plans<'p> {
         old: &Given<'_>,
         new: &Wanted<'_>,
         field: usize,
-    ) -> Result<(Step, Option<LoadEvent>)> {
+    ) -> Result<(FieldSource, Option<LoadEvent>)> {
         let (name, record) = (&new.fields[field].name, &new.records[field]);
         if record.keeps_unknown {
-            return Ok((Step::Unknown, None));
+            return Ok((FieldSource::Unknown, None));
         }
         if record.has_default {
-            return Ok((Step::Default(field), Some(LoadEvent::Defaulted)));
+            return Ok((FieldSource::Default(field), Some(LoadEvent::Defaulted)));
         }
         if self.options.fill {
-            return Ok((Step::Empty(field), Some(LoadEvent::Filled)));
+            return Ok((FieldSource::Empty(field), Some(LoadEvent::Filled)));
         }
         let path = old.path(name);
         Err(Error::new(
@@ -307,7 +308,7 @@ impl<'p> Plans<'p> {
         &mut self,
         kind: &KindSchema,
         wanted: &KindSchema,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         (!self.matched.is_compatible(kind, wanted))
             .then(|| self.kinds_row(LoadEvent::Converted, kind, wanted, place))
@@ -319,7 +320,7 @@ impl<'p> Plans<'p> {
         event: LoadEvent,
         stored: &KindSchema,
         wanted: &KindSchema,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> usize {
         let (stored, wanted) =
             (stored.display(&self.stored), wanted.display(&self.program.classes));
@@ -366,7 +367,7 @@ impl<'p> Plans<'p> {
             .collect();
         let is_own = |name: &str| {
             let mut targets = self.program.targets.iter().flatten();
-            targets.any(|Target { class, .. }| class.base_name() == name && !class.is_std())
+            targets.any(|ProgramClass { class, .. }| class.base_name() == name && !class.is_std())
         };
         // Of what is known only the arguments differ.
         let is_unknown = |name: &str| {

@@ -12,7 +12,7 @@ use crate::reflect::{Class, FieldRecord};
 pub(crate) struct Program {
     pub(crate) classes: Vec<ClassSchema>,
     /// For each class; classes of bare values have none.
-    pub(crate) targets: Vec<Option<Target>>,
+    pub(crate) targets: Vec<Option<ProgramClass>>,
     /// The classes that are registered as objects.
     pub(crate) objects: HashSet<usize>,
     /// Names of classes that are gone for good.
@@ -121,12 +121,12 @@ impl<'s> Sides<'s> {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Target {
+pub(crate) struct ProgramClass {
     pub(crate) class: &'static Class,
     pub(crate) access: &'static ClassAccess,
 }
 
-impl Target {
+impl ProgramClass {
     /// The records of the struct or variant of a value of the class.
     pub(crate) fn fields_of(&self, value: &dyn Any) -> &'static [FieldRecord] {
         let variant = self.access.variant(value);

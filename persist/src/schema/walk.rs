@@ -35,7 +35,7 @@ pub(super) fn skip<'s>(
     node: usize,
     stored: &'s Stored,
     input: &mut Decoder<'_>,
-    frames: &mut Vec<Frame<'s>>,
+    frames: &mut Vec<WalkFrame<'s>>,
 ) -> Result<(), Fail> {
     if stored.length(node, input.rest()).is_some_and(|length| input.take(length).is_ok()) {
         return Ok(());
@@ -156,7 +156,7 @@ fn not_as_written(error: &Error) -> Error {
 /// A walk over a value.
 struct Walk<'f, 's> {
     stored: &'s Stored,
-    frames: &'f mut Vec<Frame<'s>>,
+    frames: &'f mut Vec<WalkFrame<'s>>,
     checks_texts: bool,
     /// Bytes that were left at first.
     whole: usize,
@@ -164,7 +164,7 @@ struct Walk<'f, 's> {
 }
 
 impl<'f, 's> Walk<'f, 's> {
-    fn new(stored: &'s Stored, input: &Decoder<'_>, frames: &'f mut Vec<Frame<'s>>) -> Self {
+    fn new(stored: &'s Stored, input: &Decoder<'_>, frames: &'f mut Vec<WalkFrame<'s>>) -> Self {
         Self { stored, frames, checks_texts: true, whole: input.rest().len(), steps: 0 }
     }
 
@@ -253,11 +253,15 @@ impl<'f, 's> Walk<'f, 's> {
                         return Ok(());
                     }
                     if part.least > 0 {
-                        self.frames.push(Frame::Elements { node: first, next: 0, count });
+                        self.frames.push(WalkFrame::Elements { node: first, next: 0, count });
                     }
                 }
                 KindSchema::Array(_, len) => {
-                    self.frames.push(Frame::Elements { node: first, next: 0, count: *len as u64 });
+                    self.frames.push(WalkFrame::Elements {
+                        node: first,
+                        next: 0,
+                        count: *len as u64,
+                    });
                 }
                 KindSchema::Map(_) => {
                     let count = count::decode(input)?;
@@ -265,11 +269,11 @@ impl<'f, 's> Walk<'f, 's> {
                     let least = u64::from(least[0]) + u64::from(least[1]);
                     check_count(count, least, input)?;
                     if least > 0 {
-                        self.frames.push(Frame::Entries { key: first, next: 0, count });
+                        self.frames.push(WalkFrame::Entries { key: first, next: 0, count });
                     }
                 }
                 KindSchema::Tuple(parts) => {
-                    self.frames.push(Frame::Parts { first, len: parts.len(), next: 0 });
+                    self.frames.push(WalkFrame::Parts { first, len: parts.len(), next: 0 });
                 }
                 KindSchema::Class(class) => {
                     let variant = match &stored[*class].form {
@@ -285,7 +289,7 @@ impl<'f, 's> Walk<'f, 's> {
                     };
                     let fields = stored.fields(*class, variant);
                     let first = stored.first(*class, variant);
-                    self.frames.push(Frame::Fields { fields, first, next: 0 });
+                    self.frames.push(WalkFrame::Fields { fields, first, next: 0 });
                 }
                 KindSchema::Dynamic(_) => {
                     let before = input.rest().len();
@@ -367,7 +371,7 @@ fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>)
 
 /// What is being walked through, the next part counted on from the first: kinds by their nodes, or what becomes of
 /// them by their conversions.
-pub(super) enum Frame<'s> {
+pub(super) enum WalkFrame<'s> {
     /// A part without a name; taken when it is walked.
     One(Option<usize>),
     Fields {
@@ -392,7 +396,7 @@ pub(super) enum Frame<'s> {
     },
 }
 
-impl Frame<'_> {
+impl WalkFrame<'_> {
     /// The node of the next part.
     pub(super) fn next(&mut self) -> Option<usize> {
         match self {
@@ -450,7 +454,7 @@ pub(super) fn push_name(name: &str, path: &mut String) {
 pub(super) const LONGEST_PATH: usize = 1000;
 
 /// The path of the part that is being walked.
-pub(super) fn path<'f, 's: 'f>(frames: impl IntoIterator<Item = &'f Frame<'s>>) -> String {
+pub(super) fn path<'f, 's: 'f>(frames: impl IntoIterator<Item = &'f WalkFrame<'s>>) -> String {
     let mut path = String::new();
     for frame in frames {
         if path.len() <= LONGEST_PATH {

@@ -16,8 +16,8 @@ use super::prints::{Print, hash_of, print_value};
 use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, FieldChange, FieldPart, How, IntoFieldPath, NumberField, NumberFields, Paths, Replaced,
-    Request, Room, Root, Way, content_of,
+    Bytes, FieldChange, FieldPart, How, IntoFieldPath, NumberField, NumberFields, Paths,
+    ReplacedNumber, Request, Room, Root, Way, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -326,7 +326,7 @@ impl World {
         object: ObjectId,
         path: &FieldPath,
         value: &Value,
-    ) -> Option<Replaced> {
+    ) -> Option<ReplacedNumber> {
         let (root, field) = self.number_field(object, path)?;
         field.set(root, value)
     }

@@ -20,7 +20,7 @@ use crate::graph::Registry;
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
 use crate::history::target::world;
-use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
+use crate::schema::{FieldSchema, Form, KindSchema, Plans, SourceRecord, Stored, transcode};
 use crate::world::{Change, Moment, Owner, Recorded};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -401,7 +401,7 @@ impl<'p> Classes<'p> {
             return Ok(bytes.into());
         }
         let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
-        let source = Source { class, id: 1, payload: bytes, kept: &[] };
+        let source = SourceRecord { class, id: 1, payload: bytes, kept: &[] };
         transcode(plans, &source, &|_, _, _| None, &mut 2, &env, &mut out).map_err(|error| {
             let name = &plans.stored[class].name;
             error.in_class(&**name)

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use super::frame::{Scan, scan};
 use super::recovered::{Recovered, Stopped, Torn};
 use crate::format::Digest;
-use crate::storage::{Lock, Storage, are_same, is_free, names};
+use crate::storage::{Storage, StorageLock, are_same, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
 /// What a session has locked while it is open: its journal, and its save against sessions with other journals.
 pub(super) struct Locks {
-    pub(super) journal: Option<Lock>,
-    pub(super) _save: Option<Lock>,
+    pub(super) journal: Option<StorageLock>,
+    pub(super) _save: Option<StorageLock>,
     /// The file of the journal itself, which may have other names.
-    pub(super) file: Option<Lock>,
+    pub(super) file: Option<StorageLock>,
 }
 
 /// The journal that a session continues.

@@ -142,7 +142,7 @@ struct Open {
 }
 
 /// What the objects of a sample are made of.
-pub(super) struct Base<'v> {
+pub(super) struct SampleContext<'v> {
     pub(super) section: &'v Section,
     pub(super) stored: &'v Stored,
     pub(super) ends: &'v Ends,
@@ -151,7 +151,7 @@ pub(super) struct Base<'v> {
 
 /// A value that is being made.
 struct Maker<'v> {
-    base: &'v Base<'v>,
+    base: &'v SampleContext<'v>,
     choices: &'v Choices,
     basic: Basic,
     /// The type of the object.
@@ -166,7 +166,7 @@ struct Maker<'v> {
 
 /// Makes an object of a type; notes what could be chosen in a small one.
 pub(super) fn make(
-    base: &Base<'_>,
+    base: &SampleContext<'_>,
     (object, basic): (usize, Basic),
     choices: &Choices,
     found: &mut Found,

@@ -17,7 +17,7 @@ mod scalars;
 use std::collections::{HashSet, VecDeque};
 
 use self::ends::Ends;
-use self::maker::{Base, Basic, Choice, Choices, Found, make};
+use self::maker::{Basic, Choice, Choices, Found, SampleContext, make};
 use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
@@ -87,7 +87,7 @@ impl<'s> Samples<'s> {
         has_boundaries: bool,
     ) -> Result<Self> {
         let (stored, ends) = (Stored::new(section.classes.clone()), Ends::new(section, skipped));
-        let base = Base { section, stored: &stored, ends: &ends, reads };
+        let base = SampleContext { section, stored: &stored, ends: &ends, reads };
         let limits = Limits::DEFAULT;
         let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
         let mut found = Found::default();
