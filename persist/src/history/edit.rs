@@ -11,14 +11,14 @@ use super::failure::{Broken, Failure, guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
 use super::proof::Proved;
 use super::step::{self, End, Merge, Perform, ends, finalize_all, run_all};
-use super::support::{Pending, Place, Support};
+use super::support::{ChangeTarget, PendingChange, Support};
 use super::target::world;
 use crate::fields::Way;
 use crate::world::{Moment, Movable};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
-pub(super) type Step<T> = step::Step<Performed<T>>;
-pub(super) type Steps<T> = step::Steps<Performed<T>>;
+pub(super) type Step<T> = step::StepOf<Performed<T>>;
+pub(super) type Steps<T> = step::StepsOf<Performed<T>>;
 
 /// A target that is being edited: what is done through it is recorded, in one entry.
 ///
@@ -28,9 +28,9 @@ pub struct Edit<'e, T: 'static = World> {
     pub(super) target: &'e mut T,
     pub(super) steps: Steps<T>,
     /// What was taken to be changed, and has not been compared yet.
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<PendingChange>,
     /// The places of the first of these, where there are many.
-    places: Option<Box<HashSet<Place>>>,
+    places: Option<Box<HashSet<ChangeTarget>>>,
     again: Option<Again<'e, T>>,
     /// What could not be rolled back in it.
     broken: Option<Box<Broken>>,
@@ -174,7 +174,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         if self.again.is_some() { Err(not_again()) } else { Ok(()) }
     }
 
-    pub(super) fn is_pending(&mut self, place: &Place) -> bool {
+    pub(super) fn is_pending(&mut self, place: &ChangeTarget) -> bool {
         if self.pending.len() <= FEW {
             return self.pending.iter().any(|pending| pending.place == *place);
         }

@@ -9,9 +9,9 @@ use std::mem;
 use std::sync::{Arc, Weak};
 
 use super::edit::{Command, Performed, Step, Steps};
-use super::entry::{Entry, Open};
+use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded, is_broken};
-use super::journal::Record;
+use super::journal::JournalEvent;
 use super::merging::{Last, MergeKey, Merging, OpenDrag};
 use super::step::{Merge, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
@@ -210,8 +210,8 @@ impl<T: 'static> History<T> {
     pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
         self.check_sound()?;
         let label = label.into();
-        self.record(Record::Begun(&label))?;
-        self.open.push(Open::new(label));
+        self.record(JournalEvent::Begun(&label))?;
+        self.open.push(Transaction::new(label));
         self.tell();
         Ok(())
     }
@@ -224,7 +224,7 @@ impl<T: 'static> History<T> {
     pub fn commit(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_usable(target)?;
-        self.record(Record::Committed)?;
+        self.record(JournalEvent::Committed)?;
         self.close(target);
         self.end(target);
         Ok(())
@@ -235,7 +235,7 @@ impl<T: 'static> History<T> {
         let Some(open) = self.open.pop() else { return };
         if !open.edits.is_empty() {
             let label = open.name();
-            let entry = Entry::joined(label.clone(), open.edits);
+            let entry = UndoEntry::joined(label.clone(), open.edits);
             let entered = guarded(|| {
                 self.enter(target, entry, (Merging::No, Last::default()));
                 Ok(())
@@ -265,7 +265,7 @@ impl<T: 'static> History<T> {
         let label = open.label.clone();
         let mut steps = open.into_steps();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
-        let recorded = guarded(|| Ok(self.record(Record::RolledBack)?)).map_err(|failure| {
+        let recorded = guarded(|| Ok(self.record(JournalEvent::RolledBack)?)).map_err(|failure| {
             self.panic = self.panic.take().or(failure.panic);
             failure.error
         });
@@ -329,11 +329,11 @@ impl<T: 'static> History<T> {
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
-        let mut entry = Entry::new(label, steps);
+        let mut entry = UndoEntry::new(label, steps);
         let merging = match self.settle(target, &mut entry, key) {
             Ok(merging) => merging,
             Err(failure) => {
-                let Entry { label, steps, .. } = entry;
+                let UndoEntry { label, steps, .. } = entry;
                 return Err(self.withdraw(target, label, steps, failure));
             }
         };
@@ -354,7 +354,7 @@ impl<T: 'static> History<T> {
     fn settle(
         &mut self,
         target: &mut T,
-        entry: &mut Entry<T>,
+        entry: &mut UndoEntry<T>,
         key: Option<MergeKey>,
     ) -> Result<(Merging, Last), Failure> {
         let merging = guarded(|| {
@@ -365,7 +365,7 @@ impl<T: 'static> History<T> {
         let (merging, last) = merging.map_err(|failure| Failure { broken: None, ..failure })?;
         let (label, steps) = (&entry.label, &mut entry.steps);
         let recorded =
-            guarded(|| Ok(self.record(Record::Done { target, label, steps, merging })?));
+            guarded(|| Ok(self.record(JournalEvent::Done { target, label, steps, merging })?));
         recorded.map_err(|failure| Failure { broken: None, ..failure })?;
         Ok((merging, last))
     }
@@ -389,7 +389,7 @@ impl<T: 'static> History<T> {
     pub(super) fn enter(
         &mut self,
         target: &mut T,
-        mut entry: Entry<T>,
+        mut entry: UndoEntry<T>,
         (merging, last): (Merging, Last),
     ) {
         if let Some(open) = self.open.last_mut() {
@@ -415,8 +415,8 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        let Entry { label, steps, is_significant, size, .. } = entry;
-        let summary = Summary { is_significant, size: size - size_of::<Entry<T>>() };
+        let UndoEntry { label, steps, is_significant, size, .. } = entry;
+        let summary = Summary { is_significant, size: size - size_of::<UndoEntry<T>>() };
         self.append(label, steps, summary);
         self.has_appended(target, Last { has_cut, ..last });
     }
@@ -473,7 +473,7 @@ impl<T: 'static> History<T> {
     /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
     fn merge(
         &mut self,
-        next: &mut Entry<T>,
+        next: &mut UndoEntry<T>,
         (merging, time): (Merging, u64),
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
@@ -509,7 +509,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Passes a record to the journal, if there is one.
-    pub(super) fn record(&mut self, record: Record<'_, T>) -> Result<()> {
+    pub(super) fn record(&mut self, record: JournalEvent<'_, T>) -> Result<()> {
         match &mut self.journal {
             Some(journal) => journal.record(&self.support, record),
             None => Ok(()),

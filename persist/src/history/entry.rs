@@ -13,7 +13,7 @@ use crate::world::ObjectName;
 use crate::{FieldPath, ObjectId};
 
 /// Something that is undone and redone at once.
-pub(super) struct Entry<T: 'static> {
+pub(super) struct UndoEntry<T: 'static> {
     pub(super) label: Label,
     pub(super) steps: Steps<T>,
     /// The state after it; the one before it, if it is not significant.
@@ -22,11 +22,11 @@ pub(super) struct Entry<T: 'static> {
     /// Bytes that it takes, with those that it holds.
     pub(super) size: usize,
     /// What few entries have: a million of them is read and written with each of these bytes.
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<EntryExtras>>,
 }
 
 #[derive(Default)]
-struct Rare {
+struct EntryExtras {
     /// Bytes of what it keeps out of the target, if there is a limit.
     held: usize,
     /// Where its steps are, if they are not here.
@@ -52,7 +52,7 @@ pub(super) struct Away {
     pub(super) size: usize,
 }
 
-impl<T: 'static> Entry<T> {
+impl<T: 'static> UndoEntry<T> {
     /// An entry that is not [weighed](Self::weigh) yet.
     pub(super) fn new(label: Label, steps: Steps<T>) -> Self {
         Self { label, steps, ..Self::default() }
@@ -121,7 +121,7 @@ impl<T: 'static> Entry<T> {
     pub(super) fn send_away(&mut self, away: Away) {
         self.steps = Steps::default();
         let held = self.held();
-        self.rare = Some(Box::new(Rare { held, away: Some(away), order: None }));
+        self.rare = Some(Box::new(EntryExtras { held, away: Some(away), order: None }));
     }
 
     /// Puts the steps back that were in a file.
@@ -327,7 +327,7 @@ impl<T: 'static> Entry<T> {
     }
 }
 
-impl<T: 'static> Default for Entry<T> {
+impl<T: 'static> Default for UndoEntry<T> {
     #[inline]
     fn default() -> Self {
         Self {
@@ -409,15 +409,15 @@ impl Order {
 }
 
 /// A transaction that has been begun.
-pub(super) struct Open<T: 'static> {
+pub(super) struct Transaction<T: 'static> {
     pub(super) label: Label,
     /// What was done in it, and is not merged.
-    pub(super) edits: Vec<Entry<T>>,
+    pub(super) edits: Vec<UndoEntry<T>>,
     /// The last of these, if the next edit may be merged into it.
     pub(super) last: Option<Last>,
 }
 
-impl<T: 'static> Open<T> {
+impl<T: 'static> Transaction<T> {
     pub(super) fn new(label: Label) -> Self {
         Self { label, edits: Vec::new(), last: None }
     }
@@ -425,7 +425,7 @@ impl<T: 'static> Open<T> {
     /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
     pub(super) fn enter(
         &mut self,
-        mut edit: Entry<T>,
+        mut edit: UndoEntry<T>,
         (merging, new): (Merging, Last),
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<(), Failure> {

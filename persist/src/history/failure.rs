@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::world::Refused;
+use crate::world::ChangeFailure;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// Why something could not be done, or rolled back.
@@ -48,8 +48,8 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
     })
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
+impl From<ChangeFailure> for Failure {
+    fn from(refused: ChangeFailure) -> Self {
         let mut failure = Self::from(refused.error);
         if let Some(left) = refused.left {
             is_broken(&mut failure, 0, Err(left.into()));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::event::Told;
+use super::event::ReportedState;
 use super::failure::Panic;
 use super::{History, HistoryEvent, Subscription};
 use crate::Session;
@@ -48,7 +48,7 @@ type Listener = Box<dyn FnMut(&HistoryEvent) + Send>;
 
 #[derive(Default)]
 struct Group {
-    members: Vec<Member>,
+    members: Vec<GroupMember>,
     active: Option<HistoryId>,
     listeners: Vec<Listener>,
     /// What the listeners have not heard yet, in the order in which it happened.
@@ -58,14 +58,14 @@ struct Group {
     last: u64,
 }
 
-struct Member {
+struct GroupMember {
     id: HistoryId,
-    told: Told,
+    told: ReportedState,
     subscription: Subscription,
 }
 
 impl Group {
-    fn told(&self) -> Option<&Told> {
+    fn told(&self) -> Option<&ReportedState> {
         let active = self.active?;
         self.members.iter().find(|member| member.id == active).map(|member| &member.told)
     }
@@ -77,7 +77,7 @@ impl Group {
         self.events.extend(&*old.until(&new));
     }
 
-    fn leave(&mut self, id: HistoryId) -> Option<Member> {
+    fn leave(&mut self, id: HistoryId) -> Option<GroupMember> {
         let at = self.members.iter().position(|member| member.id == id)?;
         if self.active == Some(id) {
             self.activate(None);
@@ -175,7 +175,7 @@ impl Histories {
         let told = history.told();
         let subscription =
             history.subscribe(move |event, history| hear(&membership, event, history));
-        group.members.push(Member { id, told, subscription });
+        group.members.push(GroupMember { id, told, subscription });
         id
     }
 
@@ -250,7 +250,7 @@ impl Histories {
         self.show(|told| told.is_modified)
     }
 
-    fn show<R: Default>(&self, show: impl FnOnce(&Told) -> R) -> R {
+    fn show<R: Default>(&self, show: impl FnOnce(&ReportedState) -> R) -> R {
         lock(&self.group).told().map(show).unwrap_or_default()
     }
 }

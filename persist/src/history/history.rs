@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::edit::{Step, Steps};
 use super::entries::Entries;
-use super::entry::{Entry, Open};
-use super::event::{Listeners, Name, Subscription, Told};
+use super::entry::{Transaction, UndoEntry};
+use super::event::{EntryName, Listeners, ReportedState, Subscription};
 use super::failure::Panic;
-use super::journal::{CommandClasses, Journal, Record, Spill};
+use super::journal::{CommandClasses, Journal, JournalEvent, Spill};
 use super::merging::{Clock, Last, MergeKey, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
@@ -59,7 +59,7 @@ use crate::{Error, ErrorKind, Persist, Result, World};
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub struct History<T: 'static = World> {
-    pub(super) ring: Ring<Entry<T>>,
+    pub(super) ring: Ring<UndoEntry<T>>,
     /// The state before the first entry.
     pub(super) base: u64,
     /// The last state that was given a number.
@@ -81,7 +81,7 @@ pub struct History<T: 'static = World> {
     /// Of these, bytes of what they keep out of the target.
     pub(super) held: usize,
     /// Transactions that are open, each in the one before.
-    pub(super) open: Vec<Open<T>>,
+    pub(super) open: Vec<Transaction<T>>,
     pub(super) poison: Option<Poison>,
     /// Steps that are in no list any more, and end with the call.
     pub(super) released: Vec<(Step<T>, End)>,
@@ -176,12 +176,12 @@ impl<T: 'static> History<T> {
     }
 
     /// The entry that the next undo reverts, if there is one.
-    pub(super) fn undo_entry(&self) -> Option<&Entry<T>> {
+    pub(super) fn undo_entry(&self) -> Option<&UndoEntry<T>> {
         self.ring.get(self.ring.current().filter(|_| self.can_undo())?)
     }
 
     /// The entry that the next redo applies, if there is one.
-    pub(super) fn redo_entry(&self) -> Option<&Entry<T>> {
+    pub(super) fn redo_entry(&self) -> Option<&UndoEntry<T>> {
         self.ring.get(self.ring.next().filter(|_| self.can_redo())?)
     }
 
@@ -198,18 +198,18 @@ impl<T: 'static> History<T> {
     }
 
     /// The values that events report.
-    pub(super) fn values(&self) -> Told {
-        Told {
+    pub(super) fn values(&self) -> ReportedState {
+        ReportedState {
             position: self.position(),
             state: self.state(),
-            undo: Name::of(self.undo_entry()),
-            redo: Name::of(self.redo_entry()),
+            undo: EntryName::of(self.undo_entry()),
+            redo: EntryName::of(self.redo_entry()),
             is_modified: self.is_modified(),
         }
     }
 
     /// What its listeners were told, or would be.
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn told(&self) -> ReportedState {
         if self.listeners.are_there { self.listeners.told.clone() } else { self.values() }
     }
 
@@ -299,7 +299,7 @@ impl<T: 'static> History<T> {
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
         // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
-        let _ = self.record(Record::Evicted);
+        let _ = self.record(JournalEvent::Evicted);
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
         self.ring.set_capacity(entries);
         self.has_grown |= self.max_bytes != bytes;
@@ -342,7 +342,7 @@ impl<T: 'static> History<T> {
     pub fn set_modified(&mut self, is_modified: bool) -> Result<()> {
         self.check_no_transaction()?;
         let saved = (!is_modified).then(|| self.state());
-        self.record(Record::Saved(saved))?;
+        self.record(JournalEvent::Saved(saved))?;
         self.saved = saved;
         self.last = self.last.filter(|_| is_modified);
         self.tell();
@@ -468,7 +468,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Takes an entry out of the list that does not end here.
-    pub(super) fn take_out(&mut self, index: usize) -> Option<Entry<T>> {
+    pub(super) fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
         let len = self.ring.len();
         let entry = self.ring.remove(index)?;
         if let Some(spill) = &mut self.spill {
@@ -495,7 +495,7 @@ impl<T: 'static> History<T> {
             let end = if is_applied { End::Applied } else { End::Undone };
             spill.drop_entry(away.at, away.has_end.then_some(end));
         }
-        let Entry { steps, .. } = entry;
+        let UndoEntry { steps, .. } = entry;
         if steps.iter().any(Step::has_end) {
             let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
             self.released.extend(ends(steps.into_each(), done));

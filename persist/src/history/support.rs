@@ -20,7 +20,7 @@ pub(super) struct Support<T: 'static> {
     /// How commands of these types are written, and the numbers of their classes.
     pub(super) commands: HashMap<TypeId, (usize, Encode)>,
     /// How the fields of the target are reached, once they are known.
-    fields: Option<Fields<T>>,
+    fields: Option<TargetFields<T>>,
     pub(super) paths: Paths,
     /// For changes of fields.
     room: Room,
@@ -34,14 +34,14 @@ pub(super) struct Support<T: 'static> {
     pub(super) last_id: u64,
     pub(super) prover: Prover<T>,
     /// Memory for what edits take to be changed.
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<PendingChange>,
 }
 
 /// How a command is written; `None` if it is of another type.
 pub(super) type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
 
 /// How the fields of a target are reached.
-struct Fields<T> {
+struct TargetFields<T> {
     of: fn(&T) -> &dyn Portable,
     of_mut: fn(&mut T) -> &mut dyn Portable,
     read: fn(&mut Decoder<'_>) -> Result<Box<dyn Portable>, Fail>,
@@ -76,7 +76,7 @@ impl<T: Persist> Support<T> {
             return Ok(());
         }
         self.registry.register_value::<T>()?;
-        self.fields = Some(Fields {
+        self.fields = Some(TargetFields {
             of: |target| target,
             of_mut: |target| target,
             read: |input| Ok(Box::new(input.value::<T>()?)),
@@ -152,8 +152,8 @@ impl<T: 'static> Recorded for Support<T> {
 }
 
 /// Something that may have been changed since it was taken, as it was then.
-pub(super) struct Pending {
-    pub(super) place: Place,
+pub(super) struct PendingChange {
+    pub(super) place: ChangeTarget,
     /// The class of a component or a resource, or that of the target.
     pub(super) class: fn() -> String,
     pub(super) before: Was,
@@ -161,7 +161,7 @@ pub(super) struct Pending {
 
 /// Where something is that was taken to be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum ChangeTarget {
     /// A column of a world, and an object.
     Component(usize, ObjectId),
     Resource(TypeId),
@@ -169,7 +169,7 @@ pub(super) enum Place {
     Part(FieldPath),
 }
 
-impl Place {
+impl ChangeTarget {
     fn owner(&self) -> Owner {
         match self {
             Self::Component(_, object) => Owner::Object(*object),
@@ -184,11 +184,15 @@ pub(super) enum Was {
     Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
-impl Pending {
+impl PendingChange {
     /// A component or a resource of a world.
-    pub(super) fn in_world(world: &mut World, place: Place, class: fn() -> String) -> Result<Self> {
+    pub(super) fn in_world(
+        world: &mut World,
+        place: ChangeTarget,
+        class: fn() -> String,
+    ) -> Result<Self> {
         let numbers = match place {
-            Place::Component(column, object) => world.snapshot_numbers(column, object),
+            ChangeTarget::Component(column, object) => world.snapshot_numbers(column, object),
             _ => None,
         };
         let before = match numbers {
@@ -232,11 +236,11 @@ impl Pending {
         support: &mut Support<T>,
     ) -> Result<Vec<FieldChange>> {
         match (&self.before, &self.place, world_mut(target)) {
-            (Was::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+            (Was::Numbers(fields, bits), ChangeTarget::Component(column, object), Some(world)) => {
                 let component = world.any_component(*column, *object);
                 component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
             }
-            (Was::Bytes(content), Place::Part(path), None) => {
+            (Was::Bytes(content), ChangeTarget::Part(path), None) => {
                 let changes = support.with_root(target, |root, paths| {
                     let changes = root.changes_at(paths, path, content)?;
                     if !changes.is_empty() {
@@ -264,11 +268,11 @@ impl Pending {
         support: &mut Support<T>,
     ) -> Result<()> {
         match (&self.before, &self.place, world_mut(target)) {
-            (Was::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+            (Was::Numbers(fields, bits), ChangeTarget::Component(column, object), Some(world)) => {
                 let component = world.any_component(*column, *object);
                 component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
             }
-            (Was::Bytes(content), Place::Part(path), None) => {
+            (Was::Bytes(content), ChangeTarget::Part(path), None) => {
                 let put = support.with_root(target, |root, _| root.put_at(path, content));
                 put.map_err(|error| error.in_class(path.class()))
             }

@@ -4,10 +4,10 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::edit::{Step, Steps};
-use super::entry::Entry;
-use super::event::{Events, HistoryEvent, Name, Renamed, tell};
+use super::entry::UndoEntry;
+use super::event::{EntryName, Events, HistoryEvent, Renamed, tell};
 use super::failure::{Broken, Failure, Panic, guarded, is_broken};
-use super::journal::{Record, spill};
+use super::journal::{JournalEvent, spill};
 use super::step::{End, finalize_all, run_all};
 use super::target::{world, world_mut};
 use super::{History, Label, Poison};
@@ -119,7 +119,7 @@ impl<T: 'static> History<T> {
         }
         self.changed(target);
         let is_followed = world(target).is_none() && self.is_of_fields(index);
-        let record = Record::Moved { way, is_followed };
+        let record = JournalEvent::Moved { way, is_followed };
         if let Err(failure) = guarded(|| Ok(self.record(record)?)) {
             return Err(self.take_back(target, index, way, failure));
         }
@@ -212,7 +212,7 @@ impl<T: 'static> History<T> {
         if self.ring.len() == 0 && self.poison.is_none() {
             return Ok(());
         }
-        self.record(Record::Cleared)?;
+        self.record(JournalEvent::Cleared)?;
         self.drop_all();
         self.end(target);
         Ok(())
@@ -228,7 +228,7 @@ impl<T: 'static> History<T> {
         self.check_world(target)?;
         self.check_sound()?;
         let way = self.failed.ok_or_else(|| none_failed("skipped"))?;
-        self.record(Record::Skipped { is_redo: way == Way::Redo })?;
+        self.record(JournalEvent::Skipped { is_redo: way == Way::Redo })?;
         self.skip(way);
         self.end(target);
         Ok(())
@@ -248,7 +248,7 @@ impl<T: 'static> History<T> {
             (None, None) => return Err(none_failed("dropped")),
         };
         self.check_world(target)?;
-        self.record(Record::Dropped(index))?;
+        self.record(JournalEvent::Dropped(index))?;
         self.leave_out(index);
         self.end(target);
         Ok(())
@@ -317,7 +317,8 @@ impl<T: 'static> History<T> {
 
     /// What an entry is called, for a failure: also if its command panics when it is asked.
     pub(super) fn label_of(&self, index: usize) -> Label {
-        guarded(|| Ok(self.ring.get(index).map_or(Label::None, Entry::label))).unwrap_or_default()
+        guarded(|| Ok(self.ring.get(index).map_or(Label::None, UndoEntry::label)))
+            .unwrap_or_default()
     }
 
     pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
@@ -386,8 +387,8 @@ impl<T: 'static> History<T> {
 /// Replaces a name by that of an entry.
 #[inline]
 fn renamed<T: 'static>(
-    name: &mut Name,
-    entry: Option<&Entry<T>>,
+    name: &mut EntryName,
+    entry: Option<&UndoEntry<T>>,
     panic: &mut Option<Panic>,
 ) -> Renamed {
     // Mostly the same field of another object was set, whose path both share, and there is nothing to redo.
@@ -406,13 +407,13 @@ fn renamed<T: 'static>(
 /// A label that panics counts as none, and the panic is kept.
 #[inline(never)]
 fn replaced<T: 'static>(
-    name: &mut Name,
-    entry: Option<&Entry<T>>,
+    name: &mut EntryName,
+    entry: Option<&UndoEntry<T>>,
     panic: &mut Option<Panic>,
 ) -> Renamed {
-    let new = catch_unwind(AssertUnwindSafe(|| Name::of(entry))).unwrap_or_else(|why| {
+    let new = catch_unwind(AssertUnwindSafe(|| EntryName::of(entry))).unwrap_or_else(|why| {
         panic.get_or_insert(why);
-        Name::Other(Label::None)
+        EntryName::Other(Label::None)
     });
     name.replace(new)
 }

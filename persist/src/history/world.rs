@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use super::Edit;
 use super::edit::Step;
-use super::support::{Pending, Place};
+use super::support::{ChangeTarget, PendingChange};
 use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
 use crate::world::{Activity, Bundle, Change, Detached, Movable, Outside, Owner, Prefab, What};
@@ -40,7 +40,7 @@ impl Edit<'_, World> {
         if self.target.get::<T>(object).is_none() {
             return Err(self.lacks::<T>(object));
         }
-        self.hand_out(Place::Component(column, object), T::persist_name)?;
+        self.hand_out(ChangeTarget::Component(column, object), T::persist_name)?;
         match self.target.get_mut::<T>(object) {
             Some(component) => Ok(component),
             None => Err(Error::new(ErrorKind::NotFound, "the component is not there")),
@@ -48,12 +48,12 @@ impl Edit<'_, World> {
     }
 
     /// Notes what is handed out, once.
-    fn hand_out(&mut self, place: Place, class: fn() -> String) -> Result<()> {
+    fn hand_out(&mut self, place: ChangeTarget, class: fn() -> String) -> Result<()> {
         if self.is_pending(&place) {
             return Ok(());
         }
         self.target.check_editable()?;
-        self.pending.push(Pending::in_world(self.target, place, class)?);
+        self.pending.push(PendingChange::in_world(self.target, place, class)?);
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl Edit<'_, World> {
         if self.target.resource::<T>().is_none() {
             return Err(no_resource::<T>());
         }
-        self.hand_out(Place::Resource(TypeId::of::<T>()), T::persist_name)?;
+        self.hand_out(ChangeTarget::Resource(TypeId::of::<T>()), T::persist_name)?;
         self.target.resource_mut::<T>().ok_or_else(no_resource::<T>)
     }
 

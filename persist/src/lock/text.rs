@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::sync::Arc;
 
-use super::section::{Entries, Section, cell_of};
+use super::section::{Section, SectionEntries, cell_of};
 use crate::format::{KIND_DEPTH, SCALARS};
 use crate::graph::Registry;
 use crate::reflect::{ClassId, Holder, Integer};
@@ -20,7 +20,7 @@ const KIND: &str = "kind";
 
 /// The sections, each as what differs from the one before.
 pub(super) fn write(sections: &[Section]) -> Value {
-    let nothing = Entries::new();
+    let nothing = SectionEntries::new();
     let before = iter::once(&nothing).chain(sections.iter().map(|section| &section.entries));
     let versions = before.zip(sections).map(|(before, Section { version, entries, .. })| {
         let removed = before.iter().filter(|(key, _)| !entries.contains_key(*key));
@@ -53,8 +53,8 @@ fn known_by(entry: &Record) -> Value {
 }
 
 /// What a program has.
-pub(super) fn entries(registry: &Registry) -> Entries {
-    let names = Names(&registry.program().classes);
+pub(super) fn entries(registry: &Registry) -> SectionEntries {
+    let names = ClassNames(&registry.program().classes);
     let classes = names.0.iter().map(|class| {
         let (name, id) = ((&*class.name).into(), class.id.to_string().into());
         let head = [("name", name), ("id", id), ("version", class.version.into())];
@@ -82,9 +82,9 @@ pub(super) fn entries(registry: &Registry) -> Entries {
 }
 
 /// How the classes of a program are named in the text.
-struct Names<'c>(&'c [ClassSchema]);
+struct ClassNames<'c>(&'c [ClassSchema]);
 
-impl Names<'_> {
+impl ClassNames<'_> {
     /// The name of a class, with its id if others have the name too.
     fn class(&self, class: usize) -> Value {
         let class = &self.0[class];
@@ -144,7 +144,7 @@ impl Names<'_> {
 }
 
 /// What is wrong with a lock, and where.
-type Read<T> = std::result::Result<T, String>;
+type TextResult<T> = std::result::Result<T, String>;
 
 /// Reads the sections of a lock.
 pub(super) fn read(text: &str) -> Result<Vec<Section>> {
@@ -172,8 +172,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>> {
     sections(versions).map_err(|what| damaged(&what))
 }
 
-fn sections(versions: Option<&Value>) -> Read<Vec<Section>> {
-    let mut entries = Entries::new();
+fn sections(versions: Option<&Value>) -> TextResult<Vec<Section>> {
+    let mut entries = SectionEntries::new();
     let mut sections: Vec<Section> = Vec::new();
     for version in list(versions, "versions")? {
         let [name, removed, added] = parts(version, "Version", ["name", "removed", "added"])?;
@@ -190,7 +190,11 @@ fn sections(versions: Option<&Value>) -> Read<Vec<Section>> {
 }
 
 /// Makes the entries of a version those of the next one.
-fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut Entries) -> Read<()> {
+fn enter(
+    removed: Option<&Value>,
+    added: Option<&Value>,
+    entries: &mut SectionEntries,
+) -> TextResult<()> {
     let key = |entry: &Value| entry.as_record().map(|entry| known_by(entry).to_string());
     if let Some(removed) = removed {
         for gone in list(Some(removed), "removed")? {
@@ -215,7 +219,7 @@ fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut Entries) 
 }
 
 /// The section of a version that has these entries.
-pub(super) fn section(version: &str, entries: Entries) -> Read<Section> {
+pub(super) fn section(version: &str, entries: SectionEntries) -> TextResult<Section> {
     let all = |of: &'static str| {
         entries.values().filter(move |it| it.as_record().is_some_and(|it| it.class() == of))
     };
@@ -238,24 +242,24 @@ pub(super) fn section(version: &str, entries: Entries) -> Read<Section> {
         let form = reader.form(form).map_err(|what| format!("class {name}: {what}"))?;
         Ok(ClassSchema { id, name: name.to_owned(), version, form })
     });
-    let classes = classes.collect::<Read<Vec<_>>>()?;
+    let classes = classes.collect::<TextResult<Vec<_>>>()?;
     let traits = all("Trait").map(|entry| {
         let [name, of] = parts(entry, "Trait", ["name", "classes"])?;
         let of = list(of, "classes")?.iter().map(|class| reader.class(class));
-        let of = of.collect::<Read<Vec<usize>>>()?;
+        let of = of.collect::<TextResult<Vec<usize>>>()?;
         let name = text(name, "name")?.to_owned();
         if of.iter().collect::<HashSet<_>>().len() < of.len() {
             return Err(format!("trait {name}: a class of it stands there twice"));
         }
         Ok((name, of))
     });
-    let traits = traits.collect::<Read<Vec<_>>>()?;
+    let traits = traits.collect::<TextResult<Vec<_>>>()?;
     let objects = all("Object").map(|entry| {
         let [class, in_holder] = parts(entry, "Object", ["class", "holder"])?;
         let class = class.ok_or("an `Object` has no `class`")?;
         Ok((reader.class(class)?, holder(in_holder)?))
     });
-    let mut objects = objects.collect::<Read<Vec<(usize, Holder)>>>()?;
+    let mut objects = objects.collect::<TextResult<Vec<(usize, Holder)>>>()?;
     objects.sort_unstable();
     if objects.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(String::from("an object stands there twice"));
@@ -277,7 +281,7 @@ struct KindReader<'v> {
 
 impl KindReader<'_> {
     /// The class that a record without fields names.
-    fn class(&self, mention: &Value) -> Read<usize> {
+    fn class(&self, mention: &Value) -> TextResult<usize> {
         let Value::Struct(record) = mention else {
             return Err(format!("{} is no class, such as `Hero {{}}`", shown(mention)));
         };
@@ -295,7 +299,7 @@ impl KindReader<'_> {
         }
     }
 
-    fn form(&self, form: [Option<&Value>; 3]) -> Read<Form> {
+    fn form(&self, form: [Option<&Value>; 3]) -> TextResult<Form> {
         match form {
             [Some(fields), None, None] => Ok(Form::Struct(self.fields(fields)?)),
             [None, Some(Value::Map(variants)), None] => {
@@ -308,7 +312,7 @@ impl KindReader<'_> {
                     let fields = self.fields(fields).map_err(|what| format!("{name}: {what}"))?;
                     Ok(VariantSchema { name, fields })
                 };
-                let variants = variants.iter().map(variant).collect::<Read<Vec<_>>>()?;
+                let variants = variants.iter().map(variant).collect::<TextResult<Vec<_>>>()?;
                 unique(variants.iter().map(|variant| &*variant.name))?;
                 Ok(Form::Enum(variants))
             }
@@ -317,7 +321,7 @@ impl KindReader<'_> {
         }
     }
 
-    fn fields(&self, fields: &Value) -> Read<Vec<FieldSchema>> {
+    fn fields(&self, fields: &Value) -> TextResult<Vec<FieldSchema>> {
         let Value::Map(fields) = fields else {
             return Err(format!("{} are no fields with their kinds", shown(fields)));
         };
@@ -340,12 +344,12 @@ impl KindReader<'_> {
             let kind = self.kind(kind, KIND_DEPTH).map_err(|what| format!("{name}: {what}"))?;
             Ok(FieldSchema { name, id, kind })
         };
-        let fields = fields.iter().map(field).collect::<Read<Vec<_>>>()?;
+        let fields = fields.iter().map(field).collect::<TextResult<Vec<_>>>()?;
         unique(fields.iter().map(|field| &*field.name))?;
         Ok(fields)
     }
 
-    fn kind(&self, value: &Value, depth: u32) -> Read<KindSchema> {
+    fn kind(&self, value: &Value, depth: u32) -> TextResult<KindSchema> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(format!("a kind is nested deeper than {KIND_DEPTH}"));
         };
@@ -366,7 +370,9 @@ impl KindReader<'_> {
                 let (key, value) = &parts[0];
                 KindSchema::Map(Arc::new([inner(key)?, inner(value)?]))
             }
-            Value::Tuple(parts) => KindSchema::Tuple(parts.iter().map(inner).collect::<Read<_>>()?),
+            Value::Tuple(parts) => {
+                KindSchema::Tuple(parts.iter().map(inner).collect::<TextResult<_>>()?)
+            }
             Value::Struct(_) => KindSchema::Class(self.class(value)?),
             Value::Enum(record) => return self.word(value, record.variant(), depth),
             Value::Text(word) => scalars()
@@ -377,7 +383,7 @@ impl KindReader<'_> {
     }
 
     /// A kind that begins with a word.
-    fn word(&self, value: &Value, word: Option<&str>, depth: u32) -> Read<KindSchema> {
+    fn word(&self, value: &Value, word: Option<&str>, depth: u32) -> TextResult<KindSchema> {
         let [of, in_holder, to] = parts(value, KIND, ["of", "holder", "to"])?;
         let name = || text(of, "of").map(Arc::from);
         Ok(match (word.unwrap_or_default(), of, to) {
@@ -403,20 +409,20 @@ fn scalars() -> impl Iterator<Item = KindSchema> {
     SCALARS.into_iter().chain([KindSchema::Unknown]).chain(compact)
 }
 
-fn holder(value: Option<&Value>) -> Read<Holder> {
+fn holder(value: Option<&Value>) -> TextResult<Holder> {
     let word = text(value, "holder")?;
     let mut all = (0..=u8::MAX).filter_map(Holder::from_code).filter(|it| it.parts().is_some());
     all.find(|holder| cell_of(*holder) == word)
         .ok_or_else(|| format!("there is no pointer `{}`", word.escape_debug()))
 }
 
-fn class_id(value: Option<&Value>) -> Read<ClassId> {
+fn class_id(value: Option<&Value>) -> TextResult<ClassId> {
     let digits = text(value, "id")?.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
     let id = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
     id.map(ClassId).ok_or_else(|| String::from("an `id` is none of a class, such as \"0x7\""))
 }
 
-fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Read<()> {
+fn unique<'n>(names: impl Iterator<Item = &'n str>) -> TextResult<()> {
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name) {
@@ -431,7 +437,7 @@ fn parts<'v, const N: usize>(
     value: &'v Value,
     class: &str,
     names: [&str; N],
-) -> Read<[Option<&'v Value>; N]> {
+) -> TextResult<[Option<&'v Value>; N]> {
     let Some(record) = value.as_record().filter(|record| record.class() == class) else {
         return Err(format!("{} stands where `{class}` is expected", shown(value)));
     };
@@ -441,11 +447,11 @@ fn parts<'v, const N: usize>(
     }
 }
 
-fn text<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v str> {
+fn text<'v>(value: Option<&'v Value>, name: &str) -> TextResult<&'v str> {
     value.and_then(Value::as_text).ok_or_else(|| format!("`{name}` has no text"))
 }
 
-fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]> {
+fn list<'v>(value: Option<&'v Value>, name: &str) -> TextResult<&'v [Value]> {
     match value {
         Some(Value::Seq(values)) => Ok(values),
         _ => Err(format!("`{name}` is no list")),

@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
 #[derive(Default)]
-pub(super) struct Objects {
+pub(super) struct SavedObjects {
     added: BTreeMap<ObjectId, Shared>,
     /// Objects that were not added but keep the ids they had in a save. They
     /// live as long as the program holds them.
@@ -28,7 +28,7 @@ pub(super) struct Objects {
     tables: SaveTables,
 }
 
-impl Objects {
+impl SavedObjects {
     pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
         let id = match self.ids.get(&shared.address()) {
             Some(id) => *id,
@@ -160,7 +160,7 @@ impl Objects {
     }
 }
 
-impl Drop for Objects {
+impl Drop for SavedObjects {
     fn drop(&mut self) {
         self.clear();
     }
@@ -187,8 +187,8 @@ impl Unknowns {
     /// # Errors
     ///
     /// [`ErrorKind::Unsupported`] if there are some, on another thread.
-    pub(super) fn objects(&mut self) -> Result<Objects> {
-        let mut objects = Objects::default();
+    pub(super) fn objects(&mut self) -> Result<SavedObjects> {
+        let mut objects = SavedObjects::default();
         objects.root_kept = self.of_value.clone();
         for at in (0..self.of_objects.len()).rev() {
             match self.of_objects[at].0.object().map_err(|error| error.reworded(AWAY.into()))? {

@@ -13,7 +13,7 @@ use crate::{Error, Result, storage};
 
 /// A save that is loaded.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'s> {
+pub(super) enum SaveSource<'s> {
     File(&'s Path),
     Memory(&'s [u8]),
 }
@@ -25,7 +25,7 @@ pub(super) struct Rescue {
     pub(super) salvage: Option<Salvage>,
 }
 
-impl Source<'_> {
+impl SaveSource<'_> {
     pub(super) fn read<T>(
         self,
         output: &Output,

@@ -10,7 +10,7 @@ use super::walk::{WalkFrame, path};
 use super::{Form, KindSchema, Stored};
 use crate::codec::count;
 use crate::types::{Arena as _, WorldObjects};
-use crate::value::{Field, HandleValue, Parts, Record, Value, levels, too_deep};
+use crate::value::{Field, HandleValue, PartIter, Record, Value, levels, too_deep};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// How records meet the classes that they are written as.
@@ -444,7 +444,7 @@ impl<'r> ValueWriter<'r> {
 /// The parts of a value, in the order of the bytes.
 enum RemainingParts<'r> {
     One(Option<&'r Value>),
-    Parts(Parts<'r>),
+    Parts(PartIter<'r>),
     Fields {
         class: usize,
         variant: usize,

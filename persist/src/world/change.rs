@@ -1,7 +1,7 @@
 //! What was done to a world, or to any other target, as data.
 
 use super::detached::{Detached, Moment};
-use super::migrated::{Migrated, Refused};
+use super::migrated::{ChangeFailure, Migrated};
 use super::names::ObjectName;
 use super::object::{Activity, Owner};
 use super::parked::{self, Fragment, TreePlace};
@@ -138,7 +138,7 @@ impl Change {
     }
 
     /// Redoes the change, or undoes it.
-    pub(crate) fn apply(&mut self, world: &mut World, way: Way) -> Result<(), Refused> {
+    pub(crate) fn apply(&mut self, world: &mut World, way: Way) -> Result<(), ChangeFailure> {
         let is_redo = way == Way::Redo;
         match &mut self.what {
             What::Field(_) | What::Fields(_) => {
@@ -183,7 +183,7 @@ impl Change {
         &mut self,
         way: Way,
         mut make: impl FnMut(&FieldChange, Way) -> Result<bool>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ChangeFailure> {
         self.is_asked = match &self.what {
             What::Field(change) => make(change, way)?,
             What::Fields(migrated) => migrated.apply(way, make)?,

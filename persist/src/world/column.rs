@@ -2,7 +2,7 @@
 
 use std::{iter, slice};
 
-use super::directory::{Place, WIDTH, WORDS, first_bit};
+use super::directory::{Location, WIDTH, WORDS, first_bit};
 
 /// Values by place. Each page has the values of neighbouring ids, close together and in their order, and says by a bit for
 /// each whether it is there: a column takes the memory of what is in it, and is gone through as memory is read best.
@@ -21,11 +21,11 @@ pub struct Page<T> {
     /// One value for each bit, in order, except for those that are out.
     items: Vec<T>,
     out: Option<Out>,
-    index: Index,
+    index: Occupancy,
 }
 
 /// Which ids have values.
-struct Index {
+struct Occupancy {
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
     /// How many bits the words before each have; counts only where the word has bits itself. So a value that comes after
@@ -62,11 +62,11 @@ pub struct Opened<'p, I> {
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), out: None, index: Index::default() }
+        Self { items: Vec::new(), out: None, index: Occupancy::default() }
     }
 }
 
-impl Default for Index {
+impl Default for Occupancy {
     fn default() -> Self {
         Self { mask: [0; WORDS], before: [0; WORDS], end: 0 }
     }
@@ -82,7 +82,7 @@ fn split(bit: u32) -> (usize, u64) {
     (bit as usize / 64, 1 << (bit % 64))
 }
 
-impl Index {
+impl Occupancy {
     fn has(&self, bit: u32) -> bool {
         let (word, one) = split(bit);
         self.mask[word] & one != 0
@@ -302,22 +302,22 @@ impl<T> Column<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, place: Place) -> Option<&T> {
+    pub(super) fn get(&self, place: Location) -> Option<&T> {
         self.page(place.page)?.get(place.bit)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+    pub(super) fn get_mut(&mut self, place: Location) -> Option<&mut T> {
         self.page_mut(place.page)?.get_mut(place.bit)
     }
 
-    pub(super) fn has(&self, place: Place) -> bool {
+    pub(super) fn has(&self, place: Location) -> bool {
         self.page(place.page).is_some_and(|page| page.has(place.bit))
     }
 
     /// Puts a value in, and returns the one that was there.
     #[inline]
-    pub(super) fn insert(&mut self, place: Place, value: T) -> Option<T> {
+    pub(super) fn insert(&mut self, place: Location, value: T) -> Option<T> {
         match self.page_mut(place.page) {
             Some(page) => page.insert(place.bit, value),
             None => self.insert_first(place, value),
@@ -326,7 +326,7 @@ impl<T> Column<T> {
 
     /// Puts the first value into a page.
     #[cold]
-    fn insert_first(&mut self, place: Place, value: T) -> Option<T> {
+    fn insert_first(&mut self, place: Location, value: T) -> Option<T> {
         if self.pages.len() <= place.page {
             self.pages.resize_with(place.page + 1, || None);
         }
@@ -347,13 +347,13 @@ impl<T> Column<T> {
         self.pages[place.page].insert(page).insert(place.bit, value)
     }
 
-    pub(super) fn remove(&mut self, place: Place) -> Option<T> {
+    pub(super) fn remove(&mut self, place: Location) -> Option<T> {
         self.page_mut(place.page)?.remove(place.bit)
     }
 
     /// Takes a value out for a while: it is not there until [`insert`](Self::insert) puts it back, which costs
     /// nothing in between.
-    pub(super) fn take(&mut self, place: Place) -> Option<T> {
+    pub(super) fn take(&mut self, place: Location) -> Option<T> {
         self.page_mut(place.page)?.take(place.bit)
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Detached {
     class: String,
     /// Its content for a journal: where it is out of the world, or has just come into it.
     content: Option<Vec<u8>>,
-    slot: Slot,
+    slot: ComponentSlot,
     /// While it is out of the world.
     #[persist(skip)]
     live: Option<Live>,
@@ -42,7 +42,7 @@ pub(crate) struct Detached {
 /// Where a component is among those of its object.
 #[derive(crate::Persist, Clone, Default)]
 #[persist(crate = crate, class = "persist.Slot")]
-struct Slot {
+struct ComponentSlot {
     /// How many are before it; none if it is to be the last.
     position: Option<u64>,
     is_started: bool,
@@ -73,7 +73,7 @@ impl Live {
 
 impl Detached {
     fn new(class: String, live: Option<Live>) -> Self {
-        Self { class, content: None, slot: Slot::default(), live, replaced: Vec::new() }
+        Self { class, content: None, slot: ComponentSlot::default(), live, replaced: Vec::new() }
     }
 
     /// A component that has not been in an object.
@@ -166,7 +166,7 @@ impl Detached {
         world.check_idle()?;
         match owner {
             Owner::Object(object) => {
-                let (component, slot) = Slot::take(world, object, &self.class)?;
+                let (component, slot) = ComponentSlot::take(world, object, &self.class)?;
                 (self.live, self.slot) = (Some(Live::Component(component)), slot);
                 let replaced = mem::take(&mut self.replaced);
                 if let Some(found) = world.object_mut(object).filter(|_| !replaced.is_empty()) {
@@ -234,7 +234,7 @@ impl Detached {
     }
 }
 
-impl Slot {
+impl ComponentSlot {
     /// Takes a component out of its object, with its place there.
     fn take(
         world: &mut World,

@@ -25,7 +25,7 @@ pub(super) struct Directory {
 
 /// A place in every column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) page: usize,
     pub(super) bit: u32,
 }
@@ -39,9 +39,9 @@ fn split(id: ObjectId) -> (u64, u32) {
 impl Directory {
     /// The place of an id, if there is its page.
     #[inline]
-    pub(super) fn place(&self, id: ObjectId) -> Option<Place> {
+    pub(super) fn place(&self, id: ObjectId) -> Option<Location> {
         let (key, bit) = split(id);
-        Some(Place { page: self.find(key).ok()?, bit })
+        Some(Location { page: self.find(key).ok()?, bit })
     }
 
     #[inline]
@@ -56,13 +56,13 @@ impl Directory {
     }
 
     /// The place of an id, and whether its page is new and other columns need it too.
-    pub(super) fn enter(&mut self, id: ObjectId) -> (Place, bool) {
+    pub(super) fn enter(&mut self, id: ObjectId) -> (Location, bool) {
         let (key, bit) = split(id);
         match self.find(key) {
-            Ok(page) => (Place { page, bit }, false),
+            Ok(page) => (Location { page, bit }, false),
             Err(page) => {
                 self.keys.insert(page, key);
-                (Place { page, bit }, true)
+                (Location { page, bit }, true)
             }
         }
     }

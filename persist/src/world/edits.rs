@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::change::Change;
 use super::column::Column;
-use super::directory::{Directory, Place};
+use super::directory::{Directory, Location};
 use super::names::ObjectName;
 use super::object::{Object, Owner};
 use super::parked::TreePlace;
@@ -25,8 +25,8 @@ use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
 
 /// Where a component or a resource is, until the next one comes or goes.
 #[derive(Clone, Copy)]
-enum Spot {
-    Component(usize, Place),
+enum EditTarget {
+    Component(usize, Location),
     Resource(usize),
 }
 
@@ -451,40 +451,40 @@ impl World {
     /// What has the fields of a path: a component of an object, or a resource.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
         match self.spot(owner, class)? {
-            Spot::Component(column, place) => {
+            EditTarget::Component(column, place) => {
                 let component = self.columns[column].column.get(place);
                 Ok(component.ok_or_else(|| running(class))?.portable())
             }
-            Spot::Resource(place) => Ok((*self.resources.values[place].2).portable()),
+            EditTarget::Resource(place) => Ok((*self.resources.values[place].2).portable()),
         }
     }
 
     /// Like [`root`](Self::root), to be changed; also the objects that there are.
-    fn root_mut(&mut self, owner: Owner, class: &str) -> Result<(Root<'_>, Objects<'_>)> {
+    fn root_mut(&mut self, owner: Owner, class: &str) -> Result<(Root<'_>, LiveObjects<'_>)> {
         let spot = self.spot(owner, class)?;
         let Self { registry, room, columns, resources, directory, objects, .. } = self;
         let value = match spot {
-            Spot::Component(column, place) => {
+            EditTarget::Component(column, place) => {
                 let component = columns[column].column.get_mut(place);
                 component.ok_or_else(|| running(class))?.portable_mut()
             }
-            Spot::Resource(place) => (*resources.values[place].2).portable_mut(),
+            EditTarget::Resource(place) => (*resources.values[place].2).portable_mut(),
         };
-        Ok((Root { registry, value, room }, Objects { directory, objects }))
+        Ok((Root { registry, value, room }, LiveObjects { directory, objects }))
     }
 
-    fn spot(&self, owner: Owner, class: &str) -> Result<Spot> {
+    fn spot(&self, owner: Owner, class: &str) -> Result<EditTarget> {
         Ok(match owner {
             Owner::Object(object) => {
                 let (column, place) = self.component_place(object, class)?;
-                Spot::Component(column, place)
+                EditTarget::Component(column, place)
             }
-            Owner::Resource => Spot::Resource(self.resource_place(class)?),
+            Owner::Resource => EditTarget::Resource(self.resource_place(class)?),
         })
     }
 
     /// The column of a class, and the place there of an object that has such a component.
-    fn component_place(&self, object: ObjectId, class: &str) -> Result<(usize, Place)> {
+    fn component_place(&self, object: ObjectId, class: &str) -> Result<(usize, Location)> {
         let (column, place) = (self.column_of_class(class), self.directory.place(object));
         if let (Ok(column), Some(place)) = (&column, place)
             && self.columns[*column].column.has(place)
@@ -524,12 +524,12 @@ impl World {
 }
 
 /// The objects that there are, beside a component that is changed.
-struct Objects<'w> {
+struct LiveObjects<'w> {
     directory: &'w Directory,
     objects: &'w Column<Object>,
 }
 
-impl Objects<'_> {
+impl LiveObjects<'_> {
     /// Refuses the id of an object that is not there.
     fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
         let HandleValue::Live(bits) = handle else { return Ok(()) };

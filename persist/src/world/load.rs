@@ -1,10 +1,10 @@
 //! How a world is read from a save.
 
 use super::column::Column;
-use super::directory::Place;
+use super::directory::Location;
 use super::object::{Activity, KeptComponent, Object, Shape};
 use super::resources::{AnyResource, UnknownResource, any};
-use super::stored::{Content, Objects, StoredObject, StoredWorld, encode_objects};
+use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
 use super::visit;
 use super::world::{AnyComponent, LAST_ID, UnknownComponent, World, charge_pages};
 use crate::codec::{
@@ -19,7 +19,7 @@ use crate::types::{Remap, decode_text_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// A world that is read.
-struct Reading<'w> {
+struct WorldReader<'w> {
     world: &'w mut World,
     /// The columns of class numbers, as they are met.
     by_number: Vec<Option<usize>>,
@@ -36,14 +36,14 @@ struct Reading<'w> {
     has_children: bool,
 }
 
-impl Reading<'_> {
+impl WorldReader<'_> {
     fn enter(&mut self, column: usize, is_started: bool) {
         self.columns.push(column);
         self.started += u16::from(is_started);
     }
 }
 
-impl<'w> Reading<'w> {
+impl<'w> WorldReader<'w> {
     fn of(world: &'w mut World) -> Self {
         Self {
             world,
@@ -134,7 +134,7 @@ impl<'w> Reading<'w> {
     fn decode_component(
         &mut self,
         id: ObjectId,
-        place: Place,
+        place: Location,
         is_started: bool,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
@@ -201,11 +201,11 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     }
     let head = input.take(1)?;
     let count = input.elements::<StoredObject>(head)?;
-    let mut reading = Reading::of(world);
+    let mut reading = WorldReader::of(world);
     input.nested_in::<StoredObject, _>(|input| {
         (0..count).try_for_each(|_| reading.decode_object(input))
     })?;
-    let Reading { has_children, held, .. } = reading;
+    let WorldReader { has_children, held, .. } = reading;
     if has_children && let Err(error) = connect_children(world) {
         return Err(input.refuse(error));
     }
@@ -322,7 +322,7 @@ impl Persist for World {
     }
 
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_objects(self, Objects::All, Content::World, out)
+        encode_objects(self, ObjectSelection::All, EncodeScope::World, out)
     }
 
     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {

@@ -6,13 +6,13 @@ use crate::fields::{AsText, Bytes, FieldChange, How, Way};
 use crate::schema::Stored;
 use crate::{Error, FieldPath, Result};
 
-pub(crate) struct Refused {
+pub(crate) struct ChangeFailure {
     pub(crate) error: Error,
     /// What could not be put back then.
     pub(crate) left: Option<Error>,
 }
 
-impl From<Error> for Refused {
+impl From<Error> for ChangeFailure {
     fn from(error: Error) -> Self {
         Self { error, left: None }
     }
@@ -93,7 +93,7 @@ impl Migrated {
         &self,
         way: Way,
         mut make: impl FnMut(&FieldChange, Way) -> Result<bool>,
-    ) -> Result<bool, Refused> {
+    ) -> Result<bool, ChangeFailure> {
         let fields = ordered(&self.fields, way);
         let mut is_asked = false;
         for (at, field) in fields.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Migrated {
                 Err(error) => {
                     let mut done = fields[..at].iter().rev();
                     let left = done.try_for_each(|field| make(field, way.back()).map(drop));
-                    return Err(Refused { error, left: left.err() });
+                    return Err(ChangeFailure { error, left: left.err() });
                 }
             }
         }

@@ -3,14 +3,14 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use super::bundle::{Bundle, Slots};
+use super::bundle::{Bundle, BundleColumns};
 use super::column::{Column, Page};
-use super::directory::Place;
+use super::directory::Location;
 use super::names::Name;
-use super::object::{Activity, Known, Object};
+use super::object::{Activity, BundleShape, Object};
 use super::world::{
-    AnyComponent, ColumnEntry, Command, Component, ComponentType, LAST_ID, ParkedObject, Phase,
-    UnknownComponent, World,
+    AnyComponent, ColumnEntry, Component, ComponentType, DeferredChange, FramePhase, LAST_ID,
+    ParkedObject, UnknownComponent, World,
 };
 use crate::codec::Caster;
 use crate::graph::Registry;
@@ -54,7 +54,7 @@ impl World {
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
     }
 
-    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Place {
+    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Location {
         let name = self.name_newcomer(id, name);
         self.enter(id, Object::new(name))
     }
@@ -70,7 +70,7 @@ impl World {
     }
 
     /// Puts an object in.
-    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Place {
+    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Location {
         let (place, is_new) = self.directory.enter(id);
         if is_new {
             self.objects.insert_page(place.page);
@@ -115,7 +115,7 @@ impl World {
     }
 
     /// Takes an object out, without its components.
-    pub(super) fn take_object(&mut self, place: Place) -> Option<Object> {
+    pub(super) fn take_object(&mut self, place: Location) -> Option<Object> {
         let object = self.objects.remove(place)?;
         self.count -= 1;
         self.emptied += usize::from(self.objects.page(place.page).is_some_and(Page::is_empty));
@@ -361,7 +361,7 @@ impl World {
         component: Box<dyn AnyComponent>,
     ) -> Result<()> {
         self.check_or_expect(object)?;
-        self.commands.push_back(Command::Attach(object, column, component));
+        self.commands.push_back(DeferredChange::Attach(object, column, component));
         Ok(())
     }
 
@@ -369,7 +369,7 @@ impl World {
         if self.is_running() {
             // Also the one that runs, which is out of its place.
             let has = self.shape_of(object).contains(&column);
-            self.commands.push_back(Command::Detach(object, column));
+            self.commands.push_back(DeferredChange::Detach(object, column));
             return has;
         }
         self.flush();
@@ -379,7 +379,7 @@ impl World {
     }
 
     /// Notes that an object has a component more.
-    pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Place> {
+    pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Location> {
         let place = self.directory.place(object)?;
         let found = self.objects.get_mut(place)?;
         if !found.unknown().is_empty() {
@@ -424,7 +424,7 @@ impl World {
         column: usize,
         component: Box<dyn AnyComponent>,
     ) {
-        if self.columns[column].hooks & Phase::Release.bit() == 0 {
+        if self.columns[column].hooks & FramePhase::Release.bit() == 0 {
             return;
         }
         (self.columns[column].of.release)(self, column, object, component.__into_any());
@@ -485,7 +485,7 @@ impl World {
         }
         let shape = self.shapes.of(&columns);
         let at = self.bundles.known.len();
-        self.bundles.known.push(Known { of, shape, columns: columns.into() });
+        self.bundles.known.push(BundleShape { of, shape, columns: columns.into() });
         self.bundles.by_type.insert(of, at);
         self.bundles.last = at;
         Ok(at)
@@ -501,11 +501,11 @@ impl World {
     ) {
         let place = self.enter_bundle(id, name, bundle);
         let of = &self.bundles.known[bundle].columns;
-        components.__put(Slots { all: &mut self.columns, of, place });
+        components.__put(BundleColumns { all: &mut self.columns, of, place });
     }
 
     /// Puts in an object that gets the components of a bundle.
-    fn enter_bundle(&mut self, id: ObjectId, name: &str, bundle: usize) -> Place {
+    fn enter_bundle(&mut self, id: ObjectId, name: &str, bundle: usize) -> Location {
         let name = self.name_newcomer(id, name);
         let known = &self.bundles.known[bundle];
         let (shape, is_bare) = (known.shape, known.columns.is_empty());
@@ -527,7 +527,7 @@ impl World {
         self.flush();
         let id = self.new_id();
         if self.is_running() {
-            self.commands.push_back(Command::Spawn(id, name.into()));
+            self.commands.push_back(DeferredChange::Spawn(id, name.into()));
             let columns = Arc::clone(&self.bundles.known[bundle].columns);
             components.__wait(self, id, &columns);
         } else {
@@ -579,22 +579,22 @@ impl World {
     }
 
     /// A change of an object that is gone meanwhile is none.
-    fn apply(&mut self, command: Command) {
+    fn apply(&mut self, command: DeferredChange) {
         match command {
-            Command::Spawn(id, name) => {
+            DeferredChange::Spawn(id, name) => {
                 self.spawn_now(id, &name);
             }
-            Command::Place(objects) => self.place_now(objects),
-            Command::Attach(object, column, component) => {
+            DeferredChange::Place(objects) => self.place_now(objects),
+            DeferredChange::Attach(object, column, component) => {
                 if self.contains(object) {
                     self.attach_now(object, column, component);
                 } else {
                     self.release(object, column, component);
                 }
             }
-            Command::Detach(object, column) => drop(self.detach_now(object, column)),
-            Command::Remove(object) => self.remove_now(object),
-            Command::SetParent(object, parent, at) => {
+            DeferredChange::Detach(object, column) => drop(self.detach_now(object, column)),
+            DeferredChange::Remove(object) => self.remove_now(object),
+            DeferredChange::SetParent(object, parent, at) => {
                 // It was checked when it was asked for; what has changed since may refuse it.
                 let _ = self.set_parent_now(object, parent, at);
             }

@@ -7,7 +7,7 @@ use super::names::Name;
 use super::object::Object;
 use super::objects::missing;
 use super::recorded::content_size;
-use super::stored::{Content, Source, live, save_of};
+use super::stored::{EncodeScope, ObjectSource, live, save_of};
 use super::world::{LAST_ID, Parked, ParkedObject, World};
 use crate::codec::TraitObject as _;
 use crate::types::Remap;
@@ -160,7 +160,7 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
     let (mut objects, place) = match world.parked.get(&object) {
         Some(Parked { objects, index, .. }) => {
             let parent = objects.first().and_then(|root| root.object.parent);
-            let sources = objects.iter().map(|found| (found.id, Source::Parked(found)));
+            let sources = objects.iter().map(|found| (found.id, ObjectSource::Parked(found)));
             (sources.collect(), TreePlace { parent, index: *index })
         }
         None => {
@@ -169,7 +169,7 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
         }
     };
     objects.sort_unstable_by_key(|(id, _)| *id);
-    Ok(Fragment { save: save_of(world, &objects, Content::Objects)?, place })
+    Ok(Fragment { save: save_of(world, &objects, EncodeScope::Objects)?, place })
 }
 
 /// Parks an object of this name that was in another world, or in this one in another run.

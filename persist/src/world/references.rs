@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::World;
-use super::stored::{Content, live, save_of};
+use super::stored::{EncodeScope, live, save_of};
 use crate::format::scan;
 use crate::schema::{Met, Stored, paths};
 use crate::types::{Arena, WorldObjects};
@@ -27,7 +27,7 @@ type Holders = HashMap<u64, (u64, String)>;
 /// All places that hold the id of an object.
 pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
     let ids: Vec<ObjectId> = world.objects().collect();
-    let save = save_of(world, &live(world, &ids), Content::World)?;
+    let save = save_of(world, &live(world, &ids), EncodeScope::World)?;
     let mut needle = [1; 9];
     needle[1..].copy_from_slice(&id.get().to_le_bytes());
     let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);

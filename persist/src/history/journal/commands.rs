@@ -19,11 +19,11 @@ use crate::{Error, ErrorKind, Limits, Persist, Result};
 /// The command classes that a journal can hold, by their numbers.
 pub(in crate::history) type CommandClasses<T> = HashMap<usize, CommandClass<T>>;
 
-type Read<T> = fn(&[u8], &Reading<'_>) -> Result<Box<Performed<T>>>;
+type ReadCommand<T> = fn(&[u8], &CommandReader<'_>) -> Result<Box<Performed<T>>>;
 
 pub(in crate::history) struct CommandClass<T: 'static> {
     name: fn() -> String,
-    read: Read<T>,
+    read: ReadCommand<T>,
 }
 
 impl<T: 'static> Clone for CommandClass<T> {
@@ -46,7 +46,7 @@ impl<T: 'static> CommandClass<T> {
     pub(super) fn read(
         &self,
         stored: &StoredCommand,
-        reading: &Reading<'_>,
+        reading: &CommandReader<'_>,
     ) -> Result<Box<Performed<T>>> {
         let mut command = (self.read)(&stored.bytes, reading)?;
         command.is_direct = stored.is_direct;
@@ -59,7 +59,7 @@ impl<T: 'static> CommandClass<T> {
         stored: &StoredCommand,
         target: &mut T,
         support: &mut Support<T>,
-        reading: &Reading<'_>,
+        reading: &CommandReader<'_>,
     ) -> Result<Step<T>, Failure> {
         let before = stored.before.as_ref().unwrap_or(&stored.bytes);
         let mut command = (self.read)(before, reading)?;
@@ -122,13 +122,13 @@ fn encoded<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {
 }
 
 /// What commands are read with.
-pub(super) struct Reading<'r> {
+pub(super) struct CommandReader<'r> {
     /// The classes of the program, and those of the program that wrote them if it is another.
     pub(super) registry: &'r Registry,
     pub(super) numbers: Option<&'r [Option<usize>]>,
 }
 
-impl Reading<'_> {
+impl CommandReader<'_> {
     /// A command of the program's class.
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
         let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);

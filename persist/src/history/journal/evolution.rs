@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::commands::{CommandClass, CommandClasses, Reading};
-use super::frame::{Frame, Kind};
+use super::commands::{CommandClass, CommandClasses, CommandReader};
+use super::frame::{Frame, FrameKind};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
 };
@@ -25,20 +25,20 @@ use crate::world::{Change, Moment, Owner, Recorded};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// A component of an object, a resource or another target, by its class where it was recorded.
-pub(super) type Key = (Owner, String);
+pub(super) type ComponentKey = (Owner, String);
 
 /// What components and resources were where they were recorded.
 #[derive(Default)]
-pub(super) struct Contents {
+pub(super) struct RecordedComponents {
     /// At the point that a replay has come to.
-    known: HashMap<Key, Vec<u8>>,
+    known: HashMap<ComponentKey, Vec<u8>>,
     /// After the edit that comes next.
-    next: HashMap<Key, Vec<u8>>,
+    next: HashMap<ComponentKey, Vec<u8>>,
 }
 
-impl Contents {
+impl RecordedComponents {
     /// Notes what something is after the edit that comes next.
-    pub(super) fn enter(&mut self, key: Key, bytes: Vec<u8>) {
+    pub(super) fn enter(&mut self, key: ComponentKey, bytes: Vec<u8>) {
         self.next.insert(key, bytes);
     }
 
@@ -90,8 +90,10 @@ impl Contents {
                 keys.extend(change.class().map(|class| (change.owner, class.to_owned())));
             });
         }
-        let goes_forth = |key: &Key| self.known.contains_key(key) && !behind.contains_key(key);
-        let (forth, back): (HashSet<Key>, HashSet<Key>) = keys.into_iter().partition(goes_forth);
+        let goes_forth =
+            |key: &ComponentKey| self.known.contains_key(key) && !behind.contains_key(key);
+        let (forth, back): (HashSet<ComponentKey>, HashSet<ComponentKey>) =
+            keys.into_iter().partition(goes_forth);
         let (contents, moment) = (&mut self.known, Moment::Done);
         let mut run = Evolution { classes, recorded, contents, moment };
         run.all(steps, Way::Redo, &|key| forth.contains(key))?;
@@ -142,7 +144,7 @@ struct Evolution<'e, 'p> {
     classes: &'e mut Classes<'p>,
     recorded: &'e dyn Recorded,
     /// What is known at the current step: before it, or after it.
-    contents: &'e mut HashMap<Key, Vec<u8>>,
+    contents: &'e mut HashMap<ComponentKey, Vec<u8>>,
     moment: Moment,
 }
 
@@ -152,7 +154,7 @@ impl Evolution<'_, '_> {
         &mut self,
         steps: &mut [StoredStep],
         way: Way,
-        is_it: &dyn Fn(&Key) -> bool,
+        is_it: &dyn Fn(&ComponentKey) -> bool,
     ) -> Result<()> {
         let count = steps.len();
         for at in 0..count {
@@ -168,7 +170,12 @@ impl Evolution<'_, '_> {
         Ok(())
     }
 
-    fn one(&mut self, change: &mut Change, way: Way, is_it: &dyn Fn(&Key) -> bool) -> Result<()> {
+    fn one(
+        &mut self,
+        change: &mut Change,
+        way: Way,
+        is_it: &dyn Fn(&ComponentKey) -> bool,
+    ) -> Result<()> {
         let Some(class) = change.class() else { return Ok(()) };
         let key = (change.owner, class.to_owned());
         if self.classes.is_same(&key.1) || !is_it(&key) {
@@ -181,7 +188,7 @@ impl Evolution<'_, '_> {
         }
     }
 
-    fn fields(&mut self, change: &mut Change, way: Way, key: &Key) -> Result<()> {
+    fn fields(&mut self, change: &mut Change, way: Way, key: &ComponentKey) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
         let Some(content) = self.contents.get_mut(key) else {
@@ -211,7 +218,7 @@ impl Evolution<'_, '_> {
         Ok(())
     }
 
-    fn whole(&mut self, change: &mut Change, way: Way, key: Key) -> Result<()> {
+    fn whole(&mut self, change: &mut Change, way: Way, key: ComponentKey) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
         let puts = change.puts(way);
@@ -272,9 +279,9 @@ impl<'p> Programs<'p> {
         commands: &CommandClasses<T>,
     ) -> Result<()> {
         let steps = match frame.kind {
-            Kind::Program => return self.read(&read(frame.payload)?),
-            Kind::Entry => read::<StoredEntry>(frame.payload)?.steps,
-            Kind::Done => read::<StoredDone>(frame.payload)?.steps,
+            FrameKind::Program => return self.read(&read(frame.payload)?),
+            FrameKind::Entry => read::<StoredEntry>(frame.payload)?.steps,
+            FrameKind::Done => read::<StoredDone>(frame.payload)?.steps,
             _ => return Ok(()),
         };
         steps.iter().try_for_each(|step| self.check_step(step, commands))
@@ -338,10 +345,10 @@ pub(super) struct Classes<'p> {
     registry: &'p Registry,
     options: LoadOptions,
     /// `None` before the journal says which classes it has.
-    found: Option<Found<'p>>,
+    found: Option<ResolvedClasses<'p>>,
 }
 
-struct Found<'p> {
+struct ResolvedClasses<'p> {
     plans: Box<Plans<'p>>,
     /// Which of the program's classes those of each number are.
     numbers: Vec<Option<usize>>,
@@ -367,15 +374,15 @@ impl<'p> Classes<'p> {
         let is_shifted =
             numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
         let by_name = plans.stored.iter().map(|class| class.name.clone()).zip(0..).collect();
-        let found = Found { plans, numbers, by_name, same: Vec::new() };
+        let found = ResolvedClasses { plans, numbers, by_name, same: Vec::new() };
         let same = (0..count).map(|class| self.is_class_same(&found, class, is_shifted)).collect();
-        self.found = Some(Found { same, ..found });
+        self.found = Some(ResolvedClasses { same, ..found });
         Ok(())
     }
 
     /// What commands of the journal are read with.
-    pub(super) fn reading(&self) -> Reading<'_> {
-        Reading { registry: self.registry, numbers: self.numbers() }
+    pub(super) fn reading(&self) -> CommandReader<'_> {
+        CommandReader { registry: self.registry, numbers: self.numbers() }
     }
 
     /// Which of the program's classes those of each number are, if that is not the same.
@@ -396,7 +403,9 @@ impl<'p> Classes<'p> {
     /// A value of a class in the form that the program has.
     pub(super) fn bring_on<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let env = self.registry.env();
-        let Some(Found { plans, .. }) = &mut self.found else { return Err(wrong("no classes")) };
+        let Some(ResolvedClasses { plans, .. }) = &mut self.found else {
+            return Err(wrong("no classes"));
+        };
         if plans.is_identical(class) {
             return Ok(bytes.into());
         }
@@ -420,7 +429,7 @@ impl<'p> Classes<'p> {
         found.by_name.get(name).is_some_and(|class| found.same[*class])
     }
 
-    fn is_class_same(&self, found: &Found<'p>, class: usize, is_shifted: bool) -> bool {
+    fn is_class_same(&self, found: &ResolvedClasses<'p>, class: usize, is_shifted: bool) -> bool {
         let Some(own) = found.numbers[class] else { return false };
         let is_moved = is_shifted && self.registry.traits(own).dynamic;
         let is_identical = found.plans.is_identical(class) && !is_moved;
@@ -429,7 +438,7 @@ impl<'p> Classes<'p> {
 
     /// True if a class and those inside of it have the names that they have in the program, and so have their fields and
     /// variants. Steps know fields by their names, while equal bytes may be of fields that have other ones now.
-    fn has_same_names(&self, found: &Found<'p>, class: usize) -> bool {
+    fn has_same_names(&self, found: &ResolvedClasses<'p>, class: usize) -> bool {
         let are_named = |stored: &[FieldSchema], own: &[FieldSchema]| {
             stored.iter().map(|field| &field.name).eq(own.iter().map(|field| &field.name))
         };

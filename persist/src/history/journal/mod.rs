@@ -61,7 +61,7 @@ impl Flush {
 }
 
 /// Something that happened to a history.
-pub(super) enum Record<'r, T: 'static> {
+pub(super) enum JournalEvent<'r, T: 'static> {
     /// Steps were done, as an entry or in the innermost open transaction.
     Done {
         target: &'r T,

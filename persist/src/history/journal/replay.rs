@@ -4,8 +4,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::commands::restored;
-use super::evolution::{Contents, Programs, recorded};
-use super::frame::{Frame, Kind, OpenTransaction, Reader};
+use super::evolution::{Programs, RecordedComponents, recorded};
+use super::frame::{Frame, FrameKind, FrameReader, OpenTransaction};
 use super::spill;
 use super::stored::{
     StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep, place, read,
@@ -13,7 +13,7 @@ use super::stored::{
 };
 use crate::fields::Way;
 use crate::history::edit::Step;
-use crate::history::entry::Entry;
+use crate::history::entry::UndoEntry;
 use crate::history::failure::{Failure, is_broken};
 use crate::history::merging::Last;
 use crate::history::step::{End, restored_change, run_all};
@@ -34,7 +34,7 @@ enum Begun {
 }
 
 /// What came of a replay.
-pub(super) struct Outcome {
+pub(super) struct ReplayOutcome {
     /// How many events were replayed.
     pub(super) events: u64,
     /// How many steps of the undo list that were.
@@ -58,7 +58,7 @@ pub(super) struct Failed {
 struct Replay<'r, 'p, T: 'static> {
     target: &'r mut T,
     programs: &'r mut Programs<'p>,
-    contents: Contents,
+    contents: RecordedComponents,
     begun: Begun,
 }
 
@@ -66,11 +66,11 @@ struct Replay<'r, 'p, T: 'static> {
 pub(super) fn replay<T: 'static>(
     history: &mut History<T>,
     target: &mut T,
-    reader: &mut Reader,
+    reader: &mut FrameReader,
     programs: &mut Programs<'_>,
     until: u64,
-) -> io::Result<Outcome> {
-    let contents = Contents::default();
+) -> io::Result<ReplayOutcome> {
+    let contents = RecordedComponents::default();
     let mut replay = Replay { target, programs, contents, begun: Begun::No };
     let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
     let mut position = None;
@@ -86,12 +86,15 @@ pub(super) fn replay<T: 'static>(
                     // What merged with the entry before, or was rolled back, made none.
                     let is_step = matches!(
                         frame.kind,
-                        Kind::Done | Kind::Committed | Kind::Undone | Kind::Redone
+                        FrameKind::Done
+                            | FrameKind::Committed
+                            | FrameKind::Undone
+                            | FrameKind::Redone
                     );
                     let before = position.replace(history.ring.position());
                     steps += u64::from(is_step && before != position);
                 }
-                if frame.kind == Kind::Program {
+                if frame.kind == FrameKind::Program {
                     program = frame.payload.to_vec();
                 }
                 continue;
@@ -115,14 +118,14 @@ pub(super) fn replay<T: 'static>(
         let error = error.moved_to(frame.offset);
         let is_broken = is_broken || open.is_some() || !is_begun;
         let failed = Some(Failed { error, offset, before, is_broken });
-        return Ok(Outcome { events, steps, failed, program });
+        return Ok(ReplayOutcome { events, steps, failed, program });
     }
     if matches!(replay.begun, Begun::Yes) {
-        return Ok(Outcome { events, steps, failed: None, program });
+        return Ok(ReplayOutcome { events, steps, failed: None, program });
     }
     let error = wrong("no whole beginning").moved_to(reader.offset);
     let failed = Failed { error, offset: 0, before: 0, is_broken: true };
-    Ok(Outcome { events, steps, failed: Some(failed), program })
+    Ok(ReplayOutcome { events, steps, failed: Some(failed), program })
 }
 
 /// Makes a history that was being replayed as new.
@@ -149,54 +152,54 @@ impl<T: 'static> Replay<'_, '_, T> {
             history.has_grown = false;
         }
         match frame.kind {
-            Kind::Program => {
+            FrameKind::Program => {
                 self.programs.read(&read(payload)?)?;
                 self.contents.clear();
             }
-            Kind::Content => {
+            FrameKind::Content => {
                 let StoredContent { owner, class, bytes } = read(payload)?;
                 if !self.programs.of_fields().is_same(&class) {
                     self.contents.enter((owner, class), bytes);
                 }
             }
-            Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
-            Kind::Done => {
+            FrameKind::Stacks | FrameKind::Entry => self.begin(history, frame.kind, payload)?,
+            FrameKind::Done => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let is_direct = self.bring_on(history, &mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
                 let steps = self.do_again(history, steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
-                let mut entry = Entry::new(label, steps.into());
+                let mut entry = UndoEntry::new(label, steps.into());
                 entry.weigh();
                 history.enter(self.target, entry, (merging, Last::default()));
                 if is_direct {
                     self.contents.clear();
                 }
             }
-            Kind::Undone => self.moved(history, Way::Undo)?,
-            Kind::Redone => self.moved(history, Way::Redo)?,
-            Kind::Begun => history.begin(read::<Label>(payload)?)?,
-            Kind::Committed => history.commit(self.target)?,
-            Kind::RolledBack => {
+            FrameKind::Undone => self.moved(history, Way::Undo)?,
+            FrameKind::Redone => self.moved(history, Way::Redo)?,
+            FrameKind::Begun => history.begin(read::<Label>(payload)?)?,
+            FrameKind::Committed => history.commit(self.target)?,
+            FrameKind::RolledBack => {
                 history.rollback(self.target)?;
                 self.contents.clear();
             }
-            Kind::Saved => {
+            FrameKind::Saved => {
                 let saved: Option<u64> = read(payload)?;
                 if saved.is_some_and(|state| state > history.last_state) {
                     return Err(wrong("a saved state that was never reached").into());
                 }
                 history.saved = saved;
             }
-            Kind::Cleared => history.drop_all(),
-            Kind::Skipped => {
+            FrameKind::Cleared => history.drop_all(),
+            FrameKind::Skipped => {
                 let way = if read(payload)? { Way::Redo } else { Way::Undo };
                 if !history.skip(way) {
                     return Err(wrong("an entry to be skipped where there is none").into());
                 }
             }
-            Kind::Dropped => {
+            FrameKind::Dropped => {
                 let index = read::<Option<u64>>(payload)?.map(place).transpose()?;
                 let poisoned = history.poison.as_ref().map(|poison| poison.entry);
                 let is_it = match poisoned {
@@ -207,7 +210,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                     return Err(wrong("the number of an entry that is not there").into());
                 }
             }
-            Kind::Evicted => {
+            FrameKind::Evicted => {
                 let StoredEvicted { oldest, undone } = read(payload)?;
                 for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
                     for _ in 0..count {
@@ -343,15 +346,15 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     /// Reads what the history was when the journal began.
-    fn begin(&mut self, history: &mut History<T>, kind: Kind, payload: &[u8]) -> Result<()> {
+    fn begin(&mut self, history: &mut History<T>, kind: FrameKind, payload: &[u8]) -> Result<()> {
         let begun = std::mem::replace(&mut self.begun, Begun::No);
         let (mut stacks, count, mut waiting) = match (kind, begun) {
-            (Kind::Stacks, Begun::No) => {
+            (FrameKind::Stacks, Begun::No) => {
                 let stacks: Box<StoredStacks> = Box::new(read(payload)?);
                 install(history, &stacks)?;
                 (stacks, 0, Vec::new())
             }
-            (Kind::Entry, Begun::Entries(stacks, count, mut waiting)) => {
+            (FrameKind::Entry, Begun::Entries(stacks, count, mut waiting)) => {
                 let entry = read(payload)?;
                 if self.programs.of_fields().are_same() {
                     self.enter(history, &stacks, entry)?;
@@ -401,7 +404,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
         let mut steps = self.restore_all(history, steps, moment)?;
         steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
-        let mut entry = Entry::new(label, steps.into());
+        let mut entry = UndoEntry::new(label, steps.into());
         entry.weigh();
         entry.state = state;
         history.bytes += entry.size;

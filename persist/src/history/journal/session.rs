@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::HashSet;
 
-use super::evolution::Key;
-use super::frame::{Kind, header};
+use super::evolution::ComponentKey;
+use super::frame::{FrameKind, header};
 use super::recorder::{Journal, program, push_contents, stored};
 use super::spill;
 use super::stored::{StoredEntry, StoredStacks, payload};
-use super::writer::{Frames, Writer};
+use super::writer::{Frames, JournalWriter};
 use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
 use crate::history::{
@@ -155,17 +155,17 @@ impl<T: 'static> Session<T> {
         self.writer()?.remove()
     }
 
-    fn journal(&self) -> Option<&Writer> {
+    fn journal(&self) -> Option<&JournalWriter> {
         self.history.journal.as_ref().map(|journal| &journal.writer)
     }
 
-    fn writer(&mut self) -> Result<&mut Writer> {
+    fn writer(&mut self) -> Result<&mut JournalWriter> {
         writer(&mut self.history.journal)
     }
 }
 
 /// The file of a journal, which a session has until it ends.
-fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut Writer> {
+fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut JournalWriter> {
     let journal = journal.as_mut().map(|journal| &mut journal.writer);
     journal.ok_or_else(|| Error::new(ErrorKind::Io, "the session has no journal any more"))
 }
@@ -176,8 +176,8 @@ pub(super) fn begin<T: 'static>(
     history: &mut History<T>,
     target: &T,
     is_saved: bool,
-) -> Result<(Frames, HashSet<Key>)> {
-    let mut frames = vec![(Kind::Program, program(&history.support, target)?)];
+) -> Result<(Frames, HashSet<ComponentKey>)> {
+    let mut frames = vec![(FrameKind::Program, program(&history.support, target)?)];
     let saved = if is_saved { Some(history.state()) } else { history.saved };
     let stacks = StoredStacks {
         entries: history.ring.len() as u64,
@@ -187,7 +187,7 @@ pub(super) fn begin<T: 'static>(
         saved,
         poison: history.poison.clone(),
     };
-    frames.push((Kind::Stacks, payload(&stacks)?));
+    frames.push((FrameKind::Stacks, payload(&stacks)?));
     let (begin, mut changed) = (frames.len(), HashSet::new());
     let position = history.position();
     for index in 0..history.ring.len() {
@@ -207,7 +207,7 @@ pub(super) fn begin<T: 'static>(
             });
         }
         let entry = StoredEntry { label, state: entry.state, steps };
-        frames.push((Kind::Entry, payload(&entry)?));
+        frames.push((FrameKind::Entry, payload(&entry)?));
     }
     // They come before the last entry, with which the beginning ends.
     let mut contents = Frames::new();
@@ -365,7 +365,7 @@ impl<T: 'static> fmt::Debug for Session<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
             .field("save", &self.save)
-            .field("journal", &self.journal().map(Writer::path))
+            .field("journal", &self.journal().map(JournalWriter::path))
             .field("history", &self.history)
             .finish_non_exhaustive()
     }

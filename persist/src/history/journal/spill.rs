@@ -1,12 +1,12 @@
 //! Entries that are far from the current one, in files until they are needed.
 
-use super::commands::{Reading, restored};
+use super::commands::{CommandReader, restored};
 use super::recorder;
-use super::spill_files::Stored;
+use super::spill_files::SpilledSteps;
 use super::stored::{StoredStep, payload, wrong};
 use crate::Result;
 use crate::history::edit::Step;
-use crate::history::entry::{Away, Entry, Spilled};
+use crate::history::entry::{Away, Spilled, UndoEntry};
 use crate::history::failure::guarded;
 use crate::history::step::{End, ends};
 use crate::history::{History, Label};
@@ -25,7 +25,7 @@ const FILE: usize = 64 << 10;
 
 /// Moves entries to files until there are few enough in memory.
 pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T) {
-    let of_entries = history.ring.len() * size_of::<Entry<T>>();
+    let of_entries = history.ring.len() * size_of::<UndoEntry<T>>();
     let Some(spill) = &mut history.spill else { return };
     let held = history.bytes.saturating_sub(of_entries + history.held + spill.away);
     if held <= spill.budget || held < spill.retry {
@@ -54,7 +54,7 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     let Some(spill) = &mut history.spill else { return };
     let mut found = found.into_iter().peekable();
     while found.peek().is_some() {
-        let (mut size, mut places, mut entries) = (0, Vec::new(), Stored::new());
+        let (mut size, mut places, mut entries) = (0, Vec::new(), SpilledSteps::new());
         while let Some(Gathered { index, steps, label, size: more }) =
             found.next_if(|_| size < FILE)
         {
@@ -97,7 +97,7 @@ fn gather<T: 'static>(
         Ok((label, recorder::stored(&mut entry.steps, target, &history.support, moment)?))
     });
     let Ok((label, steps)) = stored else { return 0 };
-    let size = entry.size - size_of::<Entry<T>>() - entry.held();
+    let size = entry.size - size_of::<UndoEntry<T>>() - entry.held();
     found.push(Gathered { index, steps, label, size });
     size
 }
@@ -109,7 +109,7 @@ pub(in crate::history) fn bring_back<T: 'static>(
     target: &mut T,
 ) -> Result<()> {
     let Some(Spilled { file, .. }) =
-        history.ring.get(index).and_then(Entry::away).map(|away| away.at)
+        history.ring.get(index).and_then(UndoEntry::away).map(|away| away.at)
     else {
         return Ok(());
     };
@@ -192,7 +192,7 @@ fn restore_all<T: 'static>(
     target: &mut T,
     history: &History<T>,
 ) -> Result<Vec<Step<T>>> {
-    let reading = Reading { registry: &history.support.registry, numbers: None };
+    let reading = CommandReader { registry: &history.support.registry, numbers: None };
     restored(stored, target, Moment::Spilled, &mut |command| {
         let class = history.commands.get(&(command.class as usize));
         class.ok_or_else(|| wrong("a command of no class"))?.read(&command, &reading)

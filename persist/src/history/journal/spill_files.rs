@@ -35,7 +35,7 @@ pub(in crate::history) struct Spill {
 }
 
 /// What a file holds: for each entry its steps.
-pub(super) type Stored = Vec<Vec<StoredStep>>;
+pub(super) type SpilledSteps = Vec<Vec<StoredStep>>;
 
 impl Spill {
     pub(super) fn new(
@@ -83,7 +83,7 @@ impl Spill {
         Ok(self.last_file)
     }
 
-    pub(super) fn read(&self, number: u64) -> Result<Stored> {
+    pub(super) fn read(&self, number: u64) -> Result<SpilledSteps> {
         let path = self.file(number);
         let mut bytes = Vec::new();
         let mut file = self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?;

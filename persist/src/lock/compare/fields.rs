@@ -1,10 +1,10 @@
 //! The fields of a class that both sides have.
 
-use super::Comparison;
-use super::history::{Step, Thing};
-use super::judge::Row;
+use super::VersionComparison;
+use super::judge::Finding;
 use super::kinds::{Fit, Guess, atoms, fit, sure};
 use super::moves::{Came, Left};
+use super::versions::{ItemName, ItemPath};
 use crate::Error;
 use crate::ErrorKind::MissingField;
 use crate::lock::report::Verdict;
@@ -39,8 +39,8 @@ impl Pair<'_> {
     }
 
     /// What is said of a field.
-    fn row(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Row {
-        Row::new(self.class, verdict, change).in_field(Some(&self.path(field)))
+    fn row(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Finding {
+        Finding::new(self.class, verdict, change).in_field(Some(&self.path(field)))
     }
 
     /// The stored field for each of the program's.
@@ -53,13 +53,13 @@ impl Pair<'_> {
         (self.target.0, self.target.1, field)
     }
 
-    fn thing(&self, step: Step) -> Thing {
-        let variant = self.variant.map(|_| Step::Now(self.target.1));
-        [Step::Now(self.target.0)].into_iter().chain(variant).chain([step]).collect()
+    fn thing(&self, step: ItemName) -> ItemPath {
+        let variant = self.variant.map(|_| ItemName::Now(self.target.1));
+        [ItemName::Now(self.target.0)].into_iter().chain(variant).chain([step]).collect()
     }
 
-    fn now(&self, field: usize) -> Thing {
-        self.thing(Step::Now(field))
+    fn now(&self, field: usize) -> ItemPath {
+        self.thing(ItemName::Now(field))
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) fn pairs<'p>(
     }
 }
 
-impl Comparison<'_> {
+impl VersionComparison<'_> {
     /// The fields of a class, of its variants too; or its one value.
     pub(super) fn fields(&mut self, class: usize, target: usize) {
         let (stored, program) = (self.stored.clone(), self.program);
@@ -119,7 +119,7 @@ impl Comparison<'_> {
         if let Some(first) = first {
             let mut known = errors.iter().flatten().flatten();
             if !known.any(|known| known.message() == first.message()) {
-                let row = Row::new(name, Verdict::Breaks, first.message()).because(&first);
+                let row = Finding::new(name, Verdict::Breaks, first.message()).because(&first);
                 self.rows.push(row.in_field(first.field()));
             }
         } else if let (Form::Value(old), Form::Value(new)) =
@@ -127,10 +127,10 @@ impl Comparison<'_> {
             && !self.is_same_kind(old, new)
         {
             let change = self.both_kinds(old, new);
-            let row = Row::new(name, Verdict::Safe, change).shown_by(class);
+            let row = Finding::new(name, Verdict::Safe, change).shown_by(class);
             let row = row.stored(&self.section.classes[class].name, "");
             let may_narrow = fit(old, new) != Fit::Whole;
-            self.rows.push(Row { is_converted: true, may_narrow, ..row });
+            self.rows.push(Finding { is_converted: true, may_narrow, ..row });
         }
         for (pair, errors) in pairs.iter().zip(&errors) {
             self.pair(pair, errors);
@@ -147,7 +147,7 @@ impl Comparison<'_> {
         for old in removed {
             let change = "the field is `removed`; its old values are dropped";
             let row = self.of_stored(pair, old, Verdict::Safe, change);
-            self.rows.push(Row { is_accepted: true, ..row });
+            self.rows.push(Finding { is_accepted: true, ..row });
         }
         // Those that a save must have, and those that have a default.
         let (mut missing, mut came) = (Vec::new(), Vec::new());
@@ -195,7 +195,7 @@ impl Comparison<'_> {
             self.gone(pair, old, &news, found);
         }
         if !sources.iter().flatten().is_sorted() {
-            let row = Row::new(pair.class, Verdict::Safe, "the order of the fields changed");
+            let row = Finding::new(pair.class, Verdict::Safe, "the order of the fields changed");
             self.rows.push(row.in_field(pair.variant));
         }
     }
@@ -207,16 +207,16 @@ impl Comparison<'_> {
         old: usize,
         verdict: Verdict,
         change: impl Into<String>,
-    ) -> Row {
+    ) -> Finding {
         let name = &pair.old[old].name;
         let class = &self.section.classes[pair.stored.0].name;
         pair.row(name, verdict, change).stored(class, &pair.path(name))
     }
 
     /// A stored field that went, whose values only a migration may take.
-    fn lost(&self, pair: &Pair<'_>, old: usize, change: impl Into<String>) -> Row {
+    fn lost(&self, pair: &Pair<'_>, old: usize, change: impl Into<String>) -> Finding {
         let row = self.of_stored(pair, old, Verdict::Loses, change).shown_by(pair.stored.0);
-        Row { is_migrated: self.migrated[pair.stored.0], ..row }
+        Finding { is_migrated: self.migrated[pair.stored.0], ..row }
     }
 
     /// A field that went, and could be one that has another source.
@@ -311,7 +311,7 @@ impl Comparison<'_> {
             class,
             target: Some(pair.target.0),
             is_struct: pair.variant.is_none(),
-            gone: pair.thing(Step::Then(name.clone())),
+            gone: pair.thing(ItemName::Then(name.clone())),
             name: name.clone(),
             kind: pair.old[old].kind.clone(),
             row: self.rows.len(),
@@ -320,7 +320,7 @@ impl Comparison<'_> {
     }
 
     /// The attribute by which a new field takes over the values of an old one.
-    fn keeping(&self, pair: &Pair<'_>, guess: &Guess, row: Row) -> Row {
+    fn keeping(&self, pair: &Pair<'_>, guess: &Guess, row: Finding) -> Finding {
         let (old, new) = (&pair.old[guess.old], &pair.new[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
         let has_class = |kind: &KindSchema| {
@@ -348,10 +348,10 @@ impl Comparison<'_> {
     /// How likely a field that went is one that came, as far as the locked versions allow it.
     fn guess(&mut self, pair: &Pair<'_>, old: usize, new: usize) -> Option<Guess> {
         let (was, is) = (&pair.old[old], &pair.new[new]);
-        let gone = pair.thing(Step::Then(was.name.clone()));
+        let gone = pair.thing(ItemName::Then(was.name.clone()));
         // What nobody knew belongs to no field.
         if was.kind == KindSchema::Unknown
-            || !self.history.may_become(self.version, &gone, &pair.now(new))
+            || !self.versions.may_become(self.version, &gone, &pair.now(new))
         {
             return None;
         }
@@ -421,7 +421,7 @@ impl Comparison<'_> {
                 to + 1
             ));
         }
-        self.rows.push(Row {
+        self.rows.push(Finding {
             is_converted: !is_taken,
             is_accepted: self.migrated[class] || is_taken,
             may_narrow: !is_taken && fit != Fit::Whole,
@@ -438,10 +438,10 @@ impl Comparison<'_> {
         is_same: bool,
     ) -> Option<String> {
         let (old, record) = (&pair.old[source], &pair.records[field]);
-        let absence = self.history.absence(self.version, &pair.now(field))?;
+        let absence = self.versions.absence(self.version, &pair.now(field))?;
         let came_then = |other: &usize| {
             pair.sources()[*other].is_none()
-                && self.history.had(absence, &pair.now(*other))
+                && self.versions.had(absence, &pair.now(*other))
                 && self.is_akin(&old.kind, &pair.new[*other].kind)
         };
         let other = (0..pair.new.len()).find(came_then).map(|other| &pair.new[other].name);
@@ -454,7 +454,7 @@ impl Comparison<'_> {
         let but = other.map_or_else(String::new, |other| format!(", but {other}"));
         Some(format!(
             "{} had no such field{but}, and saves of it may keep an old value of {name}, which would become the new one; give the new field another {} in the save, and `#[persist(removed = {name:?})]` to its type, or `#[persist(alias = {name:?})]` to the field, if it is the same again",
-            self.history.name(absence),
+            self.versions.name(absence),
             if is_named { "name" } else { "number" },
             name = old.name,
         ))

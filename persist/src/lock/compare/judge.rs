@@ -1,6 +1,6 @@
 //! What is said of a change, and what the loads of samples show of it.
 
-use super::Comparison;
+use super::VersionComparison;
 use crate::lock::load::Loads;
 use crate::lock::report::{Difference, Verdict};
 use crate::save::ReportRow;
@@ -9,7 +9,7 @@ use crate::types::BITS_OF_NO_KEY;
 use crate::{Error, ErrorKind};
 
 /// A change, and how the loads of samples are asked about it.
-pub(super) struct Row {
+pub(super) struct Finding {
     pub(super) of: Difference,
     /// The message of the error that old saves get.
     pub(super) cause: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Row {
     pub(super) is_doubtful: bool,
 }
 
-impl Row {
+impl Finding {
     pub(super) fn new(class: &str, verdict: Verdict, change: impl Into<String>) -> Self {
         Self {
             of: Difference::new(class, verdict, change.into()),
@@ -101,7 +101,7 @@ impl Row {
     }
 }
 
-impl Comparison<'_> {
+impl VersionComparison<'_> {
     /// Puts together what the schemas and the samples say; returns notes.
     pub(super) fn judge(&mut self, mut loads: Loads) -> Vec<String> {
         let mut notes = std::mem::take(&mut loads.notes);
@@ -166,7 +166,7 @@ impl Comparison<'_> {
             }
             return;
         }
-        let row = Row::new(&self.today(&found.class), Verdict::Loses, lost);
+        let row = Finding::new(&self.today(&found.class), Verdict::Loses, lost);
         self.rows.push(row.in_field(found.field.as_deref()));
     }
 
@@ -184,7 +184,7 @@ impl Comparison<'_> {
         }
         let class = self.today(error.class().unwrap_or("the save"));
         let change = format!("{what}: {}", error.message());
-        let is_of = |row: &&mut Row| {
+        let is_of = |row: &&mut Finding| {
             row.shown_by.is_some()
                 && row.of.class == class
                 && row.of.field.as_deref() == error.field()
@@ -197,14 +197,14 @@ impl Comparison<'_> {
             // The load met what is doubtful for that reason.
             notes.push(change);
         } else {
-            let row = Row::new(&class, Verdict::Breaks, change).because(error);
+            let row = Finding::new(&class, Verdict::Breaks, change).because(error);
             self.rows.push(row.in_field(error.field()));
         }
     }
 }
 
 /// What no sample has shown.
-fn untested(row: &mut Row, loads: &Loads) {
+fn untested(row: &mut Finding, loads: &Loads) {
     let Some(class) = row.shown_by else { return };
     if row.may_narrow && !loads.reached.contains(&class) && row.of.verdict < Verdict::Breaks {
         row.refuse("the new kind does not take every old value, and there is no object of which a sample could show more; give the field a `convert`");

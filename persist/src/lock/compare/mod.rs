@@ -5,20 +5,20 @@
 
 mod classes;
 mod fields;
-mod history;
 mod judge;
 mod kinds;
 mod moves;
+mod versions;
 
 use std::sync::Arc;
 
 use self::fields::pairs;
-pub(super) use self::history::History;
-use self::judge::Row;
+use self::judge::Finding;
 use self::moves::{Came, Left};
+pub(super) use self::versions::Versions;
 use super::load::Loads;
 use super::report::{Difference, Verdict};
-use super::sample::Reads;
+use super::sample::ProgramReads;
 use super::section::{Section, cell_of};
 use super::source;
 use crate::graph::Registry;
@@ -29,10 +29,10 @@ use crate::schema::{
 use crate::{LoadOptions, World};
 
 /// A version against the program.
-struct Comparison<'c> {
+struct VersionComparison<'c> {
     section: &'c Section,
-    history: &'c History,
-    /// Its index in the history.
+    versions: &'c Versions,
+    /// Its index in them.
     version: usize,
     program: &'c Program,
     registry: &'c Registry,
@@ -45,7 +45,7 @@ struct Comparison<'c> {
     held: Vec<Option<String>>,
     /// True for those that are migrated, or are inside of others that are.
     migrated: Vec<bool>,
-    rows: Vec<Row>,
+    rows: Vec<Finding>,
     /// The fields that went, and those that came.
     left: Vec<Left>,
     came: Vec<Came>,
@@ -55,7 +55,7 @@ struct Comparison<'c> {
 /// samples; returns differences and notes.
 pub(super) fn compare(
     section: &Section,
-    (history, version): (&History, usize),
+    (versions, version): (&Versions, usize),
     is_newest: bool,
     registry: &Registry,
     with_parts: &Registry,
@@ -66,9 +66,9 @@ pub(super) fn compare(
     let mut plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
     let (texts, by_place) = texts_and_classes_by_place(&mut plans);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
-    let mut comparison = Comparison {
+    let mut comparison = VersionComparison {
         section,
-        history,
+        versions,
         version,
         program,
         registry,
@@ -87,7 +87,7 @@ pub(super) fn compare(
     comparison.objects(&original, then);
     comparison.new_classes(is_newest);
     comparison.moves();
-    let reads = Reads { texts, ..comparison.reads(&original, with_parts) };
+    let reads = ProgramReads { texts, ..comparison.reads(&original, with_parts) };
     let notes = comparison.judge(Loads::new(section, with_parts, &reads));
     (comparison.rows.into_iter().map(|row| row.of).collect(), notes)
 }
@@ -110,7 +110,7 @@ fn holders(section: &Section) -> Vec<Option<String>> {
     places
 }
 
-impl Comparison<'_> {
+impl VersionComparison<'_> {
     /// What is said of the classes that the program has.
     fn known_classes(&mut self) {
         let is_migrated = |class: usize| {
@@ -148,13 +148,13 @@ impl Comparison<'_> {
                 let is_kept = World::TRAITS.contains(&&**name) || self.registry.has_stand_in(name);
                 self.rows.push(if is_kept {
                     let change = format!("{change}; values of it are kept as unknown");
-                    Row::new(&of, Verdict::Safe, change)
+                    Finding::new(&of, Verdict::Safe, change)
                 } else {
                     let rust = source::type_name(self.program, target);
                     let change = format!("{change}; keep `register_as::<{rust}, dyn {name}>()`");
-                    let row = Row::new(&of, Verdict::Breaks, change);
+                    let row = Finding::new(&of, Verdict::Breaks, change);
                     let row = row.stored(&self.section.classes[class].name, "");
-                    Row { is_doubtful: true, ..row }
+                    Finding { is_doubtful: true, ..row }
                 });
             }
         }
@@ -181,13 +181,13 @@ impl Comparison<'_> {
                 ));
             }
             let verdict = if came.is_some() { Verdict::Breaks } else { Verdict::Safe };
-            self.rows.push(Row::new(&self.program.classes[target].name, verdict, change));
+            self.rows.push(Finding::new(&self.program.classes[target].name, verdict, change));
         }
     }
 
     /// What samples must show. `resolved` are the classes that a load finds, and the registry has those of worlds as
     /// objects.
-    fn reads(&self, resolved: &[Option<usize>], registry: &Registry) -> Reads {
+    fn reads(&self, resolved: &[Option<usize>], registry: &Registry) -> ProgramReads {
         let (section, program) = (self.section, self.program);
         let now: Vec<_> = registry.object_types().collect();
         let is_known = |(class, holder): &(usize, _)| {
@@ -195,7 +195,7 @@ impl Comparison<'_> {
         };
         let unknown = section.objects.iter().enumerate().filter(|(_, object)| !is_known(object));
         let unknown = unknown.map(|(object, _)| object).collect();
-        let mut reads = Reads { unknown, ..Reads::default() };
+        let mut reads = ProgramReads { unknown, ..ProgramReads::default() };
         for (class, target) in resolved.iter().enumerate() {
             let Some(target) = *target else { continue };
             let old = &section.classes[class];

@@ -1,8 +1,8 @@
 //! Fields that left one class and came in another, and the `migrate` that moves their values.
 
-use super::Comparison;
-use super::history::{Step, Thing};
+use super::VersionComparison;
 use super::kinds::is_named;
+use super::versions::{ItemName, ItemPath};
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
 use crate::reflect::Migration;
@@ -16,7 +16,7 @@ pub(super) struct Left {
     pub(super) target: Option<usize>,
     /// False for a field of a variant.
     pub(super) is_struct: bool,
-    pub(super) gone: Thing,
+    pub(super) gone: ItemPath,
     pub(super) name: String,
     pub(super) kind: KindSchema,
     /// The row that says so.
@@ -30,7 +30,7 @@ pub(super) struct Came {
     pub(super) field: usize,
 }
 
-impl Comparison<'_> {
+impl VersionComparison<'_> {
     /// Reports which fields may have been moved to another class.
     pub(super) fn moves(&mut self) {
         for left in std::mem::take(&mut self.left) {
@@ -68,8 +68,8 @@ impl Comparison<'_> {
                 && is_named(&field.kind, classes)
                 && left.kind.display(stored) == field.kind.display(classes)
         };
-        let now = [Step::Now(came.class), Step::Now(came.field)];
-        is_alike && self.history.may_become(self.version, &left.gone, &now)
+        let now = [ItemName::Now(came.class), ItemName::Now(came.field)];
+        is_alike && self.versions.may_become(self.version, &left.gone, &now)
     }
 
     /// What is said of a field that seems to have been moved.

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::{iter, mem, vec};
 
-use super::ends::Ends;
+use super::ends::SmallestValues;
 use super::scalars::{HANDLES, boundaries, plain};
-use super::{Reads, Values};
+use super::{ProgramReads, Values};
 use crate::lock::section::Section;
 use crate::reflect::{Cell, Holder};
 use crate::schema::{Form, KindSchema, Stored};
@@ -59,7 +59,7 @@ pub(super) struct Choice {
 
 /// What was found while values were made.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SampleFindings {
     /// The sites that were met: whether the program reads them, and the field in which classes become something else.
     seen: HashSet<(bool, Option<usize>, usize)>,
     /// The choices that are new.
@@ -75,7 +75,7 @@ pub(super) struct Found {
 
 /// How much there is in a value.
 #[derive(Clone, Copy, PartialEq)]
-enum Size {
+enum SampleSize {
     /// Something everywhere.
     Full,
     /// Little, but for what is chosen.
@@ -99,9 +99,9 @@ const MOST_LEVELS: usize = 400;
 
 /// A value that is to be made.
 #[derive(Clone, Copy)]
-struct Part {
+struct SamplePart {
     node: usize,
-    size: Size,
+    size: SampleSize,
     /// Which of several elements it is in.
     nth: u8,
     /// True if choices in it are noted.
@@ -112,7 +112,7 @@ struct Part {
 }
 
 /// What the values of parts become.
-enum Whole {
+enum PartsInto {
     Class {
         class: usize,
         variant: Option<usize>,
@@ -135,9 +135,9 @@ enum Whole {
 }
 
 /// A value that is not whole yet, the parts that are left, and those that are made.
-struct Open {
-    whole: Whole,
-    left: vec::IntoIter<Part>,
+struct SampleFrame {
+    whole: PartsInto,
+    left: vec::IntoIter<SamplePart>,
     made: Vec<Value>,
 }
 
@@ -145,8 +145,8 @@ struct Open {
 pub(super) struct SampleContext<'v> {
     pub(super) section: &'v Section,
     pub(super) stored: &'v Stored,
-    pub(super) ends: &'v Ends,
-    pub(super) reads: &'v Reads,
+    pub(super) ends: &'v SmallestValues,
+    pub(super) reads: &'v ProgramReads,
 }
 
 /// A value that is being made.
@@ -156,11 +156,11 @@ struct Maker<'v> {
     basic: Basic,
     /// The type of the object.
     object: usize,
-    found: &'v mut Found,
+    found: &'v mut SampleFindings,
     /// The classes around.
     around: Vec<bool>,
     /// The innermost last.
-    open: Vec<Open>,
+    open: Vec<SampleFrame>,
     parts: usize,
 }
 
@@ -169,13 +169,13 @@ pub(super) fn make(
     base: &SampleContext<'_>,
     (object, basic): (usize, Basic),
     choices: &Choices,
-    found: &mut Found,
+    found: &mut SampleFindings,
 ) -> Result<Value> {
     let class = base.section.objects[object].0;
     let is_noted = basic == Basic::Small;
-    let part = Part {
+    let part = SamplePart {
         node: base.stored.root(class),
-        size: if is_noted { Size::Small } else { Size::Full },
+        size: if is_noted { SampleSize::Small } else { SampleSize::Full },
         nth: 0,
         is_noted,
         apart: None,
@@ -190,7 +190,7 @@ pub(super) fn make(
 }
 
 impl<'v> Maker<'v> {
-    fn all(&mut self, part: Part) -> Result<Value> {
+    fn all(&mut self, part: SamplePart) -> Result<Value> {
         let mut made = self.part(part)?;
         loop {
             match (made, self.open.last_mut()) {
@@ -207,23 +207,23 @@ impl<'v> Maker<'v> {
     }
 
     /// The name of the field that is being made.
-    fn field(&self, open: &Open) -> Option<&'v str> {
-        let Whole::Class { class, variant, .. } = open.whole else { return None };
+    fn field(&self, open: &SampleFrame) -> Option<&'v str> {
+        let PartsInto::Class { class, variant, .. } = open.whole else { return None };
         let fields = self.base.stored.fields(class, variant.unwrap_or(0));
         fields.get(open.made.len()).map(|field| &*field.name)
     }
 
     /// Where the next part is: in the class around, or in the field in which classes become something else.
     fn place(&self, apart: Option<usize>) -> String {
-        let is_start = |open: &Open| match open.whole {
-            Whole::Class { apart: around, .. } => apart.is_none() || around.is_none(),
+        let is_start = |open: &SampleFrame| match open.whole {
+            PartsInto::Class { apart: around, .. } => apart.is_none() || around.is_none(),
             _ => false,
         };
         let start = self.open.iter().rposition(is_start).unwrap_or(0);
         let mut place = String::new();
         for (i, open) in self.open[start..].iter().enumerate() {
             match open.whole {
-                Whole::Class { class, variant, .. } => {
+                PartsInto::Class { class, variant, .. } => {
                     if i == 0 {
                         place.push_str(&self.base.section.classes[class].name);
                     }
@@ -239,7 +239,7 @@ impl<'v> Maker<'v> {
                         place.push_str(field);
                     }
                 }
-                Whole::Tuple => place.push_str(&format!(".{}", open.made.len())),
+                PartsInto::Tuple => place.push_str(&format!(".{}", open.made.len())),
                 _ => {}
             }
         }
@@ -249,12 +249,12 @@ impl<'v> Maker<'v> {
     /// What is chosen at a site; notes its options where they are new.
     fn choose<T>(
         &mut self,
-        part: Part,
+        part: SamplePart,
         site: usize,
         options: impl FnOnce(&Self) -> Options<T>,
     ) -> Option<T> {
         let is_new = part.is_noted && self.found.seen.insert((part.is_unread, part.apart, site));
-        let chosen = self.choices.get(&site).filter(|_| part.size != Size::Least);
+        let chosen = self.choices.get(&site).filter(|_| part.size != SampleSize::Least);
         if !is_new && chosen.is_none() {
             return None;
         }
@@ -280,20 +280,20 @@ impl<'v> Maker<'v> {
     }
 
     /// Begins a part; returns it if no others are in it.
-    fn part(&mut self, mut part: Part) -> Result<Option<Value>> {
+    fn part(&mut self, mut part: SamplePart) -> Result<Option<Value>> {
         if self.open.len() > MOST_LEVELS {
             let message = format!("a sample would be nested more than {MOST_LEVELS} levels deep");
             return Err(Error::new(ErrorKind::TooDeep, message));
         }
         self.count(1)?;
-        if part.size == Size::Full && self.parts > FULL_PARTS {
-            part.size = Size::Small;
+        if part.size == SampleSize::Full && self.parts > FULL_PARTS {
+            part.size = SampleSize::Small;
         }
         let (stored, site) = (self.base.stored, part.node);
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
-        let is_full = part.size == Size::Full;
+        let is_full = part.size == SampleSize::Full;
         let is_there = kind.parts().iter().all(|part| self.is_there(part));
-        let inner = Part { node: first, ..part };
+        let inner = SamplePart { node: first, ..part };
         Ok(match kind {
             KindSchema::Option(_) => {
                 let chosen = self.choose(part, site, |_| {
@@ -301,7 +301,7 @@ impl<'v> Maker<'v> {
                     iter::once((" without a value".to_owned(), PLAIN, false)).chain(with).collect()
                 });
                 if chosen.unwrap_or(is_full && is_there) {
-                    return Ok(self.open(Whole::Some, vec![inner]));
+                    return Ok(self.open(PartsInto::Some, vec![inner]));
                 }
                 Some(Value::Option(None))
             }
@@ -319,8 +319,8 @@ impl<'v> Maker<'v> {
                     all.map(|(what, values, choice)| (what.to_owned(), values, choice)).collect()
                 });
                 let whole = match kind {
-                    KindSchema::Map(_) => Whole::Map,
-                    _ => Whole::List { differ: !is_list },
+                    KindSchema::Map(_) => PartsInto::Map,
+                    _ => PartsInto::List { differ: !is_list },
                 };
                 match chosen.unwrap_or((usize::from(is_full && is_there), false)) {
                     (count, true) => self.open(whole, vec![inner; count]),
@@ -328,10 +328,10 @@ impl<'v> Maker<'v> {
                 }
             }
             KindSchema::Array(_, 0) => Some(Value::Seq(Vec::new())),
-            KindSchema::Array(_, len) => self.open(Whole::Array(*len, self.parts), vec![inner]),
+            KindSchema::Array(_, len) => self.open(PartsInto::Array(*len, self.parts), vec![inner]),
             KindSchema::Tuple(parts) => {
-                let parts = (first..first + parts.len()).map(|node| Part { node, ..part });
-                self.open(Whole::Tuple, parts.collect())
+                let parts = (first..first + parts.len()).map(|node| SamplePart { node, ..part });
+                self.open(PartsInto::Tuple, parts.collect())
             }
             KindSchema::Class(class) => self.class(*class, part, false),
             KindSchema::Dynamic(name) => match self.implementor(name, part) {
@@ -342,27 +342,33 @@ impl<'v> Maker<'v> {
         })
     }
 
-    fn open(&mut self, whole: Whole, parts: Vec<Part>) -> Option<Value> {
-        self.open.push(Open { whole, left: parts.into_iter(), made: Vec::new() });
+    fn open(&mut self, whole: PartsInto, parts: Vec<SamplePart>) -> Option<Value> {
+        self.open.push(SampleFrame { whole, left: parts.into_iter(), made: Vec::new() });
         None
     }
 
-    fn elements(&mut self, whole: Whole, count: usize, parts: usize, first: Part) -> Option<Value> {
+    fn elements(
+        &mut self,
+        whole: PartsInto,
+        count: usize,
+        parts: usize,
+        first: SamplePart,
+    ) -> Option<Value> {
         // Several small ones would be equal; what is chosen in one is chosen by itself.
         let (size, is_noted) = match (count, first.size) {
-            (2.., Size::Small) => (Size::Full, false),
+            (2.., SampleSize::Small) => (SampleSize::Full, false),
             (_, size) => (size, first.is_noted),
         };
         let nths = (0..count).map(|i| first.nth.wrapping_add(u8::try_from(i).unwrap_or(u8::MAX)));
         let elements = nths.flat_map(|nth| {
             let nodes = first.node..first.node + parts;
-            nodes.map(move |node| Part { node, size, nth, is_noted, ..first })
+            nodes.map(move |node| SamplePart { node, size, nth, is_noted, ..first })
         });
         let elements = elements.collect();
         self.open(whole, elements)
     }
 
-    fn class(&mut self, class: usize, mut part: Part, is_dynamic: bool) -> Option<Value> {
+    fn class(&mut self, class: usize, mut part: SamplePart, is_dynamic: bool) -> Option<Value> {
         if part.is_noted {
             let found = &mut *self.found;
             if part.is_unread { &mut found.unread } else { &mut found.read }.insert(class);
@@ -370,7 +376,7 @@ impl<'v> Maker<'v> {
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
         if self.around[class] || self.base.section.is_world(class) {
-            (part.size, part.is_noted) = (Size::Least, false);
+            (part.size, part.is_noted) = (SampleSize::Least, false);
         }
         let is_nested = mem::replace(&mut self.around[class], true);
         let stored = self.base.stored;
@@ -390,7 +396,7 @@ impl<'v> Maker<'v> {
                     there(this).into_iter().map(|variant| (name(variant), PLAIN, variant)).collect()
                 });
                 let variant = chosen.unwrap_or_else(|| match part.size {
-                    Size::Full => there(self).first().copied().unwrap_or(0),
+                    SampleSize::Full => there(self).first().copied().unwrap_or(0),
                     _ => self.base.ends.variants[class],
                 });
                 (Some(variant), variants[variant].fields.len())
@@ -398,21 +404,21 @@ impl<'v> Maker<'v> {
         };
         let first = stored.first(class, variant.unwrap_or(0));
         let reads = self.base.reads;
-        let parts = (first..first + len).map(|node| Part {
+        let parts = (first..first + len).map(|node| SamplePart {
             node,
             apart: part.apart.or(reads.apart.contains(&node).then_some(node)),
             is_unread: part.is_unread || reads.unread.contains(&node),
             ..part
         });
-        let whole = Whole::Class { class, variant, is_nested, is_dynamic, apart: part.apart };
+        let whole = PartsInto::Class { class, variant, is_nested, is_dynamic, apart: part.apart };
         self.open(whole, parts.collect())
     }
 
     /// Makes a value of its parts.
-    fn whole(&mut self, open: Open) -> Result<Value> {
+    fn whole(&mut self, open: SampleFrame) -> Result<Value> {
         let mut made = open.made.into_iter();
         Ok(match open.whole {
-            Whole::Class { class, variant, is_nested, is_dynamic, .. } => {
+            PartsInto::Class { class, variant, is_nested, is_dynamic, .. } => {
                 self.around[class] = is_nested;
                 let schema = &self.base.stored[class];
                 let mut record = match (&schema.form, variant) {
@@ -430,8 +436,8 @@ impl<'v> Maker<'v> {
                 record.origin = is_dynamic.then_some(class);
                 record.into()
             }
-            Whole::Some => Value::Option(made.next().map(Box::new)),
-            Whole::List { differ } => {
+            PartsInto::Some => Value::Option(made.next().map(Box::new)),
+            PartsInto::List { differ } => {
                 let mut elements = Vec::new();
                 for element in made {
                     if !differ || !elements.contains(&element) {
@@ -440,7 +446,7 @@ impl<'v> Maker<'v> {
                 }
                 Value::Seq(elements)
             }
-            Whole::Map => {
+            PartsInto::Map => {
                 let mut entries: Vec<(Value, Value)> = Vec::new();
                 while let (Some(key), Some(value)) = (made.next(), made.next()) {
                     if entries.iter().all(|(known, _)| *known != key) {
@@ -449,7 +455,7 @@ impl<'v> Maker<'v> {
                 }
                 Value::Map(entries)
             }
-            Whole::Array(len, before) => match made.next() {
+            PartsInto::Array(len, before) => match made.next() {
                 Some(Value::U8(byte)) => {
                     self.count(len / BYTES_IN_PART)?;
                     Value::Bytes(vec![byte; len])
@@ -459,7 +465,7 @@ impl<'v> Maker<'v> {
                     Value::Seq(vec![value.unwrap_or(Value::Unit); len])
                 }
             },
-            Whole::Tuple => Value::Tuple(made.collect()),
+            PartsInto::Tuple => Value::Tuple(made.collect()),
         })
     }
 
@@ -473,7 +479,7 @@ impl<'v> Maker<'v> {
     }
 
     /// The class of a trait object.
-    fn implementor(&mut self, name: &str, part: Part) -> Option<usize> {
+    fn implementor(&mut self, name: &str, part: SamplePart) -> Option<usize> {
         let (section, ends) = (self.base.section, self.base.ends);
         let classes = section.classes_of(name).iter().copied();
         let there = classes.filter(|class| ends.classes[*class].is_some());
@@ -482,15 +488,15 @@ impl<'v> Maker<'v> {
             there.clone().map(|class| (name(class), PLAIN, class)).collect()
         });
         chosen.or_else(|| match part.size {
-            Size::Full => there.clone().next(),
+            SampleSize::Full => there.clone().next(),
             _ => there.clone().min_by_key(|class| ends.classes[*class]),
         })
     }
 
     /// A value that no others lie in.
-    fn leaf(&mut self, kind: &KindSchema, part: Part) -> Value {
+    fn leaf(&mut self, kind: &KindSchema, part: SamplePart) -> Value {
         let (section, ends, site) = (self.base.section, self.base.ends, part.node);
-        let is_full = part.size == Size::Full;
+        let is_full = part.size == SampleSize::Full;
         let nothing = || (" without a target".to_owned(), PLAIN, None);
         match kind {
             KindSchema::Reference { holder, weak, class } => {

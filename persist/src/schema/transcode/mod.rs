@@ -3,13 +3,13 @@
 //! Bytes to bytes: nothing generic is compiled twice, the typed decoder reads one
 //! form only. With an explicit stack, as deep values are.
 
-mod held;
+mod chain;
 mod named;
 mod record;
 
 use std::ops::Range;
 
-use self::held::ByteChain;
+use self::chain::ByteChain;
 use self::record::RecordFrame;
 use super::event::shortened;
 use super::number::Width;
@@ -87,7 +87,7 @@ pub(crate) fn transcode<'s>(
 ) -> Result<RecordExtras> {
     let stored = plans.stored.clone();
     let payload = source.payload;
-    let (mut links, held) = (NoLinks::default(), ByteChain::default());
+    let (mut links, chain) = (NoLinks::default(), ByteChain::default());
     let start = out.len();
     plans.before += payload.len() as u64;
     let most = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
@@ -109,7 +109,7 @@ pub(crate) fn transcode<'s>(
         waiting: Vec::new(),
         early: Vec::new(),
         defaults: Buffer::new(),
-        held: &held,
+        chain: &chain,
         inlined: vec![source.id],
         next_id,
         rest: RecordExtras::default(),
@@ -162,7 +162,7 @@ struct Transcoder<'t, 's, 'p> {
     early: Vec<u8>,
     defaults: Buffer,
     /// What migrations have made.
-    held: &'t ByteChain,
+    chain: &'t ByteChain,
     /// The object, and those in it that are values now.
     inlined: Vec<u64>,
     next_id: &'t mut u64,

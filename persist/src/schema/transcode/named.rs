@@ -104,7 +104,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (env, id, first) = (self.env, self.id, self.pieces.len());
         self.pieces.extend(found.iter().map(|member| member.bytes));
         let mut names: Vec<Arc<str>> = found.iter().map(|member| member.name.clone()).collect();
-        let Self { plans, pieces, held, stored, .. } = self;
+        let Self { plans, pieces, chain, stored, .. } = self;
         let given = Given { class: &stored[class].name, variant, members: &found };
         let wanted = plans.program.wanted(target.0, target.1);
         let mut make = |plans: &mut Plans<'_>, member: usize, node: usize| {
@@ -116,8 +116,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             write_value(&mut written, program.layout(), node, &value, &mut bytes)?;
             let converted = written.stored;
             plans.reader(&env.limits).charge(1, bytes.len())?;
-            *held = held.with(bytes);
-            let bytes = held.bytes();
+            *chain = chain.with(bytes);
+            let bytes = chain.bytes();
             let (mut steps, mut start) = (Vec::new(), 0);
             let mut add = |bytes| {
                 pieces.push(bytes);

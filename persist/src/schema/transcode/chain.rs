@@ -22,8 +22,8 @@ impl ByteChain {
 impl Drop for ByteChain {
     fn drop(&mut self) {
         let mut next = self.next.take();
-        while let Some(mut held) = next {
-            next = held.next.take();
+        while let Some(mut link) = next {
+            next = link.next.take();
         }
     }
 }
