@@ -41,7 +41,7 @@ pub(crate) const CONVERTED: &str = "taken by a field's `convert`";
 /// All that is asked of the types is asked by [`of`](Self::of), so that a wrong function is
 /// one error however often the derive's code makes this.
 #[doc(hidden)]
-pub struct Conversion<A, R, T> {
+pub struct FieldConversion<A, R, T> {
     function: fn(A) -> R,
     kind: KindFn,
     reach: fn(&mut TypeSet),
@@ -53,7 +53,7 @@ pub struct Conversion<A, R, T> {
 type Write<A, R> =
     fn(fn(A) -> R, &mut Decoder<'_>, &mut Encoder<'_>) -> Result<Result<(), String>, Stop>;
 
-impl<A, R, T> Conversion<A, R, T> {
+impl<A, R, T> FieldConversion<A, R, T> {
     /// That of this function.
     pub fn of(function: fn(A) -> R) -> Self
     where
