@@ -145,7 +145,7 @@ impl<'p> Plans<'p> {
     }
 
     /// True if the records of a stored class are migrated.
-    pub(super) fn is_migrated(&self, class: usize, target: usize) -> bool {
+    pub(crate) fn is_migrated(&self, class: usize, target: usize) -> bool {
         self.program.targets[target]
             .is_some_and(|target| is_older(self.stored[class].version, target.class))
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::VersionComparison;
 use super::judge::Finding;
 use super::kinds::{Guess, sure};
-use super::moves::{Came, Left};
+use super::moves::Left;
 use super::versions::ItemName;
 use crate::lock::report::Verdict;
 use crate::lock::source;
@@ -93,16 +93,19 @@ impl<'c> VersionComparison<'c> {
             let name = &*classes[class].name;
             let Some(guess) = alike.iter().find(|guess| guess.old == class) else {
                 if let Form::Struct(fields) = &classes[class].form {
-                    self.left.extend(fields.iter().map(|field| Left {
-                        class,
-                        target: None,
-                        is_struct: true,
-                        gone:
-                            [name, &field.name].map(|name| ItemName::Then(name.to_owned())).into(),
-                        name: field.name.clone(),
-                        kind: field.kind.clone(),
-                        row: self.rows.len(),
-                    }));
+                    for field in fields {
+                        self.moves.left(Left {
+                            class,
+                            target: None,
+                            is_struct: true,
+                            gone: [name, &field.name]
+                                .map(|name| ItemName::Then(name.to_owned()))
+                                .into(),
+                            name: field.name.clone(),
+                            kind: field.kind.clone(),
+                            row: self.rows.len(),
+                        });
+                    }
                 }
                 let change = "the class went; objects of it are kept as unknown";
                 self.rows.push(Finding::new(name, Verdict::Safe, change).stored(name, ""));
@@ -238,7 +241,7 @@ impl<'c> VersionComparison<'c> {
                 continue;
             }
             if let Form::Struct(fields) = &schema.form {
-                self.came.extend((0..fields.len()).map(|field| Came { class, field }));
+                self.moves.came(class, 0..fields.len());
             }
             if is_newest {
                 self.rows.push(Finding::new(&schema.name, Verdict::Safe, "the class came"));

@@ -3,7 +3,7 @@
 use super::VersionComparison;
 use super::judge::Finding;
 use super::kinds::{Fit, Guess, atoms, fit, sure};
-use super::moves::{Came, Left};
+use super::moves::Left;
 use super::versions::{ItemName, ItemPath};
 use crate::Error;
 use crate::ErrorKind::MissingField;
@@ -175,7 +175,7 @@ impl VersionComparison<'_> {
         let all: Vec<usize> = missing.iter().map(|(field, _)| *field).chain(came).collect();
         if pair.variant.is_none() {
             let class = pair.target.0;
-            self.came.extend(all.iter().map(|field| Came { class, field: *field }));
+            self.moves.came(class, all.iter().copied());
         }
         let both = gone.iter().flat_map(|old| all.iter().map(|new| (*old, *new)));
         let guesses: Vec<Guess> =
@@ -307,7 +307,7 @@ impl VersionComparison<'_> {
             let change = format!("the field went; its old values are kept as unknown{with}");
             self.of_stored(pair, old, Verdict::Safe, change)
         };
-        self.left.push(Left {
+        self.moves.left(Left {
             class,
             target: Some(pair.target.0),
             is_struct: pair.variant.is_none(),

@@ -1,6 +1,5 @@
 //! What is said of a change, and what the loads of samples show of it.
 
-use super::VersionComparison;
 use crate::lock::load::Loads;
 use crate::lock::report::{Difference, Verdict};
 use crate::save::ReportRow;
@@ -101,105 +100,103 @@ impl Finding {
     }
 }
 
-impl VersionComparison<'_> {
-    /// Puts together what the schemas and the samples say; returns notes.
-    pub(super) fn judge(&mut self, mut loads: Loads) -> Vec<String> {
-        let mut notes = std::mem::take(&mut loads.notes);
-        let all_load = loads.failures.is_empty() && !loads.is_cut;
-        for row in &mut self.rows {
-            if row.is_doubtful && all_load {
-                row.of.verdict = Verdict::Safe;
-                (row.of.attribute, row.of.above) = (None, None);
-            }
-            if loads.named.iter().any(|named| row.within(named).is_some()) {
-                row.refuse("a text that is the name of no variant does not load: give the field a `convert` that takes every text");
-            }
+/// Puts together what the schemas and the samples say; returns notes. `today` is what a stored class is called now.
+pub(super) fn judge(
+    rows: &mut Vec<Finding>,
+    mut loads: Loads,
+    today: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let mut notes = std::mem::take(&mut loads.notes);
+    let all_load = loads.failures.is_empty() && !loads.is_cut;
+    for row in &mut *rows {
+        if row.is_doubtful && all_load {
+            row.of.verdict = Verdict::Safe;
+            (row.of.attribute, row.of.above) = (None, None);
         }
-        for (what, why) in &loads.refused {
-            let mut found = self.rows.iter_mut();
-            match found.find_map(|row| row.within(what).zip(Some(row))) {
-                Some((rest, row)) if row.of.verdict < Verdict::Breaks => {
-                    let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
-                        (Some(value), _) => value.to_owned(),
-                        (_, Some(part)) => format!("one whose part {part}"),
-                        _ => format!("one{rest}"),
-                    };
-                    let advice = match why.contains("`convert`") {
-                        true => "",
-                        false => "; keep the old type, or give the field a `convert`",
-                    };
-                    row.refuse(&format!("{value} does not load: {why}{advice}"));
-                }
-                Some(_) => {}
-                // The bits are made up: no arena has to have a key for them.
-                None if why.contains(BITS_OF_NO_KEY) => {}
-                None => notes.push(format!("the program refuses {what}: {why}")),
-            }
+        if loads.named.iter().any(|named| row.within(named).is_some()) {
+            row.refuse("a text that is the name of no variant does not load: give the field a `convert` that takes every text");
         }
-        for row in &mut self.rows {
-            untested(row, &loads);
-        }
-        for found in &loads.rows {
-            self.reported(found);
-        }
-        for (what, error) in &loads.failures {
-            self.failed(what, error, &mut notes);
-        }
-        notes
     }
-
-    /// What the report of a load says is lost, if nothing else has said it.
-    fn reported(&mut self, found: &ReportRow) {
-        let lost = match found.event {
-            LoadEvent::Dropped => "old values are dropped",
-            LoadEvent::Superseded => "those of another field take the place of old values",
-            LoadEvent::Replaced => "old values become the `other` variant",
-            LoadEvent::Unshared => {
-                "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
+    for (what, why) in &loads.refused {
+        let mut found = rows.iter_mut();
+        match found.find_map(|row| row.within(what).zip(Some(row))) {
+            Some((rest, row)) if row.of.verdict < Verdict::Breaks => {
+                let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
+                    (Some(value), _) => value.to_owned(),
+                    (_, Some(part)) => format!("one whose part {part}"),
+                    _ => format!("one{rest}"),
+                };
+                let advice = match why.contains("`convert`") {
+                    true => "",
+                    false => "; keep the old type, or give the field a `convert`",
+                };
+                row.refuse(&format!("{value} does not load: {why}{advice}"));
             }
-            LoadEvent::Unregistered => "in an `Option` they become `None`",
-            _ => return,
-        };
-        if let Some(row) = self.rows.iter_mut().find(|row| row.is_of(found)) {
-            if !row.is_accepted && row.of.verdict <= Verdict::Untested {
-                row.worsen(Verdict::Loses, lost);
-            }
-            return;
+            Some(_) => {}
+            // The bits are made up: no arena has to have a key for them.
+            None if why.contains(BITS_OF_NO_KEY) => {}
+            None => notes.push(format!("the program refuses {what}: {why}")),
         }
-        let row = Finding::new(&self.today(&found.class), Verdict::Loses, lost);
-        self.rows.push(row.in_field(found.field.as_deref()));
     }
-
-    /// What a stored class is called today.
-    fn today(&self, name: &str) -> String {
-        let class = self.section.classes.iter().position(|class| class.name == name);
-        let today = class.and_then(|class| self.resolved[class]);
-        today.map_or(name, |target| &*self.program.classes[target].name).to_owned()
+    for row in &mut *rows {
+        untested(row, &loads);
     }
+    for found in &loads.rows {
+        reported(rows, &today, found);
+    }
+    for (what, error) in &loads.failures {
+        failed(rows, &today, (what, error), &mut notes);
+    }
+    notes
+}
 
-    /// What does not load, and has not been said to be for that reason.
-    fn failed(&mut self, what: &str, error: &Error, notes: &mut Vec<String>) {
-        if self.rows.iter().any(|row| row.cause.as_deref() == Some(error.message())) {
-            return;
+/// What the report of a load says is lost, if nothing else has said it.
+fn reported(rows: &mut Vec<Finding>, today: impl Fn(&str) -> String, found: &ReportRow) {
+    let lost = match found.event {
+        LoadEvent::Dropped => "old values are dropped",
+        LoadEvent::Superseded => "those of another field take the place of old values",
+        LoadEvent::Replaced => "old values become the `other` variant",
+        LoadEvent::Unshared => {
+            "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
         }
-        let class = self.today(error.class().unwrap_or("the save"));
-        let change = format!("{what}: {}", error.message());
-        let is_of = |row: &&mut Finding| {
-            row.shown_by.is_some()
-                && row.of.class == class
-                && row.of.field.as_deref() == error.field()
-        };
-        let is_met = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongClass);
-        if let Some(row) = self.rows.iter_mut().find(is_of) {
-            row.worsen(Verdict::Breaks, &change);
-            (row.of.kind, row.cause) = (error.kind(), Some(error.message().to_owned()));
-        } else if is_met && self.rows.iter().any(|row| row.is_doubtful) {
-            // The load met what is doubtful for that reason.
-            notes.push(change);
-        } else {
-            let row = Finding::new(&class, Verdict::Breaks, change).because(error);
-            self.rows.push(row.in_field(error.field()));
+        LoadEvent::Unregistered => "in an `Option` they become `None`",
+        _ => return,
+    };
+    if let Some(row) = rows.iter_mut().find(|row| row.is_of(found)) {
+        if !row.is_accepted && row.of.verdict <= Verdict::Untested {
+            row.worsen(Verdict::Loses, lost);
         }
+        return;
+    }
+    let row = Finding::new(&today(&found.class), Verdict::Loses, lost);
+    rows.push(row.in_field(found.field.as_deref()));
+}
+
+/// What does not load, and has not been said to be for that reason.
+fn failed(
+    rows: &mut Vec<Finding>,
+    today: impl Fn(&str) -> String,
+    (what, error): (&str, &Error),
+    notes: &mut Vec<String>,
+) {
+    if rows.iter().any(|row| row.cause.as_deref() == Some(error.message())) {
+        return;
+    }
+    let class = today(error.class().unwrap_or("the save"));
+    let change = format!("{what}: {}", error.message());
+    let is_of = |row: &&mut Finding| {
+        row.shown_by.is_some() && row.of.class == class && row.of.field.as_deref() == error.field()
+    };
+    let is_met = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongClass);
+    if let Some(row) = rows.iter_mut().find(is_of) {
+        row.worsen(Verdict::Breaks, &change);
+        (row.of.kind, row.cause) = (error.kind(), Some(error.message().to_owned()));
+    } else if is_met && rows.iter().any(|row| row.is_doubtful) {
+        // The load met what is doubtful for that reason.
+        notes.push(change);
+    } else {
+        let row = Finding::new(&class, Verdict::Breaks, change).because(error);
+        rows.push(row.in_field(error.field()));
     }
 }
 

@@ -13,8 +13,8 @@ mod versions;
 use std::sync::Arc;
 
 use self::fields::pairs;
-use self::judge::Finding;
-use self::moves::{Came, Left};
+use self::judge::{Finding, judge};
+use self::moves::Moves;
 pub(super) use self::versions::Versions;
 use super::load::Loads;
 use super::report::{Difference, Verdict};
@@ -22,7 +22,7 @@ use super::sample::ProgramReads;
 use super::section::{Section, cell_of};
 use super::source;
 use crate::graph::Registry;
-use crate::reflect::{Holder, Migration};
+use crate::reflect::Holder;
 use crate::schema::{
     FieldSchema, Form, KindSchema, Plans, Program, Stored, find_variant, texts_and_classes_by_place,
 };
@@ -46,9 +46,7 @@ struct VersionComparison<'c> {
     /// True for those that are migrated, or are inside of others that are.
     migrated: Vec<bool>,
     rows: Vec<Finding>,
-    /// The fields that went, and those that came.
-    left: Vec<Left>,
-    came: Vec<Came>,
+    moves: Moves,
 }
 
 /// Compares a version with the program, whose classes of worlds are objects in the second registry, as they are in
@@ -78,18 +76,23 @@ pub(super) fn compare(
         held: holders(section),
         migrated: Vec::new(),
         rows: Vec::new(),
-        left: Vec::new(),
-        came: Vec::new(),
+        moves: Moves::default(),
     };
     comparison.gone_classes(&by_place);
     comparison.known_classes();
     comparison.traits(&original);
     comparison.objects(&original, then);
     comparison.new_classes(is_newest);
-    comparison.moves();
+    std::mem::take(&mut comparison.moves).report(&mut comparison);
     let reads = ProgramReads { texts, ..comparison.reads(&original, with_parts) };
-    let notes = comparison.judge(Loads::new(section, with_parts, &reads));
-    (comparison.rows.into_iter().map(|row| row.of).collect(), notes)
+    let VersionComparison { resolved, mut rows, .. } = comparison;
+    let today = |name: &str| {
+        let class = section.classes.iter().position(|class| class.name == name);
+        let today = class.and_then(|class| resolved[class]);
+        today.map_or(name, |target| &*program.classes[target].name).to_owned()
+    };
+    let notes = judge(&mut rows, Loads::new(section, with_parts, &reads), today);
+    (rows.into_iter().map(|row| row.of).collect(), notes)
 }
 
 /// For each class of a version a place that holds it by value, if there is one: what the program does not know is kept of
@@ -114,11 +117,7 @@ impl VersionComparison<'_> {
     /// What is said of the classes that the program has.
     fn known_classes(&mut self) {
         let is_migrated = |class: usize| {
-            let target = self.resolved[class].and_then(|target| self.program.targets[target]);
-            target.is_some_and(|target| {
-                self.stored[class].version < target.class.version
-                    && !matches!(target.class.migration, Migration::None)
-            })
+            self.resolved[class].is_some_and(|target| self.plans.is_migrated(class, target))
         };
         let migrated = (0..self.stored.len()).map(is_migrated).collect();
         self.migrated = self.section.inside(migrated);
