@@ -41,7 +41,7 @@ pub(crate) use matching::Matched;
 pub(crate) use order::inner_first;
 pub(crate) use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::Plans;
-pub(crate) use program::{Program, ProgramClass};
+pub(crate) use program::{Program, ProgramClass, Wanted};
 pub(crate) use read::Reader;
 pub(crate) use same::is_same_class;
 pub(crate) use stored::Stored;

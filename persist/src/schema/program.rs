@@ -62,7 +62,7 @@ impl Program {
 
     /// The fields of a stored struct, or of each of its variants, with those that they become; of bare values, and where
     /// a struct is an enum now, none.
-    pub(super) fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
+    pub(crate) fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
         let described = self.targets[target].map(|target| target.class);
         match (&stored.form, &self.classes[target].form, described) {
             (Form::Struct(old), Form::Struct(_), Some(_)) => {
@@ -83,25 +83,25 @@ impl Program {
 
 /// The program's fields of a struct or a variant.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub(super) class: usize,
-    pub(super) variant: usize,
-    pub(super) fields: &'a [FieldSchema],
-    pub(super) records: &'a [FieldRecord],
+pub(crate) struct Wanted<'a> {
+    pub(crate) class: usize,
+    pub(crate) variant: usize,
+    pub(crate) fields: &'a [FieldSchema],
+    pub(crate) records: &'a [FieldRecord],
     /// Names of stored fields that are gone for good.
-    pub(super) removed: &'a [&'static str],
+    pub(crate) removed: &'a [&'static str],
 }
 
 /// The fields of a stored struct or variant, and those of the program's, if it has it.
 #[derive(Clone, Copy)]
-pub(super) struct Sides<'s> {
-    pub(super) old: &'s [FieldSchema],
-    pub(super) new: Option<Wanted<'s>>,
+pub(crate) struct Sides<'s> {
+    pub(crate) old: &'s [FieldSchema],
+    pub(crate) new: Option<Wanted<'s>>,
 }
 
 impl<'s> Sides<'s> {
     /// For each of the program's fields its stored one.
-    fn sources(self) -> Vec<Option<usize>> {
+    pub(crate) fn sources(self) -> Vec<Option<usize>> {
         self.new.map_or_else(Vec::new, |new| pair(self.old, new.records).sources)
     }
 

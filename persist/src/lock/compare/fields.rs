@@ -10,29 +10,49 @@ use crate::ErrorKind::MissingField;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::names::is_near;
-use crate::reflect::FieldRecord;
-use crate::schema::{
-    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Program, find_variant, pair,
-};
+use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Pairing, Program, Wanted, pair};
 
 /// A struct or a variant that both sides have.
-pub(super) struct Pair<'p> {
+struct Pair<'p> {
     /// The stored class, and the variant; 0 for a struct.
-    pub(super) stored: (usize, usize),
-    /// The program's.
-    pub(super) target: (usize, usize),
+    stored: (usize, usize),
     /// The program's name of the class, and that of the stored variant.
     class: &'p str,
     variant: Option<&'p str>,
-    pub(super) old: &'p [FieldSchema],
-    pub(super) new: &'p [FieldSchema],
-    pub(super) records: &'p [FieldRecord],
-    /// Names of fields that are gone for good.
-    removed: &'p [&'static str],
+    old: &'p [FieldSchema],
+    new: Wanted<'p>,
     pairing: Pairing,
 }
 
-impl Pair<'_> {
+impl<'p> Pair<'p> {
+    /// The structs of two classes, or their variants.
+    fn all(
+        (class, old): (usize, &'p ClassSchema),
+        (target, program): (usize, &'p Program),
+    ) -> impl Iterator<Item = Self> {
+        let name = &*program.classes[target].name;
+        let variants = match &old.form {
+            Form::Enum(variants) => Some(variants),
+            _ => None,
+        };
+        program.sides(old, target).into_iter().enumerate().filter_map(move |(variant, sides)| {
+            let new = sides.new?;
+            Some(Self {
+                stored: (class, variant),
+                class: name,
+                variant: variants.map(|variants| &*variants[variant].name),
+                old: sides.old,
+                new,
+                pairing: pair(sides.old, new.records),
+            })
+        })
+    }
+
+    /// The program's class and variant.
+    fn target(&self) -> (usize, usize) {
+        (self.new.class, self.new.variant)
+    }
+
     /// A field as an error names it.
     fn path(&self, field: &str) -> String {
         self.variant.map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
@@ -44,56 +64,22 @@ impl Pair<'_> {
     }
 
     /// The stored field for each of the program's.
-    pub(super) fn sources(&self) -> &[Option<usize>] {
+    fn sources(&self) -> &[Option<usize>] {
         &self.pairing.sources
     }
 
     /// One of the program's fields, for its source.
     fn place(&self, field: usize) -> (usize, usize, usize) {
-        (self.target.0, self.target.1, field)
+        (self.new.class, self.new.variant, field)
     }
 
-    fn thing(&self, step: ItemName) -> ItemPath {
-        let variant = self.variant.map(|_| ItemName::Now(self.target.1));
-        [ItemName::Now(self.target.0)].into_iter().chain(variant).chain([step]).collect()
+    fn item(&self, name: ItemName) -> ItemPath {
+        let variant = self.variant.map(|_| ItemName::Now(self.new.variant));
+        [ItemName::Now(self.new.class)].into_iter().chain(variant).chain([name]).collect()
     }
 
     fn now(&self, field: usize) -> ItemPath {
-        self.thing(ItemName::Now(field))
-    }
-}
-
-/// The structs of two classes, or their variants, as they are paired.
-pub(super) fn pairs<'p>(
-    (class, old): (usize, &'p ClassSchema),
-    (target, program): (usize, &'p Program),
-) -> Vec<Pair<'p>> {
-    let Some(described) = program.targets[target].map(|target| target.class) else {
-        return Vec::new();
-    };
-    let of = |(i, old): (usize, &'p [FieldSchema]), variant, place: usize| {
-        let (new, records, removed) = match (&program.classes[target].form, variant) {
-            (Form::Enum(new), Some(_)) => {
-                let record = &described.variants()[place];
-                (&new[place].fields, record.fields, record.removed)
-            }
-            (Form::Struct(new), None) => (new, described.fields(), described.removed),
-            _ => return None,
-        };
-        let (stored, target, pairing) = ((class, i), (target, place), pair(old, records));
-        let class = &*program.classes[target.0].name;
-        Some(Pair { stored, target, class, variant, old, new, records, removed, pairing })
-    };
-    match &old.form {
-        Form::Struct(old) => of((0, old), None, 0).into_iter().collect(),
-        Form::Enum(variants) => {
-            let found = variants.iter().enumerate().filter_map(|(i, old)| {
-                let place = find_variant(&old.name, described.variants())?;
-                of((i, &old.fields), Some(&*old.name), place)
-            });
-            found.collect()
-        }
-        Form::Value(_) => Vec::new(),
+        self.item(ItemName::Now(field))
     }
 }
 
@@ -102,17 +88,17 @@ impl VersionComparison<'_> {
     pub(super) fn fields(&mut self, class: usize, target: usize) {
         let (stored, program) = (self.stored.clone(), self.program);
         let name = &*program.classes[target].name;
-        let pairs = pairs((class, &stored[class]), (target, program));
+        let pairs: Vec<_> = Pair::all((class, &stored[class]), (target, program)).collect();
         let first = self.plans.check(class).err();
         // A plan ends at the first field that does not load.
         let mut check = |pair: &Pair<'_>, field: usize| {
             first.as_ref()?;
             let source = pair.sources()[field];
-            let error = self.plans.check_field(pair.stored, source, pair.target, field).err()?;
+            let error = self.plans.check_field(pair.stored, source, pair.target(), field).err()?;
             Some(self.plans.of_instance(class, error))
         };
         let each = pairs.iter().map(|pair| {
-            let fields = 0..pair.new.len();
+            let fields = 0..pair.new.fields.len();
             fields.map(|field| check(pair, field)).collect::<Vec<_>>()
         });
         let errors: Vec<Vec<Option<Error>>> = each.collect();
@@ -143,7 +129,7 @@ impl VersionComparison<'_> {
         let gone = (0..pair.old.len())
             .filter(|old| !sources.contains(&Some(*old)) && !superseded.contains(old));
         let (removed, gone): (Vec<usize>, Vec<usize>) =
-            gone.partition(|old| pair.removed.contains(&&*pair.old[*old].name));
+            gone.partition(|old| pair.new.removed.contains(&&*pair.old[*old].name));
         for old in removed {
             let change = "the field is `removed`; its old values are dropped";
             let row = self.of_stored(pair, old, Verdict::Safe, change);
@@ -152,17 +138,17 @@ impl VersionComparison<'_> {
         // Those that a save must have, and those that have a default.
         let (mut missing, mut came) = (Vec::new(), Vec::new());
         for (field, source) in sources.iter().enumerate() {
-            let name = &pair.new[field].name;
+            let name = &pair.new.fields[field].name;
             match (&errors[field], source) {
                 (Some(error), _) if error.kind() == MissingField => missing.push((field, error)),
                 (Some(error), _) => {
                     let row = pair.row(name, Verdict::Breaks, error.message());
                     self.rows.push(row.because(error));
                 }
-                (None, None) if pair.records[field].keeps_unknown => {}
+                (None, None) if pair.new.records[field].keeps_unknown => {}
                 (None, None) => {
                     came.push(field);
-                    let is_default = pair.records[field].has_default;
+                    let is_default = pair.new.records[field].has_default;
                     let from = if is_default { "its default" } else { "what `migrate` makes" };
                     let change = format!("the field came; old saves get {from}");
                     let row = pair.row(name, Verdict::Safe, change);
@@ -174,7 +160,7 @@ impl VersionComparison<'_> {
         let is_missing = |field: usize| missing.iter().any(|(missing, _)| *missing == field);
         let all: Vec<usize> = missing.iter().map(|(field, _)| *field).chain(came).collect();
         if pair.variant.is_none() {
-            let class = pair.target.0;
+            let class = pair.new.class;
             self.moves.came(class, all.iter().copied());
         }
         let both = gone.iter().flat_map(|old| all.iter().map(|new| (*old, *new)));
@@ -222,7 +208,7 @@ impl VersionComparison<'_> {
     /// A field that went, and could be one that has another source.
     fn superseded(&mut self, pair: &Pair<'_>, old: usize) {
         let name = &pair.old[old].name;
-        let taken = pair.records.iter().zip(pair.sources()).find_map(|(record, source)| {
+        let taken = pair.new.records.iter().zip(pair.sources()).find_map(|(record, source)| {
             let source = source.filter(|_| record.may_be(&pair.old[old]))?;
             Some((record.name, &*pair.old[source].name))
         });
@@ -241,7 +227,7 @@ impl VersionComparison<'_> {
         guesses: &[Guess],
         sure: &[Guess],
     ) {
-        let wanted = &pair.new[field];
+        let wanted = &pair.new.fields[field];
         let mut change = String::from("the field came without a default");
         let row = |verdict, change| pair.row(&wanted.name, verdict, change).because(error);
         let row = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
@@ -270,15 +256,15 @@ impl VersionComparison<'_> {
         let (class, name) = (pair.stored.0, &pair.old[old].name);
         let head = match pair.variant {
             Some(variant) => variant.to_owned(),
-            None => source::head(self.program, pair.target.0),
+            None => source::head(self.program, pair.new.class),
         };
         let removed = format!("#[persist(removed = {name:?})]");
         let owner = if pair.variant.is_some() { "variant " } else { "" };
         let or_removed =
             format!("say that {name} is not needed any more, by `{removed}` on {owner}{head}");
-        let has_room = pair.records.iter().any(|record| record.keeps_unknown);
+        let has_room = pair.new.records.iter().any(|record| record.keeps_unknown);
         let row = if !news.is_empty() {
-            let names: Vec<&str> = news.iter().map(|new| &*pair.new[*new].name).collect();
+            let names: Vec<&str> = news.iter().map(|new| &*pair.new.fields[*new].name).collect();
             let (names, s) = (names.join(" and "), if news.len() == 1 { "" } else { "s" });
             let advice = match sure {
                 Some(_) => format!("let it take the old ones over, or {or_removed}"),
@@ -297,7 +283,7 @@ impl VersionComparison<'_> {
             let row = self.lost(pair, old, format!(
                 "the field went; its old values are lost where the class is held by value, as in {place}; keep them in a field for what is unknown, or {or_removed}"
             ));
-            match pair.new.iter().any(|field| field.name == "0") {
+            match pair.new.fields.iter().any(|field| field.name == "0") {
                 // In a tuple it would have the name of a field that went.
                 true => row.paste("#[persist(unknown, rename = \"rest\")]", "persist::Unknown"),
                 false => row.paste("#[persist(unknown)]", "rest: persist::Unknown"),
@@ -309,9 +295,9 @@ impl VersionComparison<'_> {
         };
         self.moves.left(Left {
             class,
-            target: Some(pair.target.0),
+            target: Some(pair.new.class),
             is_struct: pair.variant.is_none(),
-            gone: pair.thing(ItemName::Then(name.clone())),
+            gone: pair.item(ItemName::Then(name.clone())),
             name: name.clone(),
             kind: pair.old[old].kind.clone(),
             row: self.rows.len(),
@@ -321,7 +307,7 @@ impl VersionComparison<'_> {
 
     /// The attribute by which a new field takes over the values of an old one.
     fn keeping(&self, pair: &Pair<'_>, guess: &Guess, row: Finding) -> Finding {
-        let (old, new) = (&pair.old[guess.old], &pair.new[guess.new]);
+        let (old, new) = (&pair.old[guess.old], &pair.new.fields[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
         let has_class = |kind: &KindSchema| {
             let mut found = false;
@@ -347,8 +333,8 @@ impl VersionComparison<'_> {
 
     /// How likely a field that went is one that came, as far as the locked versions allow it.
     fn guess(&mut self, pair: &Pair<'_>, old: usize, new: usize) -> Option<Guess> {
-        let (was, is) = (&pair.old[old], &pair.new[new]);
-        let gone = pair.thing(ItemName::Then(was.name.clone()));
+        let (was, is) = (&pair.old[old], &pair.new.fields[new]);
+        let gone = pair.item(ItemName::Then(was.name.clone()));
         // What nobody knew belongs to no field.
         if was.kind == KindSchema::Unknown
             || !self.versions.may_become(self.version, &gone, &pair.now(new))
@@ -356,7 +342,7 @@ impl VersionComparison<'_> {
             return None;
         }
         let fits = !self.migrated[pair.stored.0]
-            && self.plans.check_field(pair.stored, Some(old), pair.target, new).is_ok();
+            && self.plans.check_field(pair.stored, Some(old), pair.target(), new).is_ok();
         let score = 4 * u32::from(fits)
             + 8 * u32::from(fits && self.is_same_kind(&was.kind, &is.kind))
             + 6 * u32::from(is_near(&was.name, &is.name))
@@ -385,7 +371,7 @@ impl VersionComparison<'_> {
     /// A field that both sides have.
     fn kept(&mut self, pair: &Pair<'_>, field: usize, source: usize) {
         let class = pair.stored.0;
-        let (old, new) = (&pair.old[source], &pair.new[field]);
+        let (old, new) = (&pair.old[source], &pair.new.fields[field]);
         if old.name != new.name {
             let change = format!("the field was {}", old.name);
             self.rows.push(pair.row(&new.name, Verdict::Safe, change));
@@ -437,14 +423,15 @@ impl VersionComparison<'_> {
         source: usize,
         is_same: bool,
     ) -> Option<String> {
-        let (old, record) = (&pair.old[source], &pair.records[field]);
+        let (old, record) = (&pair.old[source], &pair.new.records[field]);
         let absence = self.versions.absence(self.version, &pair.now(field))?;
         let came_then = |other: &usize| {
             pair.sources()[*other].is_none()
                 && self.versions.had(absence, &pair.now(*other))
-                && self.is_akin(&old.kind, &pair.new[*other].kind)
+                && self.is_akin(&old.kind, &pair.new.fields[*other].kind)
         };
-        let other = (0..pair.new.len()).find(came_then).map(|other| &pair.new[other].name);
+        let other =
+            (0..pair.new.fields.len()).find(came_then).map(|other| &pair.new.fields[other].name);
         // A number alone does not tell that it is the same thing again.
         let is_named = old.name == record.name;
         let is_said = !is_named && record.aliases.contains(&&*old.name);
@@ -463,10 +450,10 @@ impl VersionComparison<'_> {
 
 /// The attribute by which a field is not the stored one any more.
 fn another_name(pair: &Pair<'_>, source: usize, field: usize) -> String {
-    let (old, record) = (&pair.old[source], &pair.records[field]);
+    let (old, record) = (&pair.old[source], &pair.new.records[field]);
     let name = (old.name == record.name).then(|| format!("rename = \"new_{}\"", record.name));
     let is_numbered = old.id.is_some() && old.id == record.id;
-    let ids = pair.old.iter().map(|field| field.id).chain(pair.records.iter().map(|it| it.id));
+    let ids = pair.old.iter().map(|field| field.id).chain(pair.new.records.iter().map(|it| it.id));
     let free = ids.flatten().max().unwrap_or_default().saturating_add(1);
     let number = is_numbered.then(|| format!("id = {free}"));
     let both: Vec<String> = name.into_iter().chain(number).collect();

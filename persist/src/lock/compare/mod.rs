@@ -12,7 +12,6 @@ mod versions;
 
 use std::sync::Arc;
 
-use self::fields::pairs;
 use self::judge::{Finding, judge};
 use self::moves::Moves;
 pub(super) use self::versions::Versions;
@@ -24,7 +23,7 @@ use super::source;
 use crate::graph::Registry;
 use crate::reflect::Holder;
 use crate::schema::{
-    FieldSchema, Form, KindSchema, Plans, Program, Stored, find_variant, texts_and_classes_by_place,
+    FieldSchema, KindSchema, Plans, Program, Stored, Wanted, texts_and_classes_by_place,
 };
 use crate::{LoadOptions, World};
 
@@ -197,31 +196,21 @@ impl VersionComparison<'_> {
         let mut reads = ProgramReads { unknown, ..ProgramReads::default() };
         for (class, target) in resolved.iter().enumerate() {
             let Some(target) = *target else { continue };
-            let old = &section.classes[class];
-            for pair in pairs((class, old), (target, program)) {
-                for (node, (i, field)) in
-                    (self.stored.first(class, pair.stored.1)..).zip(pair.old.iter().enumerate())
-                {
-                    let new = pair.sources().iter().position(|source| *source == Some(i));
-                    let is_same = |new: usize| {
-                        pair.records[new].convert.is_none()
-                            && is_one(resolved, field, &pair.new[new])
+            let sides = program.sides(&section.classes[class], target);
+            for (variant, sides) in sides.into_iter().enumerate() {
+                let (sources, first) = (sides.sources(), self.stored.first(class, variant));
+                for (i, field) in sides.old.iter().enumerate() {
+                    let source = sources.iter().position(|source| *source == Some(i));
+                    let is_same = |(new, wanted): (usize, Wanted<'_>)| {
+                        wanted.records[new].convert.is_none()
+                            && is_one(resolved, field, &wanted.fields[new])
                     };
-                    match new {
-                        Some(new) if is_same(new) => {}
+                    match source.zip(sides.new) {
+                        Some(it) if is_same(it) => {}
                         // A migration may put it anywhere.
-                        None if !self.migrated[class] => drop(reads.unread.insert(node)),
-                        _ => drop(reads.apart.insert(node)),
-                    }
-                }
-            }
-            if let (Form::Enum(variants), Some(described), false) =
-                (&old.form, program.targets[target], self.migrated[class])
-            {
-                for (i, variant) in variants.iter().enumerate() {
-                    if find_variant(&variant.name, described.class.variants()).is_none() {
-                        let first = self.stored.first(class, i);
-                        reads.unread.extend(first..first + variant.fields.len());
+                        None if !self.migrated[class] => drop(reads.unread.insert(first + i)),
+                        None if sides.new.is_none() => {}
+                        _ => drop(reads.apart.insert(first + i)),
                     }
                 }
             }
