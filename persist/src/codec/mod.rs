@@ -104,7 +104,7 @@ pub(crate) use trait_object::{
     AsTrait, Caster, Implements, Portable, TraitObject, not_registered, not_registered_yet,
     reach_holder, trait_name,
 };
-pub(crate) use type_set::{ClassAccess, Made, ObjectType, StandInClass, TypeSet};
+pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
 pub(crate) use unknown::{
     ForeignClass, ForeignPart, ForeignPartKind, KeptTarget, Unknown, UnknownPiece,
 };

@@ -17,7 +17,7 @@ use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
 use super::object::{AnyObject, Shared};
 use super::persist::Persist;
-use super::type_set::{Draft, Made, ObjectType, TypeSet};
+use super::type_set::{Draft, LoadedObject, ObjectType, TypeSet};
 use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::{Cell, Holder, Pointer, Target};
@@ -236,7 +236,7 @@ macro_rules! sized_items {
 fn object_type<F: Family, P: ?Sized + Pointee, V: Persist>(
     size: usize,
     name: fn() -> String,
-    make: fn(&Prototypes<'_>, &mut Vec<Made>) -> Result<()>,
+    make: fn(&Prototypes<'_>, &mut Vec<LoadedObject>) -> Result<()>,
 ) -> ObjectType {
     ObjectType {
         pointee: TypeId::of::<P>(),
@@ -277,13 +277,13 @@ impl<V: Persist> Draft for Unshared<V> {
 }
 
 /// A value that is shared when it is whole.
-pub(super) fn unshared<F: Family, T: Persist>(value: T) -> Made {
-    Made::Draft(Box::new(Unshared { value, share: |value| F::share::<T>(F::new(value)) }))
+pub(super) fn unshared<F: Family, T: Persist>(value: T) -> LoadedObject {
+    LoadedObject::Draft(Box::new(Unshared { value, share: |value| F::share::<T>(F::new(value)) }))
 }
 
 fn draft<F: Family, T: Persist>(
     prototypes: &Prototypes<'_>,
-    objects: &mut Vec<Made>,
+    objects: &mut Vec<LoadedObject>,
 ) -> Result<()> {
     objects.push(unshared::<F, T>(prototypes.object()?));
     Ok(())
@@ -336,10 +336,10 @@ pub struct AsCell;
 
 fn open<F: Family, X: OpenCell>(
     prototypes: &Prototypes<'_>,
-    objects: &mut Vec<Made>,
+    objects: &mut Vec<LoadedObject>,
 ) -> Result<()> {
     let object = <AsCell as PointTo<X>>::empty::<F>(prototypes)?;
-    objects.push(Made::Shared(F::share::<X>(object)));
+    objects.push(LoadedObject::Shared(F::share::<X>(object)));
     Ok(())
 }
 
@@ -462,11 +462,11 @@ pub struct AsLengthy;
 
 fn lengthy<F: Family, P: ?Sized + Lengthy>(
     prototypes: &Prototypes<'_>,
-    objects: &mut Vec<Made>,
+    objects: &mut Vec<LoadedObject>,
 ) -> Result<()> {
     let value = P::Draft::persist_empty(prototypes)?;
     let share = |draft| share_unsized::<F, P>(&F::lengthy::<P>(draft));
-    objects.push(Made::Draft(Box::new(Unshared { value, share })));
+    objects.push(LoadedObject::Draft(Box::new(Unshared { value, share })));
     Ok(())
 }
 

@@ -56,18 +56,18 @@ pub struct ObjectType {
     /// Name of the value's class.
     pub name: fn() -> String,
     /// Appends an empty object to others: where it stays, since each move of one costs as much as the rest.
-    pub make: fn(&Prototypes<'_>, &mut Vec<Made>) -> Result<()>,
+    pub make: fn(&Prototypes<'_>, &mut Vec<LoadedObject>) -> Result<()>,
     /// Reads over the value of an object in a cell.
     pub fill: fn(&Shared, &mut Decoder<'_>) -> Result<(), Fail>,
     /// Shows the value in a pointee, unless it is borrowed or locked.
-    pub look: Look,
+    pub look: ShowValue,
 }
 
 /// Shows the value in a pointee, unless it stays borrowed or locked for so long.
-pub(crate) type Look = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
+pub(crate) type ShowValue = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
 
 /// An object of a load.
-pub enum Made {
+pub enum LoadedObject {
     /// None: its record does not become one, or it has been freed.
     Nothing,
     /// One in a cell, which is filled where it is; or one that is whole.
@@ -78,9 +78,9 @@ pub enum Made {
 
 // There is one for every object of a save.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Made>() == 24);
+const _: () = assert!(size_of::<LoadedObject>() == 24);
 
-impl Made {
+impl LoadedObject {
     /// The object, if others can refer to it.
     #[inline]
     pub(crate) fn shared(&self) -> Option<&Shared> {
@@ -247,7 +247,7 @@ pub(crate) struct StandInClass {
     /// What a stand-in holds.
     pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
     /// An object that holds it.
-    pub(crate) make: fn(Holder, Unknown) -> Made,
+    pub(crate) make: fn(Holder, Unknown) -> LoadedObject,
     /// A `Caster` to the trait.
     pub(crate) caster: Arc<dyn Any + Send + Sync>,
 }

@@ -199,20 +199,20 @@ enum KeptPointer {
 pub(crate) struct KeptTarget(Arc<TargetKey>);
 
 struct TargetKey {
-    home: Arc<Home>,
+    home: Arc<OwnerThread>,
     number: u64,
 }
 
 /// The thread of a table.
 #[derive(Default)]
-struct Home {
+struct OwnerThread {
     /// Keys that were dropped on other threads.
     gone: Mutex<Vec<u64>>,
 }
 
 #[derive(Default)]
 struct Pointers {
-    home: Arc<Home>,
+    home: Arc<OwnerThread>,
     pointers: RefCell<HashMap<u64, KeptPointer>>,
     last: Cell<u64>,
 }

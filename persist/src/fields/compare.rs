@@ -3,9 +3,9 @@
 use std::any::Any;
 
 use super::bytes::Bytes;
-use super::change::{FieldChange, How, Root, check_end};
+use super::change::{FieldChange, FieldEdit, Root, check_end};
 use super::diff::{Op, script};
-use super::part::{FieldPart, Room, SchemaKey};
+use super::part::{FieldPart, PartBuffers, SchemaKey};
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
 use crate::Result;
@@ -16,9 +16,9 @@ use crate::schema::{Cursor, ProgramClass};
 
 /// The bytes of a whole value.
 pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec<u8>> {
-    let mut room = Room::default();
-    FieldPart::find(&mut room, registry, root, &[])?;
-    Ok(room.into_bytes())
+    let mut buffers = PartBuffers::default();
+    FieldPart::find(&mut buffers, registry, root, &[])?;
+    Ok(buffers.into_bytes())
 }
 
 /// The fields of a value of a class in which two contents of it differ: the innermost ones that lie in structs, and
@@ -47,7 +47,7 @@ impl Root<'_> {
         old: &[u8],
     ) -> Result<Vec<FieldChange>> {
         let root = &*self.value;
-        let (mut part, value) = FieldPart::reach(self.room, self.registry, root, path.steps())?;
+        let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
         check_end(&part, path)?;
         part.encode(self.registry, root, value)?;
         let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
@@ -57,7 +57,7 @@ impl Root<'_> {
             comparison.value(value, part.access(), part.spot(), (old, new))?;
         }
         let found = comparison.found;
-        self.room.trim();
+        self.buffers.trim();
         Ok(found)
     }
 }
@@ -95,7 +95,7 @@ impl ValueComparison<'_> {
                 return Ok(());
             }
         }
-        self.find(How::Set { old: old.into(), new: new.into() });
+        self.find(FieldEdit::Set { old: old.into(), new: new.into() });
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl ValueComparison<'_> {
                     let (access, spot) = (target.access.access(0, field), ((class, 0, field), 0));
                     self.value(inner, access, Some(spot), (old, new))?;
                 }
-                None => self.find(How::Set { old: old.into(), new: new.into() }),
+                None => self.find(FieldEdit::Set { old: old.into(), new: new.into() }),
             }
             self.trail.leave();
             if before.rest() == behind.rest() {
@@ -167,15 +167,17 @@ impl ValueComparison<'_> {
                             let spot = Some((place, depth + 1));
                             self.value(element, Some(list.element()), spot, ends)?;
                         }
-                        None => self.find(How::Set { old: ends.0.into(), new: ends.1.into() }),
+                        None => {
+                            self.find(FieldEdit::Set { old: ends.0.into(), new: ends.1.into() })
+                        }
                     }
                     self.trail.leave();
                 }
                 Op::Insert(to) => {
-                    self.find(How::Insert { index: at, element: news[to].into() });
+                    self.find(FieldEdit::Insert { index: at, element: news[to].into() });
                 }
                 Op::Remove(from) => {
-                    self.find(How::Remove { index: at, element: olds[from].into() });
+                    self.find(FieldEdit::Remove { index: at, element: olds[from].into() });
                 }
             }
             at += u64::from(!matches!(op, Op::Remove(_)));
@@ -183,7 +185,7 @@ impl ValueComparison<'_> {
         Ok(true)
     }
 
-    fn find(&mut self, how: How) {
+    fn find(&mut self, how: FieldEdit) {
         self.found.push(FieldChange { path: self.paths.at(&self.trail), how });
     }
 }

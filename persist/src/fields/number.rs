@@ -4,7 +4,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 
 use super::bytes::Bytes;
-use super::change::{FieldChange, How};
+use super::change::{FieldChange, FieldEdit};
 use super::path::{FieldPath, PathStep};
 use crate::Value;
 use crate::codec::ClassAccess;
@@ -171,9 +171,12 @@ impl ReplacedNumber {
     }
 
     #[inline]
-    pub(crate) fn how(&self) -> How {
+    pub(crate) fn how(&self) -> FieldEdit {
         let width = self.number.width();
-        How::Set { old: Bytes::of_bits(self.old, width), new: Bytes::of_bits(self.new, width) }
+        FieldEdit::Set {
+            old: Bytes::of_bits(self.old, width),
+            new: Bytes::of_bits(self.new, width),
+        }
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
 /// One step of the way from a value inwards.
-enum Hop {
+enum AccessStep {
     Field(&'static ClassAccess, usize),
     Element(&'static dyn ListAccess, usize),
     /// With the key as it is stored.
@@ -27,14 +27,14 @@ const MOST_KEPT: usize = 4 << 10;
 
 /// The memory that a part takes, for the next one.
 #[derive(Default)]
-pub(crate) struct Room {
-    hops: Vec<Hop>,
+pub(crate) struct PartBuffers {
+    hops: Vec<AccessStep>,
     buffer: Buffer,
     /// Bytes that are to be put into a part.
     pub(super) new: Vec<u8>,
 }
 
-impl Room {
+impl PartBuffers {
     /// Gives back what is more than most parts need.
     pub(crate) fn trim(&mut self) {
         if self.buffer.size() > MOST_KEPT || self.new.capacity() > MOST_KEPT {
@@ -51,7 +51,7 @@ impl Room {
 pub(crate) struct FieldPart<'p> {
     /// Index of the class of the whole value.
     pub(super) class: usize,
-    pub(super) room: &'p mut Room,
+    pub(super) buffers: &'p mut PartBuffers,
     /// How it is written and read; `None` if it is the whole value.
     access: Option<&'static FieldAccess>,
     /// Class, variant and index of the last field on the way, and how many elements deep in it the part is.
@@ -65,17 +65,18 @@ pub(crate) struct FieldPart<'p> {
 impl<'p> FieldPart<'p> {
     /// Goes along a path as far as it leads through structs, enums, lists and maps.
     pub(super) fn reach<'v>(
-        room: &'p mut Room,
+        buffers: &'p mut PartBuffers,
         registry: &Registry,
         root: &'v dyn Portable,
         steps: &'p [PathStep],
     ) -> Result<(Self, &'v dyn Any)> {
-        room.hops.clear();
+        buffers.hops.clear();
         let mut value: &dyn Any = root;
         let Some((class, _)) = registry.entry(value) else {
             return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
         };
-        let mut part = Self { class, room, access: None, place: None, depth: 0, steps, taken: 0 };
+        let mut part =
+            Self { class, buffers, access: None, place: None, depth: 0, steps, taken: 0 };
         for step in steps {
             let inner = match step {
                 PathStep::Field(name) => part.field(registry, value, name)?,
@@ -125,7 +126,7 @@ impl<'p> FieldPart<'p> {
         let (Some(access), Some(inner)) = (access, target.access.field(value, field)) else {
             return Ok(None);
         };
-        self.room.hops.push(Hop::Field(target.access, field));
+        self.buffers.hops.push(AccessStep::Field(target.access, field));
         (self.access, self.place, self.depth) = (Some(access), Some((class, variant, field)), 0);
         Ok(Some(inner))
     }
@@ -134,7 +135,7 @@ impl<'p> FieldPart<'p> {
     fn element<'v>(&mut self, value: &'v dyn Any, index: u64) -> Option<&'v dyn Any> {
         let (list, index) = (self.list()?, usize::try_from(index).ok()?);
         let element = list.get(value, index)?;
-        self.room.hops.push(Hop::Element(list, index));
+        self.buffers.hops.push(AccessStep::Element(list, index));
         self.access = Some(list.element());
         self.depth += 1;
         Some(element)
@@ -149,7 +150,7 @@ impl<'p> FieldPart<'p> {
     ) -> Option<&'v dyn Any> {
         let key = self.start_of(registry, &[]).ok()?.key_bytes(key)?;
         let found = map.get(value, &key)?;
-        self.room.hops.push(Hop::Value(map, key));
+        self.buffers.hops.push(AccessStep::Value(map, key));
         self.access = Some(map.value());
         self.depth += 1;
         Some(found)
@@ -195,7 +196,7 @@ impl<'p> FieldPart<'p> {
             Some(access) => access.encode(value, out),
             None => root.encode(out),
         };
-        let written = self.room.buffer.encode_with(&registry.env(), &mut links, write);
+        let written = self.buffers.buffer.encode_with(&registry.env(), &mut links, write);
         written
             .map(drop)
             .map_err(|error| error.in_field(&PathSteps(&self.steps[..self.taken]).to_string()))
@@ -203,12 +204,12 @@ impl<'p> FieldPart<'p> {
 
     /// The part at the end of a path, with its bytes.
     pub(crate) fn find(
-        room: &'p mut Room,
+        buffers: &'p mut PartBuffers,
         registry: &Registry,
         root: &dyn Portable,
         steps: &'p [PathStep],
     ) -> Result<Self> {
-        let (mut part, value) = Self::reach(room, registry, root, steps)?;
+        let (mut part, value) = Self::reach(buffers, registry, root, steps)?;
         part.encode(registry, root, value)?;
         Ok(part)
     }
@@ -219,18 +220,18 @@ impl<'p> FieldPart<'p> {
         root: &'v mut dyn Portable,
     ) -> Option<(&'static FieldAccess, &'v mut dyn Any)> {
         let mut value: &mut dyn Any = root;
-        for hop in &self.room.hops {
+        for hop in &self.buffers.hops {
             value = match hop {
-                Hop::Field(access, field) => access.field_mut(value, *field)?,
-                Hop::Element(list, index) => list.get_mut(value, *index)?,
-                Hop::Value(map, key) => map.get_mut(value, key)?,
+                AccessStep::Field(access, field) => access.field_mut(value, *field)?,
+                AccessStep::Element(list, index) => list.get_mut(value, *index)?,
+                AccessStep::Value(map, key) => map.get_mut(value, key)?,
             };
         }
         Some((self.access?, value))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.room.buffer.bytes()
+        self.buffers.buffer.bytes()
     }
 
     /// At what the rest of the path leads to.

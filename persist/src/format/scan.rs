@@ -7,7 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::{Block, Checksums, check_count, each_block};
 use super::definition;
 use super::header::{damaged, newer};
-use super::records::{RecordPlace, Records};
+use super::records::{RecordLocation, Records};
 use super::{
     ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD,
     Header, MAX_ID, SEPARATOR, TRAILER_SIZE, unpacked,
@@ -186,7 +186,7 @@ impl<'s> Scan<'s> {
                 }
                 Some(record) if record.class as usize >= self.ignored => {}
                 Some(record) if (self.records.len() as u64) < limits.objects => {
-                    self.records.push(RecordPlace { start, ..record });
+                    self.records.push(RecordLocation { start, ..record });
                 }
                 Some(_) => return Err(too_many(limits.objects).at(at as u64)),
             }
@@ -194,7 +194,12 @@ impl<'s> Scan<'s> {
         Ok(())
     }
 
-    fn record_head(&self, class: u64, at: usize, input: &mut Decoder<'_>) -> Result<RecordPlace> {
+    fn record_head(
+        &self,
+        class: u64,
+        at: usize,
+        input: &mut Decoder<'_>,
+    ) -> Result<RecordLocation> {
         let malformed = |_| damaged(at, "the record here is malformed");
         if class >= self.definitions.len() as u64 && self.ignored == usize::MAX {
             let number = class + 1;
@@ -216,7 +221,7 @@ impl<'s> Scan<'s> {
         // That many are not in memory.
         let class = u32::try_from(class).ok().filter(|class| *class < Records::MOST_CLASSES);
         let Some(class) = class else { return Err(damaged(at, "there are too many classes")) };
-        Ok(RecordPlace { id, start: 0, class, holder, added: code & ADDED != 0 })
+        Ok(RecordLocation { id, start: 0, class, holder, added: code & ADDED != 0 })
     }
 }
 

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use super::components::Edges;
 use super::links::circle_error;
-use super::made::TypeIndex;
+use super::loading::TypeIndex;
 use super::references::{Pass, PendingReference};
 use super::table::{OnceContents, Table};
-use crate::codec::{Made, Persist, Phase, Prototypes, ReferenceSlot, VisitLinks, Visitor};
+use crate::codec::{LoadedObject, Persist, Phase, Prototypes, ReferenceSlot, VisitLinks, Visitor};
 use crate::{Error, ErrorKind, Result};
 
 /// How many records are connected after one look at all their targets: few enough that
@@ -21,7 +21,7 @@ impl Table<'_> {
     /// Third pass: objects that could not be filled in place are shared, each after
     /// those that it must hold from the start.
     pub(super) fn build(&mut self) -> Result<()> {
-        if !self.objects.entries.iter().any(|entry| matches!(entry, Made::Draft(_))) {
+        if !self.objects.entries.iter().any(|entry| matches!(entry, LoadedObject::Draft(_))) {
             return Ok(());
         }
         self.objects.built = vec![false; self.objects.entries.len()];
@@ -46,7 +46,7 @@ impl Table<'_> {
             });
             let contents = visited.map_err(|error| self.named(record, error))?;
             self.aside.extend(contents.map(|contents| (record, contents)));
-            self.objects.entries[record] = Made::Shared(draft.build());
+            self.objects.entries[record] = LoadedObject::Shared(draft.build());
             self.objects.built[record] = true;
         }
         Ok(())
@@ -85,7 +85,7 @@ impl Table<'_> {
     /// The references between objects without a cell.
     fn edges(&self, wanted: impl Fn(PendingReference) -> bool) -> Edges {
         let entries = &self.objects.entries;
-        let is_draft = |record: usize| matches!(entries[record], Made::Draft(_));
+        let is_draft = |record: usize| matches!(entries[record], LoadedObject::Draft(_));
         let mut edges = Edges::new(entries.len());
         for record in 0..entries.len() {
             let range = if is_draft(record) { self.references.of(record) } else { 0..0 };

@@ -6,16 +6,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::made::TypeIndex;
+use super::loading::TypeIndex;
 use super::references::PendingReference;
 use super::table::{Table, Unregistered};
 use crate::codec::{
-    AnyObject, ForeignClass, ForeignPart, ForeignPartKind, Linked, Made, Remapped, Shared, Unknown,
-    UnknownPiece, Within, left_over, not_registered,
+    AnyObject, ForeignClass, ForeignPart, ForeignPartKind, Linked, LoadedObject, Remapped, Shared,
+    Unknown, UnknownPiece, Within, left_over, not_registered,
 };
-use crate::format::RecordPlace;
+use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, Met, length};
+use crate::schema::{LoadEvent, LocalValue, length};
 use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Result};
 
@@ -34,15 +34,15 @@ impl Table<'_> {
         let mut parts = Vec::new();
         let mut references = Vec::new();
         let mut handles = Vec::new();
-        let mut meet = |met: Met<'_>, before: usize, after: usize| {
+        let mut meet = |met: LocalValue<'_>, before: usize, after: usize| {
             let (start, end) = (bytes.len() - before, bytes.len() - after);
             let content = match met {
-                Met::Handle { arena, bits } => {
+                LocalValue::Handle { arena, bits } => {
                     handles.extend(self.handles.arena(arena).map(|arena| (start, arena, bits)));
                     return true;
                 }
-                Met::Class(class) => ForeignPartKind::Class(class),
-                Met::Reference { id, weak, class, holder } => {
+                LocalValue::Class(class) => ForeignPartKind::Class(class),
+                LocalValue::Reference { id, weak, class, holder } => {
                     let target = self.objects.find(id);
                     if !target.map_or(weak, |record| self.objects.is_target(record, class, holder))
                     {
@@ -126,7 +126,7 @@ impl Table<'_> {
     /// Has a record kept whose class the program does not have.
     pub(super) fn ask_for(&mut self, record: usize) {
         let is_value = self.objects.records.get(record).holder == Holder::VALUE;
-        if matches!(self.objects.entries[record], Made::Nothing)
+        if matches!(self.objects.entries[record], LoadedObject::Nothing)
             && !is_value
             && self.filling != Some(record)
             && self.asked_for.insert(record)
@@ -162,7 +162,7 @@ impl Table<'_> {
         (weak, within): (bool, Within),
         of: TraitName,
     ) -> Result<Linked<'static>> {
-        let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
+        let RecordLocation { class, holder, .. } = self.objects.records.get(record as usize);
         let resolved = self.plans.resolve(class as usize);
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
@@ -200,7 +200,9 @@ impl Table<'_> {
         let stand_in = class.and_then(|class| self.registry.implementors().stand_in(class));
         self.objects.entries[index] = match stand_in {
             Some(stand_in) => (stand_in.make)(record.holder, unknown),
-            None => Made::Shared(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn AnyObject>)),
+            None => LoadedObject::Shared(Shared::from(
+                Rc::new(RefCell::new(unknown)) as Rc<dyn AnyObject>
+            )),
         };
         Ok(())
     }

@@ -9,7 +9,7 @@ mod identity;
 mod kept;
 mod links;
 mod load;
-mod made;
+mod loading;
 mod object_list;
 mod outcome;
 mod queue;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::mem::take;
 use std::sync::Arc;
 
-use super::made::{MadeObjects, TypeIndex};
+use super::loading::{LoadingObjects, TypeIndex};
 use super::unheld::free_unheld;
 use super::{Implementors, Registry};
 use crate::ObjectId;
-use crate::codec::{Made, Shared, Unknown};
+use crate::codec::{LoadedObject, Shared, Unknown};
 use crate::env::SharedContext;
 use crate::format::{Header, Records};
 use crate::schema::{LoadEvent, Occurrences, PlannedRow};
@@ -16,7 +16,7 @@ use crate::schema::{LoadEvent, Occurrences, PlannedRow};
 /// What a load has made: the objects in the order of ids, those that the program had added first.
 #[derive(Default)]
 pub(crate) struct LoadedObjects {
-    entries: Vec<Made>,
+    entries: Vec<LoadedObject>,
     records: Records,
     /// Index of the class of each in the registry, if the program has it.
     classes: Vec<Option<TypeIndex>>,
@@ -35,7 +35,7 @@ pub(crate) struct LoadedObjects {
 
 impl LoadedObjects {
     /// Takes over the objects of a load.
-    pub(super) fn new(registry: &Registry, made: &mut MadeObjects<'_>) -> Self {
+    pub(super) fn new(registry: &Registry, made: &mut LoadingObjects<'_>) -> Self {
         let records = take(&mut made.records);
         let id = |record: usize| ObjectId::new(records.id(record));
         let kept = made.kept.drain().filter_map(|(record, kept)| Some((id(record)?, kept)));
@@ -111,7 +111,7 @@ impl LoadedObjects {
 
     /// Lets go of an object.
     pub(crate) fn free(&mut self, place: usize) {
-        self.entries[place] = Made::Nothing;
+        self.entries[place] = LoadedObject::Nothing;
     }
 
     /// Lets go of those without a cell, each while those that it holds are held here too.
@@ -128,13 +128,14 @@ impl LoadedObjects {
         if self.classes.iter().all(Option::is_some) {
             return;
         }
-        let shared = |entry| if let Made::Shared(shared) = entry { Some(shared) } else { None };
+        let shared =
+            |entry| if let LoadedObject::Shared(shared) = entry { Some(shared) } else { None };
         free_unheld(&entries.into_iter().filter_map(shared).collect::<Vec<_>>());
     }
 
     /// Puts them into their order, without those that have been freed.
     fn arrange(&mut self) {
-        let is_there = |entry: &Made| entry.shared().is_some();
+        let is_there = |entry: &LoadedObject| entry.shared().is_some();
         let is_in_order = match self.records.first_id() {
             Some(_) => (0..self.len()).is_sorted_by_key(|place| !self.is_added(place)),
             None => (0..self.len()).is_sorted_by_key(|place| self.key(place)),
@@ -157,7 +158,8 @@ impl LoadedObjects {
             self.built = places().map(|place| self.built[place]).collect();
         }
         let mut entries = take(&mut self.entries);
-        let mut entry = |place: usize| std::mem::replace(&mut entries[place], Made::Nothing);
+        let mut entry =
+            |place: usize| std::mem::replace(&mut entries[place], LoadedObject::Nothing);
         self.entries = places().map(&mut entry).collect();
     }
 }

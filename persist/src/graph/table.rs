@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Registry;
 use super::handles::Handles;
-use super::made::{MadeObjects, TypeIndex};
+use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::Tally;
 use super::references::{PendingReference, References};
 use crate::codec::{
@@ -15,7 +15,7 @@ use crate::codec::{
     Within, charge_empty,
 };
 use crate::env::Env;
-use crate::format::{RecordPlace, Records};
+use crate::format::{RecordLocation, Records};
 use crate::reflect::{Holder, TraitName};
 use crate::schema::{LoadEvent, Plans, contested, length};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -25,7 +25,7 @@ pub(super) struct Table<'l> {
     pub(super) registry: &'l Registry,
     pub(super) env: &'l Env<'l>,
     pub(super) plans: Plans<'l>,
-    pub(super) objects: MadeObjects<'l>,
+    pub(super) objects: LoadingObjects<'l>,
     pub(super) references: References,
     pub(super) handles: Handles<'l>,
     /// What is reported of the load.
@@ -83,7 +83,7 @@ impl<'l> Table<'l> {
     pub(super) fn new(
         (registry, env): (&'l Registry, &'l Env<'l>),
         plans: Plans<'l>,
-        objects: MadeObjects<'l>,
+        objects: LoadingObjects<'l>,
         handles: Handles<'l>,
         save_bytes: u64,
     ) -> Self {
@@ -126,7 +126,7 @@ impl<'l> Table<'l> {
     }
 
     /// Says whose value is decoded next.
-    pub(super) fn begin(&mut self, record: &RecordPlace) {
+    pub(super) fn begin(&mut self, record: &RecordLocation) {
         self.record = (record.class, record.id);
         self.handles.begin();
     }
@@ -207,7 +207,7 @@ impl<'l> Table<'l> {
         self.of_record(&self.objects.records.get(record), error)
     }
 
-    pub(super) fn of_record(&self, record: &RecordPlace, error: Error) -> Error {
+    pub(super) fn of_record(&self, record: &RecordLocation, error: Error) -> Error {
         error.in_object(record.id).in_class(self.name(record.class))
     }
 }
@@ -220,7 +220,8 @@ impl LoadLinks for Table<'_> {
         let kind = record.and_then(|record| self.objects.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
-                let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
+                let RecordLocation { class, holder, .. } =
+                    self.objects.records.get(record as usize);
                 self.check_contested(class as usize, |class| {
                     self.registry.object(class, holder).is_some()
                         && self.caster((of.id)(), class).is_some()
@@ -355,7 +356,7 @@ impl LoadLinks for Table<'_> {
                 kind.holder.around_class(false, &(kind.name)())
             }
             None => {
-                let RecordPlace { class, holder, .. } = self.objects.records.get(record);
+                let RecordLocation { class, holder, .. } = self.objects.records.get(record);
                 holder.around_class(false, self.name(class))
             }
         }

@@ -12,11 +12,11 @@ use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded, is_broken};
 use super::journal::JournalEvent;
-use super::merging::{Last, MergeKey, Merging, OpenDrag};
+use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
 use super::step::{Merge, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
-use crate::fields::{FieldChange, IntoFieldPath, Request, Way};
+use crate::fields::{Direction, FieldChange, IntoFieldPath, Request};
 use crate::world::Change;
 use crate::{Error, ErrorKind, ObjectId, Result, Value, World};
 
@@ -237,7 +237,7 @@ impl<T: 'static> History<T> {
             let label = open.name();
             let entry = UndoEntry::joined(label.clone(), open.edits);
             let entered = guarded(|| {
-                self.enter(target, entry, (Merging::No, Last::default()));
+                self.enter(target, entry, (Merging::No, MergeTarget::default()));
                 Ok(())
             });
             if let Err(failure) = entered {
@@ -275,7 +275,7 @@ impl<T: 'static> History<T> {
             self.end(target);
             return Err(error);
         }
-        match run_all(&mut steps, target, &mut self.support, Way::Undo) {
+        match run_all(&mut steps, target, &mut self.support, Direction::Undo) {
             Ok(()) => {
                 if !steps.is_empty() {
                     self.changed(target);
@@ -356,10 +356,10 @@ impl<T: 'static> History<T> {
         target: &mut T,
         entry: &mut UndoEntry<T>,
         key: Option<MergeKey>,
-    ) -> Result<(Merging, Last), Failure> {
+    ) -> Result<(Merging, MergeTarget), Failure> {
         let merging = guarded(|| {
             entry.weigh();
-            let last = Last { key, time: self.now(), has_cut: false };
+            let last = MergeTarget { key, time: self.now(), has_cut: false };
             Ok((self.merging(&last), last))
         });
         let (merging, last) = merging.map_err(|failure| Failure { broken: None, ..failure })?;
@@ -379,7 +379,7 @@ impl<T: 'static> History<T> {
         mut steps: Steps<T>,
         mut failure: Failure,
     ) -> Error {
-        let back = run_all(&mut steps, target, &mut self.support, Way::Undo);
+        let back = run_all(&mut steps, target, &mut self.support, Direction::Undo);
         is_broken(&mut failure, 0, back);
         self.released.extend(ends(steps.into_each(), failure.done));
         self.fail(target, None, label, failure)
@@ -390,7 +390,7 @@ impl<T: 'static> History<T> {
         &mut self,
         target: &mut T,
         mut entry: UndoEntry<T>,
-        (merging, last): (Merging, Last),
+        (merging, last): (Merging, MergeTarget),
     ) {
         if let Some(open) = self.open.last_mut() {
             let entered = open.enter(entry, (merging, last), &mut self.released);
@@ -418,7 +418,7 @@ impl<T: 'static> History<T> {
         let UndoEntry { label, steps, is_significant, size, .. } = entry;
         let summary = Summary { is_significant, size: size - size_of::<UndoEntry<T>>() };
         self.append(label, steps, summary);
-        self.has_appended(target, Last { has_cut, ..last });
+        self.has_appended(target, MergeTarget { has_cut, ..last });
     }
 
     /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
@@ -455,14 +455,14 @@ impl<T: 'static> History<T> {
     fn enter_plain(&mut self, target: &mut T, label: Label, steps: Steps<T>, summary: Summary) {
         self.changed(target);
         self.append(label, steps, summary);
-        self.has_appended(target, Last::default());
+        self.has_appended(target, MergeTarget::default());
         self.end(target);
     }
 
     /// An entry has been appended: makes room for it.
     #[expect(clippy::inline_always, reason = "as that of `append`")]
     #[inline(always)]
-    fn has_appended(&mut self, target: &T, last: Last) {
+    fn has_appended(&mut self, target: &T, last: MergeTarget) {
         (self.last, self.has_grown) = (Some(last), true);
         if self.max_bytes.is_some() {
             self.count_held(self.ring.len() - 1, target);

@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use super::Label;
 use super::edit::{Step, Steps};
 use super::failure::{Failure, guarded};
-use super::merging::{Last, Merging};
+use super::merging::{MergeTarget, Merging};
 use super::step::{End, Merge, Summary};
 use crate::world::ObjectName;
 use crate::{FieldPath, ObjectId};
@@ -30,21 +30,21 @@ struct EntryExtras {
     /// Bytes of what it keeps out of the target, if there is a limit.
     held: usize,
     /// Where its steps are, if they are not here.
-    away: Option<Away>,
+    away: Option<SpilledEntry>,
     /// By which object its steps are found, if many were merged into it.
     order: Option<Order>,
 }
 
 /// Where an entry is: a file, and which of those in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spilled {
+pub(super) struct SpillPosition {
     pub(super) file: u64,
     pub(super) place: usize,
 }
 
 /// Of an entry whose steps are in a file: where they are, and what it is called by them.
-pub(super) struct Away {
-    pub(super) at: Spilled,
+pub(super) struct SpilledEntry {
+    pub(super) at: SpillPosition,
     pub(super) label: Label,
     /// Whether something is done when it is dropped for good.
     pub(super) has_end: bool,
@@ -113,12 +113,12 @@ impl<T: 'static> UndoEntry<T> {
     }
 
     /// Where its steps are, if they are not here.
-    pub(super) fn away(&self) -> Option<&Away> {
+    pub(super) fn away(&self) -> Option<&SpilledEntry> {
         self.rare.as_ref()?.away.as_ref()
     }
 
     /// Takes the steps out, which are in a file.
-    pub(super) fn send_away(&mut self, away: Away) {
+    pub(super) fn send_away(&mut self, away: SpilledEntry) {
         self.steps = Steps::default();
         let held = self.held();
         self.rare = Some(Box::new(EntryExtras { held, away: Some(away), order: None }));
@@ -414,7 +414,7 @@ pub(super) struct Transaction<T: 'static> {
     /// What was done in it, and is not merged.
     pub(super) edits: Vec<UndoEntry<T>>,
     /// The last of these, if the next edit may be merged into it.
-    pub(super) last: Option<Last>,
+    pub(super) last: Option<MergeTarget>,
 }
 
 impl<T: 'static> Transaction<T> {
@@ -426,7 +426,7 @@ impl<T: 'static> Transaction<T> {
     pub(super) fn enter(
         &mut self,
         mut edit: UndoEntry<T>,
-        (merging, new): (Merging, Last),
+        (merging, new): (Merging, MergeTarget),
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<(), Failure> {
         let last = self.edits.last_mut().filter(|_| merging != Merging::No);

@@ -49,11 +49,11 @@ impl Subscription {
 }
 
 /// A listener, and whether it has been unsubscribed.
-type Hearing<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
+type ListenerEntry<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
 
 /// The listeners, and what was reported last.
 pub(super) struct Listeners<H> {
-    pub(super) all: Vec<Hearing<H>>,
+    pub(super) all: Vec<ListenerEntry<H>>,
     /// What was reported last; nothing is noted while there is no listener.
     pub(super) told: ReportedState,
     /// True if there are listeners, also while they are called.
@@ -80,7 +80,7 @@ impl<H> Listeners<H> {
 
 /// Calls one listener after the other with all events, even if one panics; the first panic is given back.
 pub(super) fn tell<H>(
-    listeners: &mut Vec<Hearing<H>>,
+    listeners: &mut Vec<ListenerEntry<H>>,
     events: &[HistoryEvent],
     history: &H,
 ) -> Option<Panic> {
@@ -124,7 +124,7 @@ impl ReportedState {
     pub(super) fn report(
         &mut self,
         (position, state, is_modified): (usize, u64, bool),
-        (undo, redo): (Renamed, Renamed),
+        (undo, redo): (NameChange, NameChange),
     ) -> Events {
         let mut events = Events { list: [HistoryEvent::UndoText; 7], count: 0 };
         events.add(HistoryEvent::Position(position), position != self.position);
@@ -183,7 +183,7 @@ impl EntryName {
         }
     }
 
-    pub(super) fn replace(&mut self, new: Self) -> Renamed {
+    pub(super) fn replace(&mut self, new: Self) -> NameChange {
         let is_there = new.is_there();
         let renamed = ((self.is_there() != is_there).then_some(is_there), *self != new);
         *self = new;
@@ -222,7 +222,7 @@ impl From<Label> for EntryName {
 }
 
 /// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
-pub(super) type Renamed = (Option<bool>, bool);
+pub(super) type NameChange = (Option<bool>, bool);
 
 /// The events of a call, in their order.
 pub(super) struct Events {

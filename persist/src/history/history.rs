@@ -10,14 +10,14 @@ use super::entry::{Transaction, UndoEntry};
 use super::event::{EntryName, Listeners, ReportedState, Subscription};
 use super::failure::Panic;
 use super::journal::{CommandClasses, Journal, JournalEvent, Spill};
-use super::merging::{Clock, Last, MergeKey, MergeWindow, Merging, OpenDrag};
+use super::merging::{Clock, MergeKey, MergeTarget, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
 use super::step::{End, Summary, ends};
 use super::support::Support;
 use super::target::world;
 use super::{Label, Poison};
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::platform::{IS_WHOLE, Timer};
 use crate::{Error, ErrorKind, Persist, Result, World};
 
@@ -66,7 +66,7 @@ pub struct History<T: 'static = World> {
     pub(super) last_state: u64,
     pub(super) saved: Option<u64>,
     /// The current entry, if the next edit may be merged into it.
-    pub(super) last: Option<Last>,
+    pub(super) last: Option<MergeTarget>,
     pub(super) merge_window: Option<Duration>,
     /// The drag that was begun last; it may have ended.
     pub(super) drag: Option<OpenDrag>,
@@ -90,7 +90,7 @@ pub struct History<T: 'static = World> {
     pub(super) listeners: Listeners<Self>,
     pub(super) after_change: Option<AfterChange<T>>,
     /// Which way the last undo or redo went, if it failed and its entry is where it was.
-    pub(super) failed: Option<Way>,
+    pub(super) failed: Option<Direction>,
     pub(super) spill: Option<Spill>,
     pub(super) journal: Option<Box<Journal>>,
     /// How commands are read from a journal.
@@ -562,8 +562,8 @@ impl<T: 'static> History<T> {
     }
 
     /// Steps over an entry; false if there is none. No state that was is that of the target now.
-    pub(super) fn skip(&mut self, way: Way) -> bool {
-        let is_redo = way == Way::Redo;
+    pub(super) fn skip(&mut self, direction: Direction) -> bool {
+        let is_redo = direction == Direction::Redo;
         let is_there = if is_redo { self.ring.next() } else { self.ring.current() }.is_some();
         self.ring.step(is_redo);
         self.failed = None;
@@ -663,7 +663,7 @@ impl<T: 'static> History<T> {
     }
 
     /// How an edit may become part of the one before.
-    pub(super) fn merging(&self, new: &Last) -> Merging {
+    pub(super) fn merging(&self, new: &MergeTarget) -> Merging {
         let last = match self.open.last() {
             Some(open) => open.last,
             None => {

@@ -8,8 +8,8 @@ use super::failure::{Failure, Panic, guarded, is_broken};
 use super::journal::StoredStep;
 use super::support::Support;
 use super::target::{world, world_mut};
-use crate::fields::Way;
-use crate::world::{Change, Moment, Owner};
+use crate::fields::Direction;
+use crate::world::{Change, ChangeState, Owner};
 use crate::{ObjectId, Result};
 
 /// One thing that was done to a target, and can be undone and redone.
@@ -32,7 +32,7 @@ pub(super) trait Perform {
         &mut self,
         target: &mut Self::Target,
         support: &mut Support<Self::Target>,
-        way: Way,
+        direction: Direction,
     ) -> Result<(), Failure>;
 
     fn merge(&mut self, next: &mut Self) -> Result<Merge>;
@@ -55,7 +55,7 @@ pub(super) trait Perform {
         &mut self,
         target: &Self::Target,
         support: &Support<Self::Target>,
-        moment: Moment,
+        change_state: ChangeState,
     ) -> Result<StoredStep>;
 }
 
@@ -63,9 +63,9 @@ pub(super) trait Perform {
 pub(super) fn restored_change<C: Perform + ?Sized>(
     mut change: Change,
     target: &mut C::Target,
-    moment: Moment,
+    change_state: ChangeState,
 ) -> Result<StepOf<C>> {
-    change.restore(world_mut(target), moment)?;
+    change.restore(world_mut(target), change_state)?;
     Ok(StepOf::Change(change))
 }
 
@@ -74,20 +74,20 @@ impl<C: Perform + ?Sized> StepOf<C> {
         &mut self,
         target: &mut C::Target,
         support: &mut Support<C::Target>,
-        way: Way,
+        direction: Direction,
     ) -> Result<(), Failure> {
         match self {
             Self::Change(change) => {
                 let applied = match world_mut(target) {
-                    Some(world) => change.apply(world, way),
-                    None => change.apply_fields(way, |field, way| {
-                        let made = support.with_root(target, |root, _| root.make(field, way));
+                    Some(world) => change.apply(world, direction),
+                    None => change.apply_fields(direction, |field, direction| {
+                        let made = support.with_root(target, |root, _| root.make(field, direction));
                         made.map_err(|error| error.in_class(field.path.class()))
                     }),
                 };
                 applied.map_err(Failure::from)
             }
-            Self::Command(command) => command.run(target, support, way),
+            Self::Command(command) => command.run(target, support, direction),
         }
     }
 
@@ -230,13 +230,13 @@ impl<C: Perform + ?Sized> StepOf<C> {
         &mut self,
         target: &C::Target,
         support: &Support<C::Target>,
-        moment: Moment,
+        change_state: ChangeState,
     ) -> Result<StoredStep> {
         match self {
             Self::Change(change) => {
-                Ok(StoredStep::Change(Box::new(change.stored(world(target), moment)?)))
+                Ok(StoredStep::Change(Box::new(change.stored(world(target), change_state)?)))
             }
-            Self::Command(command) => command.store(target, support, moment),
+            Self::Command(command) => command.store(target, support, change_state),
         }
     }
 }
@@ -390,18 +390,18 @@ fn one<C: Perform + ?Sized>(
     at: usize,
     target: &mut C::Target,
     support: &mut Support<C::Target>,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Failure> {
     let step = &mut steps[at];
     // No code of the program runs that could panic.
     if let StepOf::Change(change) = step
-        && world_mut(target).is_some_and(|world| change.put_number(world, way))
+        && world_mut(target).is_some_and(|world| change.put_number(world, direction))
     {
         return Ok(());
     }
-    guarded(|| step.run(target, support, way)).map_err(|mut failure| {
+    guarded(|| step.run(target, support, direction)).map_err(|mut failure| {
         failure.step = at;
-        failure.done = at + usize::from(way == Way::Undo || failure.broken.is_some());
+        failure.done = at + usize::from(direction == Direction::Undo || failure.broken.is_some());
         if let Some(broken) = &mut failure.broken {
             broken.step = at;
             broken.done = failure.done;
@@ -416,17 +416,18 @@ pub(super) fn run_all<C: Perform + ?Sized>(
     steps: &mut [StepOf<C>],
     target: &mut C::Target,
     support: &mut Support<C::Target>,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Failure> {
     let count = steps.len();
     // The place of the first, the second and so on.
-    let place = |at: usize| if way == Way::Undo { count - 1 - at } else { at };
+    let place = |at: usize| if direction == Direction::Undo { count - 1 - at } else { at };
     for at in 0..count {
-        let Err(mut failure) = one(steps, place(at), target, support, way) else { continue };
+        let Err(mut failure) = one(steps, place(at), target, support, direction) else { continue };
         if failure.broken.is_none() {
-            failure.done = if way == Way::Undo { count } else { 0 };
+            failure.done = if direction == Direction::Undo { count } else { 0 };
             let mut before = (0..at).rev();
-            let back = before.try_for_each(|at| one(steps, place(at), target, support, way.back()));
+            let back = before
+                .try_for_each(|at| one(steps, place(at), target, support, direction.reversed()));
             is_broken(&mut failure, 0, back);
         }
         return Err(failure);

@@ -8,7 +8,9 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use super::target::world_mut;
 use crate::codec::{Decoder, Fail, Portable, left_over};
-use crate::fields::{Bytes, FieldChange, FieldLinks, NumberFields, Paths, Room, Root, content_of};
+use crate::fields::{
+    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, content_of,
+};
 use crate::graph::Registry;
 use crate::world::{Change, Owner, Recorded};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, World};
@@ -23,7 +25,7 @@ pub(super) struct Support<T: 'static> {
     fields: Option<TargetFields<T>>,
     pub(super) paths: Paths,
     /// For changes of fields.
-    room: Room,
+    buffers: PartBuffers,
     /// Whether there is a journal.
     pub(super) is_journaled: bool,
     /// How many classes of a world the saves have, which the next session knows.
@@ -54,7 +56,7 @@ impl<T: 'static> Support<T> {
             commands: HashMap::new(),
             fields: None,
             paths: Paths::default(),
-            room: Room::default(),
+            buffers: PartBuffers::default(),
             is_journaled: false,
             registered: 0,
             is_replayed: false,
@@ -94,7 +96,7 @@ impl<T: 'static> Support<T> {
     ) -> Result<R> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (registry, value) = (&self.registry, (fields.of_mut)(target));
-        run(&mut Root { registry, value, room: &mut self.room }, &self.paths)
+        run(&mut Root { registry, value, buffers: &mut self.buffers }, &self.paths)
     }
 
     /// The bytes of a whole target that is no world.
@@ -156,7 +158,7 @@ pub(super) struct PendingChange {
     pub(super) place: ChangeTarget,
     /// The class of a component or a resource, or that of the target.
     pub(super) class: fn() -> String,
-    pub(super) before: Was,
+    pub(super) before: PriorValue,
 }
 
 /// Where something is that was taken to be changed.
@@ -178,7 +180,7 @@ impl ChangeTarget {
     }
 }
 
-pub(super) enum Was {
+pub(super) enum PriorValue {
     Bytes(Bytes),
     /// A component that has nothing but numbers, which are compared where they lie.
     Numbers(Arc<NumberFields>, Vec<u64>),
@@ -196,10 +198,10 @@ impl PendingChange {
             _ => None,
         };
         let before = match numbers {
-            Some((fields, bits)) => Was::Numbers(fields, bits),
+            Some((fields, bits)) => PriorValue::Numbers(fields, bits),
             None => {
                 world.check_recordable(&class())?;
-                Was::Bytes(world.snapshot(place.owner(), &class())?)
+                PriorValue::Bytes(world.snapshot(place.owner(), &class())?)
             }
         };
         Ok(Self { place, class, before })
@@ -236,11 +238,15 @@ impl PendingChange {
         support: &mut Support<T>,
     ) -> Result<Vec<FieldChange>> {
         match (&self.before, &self.place, world_mut(target)) {
-            (Was::Numbers(fields, bits), ChangeTarget::Component(column, object), Some(world)) => {
+            (
+                PriorValue::Numbers(fields, bits),
+                ChangeTarget::Component(column, object),
+                Some(world),
+            ) => {
                 let component = world.any_component(*column, *object);
                 component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
             }
-            (Was::Bytes(content), ChangeTarget::Part(path), None) => {
+            (PriorValue::Bytes(content), ChangeTarget::Part(path), None) => {
                 let changes = support.with_root(target, |root, paths| {
                     let changes = root.changes_at(paths, path, content)?;
                     if !changes.is_empty() {
@@ -250,7 +256,7 @@ impl PendingChange {
                 });
                 changes.map_err(|error| error.in_class(path.class()))
             }
-            (Was::Bytes(content), place, Some(world)) => {
+            (PriorValue::Bytes(content), place, Some(world)) => {
                 let (owner, class) = (place.owner(), (self.class)());
                 let changes = world.changes_since(owner, &class, content)?;
                 if !changes.is_empty() {
@@ -268,15 +274,19 @@ impl PendingChange {
         support: &mut Support<T>,
     ) -> Result<()> {
         match (&self.before, &self.place, world_mut(target)) {
-            (Was::Numbers(fields, bits), ChangeTarget::Component(column, object), Some(world)) => {
+            (
+                PriorValue::Numbers(fields, bits),
+                ChangeTarget::Component(column, object),
+                Some(world),
+            ) => {
                 let component = world.any_component(*column, *object);
                 component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
             }
-            (Was::Bytes(content), ChangeTarget::Part(path), None) => {
+            (PriorValue::Bytes(content), ChangeTarget::Part(path), None) => {
                 let put = support.with_root(target, |root, _| root.put_at(path, content));
                 put.map_err(|error| error.in_class(path.class()))
             }
-            (Was::Bytes(content), place, Some(world)) => {
+            (PriorValue::Bytes(content), place, Some(world)) => {
                 world.put_content(place.owner(), &(self.class)(), content)
             }
             _ => Err(self.is_gone()),

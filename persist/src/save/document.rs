@@ -10,11 +10,13 @@ use super::SaveOutcome;
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{
-    Compression, Definition, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan,
+    Compression, Definition, Header, Plain, RecordLocation, Records, Scan, Sealer, Writer, scan,
     unpacked,
 };
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, KindSchema, Met, Reader, Stored, Strict, locate, write_value};
+use crate::schema::{
+    ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, locate, write_value,
+};
 use crate::storage::{FILES, SaveOptions};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
@@ -166,7 +168,7 @@ impl Document {
 
     fn read(
         &self,
-        record: &RecordPlace,
+        record: &RecordLocation,
         class_name: Arc<str>,
         save: &[u8],
         reader: &mut Reader,
@@ -325,8 +327,8 @@ impl Document {
         }
         for record in records.iter() {
             let mut wrong = None;
-            let mut meet = |met: Met<'_>, _: usize, _: usize| {
-                let Met::Reference { id, weak, class, holder } = met else { return true };
+            let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
+                let LocalValue::Reference { id, weak, class, holder } = met else { return true };
                 let kind = match class {
                     Some(class) => KindSchema::Reference { holder, weak, class },
                     None => KindSchema::TraitReference { holder, weak, name: "".into() },

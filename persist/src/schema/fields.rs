@@ -1,10 +1,10 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::event::{REMOVED, shortened};
-use super::ops::{Conversion, FieldName, FieldSource, Given, KeepStep, Member, RecordPlan};
+use super::ops::{Conversion, FieldName, FieldSource, KeepStep, Member, RecordPlan, StoredFields};
 use super::pairing::pair;
 use super::plan::Plans;
-use super::program::Wanted;
+use super::program::ProgramFields;
 use super::quick::{Piece, Quick, QuickStep};
 use super::{KindSchema, LoadEvent, ProgramClass};
 use crate::{Error, ErrorKind, Result};
@@ -22,12 +22,16 @@ impl<'p> Plans<'p> {
     ) -> Result<RecordPlan> {
         let all = self.stored.clone();
         let members = all.members(class, variant);
-        let given = Given::of(&all, class, variant, &members);
+        let given = StoredFields::of(&all, class, variant, &members);
         self.all_fields(&given, &self.program.wanted(target.0, target.1))
     }
 
     /// Plans fields that follow one another.
-    pub(super) fn all_fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<RecordPlan> {
+    pub(super) fn all_fields(
+        &mut self,
+        old: &StoredFields<'_>,
+        new: &ProgramFields<'_>,
+    ) -> Result<RecordPlan> {
         let mut plan = self.fields(old, new, &mut |_, _, _| Ok(Vec::new()))?;
         self.join(&mut plan, old.members);
         plan.quick = self.quick(&plan);
@@ -37,8 +41,8 @@ impl<'p> Plans<'p> {
     /// Plans the fields of a record; each of its members is a piece.
     pub(super) fn fields(
         &mut self,
-        old: &Given<'_>,
-        new: &Wanted<'_>,
+        old: &StoredFields<'_>,
+        new: &ProgramFields<'_>,
         make: &mut Make<'_, 'p>,
     ) -> Result<RecordPlan> {
         let pairing = pair(old.members, new.records);
@@ -206,7 +210,7 @@ impl<'p> Plans<'p> {
     ) -> Result<()> {
         let all = self.stored.clone();
         let members = all.members(class, old);
-        let old = Given::of(&all, class, old, &members);
+        let old = StoredFields::of(&all, class, old, &members);
         let new = self.program.wanted(target, new);
         let Some(source) = source.map(|source| &members[source]) else {
             return self.without_source(&old, &new, field).map(drop);
@@ -229,7 +233,7 @@ impl<'p> Plans<'p> {
         &mut self,
         node: usize,
         kind: &KindSchema,
-        new: &Wanted<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,
     ) -> Option<usize> {
@@ -256,7 +260,7 @@ impl<'p> Plans<'p> {
         &mut self,
         node: usize,
         kind: &KindSchema,
-        new: &Wanted<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,
     ) -> Option<usize> {
@@ -278,8 +282,8 @@ impl<'p> Plans<'p> {
     /// What a field gets that the save does not have, and what to report of it.
     fn without_source(
         &self,
-        old: &Given<'_>,
-        new: &Wanted<'_>,
+        old: &StoredFields<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
     ) -> Result<(FieldSource, Option<LoadEvent>)> {
         let (name, record) = (&new.fields[field].name, &new.records[field]);
@@ -333,7 +337,7 @@ impl<'p> Plans<'p> {
         &self,
         class: &str,
         stored: &KindSchema,
-        new: &Wanted<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
     ) -> Error {
         let (wanted, record) = (&new.fields[field], &new.records[field]);

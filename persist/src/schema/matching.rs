@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::instances::{Candidates, Named};
+use super::instances::{Candidates, NamedClasses};
 use super::pairing::{is_same, pair};
 use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
@@ -83,7 +83,7 @@ impl Matched {
             self.set(class, value);
         }
         let all = self.stored.clone();
-        let named = Named::new(&all, program, &self.resolved);
+        let named = NamedClasses::new(&all, program, &self.resolved);
         let mut candidates = named.candidates();
         let mut found: Vec<(usize, usize, Meeting)> = Vec::new();
         if !candidates.is_empty() {

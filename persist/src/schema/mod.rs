@@ -41,12 +41,14 @@ pub(crate) use matching::Matched;
 pub(crate) use order::inner_first;
 pub(crate) use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::Plans;
-pub(crate) use program::{Program, ProgramClass, Wanted};
+pub(crate) use program::{Program, ProgramClass, ProgramFields};
 pub(crate) use read::Reader;
 pub(crate) use same::is_same_class;
 pub(crate) use stored::Stored;
 pub(crate) use strict::Strict;
 pub(crate) use texts::{Texts, texts_and_classes_by_place};
-pub(crate) use transcode::{InlinedObject, Keeps, KeptPlace, SharedValue, SourceRecord, transcode};
-pub(crate) use walk::{Met, length, locate, paths};
+pub(crate) use transcode::{
+    InlinedObject, Keeps, KeptLocation, SharedValue, SourceRecord, transcode,
+};
+pub(crate) use walk::{LocalValue, length, locate, paths};
 pub(crate) use write::{WriteTarget, write_value};

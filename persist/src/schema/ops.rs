@@ -7,7 +7,7 @@ use super::event::shortened;
 use super::number::Width;
 use super::pairing::StoredField;
 use super::quick::{Piece, Quick};
-use super::{Form, KeptPlace, KindSchema, Stored};
+use super::{Form, KeptLocation, KindSchema, Stored};
 use crate::reflect::Holder;
 use crate::value::{Origin, Value};
 
@@ -96,7 +96,7 @@ pub(super) enum FieldSource {
 }
 
 /// What a stored class or variant has, or one record of it.
-pub(super) struct Given<'a> {
+pub(super) struct StoredFields<'a> {
     /// Name of the class.
     pub(super) class: &'a str,
     /// Name of the variant.
@@ -118,7 +118,7 @@ pub(super) struct Member<'a> {
     pub(super) kept: Option<usize>,
     /// Of one record: its bytes, and where they are kept from.
     pub(super) bytes: &'a [u8],
-    pub(super) place: Option<KeptPlace>,
+    pub(super) place: Option<KeptLocation>,
 }
 
 impl StoredField for Member<'_> {
@@ -135,7 +135,7 @@ impl StoredField for Member<'_> {
     }
 }
 
-impl<'a> Given<'a> {
+impl<'a> StoredFields<'a> {
     /// The fields of a stored class, of one variant if it is an enum.
     pub(super) fn of(
         all: &'a Stored,

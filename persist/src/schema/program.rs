@@ -47,7 +47,7 @@ impl Program {
     }
 
     /// The fields of a struct (`variant` is 0) or of a variant.
-    pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'_> {
+    pub(super) fn wanted(&self, class: usize, variant: usize) -> ProgramFields<'_> {
         let target = self.targets[class].map(|target| target.class);
         let (fields, records, removed) = match (&self.classes[class].form, target) {
             (Form::Struct(fields), Some(target)) => (&fields[..], target.fields(), target.removed),
@@ -57,7 +57,7 @@ impl Program {
             }
             _ => (&[][..], &[][..], &[][..]),
         };
-        Wanted { class, variant, fields, records, removed }
+        ProgramFields { class, variant, fields, records, removed }
     }
 
     /// The fields of a stored struct, or of each of its variants, with those that they become; of bare values, and where
@@ -83,7 +83,7 @@ impl Program {
 
 /// The program's fields of a struct or a variant.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ProgramFields<'a> {
     pub(crate) class: usize,
     pub(crate) variant: usize,
     pub(crate) fields: &'a [FieldSchema],
@@ -96,7 +96,7 @@ pub(crate) struct Wanted<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Sides<'s> {
     pub(crate) old: &'s [FieldSchema],
-    pub(crate) new: Option<Wanted<'s>>,
+    pub(crate) new: Option<ProgramFields<'s>>,
 }
 
 impl<'s> Sides<'s> {

@@ -16,7 +16,7 @@ const FREE_STEPS: usize = 256;
 const STEPS_PER_BYTE: usize = 64;
 
 /// What a walk meets that means something in one save only.
-pub(crate) enum Met<'s> {
+pub(crate) enum LocalValue<'s> {
     /// The id of an object; of a class, or of any.
     Reference { id: u64, weak: bool, class: Option<usize>, holder: Holder },
     /// A live handle into an arena.
@@ -27,7 +27,7 @@ pub(crate) enum Met<'s> {
 
 /// Called with what a walk meets, and how many bytes were left before and after it;
 /// says whether it may be there.
-pub(crate) type Meet<'t> = dyn FnMut(Met<'_>, usize, usize) -> bool + 't;
+pub(crate) type Meet<'t> = dyn FnMut(LocalValue<'_>, usize, usize) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes but for texts; where it
 /// fails, the frames say in which part.
@@ -107,7 +107,7 @@ pub(crate) fn paths(
     stored: &Stored,
     payload: &[u8],
     limits: &Limits,
-    mut wanted: impl FnMut(&Met<'_>) -> bool,
+    mut wanted: impl FnMut(&LocalValue<'_>) -> bool,
 ) -> Result<Vec<String>> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
@@ -117,7 +117,7 @@ pub(crate) fn paths(
     let mut next = Some(stored.root(class));
     while let Some(node) = next {
         let mut is_wanted = false;
-        let mut meet = |met: Met<'_>, _: usize, _: usize| {
+        let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
             is_wanted |= wanted(&met);
             true
         };
@@ -294,7 +294,7 @@ impl<'f, 's> Walk<'f, 's> {
                 KindSchema::Dynamic(_) => {
                     let before = input.rest().len();
                     let class = dynamic(stored, input)?;
-                    if !meet(Met::Class(class), before, input.rest().len()) {
+                    if !meet(LocalValue::Class(class), before, input.rest().len()) {
                         return Err(Fail::Value);
                     }
                     node = stored.root(class);
@@ -305,7 +305,11 @@ impl<'f, 's> Walk<'f, 's> {
                     let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
                     let is_good = match state {
                         0 => bits == 0,
-                        1 => meet(Met::Handle { arena, bits }, before.len(), input.rest().len()),
+                        1 => meet(
+                            LocalValue::Handle { arena, bits },
+                            before.len(),
+                            input.rest().len(),
+                        ),
                         _ => state == 2,
                     };
                     if !is_good {
@@ -321,7 +325,7 @@ impl<'f, 's> Walk<'f, 's> {
                         _ => None,
                     };
                     let (id, weak, holder) = (count::decode(input)?, *weak, *holder);
-                    let met = Met::Reference { id, weak, class, holder };
+                    let met = LocalValue::Reference { id, weak, class, holder };
                     if !meet(met, before.len(), input.rest().len()) {
                         input.go_back(before);
                         return Err(Fail::Value);

@@ -20,7 +20,7 @@ const MOST_SPARE: usize = 4 << 20;
 pub struct Page<T> {
     /// One value for each bit, in order, except for those that are out.
     items: Vec<T>,
-    out: Option<Out>,
+    out: Option<Displaced>,
     index: Occupancy,
 }
 
@@ -37,12 +37,12 @@ struct Occupancy {
 
 /// A value that is out of its place for a while. The last of the page is in its place.
 #[derive(Clone, Copy)]
-pub(super) struct Out {
+pub(super) struct Displaced {
     pub(super) bit: u32,
     rank: u32,
 }
 
-impl Out {
+impl Displaced {
     /// The values of its page in the order of their bits.
     pub(super) fn in_order<R>(self, items: impl Iterator<Item = R>) -> Vec<R> {
         let mut items: Vec<R> = items.collect();
@@ -56,7 +56,7 @@ impl Out {
 /// A page that is gone through: the words of its mask, and its values, in the order of their bits if none is out.
 pub struct Opened<'p, I> {
     pub(super) words: &'p [u64; WORDS],
-    pub(super) out: Option<Out>,
+    pub(super) out: Option<Displaced>,
     pub(super) items: I,
 }
 
@@ -261,7 +261,7 @@ impl<T> Page<T> {
 
     /// What is out stays away for good: the others come into order.
     fn forget_out(&mut self) {
-        let Some(Out { bit, rank }) = self.out.take() else { return };
+        let Some(Displaced { bit, rank }) = self.out.take() else { return };
         let rank = rank as usize;
         if rank < self.items.len() {
             self.items[rank..].rotate_left(1);
@@ -276,7 +276,7 @@ impl<T> Page<T> {
             return self.remove(bit);
         }
         let rank = self.place(bit)?;
-        self.out = Some(Out { bit, rank: rank as u32 });
+        self.out = Some(Displaced { bit, rank: rank as u32 });
         Some(self.items.swap_remove(rank))
     }
 }

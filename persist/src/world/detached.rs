@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// When a change is stored, which says what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum ChangeState {
     /// It has just been done, and must be redone where it has not been.
     Done,
     Applied,
@@ -205,14 +205,14 @@ impl Detached {
     }
 
     /// What a journal keeps of it; one that has just come into the world has its content from before that.
-    pub(super) fn stored(&mut self, world: &World, moment: Moment) -> Result<Box<Self>> {
-        if moment == Moment::Spilled {
+    pub(super) fn stored(&mut self, world: &World, change_state: ChangeState) -> Result<Box<Self>> {
+        if change_state == ChangeState::Spilled {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 "what it holds while it is out of the world stays in memory",
             ));
         }
-        let content = match self.content.take().filter(|_| moment == Moment::Done) {
+        let content = match self.content.take().filter(|_| change_state == ChangeState::Done) {
             Some(content) => Some(content),
             None => self.encoded(world)?,
         };

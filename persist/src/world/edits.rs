@@ -11,13 +11,13 @@ use super::column::Column;
 use super::directory::{Directory, Location};
 use super::names::ObjectName;
 use super::object::{Object, Owner};
-use super::parked::TreePlace;
+use super::parked::TreePosition;
 use super::prints::{Print, hash_of, print_value};
 use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, FieldChange, FieldPart, How, IntoFieldPath, NumberField, NumberFields, Paths,
-    ReplacedNumber, Request, Room, Root, Way, content_of,
+    Bytes, Direction, FieldChange, FieldEdit, FieldPart, IntoFieldPath, NumberField, NumberFields,
+    PartBuffers, Paths, ReplacedNumber, Request, Root, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -75,11 +75,11 @@ impl World {
         Some(self.names.object_name(self.object(object)?.name))
     }
 
-    pub(crate) fn tree_place(&self, object: ObjectId) -> TreePlace {
+    pub(crate) fn tree_place(&self, object: ObjectId) -> TreePosition {
         let parent = self.parent(object);
         let above = parent.and_then(|parent| self.object(parent));
         let index = above.and_then(|above| above.position(object));
-        TreePlace { parent, index: index.unwrap_or(0) as u64 }
+        TreePosition { parent, index: index.unwrap_or(0) as u64 }
     }
 
     /// True if an object has a component of a class, or the world a resource.
@@ -225,8 +225,8 @@ impl World {
         let (owner, path) = (Owner::from(object.into()), path.into_field_path(&self.paths)?);
         let read = || {
             let root = self.root(owner, path.class())?;
-            let mut room = Room::default();
-            FieldPart::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
+            let mut buffers = PartBuffers::default();
+            FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value(&self.registry)
         };
         read().map_err(|error| owner.name(error, path.class()))
     }
@@ -300,21 +300,26 @@ impl World {
         &mut self,
         owner: Owner,
         change: &FieldChange,
-        way: Way,
+        direction: Direction,
     ) -> Result<bool> {
         self.check_editable()?;
         if let Owner::Object(object) = owner
-            && self.put_number(object, change, way)
+            && self.put_number(object, change, direction)
         {
             return Ok(false);
         }
-        self.with_root(owner, change.path.class(), |root, _| root.make(change, way))
+        self.with_root(owner, change.path.class(), |root, _| root.make(change, direction))
     }
 
     /// Makes the change of a number again, or takes it back, without code of the program's; false if it is another change.
-    pub(crate) fn put_number(&mut self, object: ObjectId, change: &FieldChange, way: Way) -> bool {
-        let How::Set { old, new } = &change.how else { return false };
-        let bytes = if way == Way::Redo { new } else { old };
+    pub(crate) fn put_number(
+        &mut self,
+        object: ObjectId,
+        change: &FieldChange,
+        direction: Direction,
+    ) -> bool {
+        let FieldEdit::Set { old, new } = &change.how else { return false };
+        let bytes = if direction == Direction::Redo { new } else { old };
         let put = self.number_field(object, &change.path);
         put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
     }
@@ -462,7 +467,7 @@ impl World {
     /// Like [`root`](Self::root), to be changed; also the objects that there are.
     fn root_mut(&mut self, owner: Owner, class: &str) -> Result<(Root<'_>, LiveObjects<'_>)> {
         let spot = self.spot(owner, class)?;
-        let Self { registry, room, columns, resources, directory, objects, .. } = self;
+        let Self { registry, buffers, columns, resources, directory, objects, .. } = self;
         let value = match spot {
             EditTarget::Component(column, place) => {
                 let component = columns[column].column.get_mut(place);
@@ -470,7 +475,7 @@ impl World {
             }
             EditTarget::Resource(place) => (*resources.values[place].2).portable_mut(),
         };
-        Ok((Root { registry, value, room }, LiveObjects { directory, objects }))
+        Ok((Root { registry, value, buffers }, LiveObjects { directory, objects }))
     }
 
     fn spot(&self, owner: Owner, class: &str) -> Result<EditTarget> {

@@ -59,8 +59,8 @@ mod world;
 mod zipped;
 
 pub use bundle::Bundle;
-pub(crate) use change::{Change, What};
-pub(crate) use detached::{Detached, Moment};
+pub(crate) use change::{Change, ChangeKind};
+pub(crate) use detached::{ChangeState, Detached};
 pub(crate) use migrated::ChangeFailure;
 pub(crate) use names::ObjectName;
 pub use object::Activity;

@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 #[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Place")]
-pub(crate) struct TreePlace {
+pub(crate) struct TreePosition {
     pub(crate) parent: Option<ObjectId>,
     pub(crate) index: u64,
 }
@@ -26,13 +26,13 @@ pub(crate) struct TreePlace {
 pub(crate) struct Fragment {
     /// A save of a world that has only these objects; empty for a bare one, without components.
     save: Vec<u8>,
-    place: TreePlace,
+    place: TreePosition,
 }
 
 impl Fragment {
     /// An object without components, as the last child of its parent.
     pub(super) fn bare(parent: Option<ObjectId>) -> Self {
-        Self { save: Vec::new(), place: TreePlace { parent, index: u64::MAX } }
+        Self { save: Vec::new(), place: TreePosition { parent, index: u64::MAX } }
     }
 
     pub(super) fn is_bare(&self) -> bool {
@@ -53,7 +53,7 @@ pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
     world.check_idle()?;
     world.flush();
     world.check(object)?;
-    let TreePlace { index, .. } = world.tree_place(object);
+    let TreePosition { index, .. } = world.tree_place(object);
     let subtree = world.subtree(object);
     world.unlink(object);
     let mut objects = Vec::new();
@@ -161,7 +161,7 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
         Some(Parked { objects, index, .. }) => {
             let parent = objects.first().and_then(|root| root.object.parent);
             let sources = objects.iter().map(|found| (found.id, ObjectSource::Parked(found)));
-            (sources.collect(), TreePlace { parent, index: *index })
+            (sources.collect(), TreePosition { parent, index: *index })
         }
         None => {
             world.check(object)?;
@@ -182,7 +182,7 @@ pub(super) fn park_fragment(
     fragment: &Fragment,
 ) -> Result<()> {
     world.check_idle()?;
-    let Fragment { save, place: TreePlace { parent, index } } = fragment;
+    let Fragment { save, place: TreePosition { parent, index } } = fragment;
     let objects = match fragment.is_bare() {
         true => bare_object(world, object, name)?,
         false => loaded_objects(world, object, save)?,

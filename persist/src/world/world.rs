@@ -15,7 +15,7 @@ use super::object::{Bundles, Object, Shapes};
 use super::resources::{Movable, Resources};
 use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Unknown, count, is_light_box};
-use crate::fields::{NumberField, NumberFields, Paths, Room};
+use crate::fields::{NumberField, NumberFields, PartBuffers, Paths};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
 
@@ -429,7 +429,7 @@ pub struct World {
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
     /// For changes of fields.
-    pub(super) room: Room,
+    pub(super) buffers: PartBuffers,
     pub(crate) paths: Paths,
     pub(super) numbers: Numbers,
     pub(super) identity: Identity,

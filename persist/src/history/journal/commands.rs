@@ -13,7 +13,7 @@ use crate::history::edit::{Command, Performed, Step};
 use crate::history::failure::Failure;
 use crate::history::step::restored_change;
 use crate::history::support::Support;
-use crate::world::Moment;
+use crate::world::ChangeState;
 use crate::{Error, ErrorKind, Limits, Persist, Result};
 
 /// The command classes that a journal can hold, by their numbers.
@@ -98,13 +98,14 @@ pub(super) fn encode<C: Persist>(
 pub(super) fn restored<T: 'static>(
     stored: Vec<StoredStep>,
     target: &mut T,
-    moment: Moment,
+    change_state: ChangeState,
     read: &mut dyn FnMut(StoredCommand) -> Result<Box<Performed<T>>>,
 ) -> Result<Vec<Step<T>>> {
     let restored = |step| match step {
-        StoredStep::Change(change) => restored_change(*change, target, moment),
+        StoredStep::Change(change) => restored_change(*change, target, change_state),
         StoredStep::Command(mut command) => {
-            let further = restored(std::mem::take(&mut command.further), target, moment, read)?;
+            let further =
+                restored(std::mem::take(&mut command.further), target, change_state, read)?;
             let mut command = read(*command)?;
             command.further = further;
             Ok(Step::Command(command))

@@ -14,14 +14,14 @@ use super::frame::{Frame, FrameKind};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
 };
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
 use crate::history::target::world;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, SourceRecord, Stored, transcode};
-use crate::world::{Change, Moment, Owner, Recorded};
+use crate::world::{Change, ChangeState, Owner, Recorded};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// A component of an object, a resource or another target, by its class where it was recorded.
@@ -51,11 +51,11 @@ impl RecordedComponents {
     pub(super) fn follow<T: 'static>(
         &mut self,
         steps: &[Step<T>],
-        way: Way,
+        direction: Direction,
         classes: &Classes<'_>,
     ) {
         let mut steps: Vec<&Step<T>> = steps.iter().collect();
-        if way == Way::Undo {
+        if direction == Direction::Undo {
             steps.reverse();
         }
         if self.known.is_empty() {
@@ -66,7 +66,7 @@ impl RecordedComponents {
             let Ok((number, _)) = classes.known(class) else { return self.clear() };
             for step in &steps {
                 let Step::Change(change) = step else { return self.clear() };
-                match change.recorded_in_bytes((&stored, number), content, way) {
+                match change.recorded_in_bytes((&stored, number), content, direction) {
                     Some(Ok(changed)) => *content = changed,
                     _ => return self.clear(),
                 }
@@ -94,11 +94,11 @@ impl RecordedComponents {
             |key: &ComponentKey| self.known.contains_key(key) && !behind.contains_key(key);
         let (forth, back): (HashSet<ComponentKey>, HashSet<ComponentKey>) =
             keys.into_iter().partition(goes_forth);
-        let (contents, moment) = (&mut self.known, Moment::Done);
-        let mut run = Evolution { classes, recorded, contents, moment };
-        run.all(steps, Way::Redo, &|key| forth.contains(key))?;
+        let (contents, change_state) = (&mut self.known, ChangeState::Done);
+        let mut run = Evolution { classes, recorded, contents, change_state };
+        run.all(steps, Direction::Redo, &|key| forth.contains(key))?;
         run.contents = &mut next;
-        run.all(steps, Way::Undo, &|key| back.contains(key))?;
+        run.all(steps, Direction::Undo, &|key| back.contains(key))?;
         self.known.extend(behind);
         Ok(())
     }
@@ -116,16 +116,16 @@ impl RecordedComponents {
         let count = entries.len();
         let (applied, undone) = entries.split_at_mut(position.min(count));
         let mut contents = now.clone();
-        let moment = Moment::Applied;
-        let mut run = Evolution { classes, recorded, contents: &mut contents, moment };
+        let change_state = ChangeState::Applied;
+        let mut run = Evolution { classes, recorded, contents: &mut contents, change_state };
         for steps in applied.iter_mut().rev() {
-            run.all(steps, Way::Undo, &|_| true)?;
+            run.all(steps, Direction::Undo, &|_| true)?;
         }
         let mut contents = now.clone();
         run.contents = &mut contents;
-        run.moment = Moment::Undone;
+        run.change_state = ChangeState::Undone;
         for steps in undone {
-            run.all(steps, Way::Redo, &|_| true)?;
+            run.all(steps, Direction::Redo, &|_| true)?;
         }
         self.known = now;
         Ok(())
@@ -145,7 +145,7 @@ struct Evolution<'e, 'p> {
     recorded: &'e dyn Recorded,
     /// What is known at the current step: before it, or after it.
     contents: &'e mut HashMap<ComponentKey, Vec<u8>>,
-    moment: Moment,
+    change_state: ChangeState,
 }
 
 impl Evolution<'_, '_> {
@@ -153,18 +153,18 @@ impl Evolution<'_, '_> {
     fn all(
         &mut self,
         steps: &mut [StoredStep],
-        way: Way,
+        direction: Direction,
         is_it: &dyn Fn(&ComponentKey) -> bool,
     ) -> Result<()> {
         let count = steps.len();
         for at in 0..count {
-            let at = if way == Way::Undo { count - 1 - at } else { at };
+            let at = if direction == Direction::Undo { count - 1 - at } else { at };
             match &mut steps[at] {
                 // It is done anew by its own code.
                 StoredStep::Command(command)
-                    if command.is_direct && self.moment == Moment::Done => {}
-                StoredStep::Command(command) => self.all(&mut command.further, way, is_it)?,
-                StoredStep::Change(step) => self.one(step, way, is_it)?,
+                    if command.is_direct && self.change_state == ChangeState::Done => {}
+                StoredStep::Command(command) => self.all(&mut command.further, direction, is_it)?,
+                StoredStep::Change(step) => self.one(step, direction, is_it)?,
             }
         }
         Ok(())
@@ -173,7 +173,7 @@ impl Evolution<'_, '_> {
     fn one(
         &mut self,
         change: &mut Change,
-        way: Way,
+        direction: Direction,
         is_it: &dyn Fn(&ComponentKey) -> bool,
     ) -> Result<()> {
         let Some(class) = change.class() else { return Ok(()) };
@@ -182,33 +182,38 @@ impl Evolution<'_, '_> {
             return Ok(());
         }
         if change.is_of_fields() {
-            self.fields(change, way, &key)
+            self.fields(change, direction, &key)
         } else {
-            self.whole(change, way, key)
+            self.whole(change, direction, key)
         }
     }
 
-    fn fields(&mut self, change: &mut Change, way: Way, key: &ComponentKey) -> Result<()> {
+    fn fields(
+        &mut self,
+        change: &mut Change,
+        direction: Direction,
+        key: &ComponentKey,
+    ) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
         let Some(content) = self.contents.get_mut(key) else {
             return Err(wrong("a change without the value before it"));
         };
-        let run = |bytes: &[u8], way: Way| {
-            let changed = change.in_bytes((&stored, number), bytes, way);
+        let run = |bytes: &[u8], direction: Direction| {
+            let changed = change.in_bytes((&stored, number), bytes, direction);
             changed.map_err(|error| error.in_class(&*key.1))
         };
         // A command may have changed what is known of it otherwise: the step has what it took away, and what it put there.
         let (before, behind);
-        match way {
-            Way::Redo => {
-                behind = run(content, Way::Redo)?;
-                before = run(&behind, Way::Undo)?;
+        match direction {
+            Direction::Redo => {
+                behind = run(content, Direction::Redo)?;
+                before = run(&behind, Direction::Undo)?;
                 content.clone_from(&behind);
             }
-            Way::Undo => {
-                before = run(content, Way::Undo)?;
-                behind = run(&before, Way::Redo)?;
+            Direction::Undo => {
+                before = run(content, Direction::Undo)?;
+                behind = run(&before, Direction::Redo)?;
                 content.clone_from(&before);
             }
         }
@@ -218,10 +223,15 @@ impl Evolution<'_, '_> {
         Ok(())
     }
 
-    fn whole(&mut self, change: &mut Change, way: Way, key: ComponentKey) -> Result<()> {
+    fn whole(
+        &mut self,
+        change: &mut Change,
+        direction: Direction,
+        key: ComponentKey,
+    ) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
-        let puts = change.puts(way);
+        let puts = change.puts(direction);
         let content = change.content_mut();
         match content.as_deref().filter(|_| puts) {
             Some(bytes) => drop(self.contents.insert(key, bytes.clone())),

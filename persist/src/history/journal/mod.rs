@@ -22,7 +22,7 @@ use std::time::Duration;
 use super::Label;
 use super::edit::Step;
 use super::merging::Merging;
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
@@ -71,7 +71,7 @@ pub(super) enum JournalEvent<'r, T: 'static> {
     },
     /// The current entry was undone, or the next one redone.
     Moved {
-        way: Way,
+        direction: Direction,
         /// Whether nothing but fields of a target that is no world was changed.
         is_followed: bool,
     },

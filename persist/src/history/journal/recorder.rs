@@ -10,12 +10,12 @@ use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, JournalWriter};
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::history::edit::Step;
 use crate::history::step::End;
 use crate::history::support::Support;
 use crate::history::target::world;
-use crate::world::{Moment, Owner};
+use crate::world::{ChangeState, Owner};
 use crate::{ErrorKind, Result, World};
 
 /// Records what happens to a history, so that another run can replay it.
@@ -98,7 +98,7 @@ impl Journal {
         }
         let frame = match record {
             JournalEvent::Done { target, label, steps, merging } => {
-                let steps = stored(steps, target, support, Moment::Done)?;
+                let steps = stored(steps, target, support, ChangeState::Done)?;
                 told.begins = now.classes != self.known.classes;
                 if told.begins {
                     frames.push((FrameKind::Program, program(support, target)?));
@@ -127,8 +127,12 @@ impl Journal {
                 let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
                 (FrameKind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
-            JournalEvent::Moved { way: Way::Undo, .. } => (FrameKind::Undone, Vec::new()),
-            JournalEvent::Moved { way: Way::Redo, .. } => (FrameKind::Redone, Vec::new()),
+            JournalEvent::Moved { direction: Direction::Undo, .. } => {
+                (FrameKind::Undone, Vec::new())
+            }
+            JournalEvent::Moved { direction: Direction::Redo, .. } => {
+                (FrameKind::Redone, Vec::new())
+            }
             JournalEvent::Begun(label) => (FrameKind::Begun, payload(label)?),
             JournalEvent::Committed => (FrameKind::Committed, Vec::new()),
             JournalEvent::RolledBack => (FrameKind::RolledBack, Vec::new()),
@@ -223,9 +227,9 @@ pub(super) fn stored<T: 'static>(
     steps: &mut [Step<T>],
     target: &T,
     support: &Support<T>,
-    moment: Moment,
+    change_state: ChangeState,
 ) -> Result<Vec<StoredStep>> {
-    steps.iter_mut().map(|step| step.store(target, support, moment)).collect()
+    steps.iter_mut().map(|step| step.store(target, support, change_state)).collect()
 }
 
 /// Writes the contents of components and resources that exist or are parked, or of another target; returns which.

@@ -19,7 +19,7 @@ use crate::history::{
     Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
 };
 use crate::save::{SaveOutcome, ValueSaver};
-use crate::world::Moment;
+use crate::world::ChangeState;
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 /// An edited value with its undo history, recoverable after a crash.
@@ -191,15 +191,16 @@ pub(super) fn begin<T: 'static>(
     let (begin, mut changed) = (frames.len(), HashSet::new());
     let position = history.position();
     for index in 0..history.ring.len() {
-        let moment = if index < position { Moment::Applied } else { Moment::Undone };
+        let change_state =
+            if index < position { ChangeState::Applied } else { ChangeState::Undone };
         let done = history.poison.as_ref().and_then(|poison| poison.done_of(index));
         let Some(entry) = history.ring.get_mut(index) else { continue };
         let label = entry.label.clone();
         let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
         let (first, rest) = entry.steps.split_at_mut(half);
-        let moment = if done.is_some() { Moment::Applied } else { moment };
-        let mut steps = stored(first, target, &history.support, moment)?;
-        steps.append(&mut stored(rest, target, &history.support, Moment::Undone)?);
+        let change_state = if done.is_some() { ChangeState::Applied } else { change_state };
+        let mut steps = stored(first, target, &history.support, change_state)?;
+        steps.append(&mut stored(rest, target, &history.support, ChangeState::Undone)?);
         for step in &steps {
             step.each(&mut |change| {
                 let class = change.class().filter(|_| change.is_of_fields());

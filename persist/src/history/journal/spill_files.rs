@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::stored::{StoredStep, read};
-use crate::history::entry::Spilled;
+use crate::history::entry::SpillPosition;
 use crate::history::step::End;
 use crate::storage::Storage;
 use crate::{Error, ErrorKind, Result};
@@ -31,7 +31,7 @@ pub(in crate::history) struct Spill {
     pub(super) front: usize,
     pub(super) back: usize,
     /// Entries that were dropped while they were in a file.
-    pub(super) dropped: Vec<(Spilled, End)>,
+    pub(super) dropped: Vec<(SpillPosition, End)>,
 }
 
 /// What a file holds: for each entry its steps.
@@ -118,7 +118,7 @@ impl Spill {
     }
 
     /// Notes that an entry was dropped while it was in a file, and how it ends, if something is done then.
-    pub(in crate::history) fn drop_entry(&mut self, spilled: Spilled, end: Option<End>) {
+    pub(in crate::history) fn drop_entry(&mut self, spilled: SpillPosition, end: Option<End>) {
         match end {
             Some(end) => self.dropped.push((spilled, end)),
             None => self.leave(spilled.file, 1),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::VersionComparison;
 use super::judge::Finding;
 use super::kinds::{Guess, sure};
-use super::moves::Left;
+use super::moves::GoneField;
 use super::versions::ItemName;
 use crate::lock::report::Verdict;
 use crate::lock::source;
@@ -94,7 +94,7 @@ impl<'c> VersionComparison<'c> {
             let Some(guess) = alike.iter().find(|guess| guess.old == class) else {
                 if let Form::Struct(fields) = &classes[class].form {
                     for field in fields {
-                        self.moves.left(Left {
+                        self.moves.left(GoneField {
                             class,
                             target: None,
                             is_struct: true,

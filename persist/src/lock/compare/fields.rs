@@ -3,14 +3,16 @@
 use super::VersionComparison;
 use super::judge::Finding;
 use super::kinds::{Fit, Guess, atoms, fit, sure};
-use super::moves::Left;
+use super::moves::GoneField;
 use super::versions::{ItemName, ItemPath};
 use crate::Error;
 use crate::ErrorKind::MissingField;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::names::is_near;
-use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Pairing, Program, Wanted, pair};
+use crate::schema::{
+    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Program, ProgramFields, pair,
+};
 
 /// A struct or a variant that both sides have.
 struct Pair<'p> {
@@ -20,7 +22,7 @@ struct Pair<'p> {
     class: &'p str,
     variant: Option<&'p str>,
     old: &'p [FieldSchema],
-    new: Wanted<'p>,
+    new: ProgramFields<'p>,
     pairing: Pairing,
 }
 
@@ -293,7 +295,7 @@ impl VersionComparison<'_> {
             let change = format!("the field went; its old values are kept as unknown{with}");
             self.of_stored(pair, old, Verdict::Safe, change)
         };
-        self.moves.left(Left {
+        self.moves.left(GoneField {
             class,
             target: Some(pair.new.class),
             is_struct: pair.variant.is_none(),

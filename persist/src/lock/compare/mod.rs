@@ -23,7 +23,7 @@ use super::source;
 use crate::graph::Registry;
 use crate::reflect::Holder;
 use crate::schema::{
-    FieldSchema, KindSchema, Plans, Program, Stored, Wanted, texts_and_classes_by_place,
+    FieldSchema, KindSchema, Plans, Program, ProgramFields, Stored, texts_and_classes_by_place,
 };
 use crate::{LoadOptions, World};
 
@@ -201,7 +201,7 @@ impl VersionComparison<'_> {
                 let (sources, first) = (sides.sources(), self.stored.first(class, variant));
                 for (i, field) in sides.old.iter().enumerate() {
                     let source = sources.iter().position(|source| *source == Some(i));
-                    let is_same = |(new, wanted): (usize, Wanted<'_>)| {
+                    let is_same = |(new, wanted): (usize, ProgramFields<'_>)| {
                         wanted.records[new].convert.is_none()
                             && is_one(resolved, field, &wanted.fields[new])
                     };

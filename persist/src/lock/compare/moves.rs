@@ -9,7 +9,7 @@ use crate::reflect::Migration;
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 
 /// A stored field that went.
-pub(super) struct Left {
+pub(super) struct GoneField {
     /// The stored class.
     pub(super) class: usize,
     /// The program's, if it has it.
@@ -25,12 +25,12 @@ pub(super) struct Left {
 
 /// A field of a struct of the program that old saves do not have.
 #[derive(Clone, Copy)]
-struct Came {
+struct NewField {
     class: usize,
     field: usize,
 }
 
-impl Came {
+impl NewField {
     fn schema(self, program: &Program) -> Option<&FieldSchema> {
         match &program.classes[self.class].form {
             Form::Struct(fields) => fields.get(self.field),
@@ -42,17 +42,17 @@ impl Came {
 /// The fields that went, and those that came.
 #[derive(Default)]
 pub(super) struct Moves {
-    left: Vec<Left>,
-    came: Vec<Came>,
+    left: Vec<GoneField>,
+    came: Vec<NewField>,
 }
 
 impl Moves {
-    pub(super) fn left(&mut self, left: Left) {
+    pub(super) fn left(&mut self, left: GoneField) {
         self.left.push(left);
     }
 
     pub(super) fn came(&mut self, class: usize, fields: impl IntoIterator<Item = usize>) {
-        self.came.extend(fields.into_iter().map(|field| Came { class, field }));
+        self.came.extend(fields.into_iter().map(|field| NewField { class, field }));
     }
 
     /// Says in the rows of the fields that went which of them may have been moved to another class.
@@ -70,7 +70,12 @@ impl Moves {
     }
 
     /// What is said of a field that seems to have been moved.
-    fn moved(&self, comparison: &VersionComparison<'_>, left: &Left, to: Came) -> Difference {
+    fn moved(
+        &self,
+        comparison: &VersionComparison<'_>,
+        left: &GoneField,
+        to: NewField,
+    ) -> Difference {
         let (program, name) = (comparison.program, &left.name);
         let before = comparison.rows[left.row].of.clone();
         let row = Difference { verdict: Verdict::Loses, above: None, code: None, ..before };
@@ -131,7 +136,7 @@ impl Moves {
     }
 }
 
-fn is_move(comparison: &VersionComparison<'_>, left: &Left, came: Came) -> bool {
+fn is_move(comparison: &VersionComparison<'_>, left: &GoneField, came: NewField) -> bool {
     // A class that came as a whole is not what a class that went was.
     if left.target == Some(came.class)
         || left.target.is_none() && !comparison.resolved.contains(&Some(came.class))

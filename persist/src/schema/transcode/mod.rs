@@ -41,13 +41,13 @@ pub(crate) struct SourceRecord<'s> {
 #[derive(Default)]
 pub(crate) struct RecordExtras {
     /// Values that are kept of the object: the class of each, and where it is.
-    pub(crate) kept: Vec<(usize, KeptPlace)>,
+    pub(crate) kept: Vec<(usize, KeptLocation)>,
     /// Values that are objects of their own now.
     pub(crate) shared: Vec<SharedValue>,
 }
 
 /// Where a value that is kept of an object lies.
-pub(crate) enum KeptPlace {
+pub(crate) enum KeptLocation {
     /// In the payload of its record.
     Payload(Range<usize>),
     /// It is the one of this index of what was kept before.

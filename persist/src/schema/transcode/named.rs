@@ -4,13 +4,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{KeptPlace, TranscodeFrame, Transcoder};
+use super::{KeptLocation, TranscodeFrame, Transcoder};
 use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Class;
 use crate::schema::matching::is_older;
 use crate::schema::migrate::{MigrationWriter, migrate};
-use crate::schema::ops::{FieldSource, Given, Member, OtherField};
+use crate::schema::ops::{FieldSource, Member, OtherField, StoredFields};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::walk::{dynamic, fault};
 use crate::schema::{FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value};
@@ -48,7 +48,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let behind = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
             self.plans.before += bytes.len() as u64;
-            let (variant, place) = (head.variant.map(|(_, name)| name), KeptPlace::Kept(i));
+            let (variant, place) = (head.variant.map(|(_, name)| name), KeptLocation::Kept(i));
             found.extend(self.kept_field(*class, variant, bytes, place));
         }
         let names = found.iter().map(|field| field.name.len());
@@ -105,7 +105,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         self.pieces.extend(found.iter().map(|member| member.bytes));
         let mut names: Vec<Arc<str>> = found.iter().map(|member| member.name.clone()).collect();
         let Self { plans, pieces, chain, stored, .. } = self;
-        let given = Given { class: &stored[class].name, variant, members: &found };
+        let given = StoredFields { class: &stored[class].name, variant, members: &found };
         let wanted = plans.program.wanted(target.0, target.1);
         let mut make = |plans: &mut Plans<'_>, member: usize, node: usize| {
             let member: &Member<'_> = &found[member];
@@ -214,9 +214,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Where the bytes are in the payload that were taken last.
-    fn place_of(&self, bytes: &[u8]) -> KeptPlace {
+    fn place_of(&self, bytes: &[u8]) -> KeptLocation {
         let end = self.payload.len().saturating_sub(self.input.rest().len());
-        KeptPlace::Payload(end.saturating_sub(bytes.len())..end)
+        KeptLocation::Payload(end.saturating_sub(bytes.len())..end)
     }
 
     /// What was kept as a value of this class: its one field.
@@ -225,7 +225,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         class: usize,
         variant: Option<&str>,
         bytes: &'t [u8],
-        place: KeptPlace,
+        place: KeptLocation,
     ) -> Option<Member<'t>> {
         let Form::Struct(fields) = &self.stored[class].form else { return None };
         let [field] = &fields[..] else { return None };
@@ -320,7 +320,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 Origin::OtherVariant => withheld.push(field),
                 Origin::Kept if is_superseded() => {
                     let name = &self.stored[class].name;
-                    let path = Given { class: name, variant, members: &[] }.path(&field.name);
+                    let path =
+                        StoredFields { class: name, variant, members: &[] }.path(&field.name);
                     self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
                 }
                 Origin::Kept if is_source() => withheld.push(field),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KeptPlace, TranscodeFrame, Transcoder};
+use super::{KeptLocation, TranscodeFrame, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::ops::{Conversion, FieldSource, Plan, RecordPlan};
 use crate::schema::quick::Piece;
@@ -34,7 +34,7 @@ pub(super) struct RecordFrame<'t> {
     /// Of an object, where its bytes begin in the payload.
     start: usize,
     /// Where the pieces of an object lie that do not follow one another.
-    places: Vec<Option<KeptPlace>>,
+    places: Vec<Option<KeptLocation>>,
 }
 
 enum PieceOrder<'t> {
@@ -100,7 +100,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         plan: Arc<RecordPlan>,
         first: usize,
         names: Vec<Arc<str>>,
-        places: Vec<Option<KeptPlace>>,
+        places: Vec<Option<KeptLocation>>,
         frames: &mut Vec<TranscodeFrame<'t>>,
     ) {
         plan.rows.iter().for_each(|row| self.plans.rows.count(*row, 1, self.id));
@@ -283,7 +283,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
                         (piece, start) = (keep.piece + 1, start + length);
                         let length = self.pieces[record.first + keep.piece].len();
-                        Some(KeptPlace::Payload(start - length..start))
+                        Some(KeptLocation::Payload(start - length..start))
                     }
                 };
                 self.rest.kept.extend(place.map(|place| (keep.class, place)));
