@@ -54,7 +54,7 @@ impl Root<'_> {
         let mut comparison =
             ValueComparison { registry: self.registry, paths, trail, found: Vec::new() };
         if old != new {
-            comparison.value(value, part.access(), part.spot(), (old, new))?;
+            comparison.value(value, part.access(), part.key(), (old, new))?;
         }
         let found = comparison.found;
         self.buffers.trim();
@@ -77,7 +77,7 @@ impl ValueComparison<'_> {
         &mut self,
         value: &dyn Any,
         access: Option<&'static FieldAccess>,
-        spot: Option<SchemaKey>,
+        key: Option<SchemaKey>,
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         if access.is_none_or(|access| !access.has_adapter()) {
@@ -89,8 +89,8 @@ impl ValueComparison<'_> {
             if let Some((class, target)) = entry.filter(|(_, target)| is_open(target)) {
                 return self.fields(value, (class, target), (old, new));
             }
-            if let (Some(list), Some(spot)) = (access.and_then(FieldAccess::list), spot)
-                && self.list(value, list, spot, (old, new))?
+            if let (Some(list), Some(key)) = (access.and_then(FieldAccess::list), key)
+                && self.list(value, list, key, (old, new))?
             {
                 return Ok(());
             }
@@ -118,8 +118,8 @@ impl ValueComparison<'_> {
             self.trail.enter(field, record.name);
             match target.access.field(value, field) {
                 Some(inner) => {
-                    let (access, spot) = (target.access.access(0, field), ((class, 0, field), 0));
-                    self.value(inner, access, Some(spot), (old, new))?;
+                    let (access, key) = (target.access.access(0, field), ((class, 0, field), 0));
+                    self.value(inner, access, Some(key), (old, new))?;
                 }
                 None => self.find(FieldEdit::Set { old: old.into(), new: new.into() }),
             }
@@ -164,11 +164,11 @@ impl ValueComparison<'_> {
                     let ends = (olds[from], news[to]);
                     match list.get(value, first + to) {
                         Some(element) => {
-                            let spot = Some((place, depth + 1));
-                            self.value(element, Some(list.element()), spot, ends)?;
+                            let key = Some((place, depth + 1));
+                            self.value(element, Some(list.element()), key, ends)?;
                         }
                         None => {
-                            self.find(FieldEdit::Set { old: ends.0.into(), new: ends.1.into() })
+                            self.find(FieldEdit::Set { old: ends.0.into(), new: ends.1.into() });
                         }
                     }
                     self.trail.leave();

@@ -162,7 +162,7 @@ impl<'p> FieldPart<'p> {
     }
 
     /// What its bytes mean, unless it is the whole value.
-    pub(super) fn spot(&self) -> Option<SchemaKey> {
+    pub(super) fn key(&self) -> Option<SchemaKey> {
         self.place.map(|place| (place, self.depth))
     }
 

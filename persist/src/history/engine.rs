@@ -509,9 +509,9 @@ impl<T: 'static> History<T> {
     }
 
     /// Passes a record to the journal, if there is one.
-    pub(super) fn record(&mut self, record: JournalEvent<'_, T>) -> Result<()> {
+    pub(super) fn record(&mut self, event: JournalEvent<'_, T>) -> Result<()> {
         match &mut self.journal {
-            Some(journal) => journal.record(&self.support, record),
+            Some(journal) => journal.record(&self.support, event),
             None => Ok(()),
         }
     }

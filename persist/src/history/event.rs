@@ -55,14 +55,14 @@ type ListenerEntry<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBoo
 pub(super) struct Listeners<H> {
     pub(super) all: Vec<ListenerEntry<H>>,
     /// What was reported last; nothing is noted while there is no listener.
-    pub(super) told: ReportedState,
+    pub(super) reported: ReportedState,
     /// True if there are listeners, also while they are called.
     pub(super) are_there: bool,
 }
 
 impl<H> Default for Listeners<H> {
     fn default() -> Self {
-        Self { all: Vec::new(), told: ReportedState::default(), are_there: false }
+        Self { all: Vec::new(), reported: ReportedState::default(), are_there: false }
     }
 }
 

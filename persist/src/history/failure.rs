@@ -49,9 +49,9 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
 }
 
 impl From<ChangeFailure> for Failure {
-    fn from(refused: ChangeFailure) -> Self {
-        let mut failure = Self::from(refused.error);
-        if let Some(left) = refused.left {
+    fn from(change: ChangeFailure) -> Self {
+        let mut failure = Self::from(change.error);
+        if let Some(left) = change.left {
             is_broken(&mut failure, 0, Err(left.into()));
         }
         failure

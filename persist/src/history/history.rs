@@ -209,8 +209,8 @@ impl<T: 'static> History<T> {
     }
 
     /// What its listeners were told, or would be.
-    pub(super) fn told(&self) -> ReportedState {
-        if self.listeners.are_there { self.listeners.told.clone() } else { self.values() }
+    pub(super) fn reported(&self) -> ReportedState {
+        if self.listeners.are_there { self.listeners.reported.clone() } else { self.values() }
     }
 
     /// The entries, the oldest first: what a window with the history shows. `len` and `nth` take constant time.
@@ -289,7 +289,7 @@ impl<T: 'static> History<T> {
         listener: impl FnMut(&super::HistoryEvent, &Self) + Send + 'static,
     ) -> Subscription {
         if !self.listeners.are_there {
-            self.listeners.told = self.values();
+            self.listeners.reported = self.values();
         }
         self.listeners.push(listener)
     }

@@ -369,16 +369,16 @@ impl<T: 'static> History<T> {
             true => (current, self.ring.get(self.position())),
             false => (None, None),
         };
-        let told = &mut self.listeners.told;
-        let undo = renamed(&mut told.undo, undo, &mut self.panic);
-        let redo = renamed(&mut told.redo, redo, &mut self.panic);
-        told.report(values, (undo, redo))
+        let reported = &mut self.listeners.reported;
+        let undo = renamed(&mut reported.undo, undo, &mut self.panic);
+        let redo = renamed(&mut reported.redo, redo, &mut self.panic);
+        reported.report(values, (undo, redo))
     }
 
     /// Notes what the values are, without telling.
     pub(super) fn tell_nothing(&mut self) {
         if self.listeners.are_there {
-            self.listeners.told = self.values();
+            self.listeners.reported = self.values();
         }
     }
 

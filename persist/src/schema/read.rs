@@ -195,7 +195,7 @@ impl<'r, 'd> ValueReader<'r, '_, 'd> {
             return Err(too_deep(self.input.limits()));
         }
         let least = |node: usize| stored.node(node).size.least;
-        let (frame, around) = match kind {
+        let (frame, partial) = match kind {
             KindSchema::Class(class) => self.class(*class)?,
             KindSchema::Dynamic(_) => self.dynamic()?,
             KindSchema::Option(_) => {
@@ -237,7 +237,7 @@ impl<'r, 'd> ValueReader<'r, '_, 'd> {
                 self.elements(first, count, count, false)?
             }
         };
-        open.push(ReadFrame { frame, around, before: self.input.rest() });
+        open.push(ReadFrame { frame, partial, before: self.input.rest() });
         Ok(None)
     }
 
@@ -364,7 +364,7 @@ fn check_different(mut seen: Vec<&[u8]>) -> Result<()> {
 /// A value some of whose parts are read.
 struct ReadFrame<'r, 'd> {
     frame: WalkFrame<'r>,
-    around: PartialValue<'d>,
+    partial: PartialValue<'d>,
     /// What was left before the next part.
     before: &'d [u8],
 }
@@ -400,7 +400,7 @@ impl<'d> ReadFrame<'_, 'd> {
     /// Adds the next part.
     fn put(&mut self, part: Value, run: &mut ValueReader<'_, '_, 'd>) -> Result<()> {
         let bytes = &self.before[..self.before.len() - run.input.rest().len()];
-        match &mut self.around {
+        match &mut self.partial {
             PartialValue::Option(value) => *value = Some(part),
             PartialValue::Seq { sure, values, seen } => {
                 if let Some(seen) = seen {
@@ -445,7 +445,7 @@ impl<'d> ReadFrame<'_, 'd> {
 
     /// The value, when all of its parts are there.
     fn whole(self) -> Result<Value> {
-        Ok(match self.around {
+        Ok(match self.partial {
             PartialValue::Option(value) => Value::Option(value.map(Box::new)),
             PartialValue::Seq { values, seen, .. } => {
                 check_different(seen.unwrap_or_default())?;

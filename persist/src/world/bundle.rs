@@ -29,7 +29,7 @@ pub trait Bundle: 'static {
 pub struct BundleColumns<'w> {
     pub(super) all: &'w mut [ColumnEntry],
     pub(super) of: &'w [usize],
-    pub(super) place: Location,
+    pub(super) location: Location,
 }
 
 impl BundleColumns<'_> {
@@ -38,7 +38,7 @@ impl BundleColumns<'_> {
         if let Some(entry) = self.of.get(at).and_then(|column| self.all.get_mut(*column))
             && let Some(column) = entry.column.as_any_mut().downcast_mut::<Column<T>>()
         {
-            column.insert(self.place, component);
+            column.insert(self.location, component);
         }
     }
 }

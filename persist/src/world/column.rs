@@ -302,41 +302,41 @@ impl<T> Column<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, place: Location) -> Option<&T> {
-        self.page(place.page)?.get(place.bit)
+    pub(super) fn get(&self, location: Location) -> Option<&T> {
+        self.page(location.page)?.get(location.bit)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, place: Location) -> Option<&mut T> {
-        self.page_mut(place.page)?.get_mut(place.bit)
+    pub(super) fn get_mut(&mut self, location: Location) -> Option<&mut T> {
+        self.page_mut(location.page)?.get_mut(location.bit)
     }
 
-    pub(super) fn has(&self, place: Location) -> bool {
-        self.page(place.page).is_some_and(|page| page.has(place.bit))
+    pub(super) fn has(&self, location: Location) -> bool {
+        self.page(location.page).is_some_and(|page| page.has(location.bit))
     }
 
     /// Puts a value in, and returns the one that was there.
     #[inline]
-    pub(super) fn insert(&mut self, place: Location, value: T) -> Option<T> {
-        match self.page_mut(place.page) {
-            Some(page) => page.insert(place.bit, value),
-            None => self.insert_first(place, value),
+    pub(super) fn insert(&mut self, location: Location, value: T) -> Option<T> {
+        match self.page_mut(location.page) {
+            Some(page) => page.insert(location.bit, value),
+            None => self.insert_first(location, value),
         }
     }
 
     /// Puts the first value into a page.
     #[cold]
-    fn insert_first(&mut self, place: Location, value: T) -> Option<T> {
-        if self.pages.len() <= place.page {
-            self.pages.resize_with(place.page + 1, || None);
+    fn insert_first(&mut self, location: Location, value: T) -> Option<T> {
+        if self.pages.len() <= location.page {
+            self.pages.resize_with(location.page + 1, || None);
         }
         let mut page = Box::<Page<T>>::default();
         // Where neighbours are full this one will be, and takes its memory at once.
-        let before = place.page.checked_sub(1).and_then(|before| self.page(before));
+        let before = location.page.checked_sub(1).and_then(|before| self.page(before));
         if before.is_some_and(|before| before.len() >= WIDTH / 2) {
             page.items = self.spare.pop().unwrap_or_else(|| {
                 let most = MOST_SPARE / (WIDTH * size_of::<T>().max(1));
-                let count = most.min(place.page / 4);
+                let count = most.min(location.page / 4);
                 // The first one that was asked for is the first to be filled.
                 let first = Vec::with_capacity(WIDTH);
                 self.spare.extend(iter::repeat_with(|| Vec::with_capacity(WIDTH)).take(count));
@@ -344,17 +344,17 @@ impl<T> Column<T> {
                 first
             });
         }
-        self.pages[place.page].insert(page).insert(place.bit, value)
+        self.pages[location.page].insert(page).insert(location.bit, value)
     }
 
-    pub(super) fn remove(&mut self, place: Location) -> Option<T> {
-        self.page_mut(place.page)?.remove(place.bit)
+    pub(super) fn remove(&mut self, location: Location) -> Option<T> {
+        self.page_mut(location.page)?.remove(location.bit)
     }
 
     /// Takes a value out for a while: it is not there until [`insert`](Self::insert) puts it back, which costs
     /// nothing in between.
-    pub(super) fn take(&mut self, place: Location) -> Option<T> {
-        self.page_mut(place.page)?.take(place.bit)
+    pub(super) fn take(&mut self, location: Location) -> Option<T> {
+        self.page_mut(location.page)?.take(location.bit)
     }
 
     /// Makes room for a page that came into the directory.

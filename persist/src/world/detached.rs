@@ -267,8 +267,8 @@ impl ComponentSlot {
         let column = world.new_column((*component).__component_type());
         let (shapes, registry) = (&mut world.shapes, &world.registry);
         let mut replaced = Vec::new();
-        let place = world.directory.place(object);
-        if let Some(found) = place.and_then(|place| world.objects.get_mut(place)) {
+        let location = world.directory.location(object);
+        if let Some(found) = location.and_then(|location| world.objects.get_mut(location)) {
             let mut columns = shapes.columns(found.shape).to_vec();
             let position = self.position.and_then(|position| usize::try_from(position).ok());
             let position = position.unwrap_or(usize::MAX);

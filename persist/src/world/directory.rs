@@ -39,7 +39,7 @@ fn split(id: ObjectId) -> (u64, u32) {
 impl Directory {
     /// The place of an id, if there is its page.
     #[inline]
-    pub(super) fn place(&self, id: ObjectId) -> Option<Location> {
+    pub(super) fn location(&self, id: ObjectId) -> Option<Location> {
         let (key, bit) = split(id);
         Some(Location { page: self.find(key).ok()?, bit })
     }
@@ -100,16 +100,17 @@ mod tests {
         }
         let check = |directory: &Directory, numbers: &[u64]| {
             let places =
-                numbers.iter().map(|number| directory.place(id(*number)).expect("entered"));
-            let places: Vec<(usize, u32)> = places.map(|place| (place.page, place.bit)).collect();
+                numbers.iter().map(|number| directory.location(id(*number)).expect("entered"));
+            let places: Vec<(usize, u32)> =
+                places.map(|location| (location.page, location.bit)).collect();
             assert!(places.is_sorted());
             let ids = places.iter().map(|(page, bit)| directory.id(*page, *bit));
             assert!(ids.eq(numbers.iter().map(|number| Some(id(*number)))));
         };
         check(&directory, &[1, width - 1, width, 3 * width, 5 * width - 1]);
-        assert_eq!(directory.place(id(2 * width)), None);
+        assert_eq!(directory.location(id(2 * width)), None);
         directory.retain_pages(&[true, false, true, true]);
-        assert_eq!(directory.place(id(width)), None);
+        assert_eq!(directory.location(id(width)), None);
         check(&directory, &[1, width - 1, 3 * width, 5 * width - 1]);
     }
 }

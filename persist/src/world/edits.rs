@@ -343,8 +343,8 @@ impl World {
         object: ObjectId,
     ) -> Option<(Arc<NumberFields>, Vec<u64>)> {
         let Self { numbers, registry, columns, directory, .. } = self;
-        let (entry, place) = (columns.get(column)?, directory.place(object)?);
-        let root: &dyn Any = entry.column.get(place)?.portable();
+        let (entry, location) = (columns.get(column)?, directory.location(object)?);
+        let root: &dyn Any = entry.column.get(location)?.portable();
         let known = &mut numbers.of_columns;
         if known.len() <= column {
             known.resize_with(column + 1, || None);
@@ -360,8 +360,8 @@ impl World {
         column: usize,
         object: ObjectId,
     ) -> Option<&mut dyn Any> {
-        let place = self.directory.place(object)?;
-        Some(self.columns.get_mut(column)?.column.get_mut(place)?.portable_mut())
+        let location = self.directory.location(object)?;
+        Some(self.columns.get_mut(column)?.column.get_mut(location)?.portable_mut())
     }
 
     /// The component of an object whose field a path leads to, and the field, if it is a number.
@@ -376,8 +376,8 @@ impl World {
             None => self.resolve(object, path, world)?,
         };
         let (column, field) = self.numbers.known.get(number as usize)?;
-        let place = self.directory.place(object)?;
-        let component = self.columns.get_mut(*column)?.column.get_mut(place)?;
+        let location = self.directory.location(object)?;
+        let component = self.columns.get_mut(*column)?.column.get_mut(location)?;
         Some((component.portable_mut(), field))
     }
 
@@ -387,8 +387,8 @@ impl World {
         let number = match self.numbers.by_path.get(path) {
             Some(number) => *number,
             None => {
-                let (column, place) = self.component_place(object, path.class()).ok()?;
-                let root: &dyn Any = self.columns[column].column.get(place)?.portable();
+                let (column, location) = self.component_location(object, path.class()).ok()?;
+                let root: &dyn Any = self.columns[column].column.get(location)?.portable();
                 let field = NumberField::find(&self.registry, root, path.steps());
                 match field.filter(|_| self.numbers.known.len() < MOST_NUMBERS) {
                     Some(field) => {
@@ -456,11 +456,11 @@ impl World {
     /// What has the fields of a path: a component of an object, or a resource.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
         match self.spot(owner, class)? {
-            EditTarget::Component(column, place) => {
-                let component = self.columns[column].column.get(place);
+            EditTarget::Component(column, location) => {
+                let component = self.columns[column].column.get(location);
                 Ok(component.ok_or_else(|| running(class))?.portable())
             }
-            EditTarget::Resource(place) => Ok((*self.resources.values[place].2).portable()),
+            EditTarget::Resource(location) => Ok((*self.resources.values[location].2).portable()),
         }
     }
 
@@ -469,11 +469,11 @@ impl World {
         let spot = self.spot(owner, class)?;
         let Self { registry, buffers, columns, resources, directory, objects, .. } = self;
         let value = match spot {
-            EditTarget::Component(column, place) => {
-                let component = columns[column].column.get_mut(place);
+            EditTarget::Component(column, location) => {
+                let component = columns[column].column.get_mut(location);
                 component.ok_or_else(|| running(class))?.portable_mut()
             }
-            EditTarget::Resource(place) => (*resources.values[place].2).portable_mut(),
+            EditTarget::Resource(location) => (*resources.values[location].2).portable_mut(),
         };
         Ok((Root { registry, value, buffers }, LiveObjects { directory, objects }))
     }
@@ -481,27 +481,27 @@ impl World {
     fn spot(&self, owner: Owner, class: &str) -> Result<EditTarget> {
         Ok(match owner {
             Owner::Object(object) => {
-                let (column, place) = self.component_place(object, class)?;
-                EditTarget::Component(column, place)
+                let (column, location) = self.component_location(object, class)?;
+                EditTarget::Component(column, location)
             }
             Owner::Resource => EditTarget::Resource(self.resource_place(class)?),
         })
     }
 
     /// The column of a class, and the place there of an object that has such a component.
-    fn component_place(&self, object: ObjectId, class: &str) -> Result<(usize, Location)> {
-        let (column, place) = (self.column_of_class(class), self.directory.place(object));
-        if let (Ok(column), Some(place)) = (&column, place)
-            && self.columns[*column].column.has(place)
+    fn component_location(&self, object: ObjectId, class: &str) -> Result<(usize, Location)> {
+        let (column, location) = (self.column_of_class(class), self.directory.location(object));
+        if let (Ok(column), Some(location)) = (&column, location)
+            && self.columns[*column].column.has(location)
         {
-            return Ok((*column, place));
+            return Ok((*column, location));
         }
         let found = self.check(object)?;
         let column = column
             .map_err(|error| with_colon(class, error, |class| self.by_class.contains_key(class)))?;
         // One that runs is out of its place.
-        match place.filter(|_| self.shapes.columns(found.shape).contains(&column)) {
-            Some(place) => Ok((column, place)),
+        match location.filter(|_| self.shapes.columns(found.shape).contains(&column)) {
+            Some(location) => Ok((column, location)),
             None => Err(Error::new(
                 ErrorKind::NotFound,
                 match self.name(object) {
@@ -538,10 +538,10 @@ impl LiveObjects<'_> {
     /// Refuses the id of an object that is not there.
     fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
         let HandleValue::Live(bits) = handle else { return Ok(()) };
-        let place = |id| self.directory.place(id);
+        let location = |id| self.directory.location(id);
         let is_there = || {
-            let place = ObjectId::new(bits).and_then(place);
-            place.is_some_and(|place| self.objects.has(place))
+            let location = ObjectId::new(bits).and_then(location);
+            location.is_some_and(|location| self.objects.has(location))
         };
         if arena != WorldObjects::NAME || is_there() {
             return Ok(());

@@ -99,7 +99,7 @@ impl<'w> WorldReader<'w> {
             self.has_children = true;
             *object.children_mut() = children.into();
         }
-        let place = self.world.enter(id, object);
+        let location = self.world.enter(id, object);
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
         let started = count.saturating_sub(waiting);
@@ -107,11 +107,11 @@ impl<'w> WorldReader<'w> {
         self.started = 0;
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
             for at in 0..count {
-                self.decode_component(id, place, at < started, input)?;
+                self.decode_component(id, location, at < started, input)?;
             }
             Ok(())
         })?;
-        if let Some(object) = self.world.objects.get_mut(place) {
+        if let Some(object) = self.world.objects.get_mut(location) {
             // Many objects that are read one after the other have one shape.
             if *self.world.shapes.columns(self.shape) != *self.columns {
                 self.shape = self.world.shapes.of(&self.columns);
@@ -134,7 +134,7 @@ impl<'w> WorldReader<'w> {
     fn decode_component(
         &mut self,
         id: ObjectId,
-        place: Location,
+        location: Location,
         is_started: bool,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
@@ -143,7 +143,7 @@ impl<'w> WorldReader<'w> {
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
         if let Some(column) = self.by_number.get(number).copied().flatten() {
             self.enter(column, is_started);
-            return match self.world.columns[column].column.decode(place, input)? {
+            return match self.world.columns[column].column.decode(location, input)? {
                 true => Ok(()),
                 false => Err(input.refuse(self.twice(id, column))),
             };
@@ -154,7 +154,9 @@ impl<'w> WorldReader<'w> {
         if of.id == std::any::TypeId::of::<UnknownComponent>() {
             let content = component.__into_any().downcast::<UnknownComponent>();
             let content = content.map_err(|_| Fail::Value)?.content;
-            let Some(object) = self.world.objects.get_mut(place) else { return Err(Fail::Value) };
+            let Some(object) = self.world.objects.get_mut(location) else {
+                return Err(Fail::Value);
+            };
             let before = self.columns.len();
             object.unknown_list().push(KeptComponent { before, is_started, content });
             self.world.has_unknown = true;
@@ -176,10 +178,10 @@ impl<'w> WorldReader<'w> {
             by_number[number] = Some(column);
         }
         let entry = &self.world.columns[column];
-        if entry.column.has(place) {
+        if entry.column.has(location) {
             return Err(input.refuse(self.twice(id, column)));
         }
-        charge_pages(entry.column.pages(), place, input)?;
+        charge_pages(entry.column.pages(), location, input)?;
         self.enter(column, is_started);
         self.world.put(column, id, component);
         Ok(())

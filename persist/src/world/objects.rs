@@ -32,11 +32,11 @@ impl World {
     }
 
     pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
-        self.objects.get(self.directory.place(id)?)
+        self.objects.get(self.directory.location(id)?)
     }
 
     pub(super) fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
-        self.objects.get_mut(self.directory.place(id)?)
+        self.objects.get_mut(self.directory.location(id)?)
     }
 
     /// The object, or an error that says that it is not there.
@@ -71,15 +71,15 @@ impl World {
 
     /// Puts an object in.
     pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Location {
-        let (place, is_new) = self.directory.enter(id);
+        let (location, is_new) = self.directory.enter(id);
         if is_new {
-            self.objects.insert_page(place.page);
-            self.columns.iter_mut().for_each(|entry| entry.column.insert_page(place.page));
+            self.objects.insert_page(location.page);
+            self.columns.iter_mut().for_each(|entry| entry.column.insert_page(location.page));
         }
-        if self.objects.insert(place, object).is_none() {
+        if self.objects.insert(location, object).is_none() {
             self.count += 1;
         }
-        place
+        location
     }
 
     /// Puts in an object that has its name.
@@ -115,10 +115,10 @@ impl World {
     }
 
     /// Takes an object out, without its components.
-    pub(super) fn take_object(&mut self, place: Location) -> Option<Object> {
-        let object = self.objects.remove(place)?;
+    pub(super) fn take_object(&mut self, location: Location) -> Option<Object> {
+        let object = self.objects.remove(location)?;
         self.count -= 1;
-        self.emptied += usize::from(self.objects.page(place.page).is_some_and(Page::is_empty));
+        self.emptied += usize::from(self.objects.page(location.page).is_some_and(Page::is_empty));
         Some(object)
     }
 
@@ -138,8 +138,8 @@ impl World {
 
     /// Takes an object without components out.
     fn leave(&mut self, object: ObjectId) {
-        let Some(place) = self.directory.place(object) else { return };
-        if let Some(name) = self.take_object(place).and_then(|found| found.name) {
+        let Some(location) = self.directory.location(object) else { return };
+        if let Some(name) = self.take_object(location).and_then(|found| found.name) {
             self.names.leave(name);
             self.names.drop(name);
         }
@@ -338,8 +338,8 @@ impl World {
         object: ObjectId,
         component: Box<dyn AnyComponent>,
     ) {
-        if let Some(place) = self.directory.place(object) {
-            self.columns[column].column.put(place, component);
+        if let Some(location) = self.directory.location(object) {
+            self.columns[column].column.put(location, component);
         }
     }
 
@@ -380,8 +380,8 @@ impl World {
 
     /// Notes that an object has a component more.
     pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Location> {
-        let place = self.directory.place(object)?;
-        let found = self.objects.get_mut(place)?;
+        let location = self.directory.location(object)?;
+        let found = self.objects.get_mut(location)?;
         if !found.unknown().is_empty() {
             // What was loaded before the class was registered is replaced, too.
             let name = (self.columns[column].of.name)();
@@ -393,7 +393,7 @@ impl World {
         if self.waiting.last() != Some(&object) {
             self.waiting.push(object);
         }
-        Some(place)
+        Some(location)
     }
 
     /// Releases and drops a component; false if there is none.
@@ -409,9 +409,9 @@ impl World {
         object: ObjectId,
         column: usize,
     ) -> Option<Box<dyn AnyComponent>> {
-        let place = self.directory.place(object)?;
-        let component = self.columns.get_mut(column)?.column.remove(place)?;
-        if let Some(found) = self.objects.get_mut(place) {
+        let location = self.directory.location(object)?;
+        let component = self.columns.get_mut(column)?.column.remove(location)?;
+        if let Some(found) = self.objects.get_mut(location) {
             found.lose(column, &mut self.shapes);
         }
         Some(component)
@@ -438,10 +438,10 @@ impl World {
         let mut objects = Vec::with_capacity(ids.len());
         for id in ids {
             let shape = part.shape_of(id);
-            let Some(place) = part.directory.place(id) else { continue };
-            let Some(mut object) = part.objects.remove(place) else { continue };
+            let Some(location) = part.directory.location(id) else { continue };
+            let Some(mut object) = part.objects.remove(location) else { continue };
             let components = shape.iter().filter_map(|column| {
-                Some((columns[*column], part.columns[*column].column.remove(place)?))
+                Some((columns[*column], part.columns[*column].column.remove(location)?))
             });
             let components: Vec<_> = components.collect();
             let shape: Vec<usize> = components.iter().map(|(column, _)| *column).collect();
@@ -499,9 +499,9 @@ impl World {
         bundle: usize,
         components: B,
     ) {
-        let place = self.enter_bundle(id, name, bundle);
+        let location = self.enter_bundle(id, name, bundle);
         let of = &self.bundles.known[bundle].columns;
-        components.__put(BundleColumns { all: &mut self.columns, of, place });
+        components.__put(BundleColumns { all: &mut self.columns, of, location });
     }
 
     /// Puts in an object that gets the components of a bundle.

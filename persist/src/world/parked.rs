@@ -58,13 +58,13 @@ pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
     world.unlink(object);
     let mut objects = Vec::new();
     for id in subtree {
-        let Some(place) = world.directory.place(id) else { continue };
+        let Some(location) = world.directory.location(id) else { continue };
         let columns = world.shape_of(id);
         let components = columns
             .iter()
-            .filter_map(|column| Some((*column, world.columns[*column].column.remove(place)?)));
+            .filter_map(|column| Some((*column, world.columns[*column].column.remove(location)?)));
         let components = components.collect();
-        let Some(object) = world.take_object(place) else { continue };
+        let Some(object) = world.take_object(location) else { continue };
         if let Some(name) = object.name {
             world.names.reserve(name);
             world.names.leave(name);

@@ -128,9 +128,9 @@ pub(super) fn run_hook<T: Component>(
     phase: FramePhase,
     step: f64,
 ) {
-    let Some(place) = world.directory.place(object) else { return };
+    let Some(location) = world.directory.location(object) else { return };
     let entry = world.columns[column].column.as_any_mut().downcast_mut::<Column<T>>();
-    let Some(component) = entry.and_then(|column| column.take(place)) else { return };
+    let Some(component) = entry.and_then(|column| column.take(location)) else { return };
     world.running += 1;
     let mut running = Running { world, column, object, component: Some(component) };
     running.run(phase, step);
@@ -255,9 +255,9 @@ impl<T: Component> Drop for Running<'_, T> {
         let column = self.world.columns.get_mut(self.column);
         let column = column.and_then(|entry| entry.column.as_any_mut().downcast_mut::<Column<T>>());
         if let (Some(component), Some(column)) = (self.component.take(), column)
-            && let Some(place) = self.world.directory.place(self.object)
+            && let Some(location) = self.world.directory.location(self.object)
         {
-            column.insert(place, component);
+            column.insert(location, component);
         }
     }
 }

@@ -348,8 +348,9 @@ impl World {
         self.flush();
         self.check(object)?;
         self.detach_now(object, column);
-        if let (Some(place), Some(column)) = (self.link(object, column), self.column_mut::<T>()) {
-            column.insert(place, component);
+        if let (Some(location), Some(column)) = (self.link(object, column), self.column_mut::<T>())
+        {
+            column.insert(location, component);
         }
         self.flush();
         Ok(())
@@ -394,15 +395,15 @@ impl World {
     #[must_use]
     #[inline]
     pub fn get<T: Component>(&self, object: ObjectId) -> Option<&T> {
-        self.column::<T>()?.get(self.directory.place(object)?)
+        self.column::<T>()?.get(self.directory.location(object)?)
     }
 
     /// A component of an object, to be changed.
     #[must_use]
     #[inline]
     pub fn get_mut<T: Component>(&mut self, object: ObjectId) -> Option<&mut T> {
-        let place = self.directory.place(object)?;
-        self.column_mut::<T>()?.get_mut(place)
+        let location = self.directory.location(object)?;
+        self.column_mut::<T>()?.get_mut(location)
     }
 
     /// The names of the classes of an object's components, in the order in which they were attached; those of

@@ -119,7 +119,7 @@ impl<'w> WorldWriter<'w> {
             }
             ObjectSelection::These(objects) => objects.iter().try_for_each(|(id, source)| {
                 let object = match source {
-                    ObjectSource::Live(place) => self.world.objects.get(*place),
+                    ObjectSource::Live(location) => self.world.objects.get(*location),
                     ObjectSource::Parked(parked) => Some(&parked.object),
                 };
                 match object {
@@ -320,7 +320,7 @@ impl<'w> WorldWriter<'w> {
         };
         let encoded = match (&mut progress.items, source) {
             (Some(items), _) => items.encode_next(number, out),
-            (None, ObjectSource::Live(place)) => entry.column.encode(place, number, out),
+            (None, ObjectSource::Live(location)) => entry.column.encode(location, number, out),
             (None, ObjectSource::Parked(_)) => None,
         };
         encoded.unwrap_or_else(|| {
@@ -379,7 +379,7 @@ pub(super) fn save_of(
     content: EncodeScope,
 ) -> Result<Vec<u8>> {
     let shape = |(_, source): &(ObjectId, ObjectSource<'_>)| match source {
-        ObjectSource::Live(place) => world.objects.get(*place).map(|object| object.shape),
+        ObjectSource::Live(location) => world.objects.get(*location).map(|object| object.shape),
         ObjectSource::Parked(parked) => Some(parked.object.shape),
     };
     let mut shapes: Vec<Shape> = objects.iter().filter_map(shape).collect();
@@ -415,8 +415,8 @@ pub(super) fn save_of(
 
 /// Objects that are there.
 pub(super) fn live(world: &World, ids: &[ObjectId]) -> Vec<(ObjectId, ObjectSource<'static>)> {
-    let place = |id: &ObjectId| Some((*id, ObjectSource::Live(world.directory.place(*id)?)));
-    ids.iter().filter_map(place).collect()
+    let location = |id: &ObjectId| Some((*id, ObjectSource::Live(world.directory.location(*id)?)));
+    ids.iter().filter_map(location).collect()
 }
 
 /// Ids of a world inside would be taken for those of this one.

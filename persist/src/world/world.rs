@@ -186,11 +186,11 @@ impl AsRef<Unknown> for UnknownComponent {
 pub(super) trait AnyColumn: Any + Send {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
-    fn has(&self, place: Location) -> bool;
-    fn get(&self, place: Location) -> Option<&dyn AnyComponent>;
-    fn get_mut(&mut self, place: Location) -> Option<&mut dyn AnyComponent>;
-    fn put(&mut self, place: Location, component: Box<dyn AnyComponent>);
-    fn remove(&mut self, place: Location) -> Option<Box<dyn AnyComponent>>;
+    fn has(&self, location: Location) -> bool;
+    fn get(&self, location: Location) -> Option<&dyn AnyComponent>;
+    fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent>;
+    fn put(&mut self, location: Location, component: Box<dyn AnyComponent>);
+    fn remove(&mut self, location: Location) -> Option<Box<dyn AnyComponent>>;
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
@@ -199,12 +199,12 @@ pub(super) trait AnyColumn: Any + Send {
     /// Writes the component of a place after the number of its class, as a box holds it; `None` if there is none.
     fn encode(
         &self,
-        place: Location,
+        location: Location,
         number: u64,
         out: &mut Encoder<'_>,
     ) -> Option<Result<(), Stop>>;
     /// Reads the component of a place; false, without reading, if there is one.
-    fn decode(&mut self, place: Location, input: &mut Decoder<'_>) -> Result<bool, Fail>;
+    fn decode(&mut self, location: Location, input: &mut Decoder<'_>) -> Result<bool, Fail>;
 }
 
 /// Writes a component as a box holds it: the number of its class, and the value.
@@ -268,26 +268,26 @@ impl<T: Component> AnyColumn for Column<T> {
         self
     }
 
-    fn has(&self, place: Location) -> bool {
-        self.has(place)
+    fn has(&self, location: Location) -> bool {
+        self.has(location)
     }
 
-    fn get(&self, place: Location) -> Option<&dyn AnyComponent> {
-        self.get(place).map(|component| component as &dyn AnyComponent)
+    fn get(&self, location: Location) -> Option<&dyn AnyComponent> {
+        self.get(location).map(|component| component as &dyn AnyComponent)
     }
 
-    fn get_mut(&mut self, place: Location) -> Option<&mut dyn AnyComponent> {
-        self.get_mut(place).map(|component| component as &mut dyn AnyComponent)
+    fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent> {
+        self.get_mut(location).map(|component| component as &mut dyn AnyComponent)
     }
 
-    fn put(&mut self, place: Location, component: Box<dyn AnyComponent>) {
+    fn put(&mut self, location: Location, component: Box<dyn AnyComponent>) {
         if let Ok(component) = component.__into_any().downcast::<T>() {
-            self.insert(place, *component);
+            self.insert(location, *component);
         }
     }
 
-    fn remove(&mut self, place: Location) -> Option<Box<dyn AnyComponent>> {
-        self.remove(place).map(|component| Box::new(component) as Box<dyn AnyComponent>)
+    fn remove(&mut self, location: Location) -> Option<Box<dyn AnyComponent>> {
+        self.remove(location).map(|component| Box::new(component) as Box<dyn AnyComponent>)
     }
 
     fn insert_page(&mut self, page: usize) {
@@ -309,25 +309,25 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn encode(
         &self,
-        place: Location,
+        location: Location,
         number: u64,
         out: &mut Encoder<'_>,
     ) -> Option<Result<(), Stop>> {
-        self.get(place).map(|component| encode(component, number, out))
+        self.get(location).map(|component| encode(component, number, out))
     }
 
-    fn decode(&mut self, place: Location, input: &mut Decoder<'_>) -> Result<bool, Fail> {
-        if self.has(place) {
+    fn decode(&mut self, location: Location, input: &mut Decoder<'_>) -> Result<bool, Fail> {
+        if self.has(location) {
             return Ok(false);
         }
-        charge_pages(self.pages().len(), place, input)?;
+        charge_pages(self.pages().len(), location, input)?;
         input.charge_box::<T>(T::__MIN)?;
         // What is not registered is inside: this component has not been passed over.
         let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
             Err(Fail::Unregistered) => Err(Fail::Refused),
             result => result,
         })?;
-        self.insert(place, component);
+        self.insert(location, component);
         Ok(true)
     }
 }
@@ -336,10 +336,10 @@ impl<T: Component> AnyColumn for Column<T> {
 #[inline]
 pub(super) fn charge_pages(
     pages: usize,
-    place: Location,
+    location: Location,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
-    let pages = (place.page + 1).saturating_sub(pages);
+    let pages = (location.page + 1).saturating_sub(pages);
     if pages > 1 {
         input.charge(0, (pages * size_of::<Option<Box<u8>>>()) as u64)?;
     }

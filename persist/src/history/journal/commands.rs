@@ -38,7 +38,7 @@ impl<T: 'static> CommandClass<T> {
     pub(super) fn of<C: Command<T> + Persist>() -> Self {
         Self {
             name: C::persist_name,
-            read: |bytes, reading| Ok(Performed::new(reading.command::<C>(bytes)?)),
+            read: |bytes, reader| Ok(Performed::new(reader.command::<C>(bytes)?)),
         }
     }
 
@@ -46,9 +46,9 @@ impl<T: 'static> CommandClass<T> {
     pub(super) fn read(
         &self,
         stored: &StoredCommand,
-        reading: &CommandReader<'_>,
+        reader: &CommandReader<'_>,
     ) -> Result<Box<Performed<T>>> {
-        let mut command = (self.read)(&stored.bytes, reading)?;
+        let mut command = (self.read)(&stored.bytes, reader)?;
         command.is_direct = stored.is_direct;
         Ok(command)
     }
@@ -59,11 +59,11 @@ impl<T: 'static> CommandClass<T> {
         stored: &StoredCommand,
         target: &mut T,
         support: &mut Support<T>,
-        reading: &CommandReader<'_>,
+        reader: &CommandReader<'_>,
     ) -> Result<Step<T>, Failure> {
         let before = stored.before.as_ref().unwrap_or(&stored.bytes);
-        let mut command = (self.read)(before, reading)?;
-        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reading));
+        let mut command = (self.read)(before, reader)?;
+        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reader));
         let after = after.transpose()?;
         if !command.perform(target, support)? {
             return Err(Error::new(

@@ -23,7 +23,7 @@ pub(in crate::history) struct Journal {
     pub(super) writer: JournalWriter,
     known: RecorderState,
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
-    told: HashSet<ComponentKey>,
+    recorded: HashSet<ComponentKey>,
     evicted: StoredEvicted,
 }
 
@@ -73,46 +73,46 @@ impl Journal {
         writer: JournalWriter,
         support: &Support<T>,
         target: &T,
-        told: HashSet<ComponentKey>,
+        recorded: HashSet<ComponentKey>,
     ) -> Self {
         let mut journal = Self {
             writer,
             known: RecorderState::of(support, target),
-            told: HashSet::new(),
+            recorded: HashSet::new(),
             evicted: StoredEvicted::default(),
         };
-        journal.begun(support, target, told);
+        journal.begun(support, target, recorded);
         journal
     }
 
     fn frames<T: 'static>(
         &self,
         support: &Support<T>,
-        record: JournalEvent<'_, T>,
+        event: JournalEvent<'_, T>,
         now: &RecorderState,
-        told: &mut ComponentNotes,
+        notes: &mut ComponentNotes,
     ) -> Result<Frames> {
         let mut frames = Frames::new();
         if self.evicted.oldest + self.evicted.undone > 0 {
             frames.push((FrameKind::Evicted, payload(&self.evicted)?));
         }
-        let frame = match record {
+        let frame = match event {
             JournalEvent::Done { target, label, steps, merging } => {
                 let steps = stored(steps, target, support, ChangeState::Done)?;
-                told.begins = now.classes != self.known.classes;
-                if told.begins {
+                notes.begins = now.classes != self.known.classes;
+                if notes.begins {
                     frames.push((FrameKind::Program, program(support, target)?));
                 }
                 // Most edits change fields of what the journal knows.
                 let (mut changed, mut known) = (HashSet::new(), Vec::new());
                 for step in &steps {
-                    told.ends |= step.each(&mut |change| {
+                    notes.ends |= step.each(&mut |change| {
                         let Some(class) = change.class() else { return };
                         let key = || (change.owner, class.to_owned());
                         if !change.is_of_fields() {
-                            told.gone.insert(key());
-                        } else if told.begins
-                            || !self.told.contains(&ComponentKeyRef(change.owner, class))
+                            notes.gone.insert(key());
+                        } else if notes.begins
+                            || !self.recorded.contains(&ComponentKeyRef(change.owner, class))
                         {
                             changed.insert(key());
                         } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
@@ -120,8 +120,8 @@ impl Journal {
                         }
                     });
                 }
-                changed.extend(known.into_iter().filter(|key| told.gone.contains(key)));
-                told.new = push_contents(target, support, changed, &mut frames)?;
+                changed.extend(known.into_iter().filter(|key| notes.gone.contains(key)));
+                notes.new = push_contents(target, support, changed, &mut frames)?;
                 let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
                 let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
                 let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
@@ -156,21 +156,21 @@ impl Journal {
     pub(in crate::history) fn record<T: 'static>(
         &mut self,
         support: &Support<T>,
-        record: JournalEvent<'_, T>,
+        event: JournalEvent<'_, T>,
     ) -> Result<()> {
-        let must = matches!(record, JournalEvent::RolledBack);
-        let is_cleared = matches!(record, JournalEvent::Cleared);
-        let now = match &record {
+        let must = matches!(event, JournalEvent::RolledBack);
+        let is_cleared = matches!(event, JournalEvent::Cleared);
+        let now = match &event {
             JournalEvent::Done { target, .. } => RecorderState::of(support, *target),
             _ => self.known,
         };
         // Behind what else changes components, they are told anew.
         let ends = matches!(
-            record,
+            event,
             JournalEvent::Moved { is_followed: false, .. } | JournalEvent::RolledBack
         );
-        let mut told = ComponentNotes { ends, ..ComponentNotes::default() };
-        let frames = self.frames(support, record, &now, &mut told)?;
+        let mut notes = ComponentNotes { ends, ..ComponentNotes::default() };
+        let frames = self.frames(support, event, &now, &mut notes)?;
         if frames.is_empty() {
             return Ok(());
         }
@@ -182,14 +182,14 @@ impl Journal {
         if result.is_ok() || must {
             self.evicted = StoredEvicted::default();
             self.known = now;
-            if told.begins || told.ends {
-                self.told.clear();
+            if notes.begins || notes.ends {
+                self.recorded.clear();
             }
-            if !told.ends {
-                for key in &told.gone {
-                    self.told.remove(key);
+            if !notes.ends {
+                for key in &notes.gone {
+                    self.recorded.remove(key);
                 }
-                self.told.extend(told.new);
+                self.recorded.extend(notes.new);
             }
         }
         result
@@ -208,10 +208,10 @@ impl Journal {
         &mut self,
         support: &Support<T>,
         target: &T,
-        told: HashSet<ComponentKey>,
+        recorded: HashSet<ComponentKey>,
     ) {
         self.known = RecorderState { last_id: None, ..RecorderState::of(support, target) };
-        (self.told, self.evicted) = (told, StoredEvicted::default());
+        (self.recorded, self.evicted) = (recorded, StoredEvicted::default());
     }
 
     /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.

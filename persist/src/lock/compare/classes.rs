@@ -74,12 +74,12 @@ impl<'c> VersionComparison<'c> {
             let name = &*schema.name;
             if self.registry.is_removed_class(name) {
                 let change = "the class is removed; objects of it are dropped";
-                let row = Finding::new(name, Verdict::Safe, change).stored(name, "");
-                self.rows.push(Finding { is_accepted: true, ..row });
+                let finding = Finding::new(name, Verdict::Safe, change).stored(name, "");
+                self.findings.push(Finding { is_accepted: true, ..finding });
             } else if let Some(candidates) = open.get(&class) {
                 let error = contested(name, program, candidates);
                 let change = format!("the class went; {}", error.message());
-                self.rows.push(Finding::new(name, Verdict::Breaks, change).because(&error));
+                self.findings.push(Finding::new(name, Verdict::Breaks, change).because(&error));
             } else {
                 gone.push(class);
             }
@@ -103,12 +103,12 @@ impl<'c> VersionComparison<'c> {
                                 .into(),
                             name: field.name.clone(),
                             kind: field.kind.clone(),
-                            row: self.rows.len(),
+                            finding: self.findings.len(),
                         });
                     }
                 }
                 let change = "the class went; objects of it are kept as unknown";
-                self.rows.push(Finding::new(name, Verdict::Safe, change).stored(name, ""));
+                self.findings.push(Finding::new(name, Verdict::Safe, change).stored(name, ""));
                 continue;
             };
             let new = &program.classes[guess.new].name;
@@ -116,9 +116,9 @@ impl<'c> VersionComparison<'c> {
             let change = format!(
                 "the class went, and {new} of {mostly}the same fields came; if it is another, say so by `registry.removed_class({name:?})?`"
             );
-            let row = Finding::new(name, Verdict::NeedsAlias, change);
+            let finding = Finding::new(name, Verdict::NeedsAlias, change);
             let head = source::head(program, guess.new);
-            self.rows.push(row.paste(format!("#[persist(alias = {name:?})]"), head));
+            self.findings.push(finding.paste(format!("#[persist(alias = {name:?})]"), head));
         }
         // Errors of the plans name the classes of today, but for those of other instances, which name both.
         let known = (0..classes.len()).filter_map(|class| {
@@ -168,40 +168,42 @@ impl<'c> VersionComparison<'c> {
         let (name, head) = (&*new.name, source::head(self.program, target));
         if !is_own(new) {
         } else if old.name != *name && self.program.find(old) == Some(target) {
-            let row = Finding::new(name, Verdict::Safe, format!("the class was {}", old.name));
-            self.rows.push(match self.merged_with(class, target) {
-                Some(other) => self.merged(class, target, row, other),
-                None => row,
+            let finding = Finding::new(name, Verdict::Safe, format!("the class was {}", old.name));
+            self.findings.push(match self.merged_with(class, target) {
+                Some(other) => self.merged(class, target, finding, other),
+                None => finding,
             });
         } else if let Some(change) = self.reused_class(class, target) {
-            let row = Finding::new(name, Verdict::Loses, change);
-            self.rows.push(row.paste(format!("#[persist(class = \"new.{name}\")]"), head.clone()));
+            let finding = Finding::new(name, Verdict::Loses, change);
+            self.findings
+                .push(finding.paste(format!("#[persist(class = \"new.{name}\")]"), head.clone()));
         }
         let change = format!("version {} became {}", old.version, new.version);
         if old.version < new.version {
-            self.rows.push(Finding::new(name, Verdict::Safe, change).shown_by(class));
+            self.findings.push(Finding::new(name, Verdict::Safe, change).shown_by(class));
         } else if old.version > new.version {
             let change = format!(
                 "{change}: records of version {} are newer than the program and are never migrated again; a version only rises",
                 old.version
             );
-            let mut row = Finding::new(name, Verdict::Breaks, change);
-            row.of.kind = ErrorKind::Unsupported;
-            self.rows.push(row.paste(format!("#[persist(version = {})]", old.version), head));
+            let mut finding = Finding::new(name, Verdict::Breaks, change);
+            finding.of.kind = ErrorKind::Unsupported;
+            self.findings
+                .push(finding.paste(format!("#[persist(version = {})]", old.version), head));
         }
     }
 
-    /// A row of values that become what others become, too: which they were is lost.
-    fn merged(&self, class: usize, target: usize, mut row: Finding, other: &str) -> Finding {
+    /// A finding of values that become what others become, too: which they were is lost.
+    fn merged(&self, class: usize, target: usize, mut finding: Finding, other: &str) -> Finding {
         if self.migrated[class] {
-            return Finding { is_accepted: true, ..row };
+            return Finding { is_accepted: true, ..finding };
         }
-        row.of.verdict = Verdict::Loses;
-        row.of.change.push_str(&format!(
+        finding.of.verdict = Verdict::Loses;
+        finding.of.change.push_str(&format!(
             ", and values of {other} become it, too: which of the two a value was is lost; keep both, or accept it by a `version` and a `migrate` of {}, which may do nothing",
             source::head(self.program, target)
         ));
-        row
+        finding
     }
 
     /// Another class whose values become those of the same class by their names, where a value may be of either.
@@ -244,7 +246,7 @@ impl<'c> VersionComparison<'c> {
                 self.moves.came(class, 0..fields.len());
             }
             if is_newest {
-                self.rows.push(Finding::new(&schema.name, Verdict::Safe, "the class came"));
+                self.findings.push(Finding::new(&schema.name, Verdict::Safe, "the class came"));
             }
         }
     }
@@ -265,13 +267,13 @@ impl<'c> VersionComparison<'c> {
         for (variant, place) in places.iter().enumerate() {
             let Some(place) = *place else { continue };
             let (was, is) = (&old[variant], &news[place]);
-            let row = if was.name != is.name {
-                let row =
+            let finding = if was.name != is.name {
+                let finding =
                     Finding::new(name, Verdict::Safe, format!("the variant was {}", was.name));
                 let is_same = |it: &usize| *it != variant && places[*it] == Some(place);
                 match (0..old.len()).find(is_same) {
-                    Some(other) => self.merged(class, index, row, &old[other].name),
-                    None => row,
+                    Some(other) => self.merged(class, index, finding, &old[other].name),
+                    None => finding,
                 }
             } else if let Some(change) = self.reused_variant((index, place), was, news, &places) {
                 let attribute = format!("#[persist(rename = \"new_{}\")]", is.name);
@@ -279,7 +281,7 @@ impl<'c> VersionComparison<'c> {
             } else {
                 continue;
             };
-            self.rows.push(row.in_field(Some(&is.name)));
+            self.findings.push(finding.in_field(Some(&is.name)));
         }
         let gone = (0..old.len()).filter(|i| places[*i].is_none());
         let came = (0..news.len()).filter(|i| !places.contains(&Some(*i)));
@@ -330,24 +332,24 @@ impl<'c> VersionComparison<'c> {
                     String::from("went; values of it load only into a variant `#[persist(other)]`"),
                 ),
             };
-            let row =
+            let finding =
                 Finding::new(name, verdict, format!("the variant {change}")).in_field(Some(gone));
-            let row = row.stored(&self.section.classes[class].name, gone);
-            let row = match may_be {
-                Some(new) => row.paste(format!("#[persist(alias = {gone:?})]"), new.clone()),
+            let finding = finding.stored(&self.section.classes[class].name, gone);
+            let finding = match may_be {
+                Some(new) => finding.paste(format!("#[persist(alias = {gone:?})]"), new.clone()),
                 None if verdict == Verdict::Loses => {
-                    row.paste(format!("#[persist(removed = {gone:?})]"), head.clone())
+                    finding.paste(format!("#[persist(removed = {gone:?})]"), head.clone())
                 }
-                None => row,
+                None => finding,
             };
             // Where there is no `other`, a load says whether a value can be of it.
             let is_doubtful = other.is_none();
-            self.rows.push(Finding { is_accepted: is_removed, is_doubtful, ..row });
+            self.findings.push(Finding { is_accepted: is_removed, is_doubtful, ..finding });
         }
         for variant in came {
             if alike.iter().all(|guess| guess.new != variant) {
-                let row = Finding::new(name, Verdict::Safe, "the variant came");
-                self.rows.push(row.in_field(Some(&news[variant].name)));
+                let finding = Finding::new(name, Verdict::Safe, "the variant came");
+                self.findings.push(finding.in_field(Some(&news[variant].name)));
             }
         }
     }

@@ -61,7 +61,7 @@ impl<'p> Pair<'p> {
     }
 
     /// What is said of a field.
-    fn row(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Finding {
+    fn finding(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Finding {
         Finding::new(self.class, verdict, change).in_field(Some(&self.path(field)))
     }
 
@@ -107,18 +107,18 @@ impl VersionComparison<'_> {
         if let Some(first) = first {
             let mut known = errors.iter().flatten().flatten();
             if !known.any(|known| known.message() == first.message()) {
-                let row = Finding::new(name, Verdict::Breaks, first.message()).because(&first);
-                self.rows.push(row.in_field(first.field()));
+                let finding = Finding::new(name, Verdict::Breaks, first.message()).because(&first);
+                self.findings.push(finding.in_field(first.field()));
             }
         } else if let (Form::Value(old), Form::Value(new)) =
             (&stored[class].form, &program.classes[target].form)
             && !self.is_same_kind(old, new)
         {
             let change = self.both_kinds(old, new);
-            let row = Finding::new(name, Verdict::Safe, change).shown_by(class);
-            let row = row.stored(&self.section.classes[class].name, "");
+            let finding = Finding::new(name, Verdict::Safe, change).shown_by(class);
+            let finding = finding.stored(&self.section.classes[class].name, "");
             let may_narrow = fit(old, new) != Fit::Whole;
-            self.rows.push(Finding { is_converted: true, may_narrow, ..row });
+            self.findings.push(Finding { is_converted: true, may_narrow, ..finding });
         }
         for (pair, errors) in pairs.iter().zip(&errors) {
             self.pair(pair, errors);
@@ -134,8 +134,8 @@ impl VersionComparison<'_> {
             gone.partition(|old| pair.new.removed.contains(&&*pair.old[*old].name));
         for old in removed {
             let change = "the field is `removed`; its old values are dropped";
-            let row = self.of_stored(pair, old, Verdict::Safe, change);
-            self.rows.push(Finding { is_accepted: true, ..row });
+            let finding = self.of_stored(pair, old, Verdict::Safe, change);
+            self.findings.push(Finding { is_accepted: true, ..finding });
         }
         // Those that a save must have, and those that have a default.
         let (mut missing, mut came) = (Vec::new(), Vec::new());
@@ -144,8 +144,8 @@ impl VersionComparison<'_> {
             match (&errors[field], source) {
                 (Some(error), _) if error.kind() == MissingField => missing.push((field, error)),
                 (Some(error), _) => {
-                    let row = pair.row(name, Verdict::Breaks, error.message());
-                    self.rows.push(row.because(error));
+                    let finding = pair.finding(name, Verdict::Breaks, error.message());
+                    self.findings.push(finding.because(error));
                 }
                 (None, None) if pair.new.records[field].keeps_unknown => {}
                 (None, None) => {
@@ -153,8 +153,8 @@ impl VersionComparison<'_> {
                     let is_default = pair.new.records[field].has_default;
                     let from = if is_default { "its default" } else { "what `migrate` makes" };
                     let change = format!("the field came; old saves get {from}");
-                    let row = pair.row(name, Verdict::Safe, change);
-                    self.rows.push(row.shown_by(pair.stored.0));
+                    let finding = pair.finding(name, Verdict::Safe, change);
+                    self.findings.push(finding.shown_by(pair.stored.0));
                 }
                 (None, Some(source)) => self.kept(pair, field, *source),
             }
@@ -183,8 +183,9 @@ impl VersionComparison<'_> {
             self.gone(pair, old, &news, found);
         }
         if !sources.iter().flatten().is_sorted() {
-            let row = Finding::new(pair.class, Verdict::Safe, "the order of the fields changed");
-            self.rows.push(row.in_field(pair.variant));
+            let finding =
+                Finding::new(pair.class, Verdict::Safe, "the order of the fields changed");
+            self.findings.push(finding.in_field(pair.variant));
         }
     }
 
@@ -198,13 +199,13 @@ impl VersionComparison<'_> {
     ) -> Finding {
         let name = &pair.old[old].name;
         let class = &self.section.classes[pair.stored.0].name;
-        pair.row(name, verdict, change).stored(class, &pair.path(name))
+        pair.finding(name, verdict, change).stored(class, &pair.path(name))
     }
 
     /// A stored field that went, whose values only a migration may take.
     fn lost(&self, pair: &Pair<'_>, old: usize, change: impl Into<String>) -> Finding {
-        let row = self.of_stored(pair, old, Verdict::Loses, change).shown_by(pair.stored.0);
-        Finding { is_migrated: self.migrated[pair.stored.0], ..row }
+        let finding = self.of_stored(pair, old, Verdict::Loses, change).shown_by(pair.stored.0);
+        Finding { is_migrated: self.migrated[pair.stored.0], ..finding }
     }
 
     /// A field that went, and could be one that has another source.
@@ -218,7 +219,7 @@ impl VersionComparison<'_> {
         let change = format!(
             "the field went, and {field}, which has its name as an alias, takes the values of {source}; those of {name} are lost: give the class a `version` and a `migrate` that takes both, or remove the alias"
         );
-        self.rows.push(self.lost(pair, old, change));
+        self.findings.push(self.lost(pair, old, change));
     }
 
     /// A field without a default that old saves do not have.
@@ -231,8 +232,8 @@ impl VersionComparison<'_> {
     ) {
         let wanted = &pair.new.fields[field];
         let mut change = String::from("the field came without a default");
-        let row = |verdict, change| pair.row(&wanted.name, verdict, change).because(error);
-        let row = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
+        let row = |verdict, change| pair.finding(&wanted.name, verdict, change).because(error);
+        let finding = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
             let old = &pair.old[guess.old];
             let is_same = self.is_same_kind(&old.kind, &wanted.kind);
             let of = if is_same { " of its kind" } else { "" };
@@ -250,7 +251,7 @@ impl VersionComparison<'_> {
             let above = source::field(self.program, pair.place(field), wanted);
             row(Verdict::NeedsDefault, change).paste("#[persist(default)]", above)
         };
-        self.rows.push(row);
+        self.findings.push(finding);
     }
 
     /// A field that went, the fields that came with a default and may be it, and the one that is likeliest.
@@ -265,7 +266,7 @@ impl VersionComparison<'_> {
         let or_removed =
             format!("say that {name} is not needed any more, by `{removed}` on {owner}{head}");
         let has_room = pair.new.records.iter().any(|record| record.keeps_unknown);
-        let row = if !news.is_empty() {
+        let finding = if !news.is_empty() {
             let names: Vec<&str> = news.iter().map(|new| &*pair.new.fields[*new].name).collect();
             let (names, s) = (names.join(" and "), if news.len() == 1 { "" } else { "s" });
             let advice = match sure {
@@ -274,21 +275,21 @@ impl VersionComparison<'_> {
                     "if it is what {name} was, give it `#[persist(alias = {name:?})]`, else {or_removed}"
                 ),
             };
-            let row = self.lost(pair, old, format!(
+            let finding = self.lost(pair, old, format!(
                 "the field went, and {names} came, whose default{s} would take the place of every old value; {advice}"
             ));
             match sure {
-                Some(guess) => self.keeping(pair, guess, row),
-                None => row.paste(removed, head),
+                Some(guess) => self.keeping(pair, guess, finding),
+                None => finding.paste(removed, head),
             }
         } else if let Some(place) = self.held[class].as_ref().filter(|_| !has_room) {
-            let row = self.lost(pair, old, format!(
+            let finding = self.lost(pair, old, format!(
                 "the field went; its old values are lost where the class is held by value, as in {place}; keep them in a field for what is unknown, or {or_removed}"
             ));
             match pair.new.fields.iter().any(|field| field.name == "0") {
                 // In a tuple it would have the name of a field that went.
-                true => row.paste("#[persist(unknown, rename = \"rest\")]", "persist::Unknown"),
-                false => row.paste("#[persist(unknown)]", "rest: persist::Unknown"),
+                true => finding.paste("#[persist(unknown, rename = \"rest\")]", "persist::Unknown"),
+                false => finding.paste("#[persist(unknown)]", "rest: persist::Unknown"),
             }
         } else {
             let with = if has_room { "" } else { " with the object" };
@@ -302,13 +303,13 @@ impl VersionComparison<'_> {
             gone: pair.item(ItemName::Then(name.clone())),
             name: name.clone(),
             kind: pair.old[old].kind.clone(),
-            row: self.rows.len(),
+            finding: self.findings.len(),
         });
-        self.rows.push(row);
+        self.findings.push(finding);
     }
 
     /// The attribute by which a new field takes over the values of an old one.
-    fn keeping(&self, pair: &Pair<'_>, guess: &Guess, row: Finding) -> Finding {
+    fn keeping(&self, pair: &Pair<'_>, guess: &Guess, finding: Finding) -> Finding {
         let (old, new) = (&pair.old[guess.old], &pair.new.fields[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
         let has_class = |kind: &KindSchema| {
@@ -320,17 +321,17 @@ impl VersionComparison<'_> {
         let takes_all =
             fit(&old.kind, &new.kind) == Fit::Whole || has_class(&old.kind) || has_class(&new.kind);
         if guess.fits && takes_all || old.kind.refers() {
-            return row.paste(format!("#[persist(alias = {:?})]", old.name), above);
+            return finding.paste(format!("#[persist(alias = {:?})]", old.name), above);
         }
         let is_ident = old.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let function = format!("from_{}", if is_ident { &old.name } else { "old" });
         let (_, ty) = above.split_once(": ").unwrap_or(("", &above));
         let from = source::kind(&self.stored, &old.kind);
         let code = format!("fn {function}(old: {from}) -> {ty} {{\n    todo!()\n}}");
-        let mut row =
-            row.paste(format!("#[persist(alias = {:?}, convert = {function})]", old.name), above);
-        row.of.code = Some(code);
-        row
+        let mut finding = finding
+            .paste(format!("#[persist(alias = {:?}, convert = {function})]", old.name), above);
+        finding.of.code = Some(code);
+        finding
     }
 
     /// How likely a field that went is one that came, as far as the locked versions allow it.
@@ -376,7 +377,7 @@ impl VersionComparison<'_> {
         let (old, new) = (&pair.old[source], &pair.new.fields[field]);
         if old.name != new.name {
             let change = format!("the field was {}", old.name);
-            self.rows.push(pair.row(&new.name, Verdict::Safe, change));
+            self.findings.push(pair.finding(&new.name, Verdict::Safe, change));
         }
         let is_same = self.is_same_kind(&old.kind, &new.kind);
         let reused = self.reused(pair, field, source, is_same);
@@ -394,26 +395,26 @@ impl VersionComparison<'_> {
             true => String::from("the field is another"),
             false => self.both_kinds(&old.kind, &new.kind),
         };
-        let mut row = self.of_stored(pair, source, Verdict::Safe, change);
+        let mut finding = self.of_stored(pair, source, Verdict::Safe, change);
         if is_taken {
-            row.of.change.push_str(", by its `convert`");
+            finding.of.change.push_str(", by its `convert`");
         } else if let Some(reused) = reused {
-            row.worsen(Verdict::Loses, &reused);
-            row = row.paste(
+            finding.worsen(Verdict::Loses, &reused);
+            finding = finding.paste(
                 another_name(pair, source, field),
                 source::field(self.program, pair.place(field), new),
             );
         } else if let Fit::Shorter(from, to) = fit {
-            row.worsen(Verdict::Loses, &format!(
+            finding.worsen(Verdict::Loses, &format!(
                 "elements {} to {from} of old values are lost; keep the length, or give the field a `convert`",
                 to + 1
             ));
         }
-        self.rows.push(Finding {
+        self.findings.push(Finding {
             is_converted: !is_taken,
             is_accepted: self.migrated[class] || is_taken,
             may_narrow: !is_taken && fit != Fit::Whole,
-            ..row.in_field(Some(&pair.path(&new.name))).shown_by(class)
+            ..finding.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
     }
 

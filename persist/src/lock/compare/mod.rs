@@ -44,7 +44,7 @@ struct VersionComparison<'c> {
     held: Vec<Option<String>>,
     /// True for those that are migrated, or are inside of others that are.
     migrated: Vec<bool>,
-    rows: Vec<Finding>,
+    findings: Vec<Finding>,
     moves: Moves,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn compare(
         resolved: original.clone(),
         held: holders(section),
         migrated: Vec::new(),
-        rows: Vec::new(),
+        findings: Vec::new(),
         moves: Moves::default(),
     };
     comparison.gone_classes(&by_place);
@@ -84,14 +84,14 @@ pub(super) fn compare(
     comparison.new_classes(is_newest);
     std::mem::take(&mut comparison.moves).report(&mut comparison);
     let reads = ProgramReads { texts, ..comparison.reads(&original, with_parts) };
-    let VersionComparison { resolved, mut rows, .. } = comparison;
+    let VersionComparison { resolved, mut findings, .. } = comparison;
     let today = |name: &str| {
         let class = section.classes.iter().position(|class| class.name == name);
         let today = class.and_then(|class| resolved[class]);
         today.map_or(name, |target| &*program.classes[target].name).to_owned()
     };
-    let notes = judge(&mut rows, Loads::new(section, with_parts, &reads), today);
-    (rows.into_iter().map(|row| row.of).collect(), notes)
+    let notes = judge(&mut findings, Loads::new(section, with_parts, &reads), today);
+    (findings.into_iter().map(|finding| finding.of).collect(), notes)
 }
 
 /// For each class of a version a place that holds it by value, if there is one: what the program does not know is kept of
@@ -144,15 +144,15 @@ impl VersionComparison<'_> {
                 let of = format!("trait {name}");
                 // A program without components does not have their trait.
                 let is_kept = World::TRAITS.contains(&&**name) || self.registry.has_stand_in(name);
-                self.rows.push(if is_kept {
+                self.findings.push(if is_kept {
                     let change = format!("{change}; values of it are kept as unknown");
                     Finding::new(&of, Verdict::Safe, change)
                 } else {
                     let rust = source::type_name(self.program, target);
                     let change = format!("{change}; keep `register_as::<{rust}, dyn {name}>()`");
-                    let row = Finding::new(&of, Verdict::Breaks, change);
-                    let row = row.stored(&self.section.classes[class].name, "");
-                    Finding { is_doubtful: true, ..row }
+                    let finding = Finding::new(&of, Verdict::Breaks, change);
+                    let finding = finding.stored(&self.section.classes[class].name, "");
+                    Finding { is_doubtful: true, ..finding }
                 });
             }
         }
@@ -179,7 +179,7 @@ impl VersionComparison<'_> {
                 ));
             }
             let verdict = if came.is_some() { Verdict::Breaks } else { Verdict::Safe };
-            self.rows.push(Finding::new(&self.program.classes[target].name, verdict, change));
+            self.findings.push(Finding::new(&self.program.classes[target].name, verdict, change));
         }
     }
 

@@ -19,8 +19,8 @@ pub(super) struct GoneField {
     pub(super) gone: ItemPath,
     pub(super) name: String,
     pub(super) kind: KindSchema,
-    /// The row that says so.
-    pub(super) row: usize,
+    /// Which finding says so.
+    pub(super) finding: usize,
 }
 
 /// A field of a struct of the program that old saves do not have.
@@ -55,17 +55,17 @@ impl Moves {
         self.came.extend(fields.into_iter().map(|field| NewField { class, field }));
     }
 
-    /// Says in the rows of the fields that went which of them may have been moved to another class.
+    /// Says in the findings of the fields that went which of them may have been moved to another class.
     pub(super) fn report(&self, comparison: &mut VersionComparison<'_>) {
         for left in &self.left {
             let found = self.came.iter().find(|came| is_move(comparison, left, **came));
             let Some(to) = found else { continue };
             let moved = self.moved(comparison, left, *to);
-            let row = &mut comparison.rows[left.row];
-            row.of = moved;
+            let finding = &mut comparison.findings[left.finding];
+            finding.of = moved;
             // A migration may take it from an object, too, with which it would be kept.
-            row.is_migrated = comparison.migrated[left.class] && row.of.field.is_some();
-            row.shown_by = Some(left.class);
+            finding.is_migrated = comparison.migrated[left.class] && finding.of.field.is_some();
+            finding.shown_by = Some(left.class);
         }
     }
 
@@ -77,7 +77,7 @@ impl Moves {
         to: NewField,
     ) -> Difference {
         let (program, name) = (comparison.program, &left.name);
-        let before = comparison.rows[left.row].of.clone();
+        let before = comparison.findings[left.finding].of.clone();
         let row = Difference { verdict: Verdict::Loses, above: None, code: None, ..before };
         let into = &program.classes[to.class].name;
         let new = to.schema(program).map_or("", |field| &field.name);

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::{iter, mem, vec};
 
-use super::ends::SmallestValues;
 use super::scalars::{HANDLES, boundaries, plain};
+use super::smallest::SmallestValues;
 use super::{ProgramReads, Values};
 use crate::lock::section::Section;
 use crate::reflect::{Cell, Holder};
@@ -145,18 +145,18 @@ struct SampleFrame {
 pub(super) struct SampleContext<'v> {
     pub(super) section: &'v Section,
     pub(super) stored: &'v Stored,
-    pub(super) ends: &'v SmallestValues,
+    pub(super) smallest: &'v SmallestValues,
     pub(super) reads: &'v ProgramReads,
 }
 
 /// A value that is being made.
 struct Maker<'v> {
-    base: &'v SampleContext<'v>,
+    context: &'v SampleContext<'v>,
     choices: &'v Choices,
     basic: Basic,
     /// The type of the object.
     object: usize,
-    found: &'v mut SampleFindings,
+    findings: &'v mut SampleFindings,
     /// The classes around.
     around: Vec<bool>,
     /// The innermost last.
@@ -166,26 +166,26 @@ struct Maker<'v> {
 
 /// Makes an object of a type; notes what could be chosen in a small one.
 pub(super) fn make(
-    base: &SampleContext<'_>,
+    context: &SampleContext<'_>,
     (object, basic): (usize, Basic),
     choices: &Choices,
-    found: &mut SampleFindings,
+    findings: &mut SampleFindings,
 ) -> Result<Value> {
-    let class = base.section.objects[object].0;
+    let class = context.section.objects[object].0;
     let is_noted = basic == Basic::Small;
     let part = SamplePart {
-        node: base.stored.root(class),
+        node: context.stored.root(class),
         size: if is_noted { SampleSize::Small } else { SampleSize::Full },
         nth: 0,
         is_noted,
         apart: None,
-        is_unread: base.reads.unknown.contains(&object),
+        is_unread: context.reads.unknown.contains(&object),
     };
-    let (around, open) = (vec![false; base.section.classes.len()], Vec::new());
-    let mut maker = Maker { base, choices, basic, object, found, around, open, parts: 0 };
+    let (around, open) = (vec![false; context.section.classes.len()], Vec::new());
+    let mut maker = Maker { context, choices, basic, object, findings, around, open, parts: 0 };
     maker.all(part).map_err(|error| {
         let fields = maker.open.iter().rev().filter_map(|open| maker.field(open));
-        fields.fold(error, Error::in_field).in_class(&*base.section.classes[class].name)
+        fields.fold(error, Error::in_field).in_class(&*context.section.classes[class].name)
     })
 }
 
@@ -209,7 +209,7 @@ impl<'v> Maker<'v> {
     /// The name of the field that is being made.
     fn field(&self, open: &SampleFrame) -> Option<&'v str> {
         let PartsInto::Class { class, variant, .. } = open.whole else { return None };
-        let fields = self.base.stored.fields(class, variant.unwrap_or(0));
+        let fields = self.context.stored.fields(class, variant.unwrap_or(0));
         fields.get(open.made.len()).map(|field| &*field.name)
     }
 
@@ -225,10 +225,10 @@ impl<'v> Maker<'v> {
             match open.whole {
                 PartsInto::Class { class, variant, .. } => {
                     if i == 0 {
-                        place.push_str(&self.base.section.classes[class].name);
+                        place.push_str(&self.context.section.classes[class].name);
                     }
                     if let (Form::Enum(variants), Some(variant)) =
-                        (&self.base.stored[class].form, variant)
+                        (&self.context.stored[class].form, variant)
                     {
                         // What stands behind the name of a field is a part.
                         place.push('.');
@@ -253,7 +253,7 @@ impl<'v> Maker<'v> {
         site: usize,
         options: impl FnOnce(&Self) -> Options<T>,
     ) -> Option<T> {
-        let is_new = part.is_noted && self.found.seen.insert((part.is_unread, part.apart, site));
+        let is_new = part.is_noted && self.findings.seen.insert((part.is_unread, part.apart, site));
         let chosen = self.choices.get(&site).filter(|_| part.size != SampleSize::Least);
         if !is_new && chosen.is_none() {
             return None;
@@ -261,22 +261,22 @@ impl<'v> Maker<'v> {
         let mut options = options(self);
         if is_new {
             // The variant of a class that is as everywhere has no place but the class.
-            let place = match self.base.section.classes.get(site) {
+            let place = match self.context.section.classes.get(site) {
                 Some(class) if part.apart.is_none() => class.name.clone(),
                 _ => self.place(part.apart),
             };
             for (option, (what, values, _)) in options.iter().enumerate() {
                 let what = format!("{place}{what}");
-                self.found.choices.push(Choice { site, option, what, values: *values });
+                self.findings.choices.push(Choice { site, option, what, values: *values });
             }
-            let is_named = self.base.reads.texts.contains_key(&site);
-            self.found.named.extend(is_named.then_some(place));
+            let is_named = self.context.reads.texts.contains_key(&site);
+            self.findings.named.extend(is_named.then_some(place));
         }
         chosen.map(|chosen| options.swap_remove(*chosen).2)
     }
 
     fn is_there(&self, kind: &KindSchema) -> bool {
-        self.base.ends.kind(self.base.section, kind).is_some()
+        self.context.smallest.kind(self.context.section, kind).is_some()
     }
 
     /// Begins a part; returns it if no others are in it.
@@ -289,7 +289,7 @@ impl<'v> Maker<'v> {
         if part.size == SampleSize::Full && self.parts > FULL_PARTS {
             part.size = SampleSize::Small;
         }
-        let (stored, site) = (self.base.stored, part.node);
+        let (stored, site) = (self.context.stored, part.node);
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
         let is_full = part.size == SampleSize::Full;
         let is_there = kind.parts().iter().all(|part| self.is_there(part));
@@ -370,16 +370,16 @@ impl<'v> Maker<'v> {
 
     fn class(&mut self, class: usize, mut part: SamplePart, is_dynamic: bool) -> Option<Value> {
         if part.is_noted {
-            let found = &mut *self.found;
+            let found = &mut *self.findings;
             if part.is_unread { &mut found.unread } else { &mut found.read }.insert(class);
         }
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
-        if self.around[class] || self.base.section.is_world(class) {
+        if self.around[class] || self.context.section.is_world(class) {
             (part.size, part.is_noted) = (SampleSize::Least, false);
         }
         let is_nested = mem::replace(&mut self.around[class], true);
-        let stored = self.base.stored;
+        let stored = self.context.stored;
         let (variant, len) = match &stored[class].form {
             Form::Struct(fields) => (None, fields.len()),
             Form::Value(_) => (None, 1),
@@ -397,13 +397,13 @@ impl<'v> Maker<'v> {
                 });
                 let variant = chosen.unwrap_or_else(|| match part.size {
                     SampleSize::Full => there(self).first().copied().unwrap_or(0),
-                    _ => self.base.ends.variants[class],
+                    _ => self.context.smallest.variants[class],
                 });
                 (Some(variant), variants[variant].fields.len())
             }
         };
         let first = stored.first(class, variant.unwrap_or(0));
-        let reads = self.base.reads;
+        let reads = self.context.reads;
         let parts = (first..first + len).map(|node| SamplePart {
             node,
             apart: part.apart.or(reads.apart.contains(&node).then_some(node)),
@@ -420,7 +420,7 @@ impl<'v> Maker<'v> {
         Ok(match open.whole {
             PartsInto::Class { class, variant, is_nested, is_dynamic, .. } => {
                 self.around[class] = is_nested;
-                let schema = &self.base.stored[class];
+                let schema = &self.context.stored[class];
                 let mut record = match (&schema.form, variant) {
                     (Form::Enum(variants), Some(variant)) => {
                         Record::of_variant(&*schema.name, &*variants[variant].name)
@@ -430,7 +430,7 @@ impl<'v> Maker<'v> {
                     }
                     _ => Record::new(&*schema.name),
                 };
-                let fields = self.base.stored.fields(class, variant.unwrap_or(0));
+                let fields = self.context.stored.fields(class, variant.unwrap_or(0));
                 let names = fields.iter().map(|field| &*field.name).chain([""]);
                 names.zip(made).for_each(|(name, value)| record.push(name, value));
                 record.origin = is_dynamic.then_some(class);
@@ -480,22 +480,22 @@ impl<'v> Maker<'v> {
 
     /// The class of a trait object.
     fn implementor(&mut self, name: &str, part: SamplePart) -> Option<usize> {
-        let (section, ends) = (self.base.section, self.base.ends);
+        let (section, smallest) = (self.context.section, self.context.smallest);
         let classes = section.classes_of(name).iter().copied();
-        let there = classes.filter(|class| ends.classes[*class].is_some());
+        let there = classes.filter(|class| smallest.classes[*class].is_some());
         let chosen = self.choose(part, part.node, |_| {
             let name = |class: usize| format!(" as a {}", section.classes[class].name);
             there.clone().map(|class| (name(class), PLAIN, class)).collect()
         });
         chosen.or_else(|| match part.size {
             SampleSize::Full => there.clone().next(),
-            _ => there.clone().min_by_key(|class| ends.classes[*class]),
+            _ => there.clone().min_by_key(|class| smallest.classes[*class]),
         })
     }
 
     /// A value that no others lie in.
     fn leaf(&mut self, kind: &KindSchema, part: SamplePart) -> Value {
-        let (section, ends, site) = (self.base.section, self.base.ends, part.node);
+        let (section, smallest, site) = (self.context.section, self.context.smallest, part.node);
         let is_full = part.size == SampleSize::Full;
         let nothing = || (" without a target".to_owned(), PLAIN, None);
         match kind {
@@ -506,18 +506,19 @@ impl<'v> Maker<'v> {
                     let chosen = self.choose(part, site, |_| vec![nothing(), something()]);
                     return self.reference(chosen.unwrap_or(object.filter(|_| is_full)));
                 }
-                let unknown = &self.base.reads.unknown;
+                let unknown = &self.context.reads.unknown;
                 if part.is_noted
                     && !part.is_unread
                     && object.is_some_and(|object| unknown.contains(&object))
                 {
-                    self.found.inlined.insert(*class);
+                    self.findings.inlined.insert(*class);
                 }
                 self.reference(object)
             }
             KindSchema::TraitReference { holder, weak, name } => {
                 let objects = section.objects_of(name, *holder);
-                let there: Vec<usize> = objects.filter(|it| ends.objects[*it].is_some()).collect();
+                let there: Vec<usize> =
+                    objects.filter(|it| smallest.objects[*it].is_some()).collect();
                 let chosen = self.choose(part, site, |_| {
                     let class = |object: usize| &section.classes[section.objects[object].0].name;
                     let to = |object: &usize| {
@@ -525,7 +526,7 @@ impl<'v> Maker<'v> {
                     };
                     weak.then(nothing).into_iter().chain(there.iter().map(to)).collect()
                 });
-                let least = there.iter().copied().min_by_key(|object| ends.objects[*object]);
+                let least = there.iter().copied().min_by_key(|object| smallest.objects[*object]);
                 self.reference(chosen.unwrap_or(least.filter(|_| is_full || !*weak)))
             }
             KindSchema::Handle(_) => {
@@ -537,7 +538,8 @@ impl<'v> Maker<'v> {
             }
             KindSchema::Unknown => Value::Seq(Vec::new()),
             scalar => {
-                let names = self.base.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
+                let names =
+                    self.context.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
                 let chosen = self.choose(part, site, |_| match names {
                     Some(names) => {
                         let value = |name: &&str| (format!(" = {name:?}"), PLAIN, (*name).into());
@@ -558,9 +560,9 @@ impl<'v> Maker<'v> {
 
     /// A reference to a basic object of a type, or none.
     fn reference(&self, object: Option<usize>) -> Value {
-        let object = object.filter(|object| self.base.ends.objects[*object].is_some());
+        let object = object.filter(|object| self.context.smallest.objects[*object].is_some());
         Value::Ref(object.and_then(|object| {
-            let holder = |object: usize| self.base.section.objects[object].1;
+            let holder = |object: usize| self.context.section.objects[object].1;
             let is_cycle_allowed = is_open(holder(self.object)) || is_open(holder(object));
             let target = match self.basic {
                 Basic::First if is_cycle_allowed => Basic::Second,

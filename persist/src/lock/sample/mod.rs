@@ -10,14 +10,14 @@
 //! once where the program reads it, once where it does not, and once in each field where the class becomes something
 //! else.
 
-mod ends;
 mod maker;
 mod scalars;
+mod smallest;
 
 use std::collections::{HashSet, VecDeque};
 
-use self::ends::SmallestValues;
 use self::maker::{Basic, Choice, Choices, SampleContext, SampleFindings, make};
+use self::smallest::SmallestValues;
 use super::section::{PART, Section, cell_of};
 use crate::codec::Buffer;
 use crate::env::Env;
@@ -86,9 +86,9 @@ impl<'s> Samples<'s> {
         skipped: &HashSet<usize>,
         has_boundaries: bool,
     ) -> Result<Self> {
-        let (stored, ends) =
+        let (stored, smallest) =
             (Stored::new(section.classes.clone()), SmallestValues::new(section, skipped));
-        let base = SampleContext { section, stored: &stored, ends: &ends, reads };
+        let context = SampleContext { section, stored: &stored, smallest: &smallest, reads };
         let limits = Limits::DEFAULT;
         let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
         let mut found = SampleFindings::default();
@@ -110,8 +110,8 @@ impl<'s> Samples<'s> {
                 break;
             }
             let mut payload = Vec::new();
-            if ends.objects[of].is_some() {
-                let value = make(&base, (of, basic), &choices, &mut found)?;
+            if smallest.objects[of].is_some() {
+                let value = make(&context, (of, basic), &choices, &mut found)?;
                 write_value(&mut target, &stored, section.objects[of].0, &value, &mut payload)?;
             } else if basic == Basic::Small {
                 this.missing.push(of);

@@ -112,7 +112,7 @@ pub(crate) fn transcode<'s>(
         chain: &chain,
         inlined: vec![source.id],
         next_id,
-        rest: RecordExtras::default(),
+        extras: RecordExtras::default(),
         shared_bytes: 0,
     };
     let mut frames = Vec::new();
@@ -120,9 +120,9 @@ pub(crate) fn transcode<'s>(
     let left = run.input.rest().len();
     let error = match result {
         Ok(()) if left == 0 => {
-            let rest = run.rest;
+            let extras = run.extras;
             plans.after += (out.len() - start) as u64;
-            return Ok(rest);
+            return Ok(extras);
         }
         Ok(()) => left_behind(left),
         Err(error) => error.in_field(&path(&frames, &run.skipped)),
@@ -166,7 +166,7 @@ struct Transcoder<'t, 's, 'p> {
     /// The object, and those in it that are values now.
     inlined: Vec<u64>,
     next_id: &'t mut u64,
-    rest: RecordExtras,
+    extras: RecordExtras,
     /// Bytes of the values that are objects now.
     shared_bytes: usize,
 }
@@ -633,7 +633,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.shared_bytes += payload.len();
         let id = *self.next_id;
         *self.next_id += 1;
-        self.rest.shared.push(SharedValue { id, class, holder, payload });
+        self.extras.shared.push(SharedValue { id, class, holder, payload });
         count::push(id, self.out);
         Ok(())
     }

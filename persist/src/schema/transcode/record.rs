@@ -28,7 +28,7 @@ pub(super) struct RecordFrame<'t> {
     /// The piece that is being rewritten, if any.
     piece: Option<usize>,
     /// Where it lies, and where what it becomes does.
-    around: PieceOrder<'t>,
+    order: PieceOrder<'t>,
     /// Where its converted pieces begin that wait, and the bytes of those.
     waiting: (usize, usize),
     /// Of an object, where its bytes begin in the payload.
@@ -57,7 +57,7 @@ impl<'t> RecordFrame<'t> {
 
     /// True if the input is no part of the payload, or another one than what is left of it.
     pub(super) fn is_apart(&self) -> bool {
-        !self.names.is_empty() || matches!(self.around, PieceOrder::Apart(_))
+        !self.names.is_empty() || matches!(self.order, PieceOrder::Apart(_))
     }
 }
 
@@ -105,7 +105,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) {
         plan.rows.iter().for_each(|row| self.plans.rows.count(*row, 1, self.id));
         let start = self.payload.len().saturating_sub(self.input.rest().len());
-        let (step, piece, around) = (0, None, PieceOrder::Nothing);
+        let (step, piece, order) = (0, None, PieceOrder::Nothing);
         let waiting = (self.waiting.len(), self.early.len());
         frames.push(TranscodeFrame::Record(RecordFrame {
             plan,
@@ -113,7 +113,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             first,
             names,
             piece,
-            around,
+            order,
             waiting,
             start,
             places,
@@ -137,7 +137,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// its conversion; ends the record if there is none.
     pub(super) fn advance(&mut self, record: &mut RecordFrame<'t>) -> Result<Option<usize>> {
         let left = self.input.rest();
-        match std::mem::replace(&mut record.around, PieceOrder::Nothing) {
+        match std::mem::replace(&mut record.order, PieceOrder::Nothing) {
             PieceOrder::Nothing => {}
             PieceOrder::Next(all) => self.pieces.push(&all[..all.len() - left.len()]),
             PieceOrder::Early(all, start) => {
@@ -168,7 +168,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                         continue;
                     }
                     let rest = self.input.rest();
-                    record.around = if self.pieces.len() == record.first + piece {
+                    record.order = if self.pieces.len() == record.first + piece {
                         PieceOrder::Next(rest)
                     } else if record.names.is_empty() {
                         self.append_early(record, piece);
@@ -214,7 +214,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let Piece { nodes, span, conversion, .. } = &record.plan.pieces[next];
             let rest = self.input.rest();
             if conversion.is_some() {
-                record.around = PieceOrder::Early(rest, self.out.len());
+                record.order = PieceOrder::Early(rest, self.out.len());
                 return Ok(*conversion);
             }
             let length = span.or_else(|| self.stored.lengths(nodes.clone(), rest));
@@ -286,7 +286,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                         Some(KeptLocation::Payload(start - length..start))
                     }
                 };
-                self.rest.kept.extend(place.map(|place| (keep.class, place)));
+                self.extras.kept.extend(place.map(|place| (keep.class, place)));
             }
         }
         Ok(())
