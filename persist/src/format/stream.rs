@@ -21,14 +21,14 @@ use crate::{Error, Limits, Result};
 const LEAST_RECORD: u64 = 8;
 
 /// The blocks of a save, one after the other.
-pub(crate) struct Blocks<R> {
+pub(crate) struct BlockReader<R> {
     file: R,
     limits: Limits,
     /// Bytes of the save, and where its first block and the next one begin.
     length: u64,
     first: u64,
     at: u64,
-    /// What was read behind the last block: the head of the next one, as far as there is one.
+    /// The head of the next block, which is read with the last one.
     head: Vec<u8>,
     stored: Vec<u8>,
     plain: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) struct StreamBlock<'b> {
     pub(crate) content: &'b [u8],
 }
 
-impl<R: Read + Seek> Blocks<R> {
+impl<R: Read + Seek> BlockReader<R> {
     /// Reads the header of a save, which the whole file is.
     pub(crate) fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -114,7 +114,7 @@ impl<R: Read + Seek> Blocks<R> {
         Ok(records.min(most).min(self.limits.objects))
     }
 
-    /// Reads the next block, or the trailer behind the last one.
+    /// Reads the next block, or the trailer after the last one.
     pub(crate) fn next(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
         if self.head.first() == Some(&BLOCK_TRAILER) {
             return self.trailer().map(Err);
@@ -240,7 +240,7 @@ impl Definitions {
         &mut self,
         block: &StreamBlock<'_>,
         limits: &Limits,
-        mut take: impl FnMut(&Self, super::RecordPlace) -> Result<()>,
+        mut take: impl FnMut(&Self, super::RecordLocation) -> Result<()>,
     ) -> Result<()> {
         if block.compression.is_none() {
             if *block.content == *self.bytes {

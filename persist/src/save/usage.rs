@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use crate::format::{Blocks, Compression, Definitions, Header};
+use crate::format::{BlockReader, Compression, Definitions, Header};
 use crate::schema::{Long, Stored, UsageTree};
 use crate::{Limits, Result};
 
@@ -97,7 +97,7 @@ pub struct BlockUsage {
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
-    let (header, mut blocks) = Blocks::open(file, limits)?;
+    let (header, mut blocks) = BlockReader::open(file, limits)?;
     let length = blocks.length();
     let mut definitions = Definitions::default();
     let trailer = loop {
@@ -157,12 +157,8 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
     let mut parts = parts(&tree, &stored);
     let mut header_size = Around::default();
     header_size.add(1, header_bytes, 1.0);
-    let around = [
-        ("header", header_size),
-        ("definitions", defined),
-        ("record heads", heads),
-        ("blocks", frames),
-    ];
+    let around =
+        [("header", header_size), ("definitions", defined), ("heads", heads), ("blocks", frames)];
     parts.extend(around.into_iter().map(|(name, around)| around.usage(name)));
     let sum = |of: fn(&Usage) -> u64| parts.iter().map(of).sum();
     let whole = Usage {
