@@ -7,7 +7,9 @@ mod args;
 mod commands;
 mod exit;
 mod input;
+mod objects;
 mod output;
+mod report;
 
 use std::process::ExitCode;
 
