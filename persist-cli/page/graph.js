@@ -189,7 +189,7 @@ class Graph {
     for (const isMarked of isByCycle ? [false, true] : [false]) {
       let drawn = 0;
       context.strokeStyle = isMarked ? style.cycle : style.line;
-      context.globalAlpha = isMarked ? 0.8 : fade * (ends.length > 20000 ? 0.5 : 1);
+      context.globalAlpha = isMarked ? 0.8 : fade * (ends.length > 6000 ? 0.4 : 1);
       context.beginPath();
       for (let line = 0; line < ends.length / 2; line += step) {
         const [a, b] = [ends[2 * line], ends[2 * line + 1]];
@@ -223,7 +223,7 @@ class Graph {
   radius(place, pixel) {
     const degree = this.degrees[place];
     if (this.picture.nodes.length > 5000) return Math.max(0.8 * pixel, 2 + Math.log2(1 + degree));
-    return Math.max(2.2 * pixel, Math.min(16, 3.5 + 1.4 * Math.log2(1 + degree)));
+    return Math.max(2.2 * pixel, Math.min(15 * pixel, 3.5 + 1.4 * Math.log2(1 + degree)));
   }
 
   *dots(context, style, window, pixel) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::output::{Out, note};
-use crate::report::{Report, page};
+use crate::report::{By, Report, page};
 
 /// Write a page that shows all of a save, for a browser.
 ///
@@ -26,6 +26,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OTHER")]
     diff: Option<PathBuf>,
 
+    /// Which objects of the two saves are the same: those with one id, or those of a class with one name.
+    #[arg(long, value_enum, default_value = "id", requires = "diff")]
+    by: By,
+
     /// A journal, to show as a timeline.
     #[arg(long)]
     journal: Option<PathBuf>,
@@ -34,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = Input::read(&args.file)?;
     let other = args.diff.as_deref().map(Input::read).transpose()?;
-    let report = Report::of(&save, other.as_ref(), None)?;
+    let report = Report::of(&save, other.as_ref().map(|other| (other, args.by)), None)?;
     if out.is_json() {
         out.json_line(&report)?;
         return Ok(Outcome::Done);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::columns::{Column, columns};
-use super::diff::Diff;
+use super::diff::{By, Diff};
 use super::sizes::size;
 use super::value::Encoder;
 use crate::exit::Result;
@@ -135,15 +135,15 @@ impl Pool {
 }
 
 impl Report {
-    pub(crate) fn of(save: &Input, other: Option<&Input>, journal: Option<Json>) -> Result<Self> {
+    pub(crate) fn of(save: &Input, other: Option<(&Input, By)>, journal: Option<Json>) -> Result<Self> {
         let document = save.document()?;
         let objects = Objects::of(&document);
         let mut saves = vec![Save::of(save, &document, &objects)];
         let mut diff = None;
-        if let Some(other) = other {
+        if let Some((other, by)) = other {
             let document = other.document()?;
             let others = Objects::of(&document);
-            diff = Some(Diff::of(&objects, &others));
+            diff = Some(Diff::of(&objects, &others, by));
             saves.push(Save::of(other, &document, &others));
         }
         Ok(Self { report: VERSION, saves, diff, journal })
