@@ -5,11 +5,18 @@
 
 mod args;
 mod commands;
+mod compare;
 mod exit;
 mod input;
+mod mapped;
+mod merge;
 mod objects;
 mod output;
+mod path;
 mod report;
+mod shown;
+mod values;
+mod world;
 
 use std::process::ExitCode;
 
@@ -19,8 +26,17 @@ use args::Args;
 use exit::{Failure, Outcome};
 use output::Out;
 
+/// Bytes of stack: to drop a value, or to give it to serde, takes some for each of its levels.
+const STACK: usize = 64 << 20;
+
 fn main() -> ExitCode {
     let args = Args::parse();
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(|| run(args));
+    // A thread that panicked has said why.
+    thread.map_or(Failure::exit_code(), |thread| thread.join().unwrap_or(Failure::exit_code()))
+}
+
+fn run(args: Args) -> ExitCode {
     let mut out = Out::of_stdout(args.color, args.json);
     let result = commands::run(args.command, &mut out).and_then(|outcome| {
         out.finish()?;

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
@@ -153,4 +154,44 @@ pub(crate) fn bytes(bytes: u64) -> String {
         (unit, scaled) = (unit + 1, scaled / 1024);
     }
     format!("{}.{} {}", scaled / 10, scaled % 10, UNITS[unit])
+}
+
+/// Writes a file whole or not at all: through a temporary one beside it, flushed. One that is there is refused, or
+/// replaced by `force`.
+pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
+    let failed =
+        |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+    if !force && path.symlink_metadata().is_ok() {
+        let path = path.display();
+        return Err(Failure::new(format!(
+            "{path} is there already; use another name, or `--force`"
+        )));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file =
+        tempfile::Builder::new().prefix(".persist-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    allow_as_usual(file.as_file(), path).map_err(failed)?;
+    let placed = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    placed.map_err(|error| failed(error.error))?;
+    // Its name lasts, too; not every system can say so.
+    drop(std::fs::File::open(folder).and_then(|folder| folder.sync_all()));
+    Ok(())
+}
+
+/// Gives a temporary file, which only its user may read, the permissions of the file that it replaces, or of new files.
+fn allow_as_usual(file: &std::fs::File, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = match path.metadata() {
+            Ok(old) => old.permissions().mode() & 0o777,
+            Err(_) => 0o644,
+        };
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (file, path);
+    Ok(())
 }

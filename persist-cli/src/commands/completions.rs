@@ -1,17 +1,25 @@
 //! `persist completions`.
 
-use std::path::PathBuf;
+use std::io::Write;
 
-use crate::exit::{Failure, Outcome, Result};
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::exit::{Outcome, Result};
 use crate::output::Out;
 
-/// Print completions for a shell.
+/// Print completions for a shell
 #[derive(clap::Args)]
+#[command(
+    after_help = "For bash: persist completions bash > ~/.local/share/bash-completion/completions/persist"
+)]
 pub(crate) struct Args {
-    /// A save, or `-` for standard input.
-    file: PathBuf,
+    shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`completions` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::args::Args::command(), "persist", &mut text);
+    out.write_all(&text)?;
+    Ok(Outcome::Done)
 }

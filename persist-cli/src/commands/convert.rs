@@ -1,17 +1,146 @@
 //! `persist convert`.
 
-use std::path::PathBuf;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use persist::save::Compression;
+use persist::{Document, Value};
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use crate::input::Input;
+use crate::mapped::{Mapped, read};
+use crate::output::{Out, write_file};
 
-/// Compress or decompress a save, or turn it into JSON and back.
+/// Compress or decompress a save, or turn it into JSON, RON or text and back, without loss
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A save, or `-` for standard input.
+    /// A save, what this command made of one, or `-` for standard input.
     file: PathBuf,
+    /// Where to write; standard output if it is left out.
+    #[arg(short, long, value_name = "NEW")]
+    output: Option<PathBuf>,
+    /// What to write; by the ending of NEW if it is left out: .json, .ron, .txt, else a save.
+    #[arg(long, value_enum)]
+    to: Option<Form>,
+    /// What FILE is, unless its beginning or its ending shows that.
+    #[arg(long, value_enum)]
+    from: Option<Form>,
+    /// From 1, fast, to 22, small; of zstd.
+    #[arg(long, default_value_t = 3)]
+    level: i32,
+    /// Replace NEW if it is there.
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`convert` cannot read {} yet", args.file.display())))
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// A save, compressed as it was.
+    Save,
+    /// A save without compression.
+    Plain,
+    /// A save, compressed by LZ4.
+    Lz4,
+    /// A save, compressed by Zstandard.
+    Zstd,
+    Json,
+    Ron,
+    /// The text of a value, as in a dump.
+    Text,
+}
+
+impl Form {
+    /// What a file has by its ending.
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "json" => Some(Self::Json),
+            "ron" => Some(Self::Ron),
+            "txt" => Some(Self::Text),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let input = Input::read(&args.file)?;
+    let mut save = document(&input, args.from)?;
+    let by_name = args.output.as_deref().and_then(Form::of);
+    let form = args.to.or(by_name).unwrap_or(Form::Save);
+    match form {
+        Form::Plain => save.set_compression(Compression::None),
+        Form::Lz4 => save.set_compression(Compression::Lz4),
+        Form::Zstd => save.set_compression(Compression::Zstd(args.level)),
+        Form::Save | Form::Json | Form::Ron | Form::Text => {}
+    }
+    let bytes = match form {
+        Form::Save | Form::Plain | Form::Lz4 | Form::Zstd => save.to_vec()?,
+        Form::Json => {
+            let mut text = serde_json::to_vec_pretty(&Mapped::exact(&save.to_value()))?;
+            text.push(b'\n');
+            text
+        }
+        Form::Ron => {
+            let pretty = ron::ser::PrettyConfig::default();
+            let text = ron::ser::to_string_pretty(&Mapped::exact(&save.to_value()), pretty);
+            let text = text.map_err(|error| Failure::new(error.to_string()))?;
+            format!("{text}\n").into_bytes()
+        }
+        Form::Text => format!("{:#}\n", save.to_value()).into_bytes(),
+    };
+    let is_text = matches!(form, Form::Json | Form::Ron | Form::Text);
+    match &args.output {
+        Some(path) => write_file(path, &bytes, args.force)?,
+        None if !is_text && io::stdout().is_terminal() => {
+            return Err(Failure::new("a save is nothing for a terminal; give `-o NEW`"));
+        }
+        None => out.write_all(&bytes)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// Reads a save, or the text of one.
+fn document(input: &Input, from: Option<Form>) -> Result<Document> {
+    let by_name = input.path.as_deref().and_then(Form::of);
+    let is_save = input.bytes.starts_with(b"\x89PST");
+    let form = from.or(by_name.filter(|_| !is_save));
+    let is_text = input.bytes.trim_ascii_start().starts_with(b"{");
+    let bad = |what: String| Failure::new(format!("{}: {what}", input.name));
+    let text = || std::str::from_utf8(&input.bytes).map_err(|error| bad(error.to_string()));
+    let value = match form {
+        Some(Form::Json) => json(text()?).map_err(bad)?,
+        Some(Form::Ron) => ron(text()?).map_err(bad)?,
+        Some(Form::Text) => {
+            text()?.parse().map_err(|error: persist::Error| bad(error.to_string()))?
+        }
+        None if is_text && !is_save => any(text()?).map_err(bad)?,
+        _ => return input.document(),
+    };
+    Document::from_value(&value).map_err(|error| input.failure(error))
+}
+
+/// Reads a text whose form nobody says.
+fn any(text: &str) -> Result<Value, String> {
+    let found = json(text).or_else(|error| ron(text).or_else(|_| text.parse()).map_err(|_| error));
+    found.map_err(|error| {
+        format!("it is neither JSON, RON nor the text of a value; as JSON: {error}")
+    })
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    let mut from = serde_json::Deserializer::from_str(text);
+    // `read` counts the levels.
+    from.disable_recursion_limit();
+    let value = read(&mut from).map_err(|error| error.to_string())?;
+    from.end().map_err(|error| error.to_string())?;
+    Ok(value)
+}
+
+fn ron(text: &str) -> Result<Value, String> {
+    let options = ron::Options::default().without_recursion_limit();
+    let mut from = ron::Deserializer::from_str_with_options(text, &options)
+        .map_err(|error| error.to_string())?;
+    let value = read(&mut from).map_err(|error| error.to_string())?;
+    from.end().map_err(|error| error.to_string())?;
+    Ok(value)
 }

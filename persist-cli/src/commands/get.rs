@@ -1,17 +1,49 @@
 //! `persist get`.
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use persist::Value;
+use persist::save::Entry;
 
-/// Show one value.
+use super::dump::{EXAMPLES, Match};
+use crate::exit::{Outcome, Result};
+use crate::input::Input;
+use crate::output::{NAME, Out};
+use crate::path::Path;
+
+/// Show one value, or one of each object
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
+    /// What to show.
+    path: String,
+    /// Print texts without quotes and escapes.
+    #[arg(short, long)]
+    raw: bool,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`get` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let save = Input::read(&args.file)?.document()?;
+    let found = Path::parse(&args.path, &save)?.find(&save);
+    let entries: Vec<&Entry> = save.entries().collect();
+    if out.is_json() {
+        let matches: Vec<Match<'_>> =
+            found.iter().map(|found| Match::of(found, entries[found.entry])).collect();
+        out.json(&matches)?;
+        return Ok(Outcome::found(found.is_empty()));
+    }
+    for match_of in &found {
+        if found.len() > 1 && !args.raw {
+            write!(out, "{} = ", out.styled(NAME, &match_of.label))?;
+        }
+        match &*match_of.value {
+            Value::Text(text) if args.raw => writeln!(out, "{text}")?,
+            value if found.len() > 1 => writeln!(out, "{value}")?,
+            value => writeln!(out, "{value:#}")?,
+        }
+    }
+    Ok(Outcome::found(found.is_empty()))
 }

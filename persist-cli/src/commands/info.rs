@@ -1,17 +1,302 @@
 //! `persist info`.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use persist::history::JournalInfo;
+use persist::save::{Compression, Header};
+use persist::{Document, History, SaveManager, Session, World};
+use serde::Serialize;
 
-/// Show what saves say of themselves, and what is beside them.
+use crate::exit::{Outcome, Result};
+use crate::input::Input;
+use crate::mapped::Mapped;
+use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
+
+/// Show what saves say of themselves, and what lies beside them; exit code 1 if one is damaged
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A save, or `-` for standard input.
-    file: PathBuf,
+    /// Saves, or `-` for standard input.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`info` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let mut is_bad = false;
+    let mut shown = Vec::new();
+    for (number, file) in args.files.iter().enumerate() {
+        let input = Input::read(file)?;
+        let document = Document::from_slice(&input.bytes);
+        is_bad |= document.is_err();
+        let info = Info::of(&input, &document);
+        if out.is_json() {
+            shown.push(serde_json::to_value(&info)?);
+            continue;
+        }
+        if number > 0 {
+            writeln!(out)?;
+        }
+        print(&info, out)?;
+    }
+    if out.is_json() {
+        out.json(&shown)?;
+    }
+    Ok(Outcome::found(is_bad))
+}
+
+#[derive(Serialize)]
+struct Info<'i> {
+    file: &'i str,
+    bytes: u64,
+    damage: Option<String>,
+    format: Option<u16>,
+    application: Option<String>,
+    version: Option<String>,
+    generation: Option<u64>,
+    compression: Option<&'static str>,
+    devices: Vec<Device>,
+    #[serde(serialize_with = "root_of")]
+    metadata: Option<Document>,
+    objects: Option<u64>,
+    kept: Option<u64>,
+    classes: Vec<Class>,
+    beside: Vec<Beside>,
+    journals: Vec<Journal>,
+    #[serde(skip)]
+    salvage: Option<String>,
+}
+
+fn root_of<S: serde::Serializer>(metadata: &Option<Document>, to: S) -> Result<S::Ok, S::Error> {
+    metadata.as_ref().and_then(Document::root).map(Mapped::shown).serialize(to)
+}
+
+#[derive(Serialize)]
+struct Device {
+    name: String,
+    saves: u64,
+}
+
+#[derive(Serialize)]
+struct Class {
+    name: String,
+    objects: u64,
+}
+
+/// An earlier save, or a damaged one that was kept.
+#[derive(Serialize)]
+struct Beside {
+    file: String,
+    kind: &'static str,
+    bytes: u64,
+    generation: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Journal {
+    file: String,
+    bytes: u64,
+    follows_save: bool,
+    events: u64,
+    problem: Option<String>,
+}
+
+impl<'i> Info<'i> {
+    fn of(input: &'i Input, document: &'i Result<Document, persist::Error>) -> Self {
+        let header = match document {
+            Ok(document) => Some(document.header().clone()),
+            Err(_) => Header::read(&input.bytes).ok(),
+        };
+        let document_of = document.as_ref().ok();
+        let header = header.as_ref();
+        let devices = header.into_iter().flat_map(Header::devices);
+        let entries = || document_of.into_iter().flat_map(Document::entries);
+        let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+        for entry in entries().filter(|entry| !entry.is_kept()) {
+            *classes.entry(entry.class()).or_default() += 1;
+        }
+        let class = |(name, objects): (&str, u64)| Class { name: name.to_owned(), objects };
+        let mut classes: Vec<Class> = classes.into_iter().map(class).collect();
+        classes.sort_by_key(|class| std::cmp::Reverse(class.objects));
+        let count = |is_kept| entries().filter(|it| it.is_kept() == is_kept).count() as u64;
+        Self {
+            file: &input.name,
+            bytes: input.bytes.len() as u64,
+            damage: document.as_ref().err().map(ToString::to_string),
+            format: header.map(|header| header.format),
+            application: header.and_then(|header| header.application.clone()),
+            version: header.and_then(|header| header.application_version.clone()),
+            generation: header.map(|header| header.generation),
+            compression: document_of.map(|document| name_of(document.compression())),
+            devices: devices.map(|(name, saves)| Device { name: name.into(), saves }).collect(),
+            metadata: header.and_then(|header| header.metadata_document().ok().flatten()),
+            objects: document_of.map(|_| count(false)),
+            kept: document_of.map(|_| count(true)),
+            classes,
+            beside: input.path.as_deref().map(beside).unwrap_or_default(),
+            journals: input.path.as_deref().map(journals).unwrap_or_default(),
+            salvage: document.as_ref().err().and_then(|_| salvage(&input.bytes)),
+        }
+    }
+}
+
+fn name_of(compression: Compression) -> &'static str {
+    match compression {
+        Compression::None => "none",
+        Compression::Lz4 => "lz4",
+        Compression::Zstd(_) => "zstd",
+        _ => "unknown",
+    }
+}
+
+/// What could be repaired of a damaged save.
+fn salvage(save: &[u8]) -> Option<String> {
+    let (_, salvage) = Document::salvage(save).ok()?;
+    let salvage = salvage?;
+    let objects = if salvage.objects == 1 {
+        "1 object".into()
+    } else {
+        format!("{} objects", salvage.objects)
+    };
+    Some(match salvage.lost {
+        Some(lost) => format!("{objects} of {}", salvage.objects + lost),
+        None => objects,
+    })
+}
+
+/// The backups and damaged saves of a save.
+fn beside(file: &Path) -> Vec<Beside> {
+    let mut found = Vec::new();
+    for (suffix, kind) in [(".bak", "backup"), (".damaged", "damaged")] {
+        // An interrupted save may leave a gap.
+        let mut missing = 0;
+        for number in 1_u32.. {
+            let mut name = file.as_os_str().to_owned();
+            name.push(suffix);
+            if number > 1 {
+                name.push(number.to_string());
+            }
+            let path = PathBuf::from(name);
+            let Ok(metadata) = path.metadata() else {
+                missing += 1;
+                if missing > 2 {
+                    break;
+                }
+                continue;
+            };
+            missing = 0;
+            let header = std::fs::File::open(&path).ok().map(Header::from_reader);
+            let generation = header.and_then(Result::ok).map(|header| header.generation);
+            let file = path.display().to_string();
+            found.push(Beside { file, kind, bytes: metadata.len(), generation });
+        }
+    }
+    found
+}
+
+/// How many journals of a folder are looked at.
+const MOST_JOURNALS: usize = 16;
+
+/// The journals in the folder that follow a save, and those of its name.
+fn journals(file: &Path) -> Vec<Journal> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else {
+        return Vec::new();
+    };
+    let is_journal = |path: &PathBuf| path.extension().is_some_and(|it| it == "journal");
+    let named = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    let named = named.map(|name| folder.map_or_else(|| name.clone().into(), |it| it.join(&name)));
+    let mut paths: Vec<PathBuf> = named.filter(is_journal).collect();
+    paths.sort();
+    // One of its name may belong to it, whatever it follows.
+    let is_own = |path: &Path| path.file_stem() == file.file_stem();
+    paths.sort_by_key(|path| !is_own(path));
+    let mut found = Vec::new();
+    for path in paths.iter().take(MOST_JOURNALS) {
+        let session = Session::<World>::with(SaveManager::new(), History::new(1));
+        let journal = match session.inspect(file, path) {
+            Ok(Some(info)) if info.follows_save || is_own(path) => of_info(path, &info),
+            Err(error) if is_own(path) => {
+                let file = path.display().to_string();
+                let problem = Some(error.to_string());
+                Journal { file, bytes: 0, follows_save: false, events: 0, problem }
+            }
+            _ => continue,
+        };
+        found.push(journal);
+    }
+    found
+}
+
+fn of_info(path: &Path, info: &JournalInfo) -> Journal {
+    let torn = info.torn.map(|torn| format!("its end was cut off, at byte {}", torn.offset));
+    Journal {
+        file: path.display().to_string(),
+        bytes: info.bytes,
+        follows_save: info.follows_save,
+        events: info.events,
+        problem: torn,
+    }
+}
+
+fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
+    let packed = info.compression.filter(|packed| *packed != "none");
+    let packed = packed.map_or_else(String::new, |packed| format!(", compressed by {packed}"));
+    let size = bytes(info.bytes);
+    write!(out, "{}", out.styled(NAME, info.file))?;
+    writeln!(out, "{}", out.styled(DIM, format_args!("  {size}{packed}")))?;
+    if let Some(damage) = &info.damage {
+        writeln!(out, "  {} {damage}", out.styled(BAD, "damaged:"))?;
+        match &info.salvage {
+            Some(whole) => writeln!(out, "  `persist repair` would save {whole}")?,
+            None => writeln!(out, "  nothing of it can be saved")?,
+        }
+    }
+    if let Some(application) = &info.application {
+        let version = info.version.as_deref().unwrap_or("of no version");
+        line("program", format_args!("{application} {version}"), out)?;
+    }
+    if let Some(generation) = info.generation.filter(|generation| *generation > 0) {
+        line("generation", generation, out)?;
+    }
+    for Device { name, saves } in &info.devices {
+        let name = if name.is_empty() { "(no name)" } else { name };
+        line("device", format_args!("{name}, {saves} saves"), out)?;
+    }
+    if let Some(metadata) = info.metadata.as_ref().and_then(Document::root) {
+        line("metadata", metadata, out)?;
+    }
+    if let Some(objects) = info.objects {
+        line("objects", objects, out)?;
+        let width = info.classes.iter().map(|class| class.name.chars().count()).max().unwrap_or(0);
+        for Class { name, objects } in &info.classes {
+            writeln!(out, "    {name:width$}  {objects:>8}")?;
+        }
+    }
+    if let Some(kept) = info.kept.filter(|kept| *kept > 0) {
+        line("kept", format_args!("{kept} records that a program did not know"), out)?;
+    }
+    for Beside { file, kind, bytes: size, generation } in &info.beside {
+        let age = match generation {
+            Some(generation) => format!("generation {generation}"),
+            None => String::from("no header that can be read"),
+        };
+        line(kind, format_args!("{file}, {}, {age}", bytes(*size)), out)?;
+    }
+    for Journal { file, follows_save, events, problem, .. } in &info.journals {
+        let what = match (follows_save, events) {
+            (false, _) => out.styled(WARNING, String::from("it does not follow this save")),
+            (true, 0) => out.styled(GOOD, String::from("nothing unsaved")),
+            (true, events) => out.styled(WARNING, format!("{events} unsaved changes")),
+        };
+        let problem = problem.as_ref().map_or_else(String::new, |it| format!("; {it}"));
+        let text = format!("{file}, {what}{problem}");
+        line("journal", text, out)?;
+    }
+    Ok(())
+}
+
+fn line(name: &str, what: impl std::fmt::Display, out: &mut Out) -> Result<()> {
+    let name = out.styled(HEADING, format!("{name:10}"));
+    Ok(writeln!(out, "  {name}  {what}")?)
 }

@@ -1,17 +1,147 @@
 //! `persist repair`.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use persist::Document;
+use persist::save::{Header, Salvage};
+use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use crate::input::Input;
+use crate::output::{GOOD, NAME, Out, bytes, write_file};
 
-/// Save what is whole of a damaged save.
+/// Save what is whole of a damaged save; exit code 1 if something is lost
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
+    /// Where to write what is whole.
+    #[arg(short, long, value_name = "NEW", required_unless_present = "in_place")]
+    output: Option<PathBuf>,
+    /// Replace that file if it is there.
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Replace the damaged save, which is kept as `FILE.damaged`.
+    #[arg(long, conflicts_with = "output")]
+    in_place: bool,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`repair` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let input = Input::read(&args.file)?;
+    let (document, salvage) =
+        Document::salvage(&input.bytes).map_err(|error| input.failure(error))?;
+    let Some(salvage) = salvage else {
+        if out.is_json() {
+            out.json(&Shown { damaged: false, ..Shown::default() })?;
+        } else {
+            writeln!(out, "{} is not damaged; nothing is written", input.name)?;
+        }
+        return Ok(Outcome::Done);
+    };
+    let mut kept = None;
+    match (&args.output, &input.path) {
+        (Some(new), _) => write_file(new, &document.to_vec()?, args.force)?,
+        (None, Some(file)) => {
+            // A save makes a backup of the old one, and a damaged one would push out a good one.
+            kept = Some(keep(file, &input.bytes)?);
+            document.save(file)?;
+        }
+        (None, None) => return Err(Failure::new("standard input has no place; give `-o NEW`")),
+    }
+    let written = args.output.as_ref().or(input.path.as_ref());
+    let written = written.map(|path| path.display().to_string());
+    let backup = input.path.as_deref().and_then(whole_backup);
+    let outcome = Outcome::found(salvage.lost != Some(0));
+    if out.is_json() {
+        let shown = Shown {
+            damaged: true,
+            written,
+            kept: kept.map(|path| path.display().to_string()),
+            objects: salvage.objects,
+            lost: salvage.lost,
+            incomplete: salvage.incomplete,
+            cut: salvage.cut,
+            lost_bytes: salvage.lost_bytes,
+            places: salvage.places,
+            backup: backup.map(|(path, _)| path.display().to_string()),
+        };
+        out.json(&shown)?;
+        return Ok(outcome);
+    }
+    print(&salvage, out)?;
+    if let Some(kept) = kept {
+        writeln!(out, "the damaged save is kept as {}", out.styled(NAME, kept.display()))?;
+    }
+    if let Some(written) = written {
+        writeln!(out, "{} {}", out.styled(GOOD, "written to"), out.styled(NAME, written))?;
+    }
+    if let Some((backup, generation)) = backup {
+        let generation =
+            format!("generation {generation}, this one is {}", document.header().generation);
+        writeln!(out, "a backup lies beside it: {} ({generation})", backup.display())?;
+    }
+    Ok(outcome)
+}
+
+fn print(salvage: &Salvage, out: &mut Out) -> Result<()> {
+    let objects =
+        |count: u64| if count == 1 { "1 object".into() } else { format!("{count} objects") };
+    let places =
+        if salvage.places == 1 { "1 place" } else { &*format!("{} places", salvage.places) };
+    writeln!(out, "damaged: {} in {places}", bytes(salvage.lost_bytes))?;
+    writeln!(out, "whole: {}", objects(salvage.objects))?;
+    match salvage.lost {
+        Some(lost) => writeln!(out, "lost: {}", objects(lost))?,
+        None => writeln!(out, "lost: nobody knows how many, the end of the save is damaged")?,
+    }
+    if salvage.incomplete > 0 {
+        let incomplete = objects(salvage.incomplete);
+        writeln!(out, "of those, {incomplete} cannot be without a lost one")?;
+    }
+    if salvage.cut > 0 {
+        let count = salvage.cut;
+        writeln!(out, "references to lost objects that were taken out: {count}")?;
+    }
+    Ok(())
+}
+
+/// Copies a damaged save to a free name beside it, as a load does.
+fn keep(file: &Path, bytes: &[u8]) -> Result<PathBuf> {
+    for number in 1..u32::MAX {
+        let mut name = file.as_os_str().to_owned();
+        name.push(if number == 1 { ".damaged".into() } else { format!(".damaged{number}") });
+        let path = PathBuf::from(name);
+        match std::fs::read(&path) {
+            Ok(kept) if kept == bytes => return Ok(path),
+            Ok(_) => {}
+            Err(_) if path.symlink_metadata().is_ok() => {}
+            Err(_) => return write_file(&path, bytes, false).map(|()| path),
+        }
+    }
+    Err(Failure::new("there is no free name for the damaged save"))
+}
+
+/// The newest backup, if it is a whole save, and its generation.
+fn whole_backup(file: &Path) -> Option<(PathBuf, u64)> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".bak");
+    let path = PathBuf::from(name);
+    let bytes = std::fs::read(&path).ok()?;
+    let generation = Header::read(&bytes).ok()?.generation;
+    Document::from_slice(&bytes).is_ok().then_some((path, generation))
+}
+
+#[derive(Default, Serialize)]
+struct Shown {
+    damaged: bool,
+    written: Option<String>,
+    kept: Option<String>,
+    objects: u64,
+    lost: Option<u64>,
+    incomplete: u64,
+    cut: u64,
+    lost_bytes: u64,
+    places: usize,
+    backup: Option<String>,
 }

@@ -1,17 +1,136 @@
 //! `persist set`.
 
+use std::collections::HashMap;
+use std::io::Write;
 use std::path::PathBuf;
 
-use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use persist::{Document, Value};
+use serde::Serialize;
 
-/// Change one value.
+use super::dump::EXAMPLES;
+use crate::exit::{Failure, Outcome, Result};
+use crate::input::Input;
+use crate::mapped::Mapped;
+use crate::output::{BAD, GOOD, NAME, Out};
+use crate::path::{Found, Path};
+use crate::shown::short;
+use crate::values::{Hop, replace, typed};
+
+/// Change a value; the old save stays as a backup
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A save, or `-` for standard input.
+    /// A save.
     file: PathBuf,
+    /// What to change.
+    path: String,
+    /// The new value, as `dump` shows it; numbers need no types, texts no quotes.
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+    /// Change all values that the path leads to.
+    #[arg(long)]
+    all: bool,
+    /// Show what would change, and write nothing.
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`set` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let input = Input::read(&args.file)?;
+    let Some(file) = &input.path else {
+        return Err(Failure::new("standard input cannot be changed; give a file"));
+    };
+    let mut save = input.document()?;
+    let found = Path::parse(&args.path, &save)?.find(&save);
+    one_of(&found, args.all, &args.path)?;
+    let change = |found: &Found<'_>| -> Result<Change> {
+        let new = typed(&args.value, &found.value)
+            .map_err(|error| Failure::new(format!("`{}` is no value: {error}", args.value)))?;
+        Ok(Change::of(found, new))
+    };
+    let changes = found.iter().map(change).collect::<Result<Vec<_>>>()?;
+    drop(found);
+    write_changes(changes, &mut save, (!args.dry_run).then_some(&**file), out)
+}
+
+/// Checks that a path leads to one value, or to some if there may be several.
+pub(super) fn one_of(found: &[Found<'_>], may_be_more: bool, path: &str) -> Result<()> {
+    match found.len() {
+        0 => Err(Failure::new(format!("nothing is at {path}"))),
+        1 => Ok(()),
+        _ if may_be_more => Ok(()),
+        count => Err(Failure::new(format!(
+            "{path} leads to {count} values, the first of them {} and {}; say which, or use `--all`",
+            found[0].label, found[1].label,
+        ))),
+    }
+}
+
+/// A value that is replaced.
+pub(super) struct Change {
+    label: String,
+    entry: usize,
+    way: Vec<Hop>,
+    old: Value,
+    new: Value,
+}
+
+impl Change {
+    pub(super) fn of(found: &Found<'_>, new: Value) -> Self {
+        let (label, old) = (found.label.clone(), found.value.clone().into_owned());
+        Self { label, entry: found.entry, way: found.way.clone(), old, new }
+    }
+}
+
+#[derive(Serialize)]
+struct ShownChange<'c> {
+    path: &'c str,
+    old: Mapped<'c>,
+    new: Mapped<'c>,
+}
+
+/// Makes changes, writes the save if it goes to a file, and prints what has changed.
+pub(super) fn write_changes(
+    mut changes: Vec<Change>,
+    save: &mut Document,
+    file: Option<&std::path::Path>,
+    out: &mut Out,
+) -> Result<Outcome> {
+    changes.retain(|change| change.old != change.new);
+    let mut by_entry: HashMap<usize, Vec<&Change>> = HashMap::new();
+    for change in &changes {
+        by_entry.entry(change.entry).or_default().push(change);
+    }
+    for (place, entry) in save.entries_mut().enumerate() {
+        for change in by_entry.remove(&place).unwrap_or_default() {
+            if !replace(&mut entry.value, &change.way, change.new.clone()) {
+                let (label, new) = (&change.label, short(&change.new));
+                return Err(Failure::new(format!("{new} cannot be at {label}")));
+            }
+        }
+    }
+    match file {
+        // Nothing is written for nothing.
+        Some(file) if !changes.is_empty() => drop(save.save(file)?),
+        // What is wrong shows here, too.
+        _ => drop(save.to_vec()?),
+    }
+    if out.is_json() {
+        let shown = changes.iter().map(|change| ShownChange {
+            path: &change.label,
+            old: Mapped::shown(&change.old),
+            new: Mapped::shown(&change.new),
+        });
+        out.json(&shown.collect::<Vec<_>>())?;
+        return Ok(Outcome::Done);
+    }
+    for change in &changes {
+        let (old, new) = (short(&change.old), short(&change.new));
+        let label = out.styled(NAME, &change.label);
+        writeln!(out, "{label}: {} -> {}", out.styled(BAD, old), out.styled(GOOD, new))?;
+    }
+    if changes.is_empty() {
+        writeln!(out, "nothing changes")?;
+    }
+    Ok(Outcome::Done)
 }

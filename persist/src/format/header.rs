@@ -271,6 +271,17 @@ impl Header {
         self.version.devices().into_iter()
     }
 
+    /// Each device and epoch with its count.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        self.version.counts()
+    }
+
+    /// Sets what [`counts`](Self::counts) returns; `None` if a save cannot have them.
+    pub(crate) fn set_counts(&mut self, counts: Vec<(String, u64, u64)>) -> Option<()> {
+        self.version = VersionVector::of(counts)?;
+        Some(())
+    }
+
     /// Whether this save continues another save of the same slot, as far as the headers show.
     ///
     /// It does if every save that the other counts is counted here. Where neither was made with a

@@ -63,6 +63,19 @@ impl VersionVector {
         self.counts.is_empty()
     }
 
+    /// Each device and epoch with its count.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        self.counts.iter().map(|((device, epoch), count)| (&**device, *epoch, *count))
+    }
+
+    /// Of these counts; `None` if a save cannot have them.
+    pub(super) fn of(counts: Vec<(String, u64, u64)>) -> Option<Self> {
+        let length = counts.len();
+        let counts = counts.into_iter().map(|(device, epoch, count)| ((device, epoch), count));
+        let this = Self { counts: counts.collect() };
+        (this.counts.len() == length).then(|| Self::read(&this.write())).flatten()
+    }
+
     /// The devices by name, each with how many saves it made in all its epochs.
     pub(super) fn devices(&self) -> Vec<(&str, u64)> {
         let mut devices: Vec<(&str, u64)> = Vec::new();

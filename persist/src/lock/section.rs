@@ -85,12 +85,3 @@ impl Section {
         classes.filter_map(move |class| self.objects.binary_search(&(*class, holder)).ok())
     }
 }
-
-/// A holder without a target: `Rc<RefCell>`.
-pub(super) fn cell_of(holder: Holder) -> String {
-    match holder.parts() {
-        Some((pointer, Cell::None)) => format!("{pointer:?}"),
-        Some((pointer, cell)) => format!("{pointer:?}<{cell:?}>"),
-        None => String::new(),
-    }
-}

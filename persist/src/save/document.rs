@@ -164,6 +164,19 @@ impl Document {
         Ok(document)
     }
 
+    /// One of these entries, unless the ids of two are the same; writing it says so.
+    pub(super) fn of_parts(
+        (header, compression): (Header, Compression),
+        (stored, defined): (Stored, Vec<usize>),
+        entries: Vec<Entry>,
+        limits: &Limits,
+    ) -> Self {
+        let places = entries.iter().enumerate().filter(|(_, entry)| !entry.is_kept());
+        let places = places.map(|(place, entry)| (entry.id, place)).collect();
+        let entries = entries.into_iter().map(Some).collect();
+        Self { header, compression, limits: *limits, stored, defined, entries, places }
+    }
+
     fn read(
         &self,
         record: &RecordPlace,
@@ -196,6 +209,26 @@ impl Document {
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// How the blocks of the save are compressed; Zstandard is at level 3, since no save says at which it was written.
+    #[must_use]
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// Sets how the blocks are compressed when the save is written.
+    pub fn set_compression(&mut self, compression: Compression) {
+        self.compression = compression;
+    }
+
+    pub(super) fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    /// How many records stood before the definition of each class.
+    pub(super) fn defined(&self) -> &[usize] {
+        &self.defined
     }
 
     /// The objects, as they stand in the save.
@@ -397,6 +430,23 @@ pub struct Entry {
 }
 
 impl Entry {
+    pub(super) fn new(
+        (id, value): (ObjectId, Value),
+        (class, name): (usize, &str),
+        (holder, added): (Holder, bool),
+    ) -> Self {
+        Self { id, class, class_name: name.into(), holder, added, value }
+    }
+
+    /// The index of its class.
+    pub(super) fn class_index(&self) -> usize {
+        self.class
+    }
+
+    pub(super) fn held_by(&self) -> Holder {
+        self.holder
+    }
+
     /// The number by which the save knows it.
     #[must_use]
     pub fn id(&self) -> ObjectId {

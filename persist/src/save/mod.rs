@@ -41,6 +41,7 @@
 // First, so that its methods come first in the documentation.
 mod manager;
 
+mod as_value;
 mod background;
 mod document;
 mod followed;

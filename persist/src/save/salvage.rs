@@ -70,6 +70,42 @@ pub(super) fn is_wreck(save: &[u8], limits: &Limits) -> bool {
 ///
 /// If nothing is: an empty game would go for a whole one.
 pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
+    let (document, found) = salvaged(save, limits)?;
+    Ok((document.to_vec()?, found))
+}
+
+impl Document {
+    /// Reads what is whole of a damaged save, as a load under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage)
+    /// does; `None` stands beside a save that is not damaged.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if nothing is whole; otherwise those of
+    /// [`from_slice`](Self::from_slice) that are no damage.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let mut save = persist::to_vec(&7_u32)?;
+    /// save.truncate(save.len() - 1);
+    /// assert!(persist::Document::from_slice(&save).is_err());
+    /// let (document, salvage) = persist::Document::salvage(&save)?;
+    /// assert_eq!(document.root(), Some(&7_u32.into()));
+    /// assert_eq!(salvage.unwrap().objects, 1);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn salvage(save: &[u8]) -> Result<(Self, Option<Salvage>)> {
+        let limits = &Limits::DEFAULT;
+        if !is_wreck(save, limits) {
+            return Ok((Self::from_slice(save)?, None));
+        }
+        let (document, found) = salvaged(save, limits)?;
+        // It is whole now, and read as one: what leads to lost objects is gone.
+        Ok((Self::from_slice(&document.to_vec()?)?, Some(found)))
+    }
+}
+
+fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
     let wreck = Wreck::read(save, limits)?;
     let mut found =
         Salvage { lost_bytes: wreck.lost_bytes, places: wreck.places, ..Salvage::default() };
@@ -105,7 +141,7 @@ pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)
         return Err(nothing_whole(found.lost));
     }
     document.retain(&alive);
-    Ok((document.to_vec()?, found))
+    Ok((document, found))
 }
 
 /// Takes the pointers to lost objects out of a value, each with what cannot be without it. False if the value cannot.

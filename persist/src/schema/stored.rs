@@ -193,6 +193,10 @@ impl Stored {
         self.made.get().is_some_and(|made| made.contains(&(class, holder)))
     }
 
+    pub(crate) fn classes(&self) -> &[ClassSchema] {
+        &self.classes
+    }
+
     /// The node of a class as a kind.
     pub(crate) fn root(&self, class: usize) -> usize {
         class

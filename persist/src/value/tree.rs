@@ -365,6 +365,14 @@ impl Record {
         self.fields.iter().map(|field| (&*field.name, &field.value))
     }
 
+    /// Names and values, in order, the values to be changed.
+    pub fn fields_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
+        self.fields.iter_mut().map(|field| {
+            (field.number, field.origin, field.place) = (None, Origin::Made, None);
+            (&*field.name, &mut field.value)
+        })
+    }
+
     /// How many fields there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -19,8 +19,9 @@ use self::moves::{Came, Left};
 use super::load::Loads;
 use super::report::{Difference, Verdict};
 use super::sample::Reads;
-use super::section::{Section, cell_of};
+use super::section::Section;
 use super::source;
+use crate::format::as_value::cell_of;
 use crate::graph::Registry;
 use crate::reflect::{Holder, Migration};
 use crate::schema::{

@@ -18,9 +18,10 @@ use std::collections::{HashSet, VecDeque};
 
 use self::ends::Ends;
 use self::maker::{Base, Basic, Choice, Choices, Found, make};
-use super::section::{PART, Section, cell_of};
+use super::section::{PART, Section};
 use crate::codec::Buffer;
 use crate::env::Env;
+use crate::format::as_value::cell_of;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::schema::{Stored, Strict, Texts, write_value};
 use crate::{Limits, Result};

@@ -1,0 +1,302 @@
+//! Values as JSON and RON have them: `docs/reference/command.md` is the mapping.
+
+use std::fmt;
+
+use persist::{Record, Value};
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserializer, Serialize, Serializer};
+
+use crate::values::integer;
+use crate::world::{self, World};
+
+/// The key whose value is the text of a [`Value`].
+const TEXT: &str = "$";
+const CLASS: &str = "$class";
+const VARIANT: &str = "$variant";
+/// An option in an option.
+const SOME: &str = "$some";
+
+/// The integers that every reader of JSON takes as they are.
+const EXACT: i128 = 1 << 53;
+
+/// How deep the texts may nest that are read: a map whose keys are no texts has two levels more.
+const DEPTH: u32 = 2048;
+
+/// A value that is written.
+#[derive(Clone, Copy)]
+pub(crate) struct Mapped<'v> {
+    value: &'v Value,
+    /// Worlds are written as objects with names and components, which is for looking at them.
+    shows_worlds: bool,
+}
+
+impl<'v> Mapped<'v> {
+    /// With all that is stored, so that it can be read again.
+    pub(crate) fn exact(value: &'v Value) -> Self {
+        Self { value, shows_worlds: false }
+    }
+
+    /// For programs that look.
+    pub(crate) fn shown(value: &'v Value) -> Self {
+        Self { value, shows_worlds: true }
+    }
+
+    fn part<'p>(self, value: &'p Value) -> Mapped<'p> {
+        Mapped { value, shows_worlds: self.shows_worlds }
+    }
+}
+
+impl Serialize for Mapped<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if let Some(world) = Some(self.value).filter(|_| self.shows_worlds).and_then(World::of) {
+            return world_of(&world).serialize(to);
+        }
+        match self.value {
+            Value::Bool(value) => to.serialize_bool(*value),
+            Value::Text(text) => to.serialize_str(text),
+            Value::F32(number) if number.is_finite() => to.serialize_f64((*number).into()),
+            Value::F64(number) if number.is_finite() => to.serialize_f64(*number),
+            Value::Option(None) => to.serialize_none(),
+            Value::Option(Some(inner)) if matches!(**inner, Value::Option(_)) => {
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry(SOME, &self.part(inner))?;
+                map.end()
+            }
+            Value::Option(Some(inner)) => self.part(inner).serialize(to),
+            Value::Seq(values) | Value::Tuple(values) => {
+                to.collect_seq(values.iter().map(|value| self.part(value)))
+            }
+            Value::Map(entries) if has_texts(entries) => {
+                let mut map = to.serialize_map(Some(entries.len()))?;
+                for (key, value) in entries {
+                    map.serialize_entry(
+                        &Key(key.as_text().unwrap_or_default()),
+                        &self.part(value),
+                    )?;
+                }
+                map.end()
+            }
+            Value::Map(entries) => {
+                let mut pairs = to.serialize_seq(Some(entries.len()))?;
+                for (key, value) in entries {
+                    pairs.serialize_element(&(self.part(key), self.part(value)))?;
+                }
+                pairs.end()
+            }
+            Value::Struct(record) | Value::Enum(record) => {
+                let mut map = to.serialize_map(None)?;
+                map.serialize_entry(CLASS, record.class())?;
+                if let Some(variant) = record.variant() {
+                    map.serialize_entry(VARIANT, variant)?;
+                }
+                for (name, value) in record.fields() {
+                    map.serialize_entry(&Key(name), &self.part(value))?;
+                }
+                map.end()
+            }
+            value => match exact_integer(value) {
+                Some(number) => to.serialize_i64(number),
+                None => {
+                    let mut map = to.serialize_map(Some(1))?;
+                    map.serialize_entry(TEXT, &value.to_string())?;
+                    map.end()
+                }
+            },
+        }
+    }
+}
+
+/// An integer that every reader takes as it is.
+fn exact_integer(value: &Value) -> Option<i64> {
+    let number = integer(value).filter(|number| number.unsigned_abs() <= EXACT.unsigned_abs())?;
+    i64::try_from(number).ok()
+}
+
+/// A world as `--json` shows it.
+#[derive(Serialize)]
+struct ShownWorld<'v> {
+    #[serde(rename = "$class")]
+    class: &'static str,
+    objects: Vec<ShownObject<'v>>,
+    resources: Vec<Mapped<'v>>,
+}
+
+#[derive(Serialize)]
+struct ShownObject<'v> {
+    id: u64,
+    path: String,
+    activity: &'v str,
+    components: Vec<Mapped<'v>>,
+}
+
+fn world_of<'v>(world: &World<'v>) -> ShownWorld<'v> {
+    let objects = world.objects.iter().enumerate().map(|(place, object)| ShownObject {
+        id: object.id,
+        path: world.path(place),
+        activity: object.activity,
+        components: object.components.iter().map(Mapped::shown).collect(),
+    });
+    ShownWorld {
+        class: world::CLASS,
+        objects: objects.collect(),
+        resources: world.resources.iter().map(Mapped::shown).collect(),
+    }
+}
+
+/// True if all keys are texts; keys that stand twice are the writer's to refuse.
+fn has_texts(entries: &[(Value, Value)]) -> bool {
+    entries.iter().all(|(key, _)| key.as_text().is_some())
+}
+
+/// A name of a field, or a key: one that begins with `$` has another before it.
+struct Key<'k>(&'k str);
+
+impl Serialize for Key<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if self.0.starts_with('$') {
+            to.collect_str(&format_args!("${}", self.0))
+        } else {
+            to.serialize_str(self.0)
+        }
+    }
+}
+
+/// Reads a value that [`Mapped`] wrote. Numbers have their widest kinds, a map of pairs is a list.
+pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
+    Seed { depth: DEPTH }.deserialize(from)
+}
+
+/// Reads one value, within so many levels.
+#[derive(Clone, Copy)]
+struct Seed {
+    depth: u32,
+}
+
+impl Seed {
+    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => Ok(Self { depth }),
+            None => Err(E::custom(format!("the text is nested deeper than {DEPTH} levels"))),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Seed {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of a save")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(i64::try_from(value).map_or(value.into(), Into::into))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Option(None))
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Option(None))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        Ok(Value::Option(Some(Box::new(self.inner()?.deserialize(from)?))))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        let inner = self.inner()?;
+        let mut values = Vec::new();
+        while let Some(value) = from.next_element_seed(inner)? {
+            values.push(value);
+        }
+        Ok(Value::Seq(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
+        let inner = self.inner()?;
+        let mut entries: Vec<(String, Value)> = Vec::new();
+        let (mut class, mut variant) = (None, None);
+        while let Some(key) = from.next_key::<String>()? {
+            match &*key {
+                TEXT => {
+                    let value = from.next_value::<String>()?.parse();
+                    return end(from, value.map_err(A::Error::custom)?);
+                }
+                SOME => {
+                    let value = from.next_value_seed(inner)?;
+                    return end(from, Value::Option(Some(Box::new(value))));
+                }
+                CLASS => class = Some(from.next_value::<String>()?),
+                VARIANT => variant = Some(from.next_value::<String>()?),
+                _ => {
+                    let value = from.next_value_seed(inner)?;
+                    let key = match key.strip_prefix('$') {
+                        Some(rest) if rest.starts_with('$') => rest.to_owned(),
+                        Some(_) => {
+                            let what =
+                                "the key {key:.60?} has no meaning; a key of a save has `$$` there";
+                            return Err(A::Error::custom(what.replace("{key:.60?}", &key)));
+                        }
+                        None => key,
+                    };
+                    entries.push((key, value));
+                }
+            }
+        }
+        let mut record = match (class, variant) {
+            (None, None) => {
+                let entries = entries.into_iter().map(|(key, value)| (key.into(), value));
+                return Ok(Value::Map(entries.collect()));
+            }
+            (None, Some(variant)) => {
+                return Err(A::Error::custom(format!("variant {variant:.60?} has no `$class`")));
+            }
+            (Some(class), None) => Record::new(class),
+            (Some(class), Some(variant)) => Record::of_variant(class, variant),
+        };
+        for (name, value) in entries {
+            if record.set(&name, value).is_some() {
+                return Err(A::Error::custom(format!("the field {name:.60?} stands twice")));
+            }
+        }
+        Ok(record.into())
+    }
+}
+
+/// The value of a map that has one key.
+fn end<'de, A: MapAccess<'de>>(mut map: A, value: Value) -> Result<Value, A::Error> {
+    match map.next_key::<String>()? {
+        None => Ok(value),
+        Some(key) => Err(A::Error::custom(format!("{key:.60?} stands beside a key that is alone"))),
+    }
+}

@@ -1,0 +1,737 @@
+//! Paths into saves: `Hero[*].name`, `#17.items[2]`, `World/House/Door:Transform.x`.
+//!
+//! `docs/reference/command.md` has the whole language.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
+
+use persist::save::Entry;
+use persist::{Document, ObjectId, Value};
+
+use crate::exit::{Failure, Result};
+use crate::values::{Hop, is_same_key, parts};
+use crate::world::{self, World};
+
+/// The first word of a path into the worlds of a save, unless a class has that name.
+const WORLD: &str = "World";
+
+/// The most steps of a path.
+const MOST_STEPS: usize = 256;
+
+/// A path, for one save.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Path {
+    start: Start,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Start {
+    /// The value of a save of one value.
+    Root,
+    Object(ObjectId),
+    /// All objects of some classes, or one of them, counted from 0.
+    Classes(BTreeSet<String>, Option<usize>),
+    /// All worlds, wherever they are.
+    Worlds,
+}
+
+#[derive(Debug, PartialEq)]
+enum Step {
+    Field(String),
+    /// `.*` or `[*]`.
+    All,
+    /// An element, or the value of a key.
+    Key(Value),
+    /// `::Name`: passes an enum that is at this variant.
+    Variant(String),
+    /// Objects of a world right below.
+    Below(Child),
+    /// `:Class`: components of an object, resources of a world.
+    Component(String),
+}
+
+#[derive(Debug, PartialEq)]
+enum Child {
+    Named(String),
+    Id(u64),
+    All,
+    /// `**`: at any depth.
+    Deep,
+}
+
+/// A value that a path leads to.
+#[derive(Clone)]
+pub(crate) struct Found<'d> {
+    /// The place of its object among the entries of the document.
+    pub(crate) entry: usize,
+    pub(crate) way: Vec<Hop>,
+    /// A path that leads to it alone.
+    pub(crate) label: String,
+    pub(crate) value: Cow<'d, Value>,
+    /// Of an object of a world, and of the world, whose place `None` is.
+    within: Option<(std::rc::Rc<World<'d>>, Option<usize>)>,
+}
+
+impl Path {
+    /// Reads a path; the classes of the save say where the name of a class ends.
+    pub(crate) fn parse(text: &str, save: &Document) -> Result<Self> {
+        let classes: BTreeSet<&str> = save.entries().map(Entry::class).collect();
+        parse(text, &classes).map_err(|what| {
+            Failure::new(format!("`{text}` is no path: {what}; `persist dump --help` shows some"))
+        })
+    }
+
+    /// All that the path leads to, in the order of the save.
+    pub(crate) fn find<'d>(&self, save: &'d Document) -> Vec<Found<'d>> {
+        let entries: Vec<&Entry> = save.entries().collect();
+        let (objects, places) = (all(save), 0..entries.len());
+        let start = |place: usize| objects[place].clone();
+        let mut found: Vec<Found<'d>> = match &self.start {
+            Start::Root => places.filter(|place| is_root(entries[*place])).map(start).collect(),
+            Start::Object(id) => {
+                places.filter(|place| entries[*place].id() == *id).map(start).collect()
+            }
+            Start::Classes(classes, number) => {
+                let of_class = places.filter(|place| classes.contains(entries[*place].class()));
+                match number {
+                    Some(number) => of_class.skip(*number).take(1).map(start).collect(),
+                    None => of_class.map(start).collect(),
+                }
+            }
+            Start::Worlds => places.flat_map(|place| worlds(start(place))).collect(),
+        };
+        let context = Context { save, places: OnceCell::new() };
+        for step in &self.steps {
+            found = found.into_iter().flat_map(|from| step.take(from, &context)).collect();
+        }
+        found
+    }
+}
+
+/// All objects of a save.
+pub(crate) fn all(save: &Document) -> Vec<Found<'_>> {
+    let found = save.entries().enumerate().map(|(entry, it)| Found {
+        entry,
+        way: Vec::new(),
+        label: if is_root(it) { String::new() } else { it.id().to_string() },
+        value: Cow::Borrowed(&it.value),
+        within: None,
+    });
+    found.collect()
+}
+
+/// True for the object of a save of one value.
+pub(crate) fn is_root(entry: &Entry) -> bool {
+    entry.is_added() && entry.holder() == "_"
+}
+
+/// The worlds in a value.
+pub(crate) fn worlds(from: Found<'_>) -> Vec<Found<'_>> {
+    let (mut found, mut open) = (Vec::new(), vec![from]);
+    while let Some(next) = open.pop() {
+        if world::record_of(&next.value).is_some() {
+            found.push(next);
+        } else if let Cow::Borrowed(value) = next.value {
+            let inner = parts(value).into_iter().filter(|(_, part)| may_hold_world(part));
+            let inner = inner.map(|(hop, part)| next.at(hop, Cow::Borrowed(part)));
+            open.extend(inner.collect::<Vec<_>>().into_iter().rev());
+        }
+    }
+    found
+}
+
+fn may_hold_world(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::Option(Some(_))
+            | Value::Seq(_)
+            | Value::Tuple(_)
+            | Value::Map(_)
+            | Value::Struct(_)
+            | Value::Enum(_)
+    )
+}
+
+struct Context<'d> {
+    save: &'d Document,
+    /// The objects by their ids.
+    places: OnceCell<HashMap<ObjectId, (usize, &'d Entry)>>,
+}
+
+impl<'d> Context<'d> {
+    fn object(&self, id: ObjectId) -> Option<(usize, &'d Entry)> {
+        let places = self.places.get_or_init(|| {
+            let entries = self.save.entries().enumerate().filter(|(_, entry)| !entry.is_kept());
+            entries.map(|(place, entry)| (entry.id(), (place, entry))).collect()
+        });
+        places.get(&id).copied()
+    }
+}
+
+impl<'d> Found<'d> {
+    /// A part of it.
+    fn at(&self, hop: Hop, value: Cow<'d, Value>) -> Self {
+        let mut label = self.label.clone();
+        match &hop {
+            Hop::Field(name) => push_name(&mut label, name),
+            Hop::Some => {}
+            Hop::Item(at) | Hop::Byte(at) => push_key(&mut label, at),
+            Hop::Entry(at) => {
+                if let Value::Map(entries) = &*self.value {
+                    push_key(&mut label, &entries[*at].0);
+                }
+            }
+        }
+        let mut way = self.way.clone();
+        way.push(hop);
+        Self { entry: self.entry, way, label, value, within: None }
+    }
+
+    /// What an option holds, and what a reference leads to.
+    fn inside(mut self, context: &Context<'d>) -> Self {
+        loop {
+            match &self.value {
+                Cow::Borrowed(Value::Option(Some(inner))) => {
+                    self = self.at(Hop::Some, Cow::Borrowed(inner));
+                }
+                Cow::Borrowed(Value::Ref(Some(id))) => {
+                    let Some((place, entry)) = context.object(*id) else { return self };
+                    let value = Cow::Borrowed(&entry.value);
+                    let label = id.to_string();
+                    return Self { entry: place, way: Vec::new(), label, value, within: None };
+                }
+                _ => return self,
+            }
+        }
+    }
+
+    /// The object that a world has at a place.
+    fn object(&self, world: &std::rc::Rc<World<'d>>, prefix: &str, place: usize) -> Self {
+        let mut whole = self.way.clone();
+        // Of an object, the two hops that lead from the world to it.
+        if self.within.as_ref().is_some_and(|(_, place)| place.is_some()) {
+            whole.truncate(whole.len().saturating_sub(2));
+        }
+        whole.extend([Hop::Field("objects".into()), Hop::Item(place)]);
+        let label = format!("{prefix}{}", world.path(place));
+        let within = Some((world.clone(), Some(place)));
+        let value = Cow::Borrowed(world.objects[place].value);
+        Self { entry: self.entry, way: whole, label, value, within }
+    }
+}
+
+pub(crate) fn push_name(label: &mut String, name: &str) {
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    // A string takes all.
+    drop(if is_plain { write!(label, ".{name}") } else { write!(label, ".`{}`", escaped(name)) });
+}
+
+fn escaped(name: &str) -> String {
+    name.escape_debug().to_string().replace('`', "\\`")
+}
+
+fn push_key(label: &mut String, key: &impl std::fmt::Display) {
+    drop(write!(label, "[{key}]"));
+}
+
+impl Step {
+    fn take<'d>(&self, from: Found<'d>, context: &Context<'d>) -> Vec<Found<'d>> {
+        match self {
+            Self::Below(child) => below(from, child, context),
+            Self::Component(class) => components(from, class, context),
+            _ => self.of_value(from.inside(context)),
+        }
+    }
+
+    fn of_value<'d>(&self, from: Found<'d>) -> Vec<Found<'d>> {
+        let Cow::Borrowed(value) = from.value else { return Vec::new() };
+        let at = |hop: Hop, value: &'d Value| from.at(hop, Cow::Borrowed(value));
+        match self {
+            Self::Field(name) => {
+                let field = value.as_record().and_then(|record| record.get(name));
+                // Fields of tuples are named by their numbers.
+                let item = || match value {
+                    Value::Tuple(values) => Some((name.parse().ok()?, values)),
+                    _ => None,
+                };
+                match (field, item()) {
+                    (Some(field), _) => vec![at(Hop::Field(name.as_str().into()), field)],
+                    (None, Some((item, values))) => values
+                        .get(item)
+                        .map(|value| at(Hop::Item(item), value))
+                        .into_iter()
+                        .collect(),
+                    (None, None) => Vec::new(),
+                }
+            }
+            Self::All => match value {
+                Value::Bytes(bytes) => {
+                    (0..bytes.len()).filter_map(|byte| from.byte(byte)).collect()
+                }
+                value => parts(value).into_iter().map(|(hop, part)| at(hop, part)).collect(),
+            },
+            Self::Key(key) => {
+                let index = key.as_u64().and_then(|key| usize::try_from(key).ok());
+                let found = match value {
+                    Value::Map(entries) => {
+                        let entry = entries.iter().position(|(known, _)| is_same_key(known, key));
+                        entry.map(|entry| at(Hop::Entry(entry), &entries[entry].1))
+                    }
+                    Value::Seq(values) | Value::Tuple(values) => {
+                        index.and_then(|index| Some(at(Hop::Item(index), values.get(index)?)))
+                    }
+                    Value::Bytes(_) => index.and_then(|index| from.byte(index)),
+                    _ => None,
+                };
+                found.into_iter().collect()
+            }
+            Self::Variant(name) => {
+                let is_it = value.as_record().is_some_and(|it| it.variant() == Some(name.as_str()));
+                if is_it { vec![from] } else { Vec::new() }
+            }
+            Self::Below(_) | Self::Component(_) => Vec::new(),
+        }
+    }
+}
+
+impl Found<'_> {
+    /// A byte of a list of them.
+    fn byte(&self, at: usize) -> Option<Self> {
+        let Value::Bytes(bytes) = &*self.value else { return None };
+        Some(self.at(Hop::Byte(at), Cow::Owned(Value::U8(*bytes.get(at)?))))
+    }
+}
+
+/// The world that a value is, or that an object is of, with what its path begins with.
+fn world_of<'d>(from: &Found<'d>) -> Option<(std::rc::Rc<World<'d>>, Option<usize>, String)> {
+    match (&from.within, &from.value) {
+        (Some((world, place)), _) => {
+            let path = place.map_or_else(String::new, |place| world.path(place));
+            let prefix = from.label.strip_suffix(&*path).unwrap_or(&from.label).to_owned();
+            Some((world.clone(), *place, prefix))
+        }
+        (None, Cow::Borrowed(value)) => {
+            let world = World::of(value)?;
+            Some((std::rc::Rc::new(world), None, from.label.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn below<'d>(from: Found<'d>, child: &Child, context: &Context<'d>) -> Vec<Found<'d>> {
+    let from = from.inside(context);
+    let Some((world, parent, prefix)) = world_of(&from) else { return Vec::new() };
+    let places: Vec<usize> = match child {
+        Child::All => world.below(parent).collect(),
+        Child::Deep => world.all_below(parent),
+        Child::Id(id) => world.place(*id).into_iter().collect(),
+        Child::Named(name) => {
+            world.below(parent).filter(|place| world.objects[*place].name == name).collect()
+        }
+    };
+    places.into_iter().map(|place| from.object(&world, &prefix, place)).collect()
+}
+
+fn components<'d>(from: Found<'d>, class: &str, context: &Context<'d>) -> Vec<Found<'d>> {
+    let from = from.inside(context);
+    let Some((world, place, _)) = world_of(&from) else {
+        // As in the path of a field of a component, the class of an object may have a colon after it.
+        return Step::Field(class.to_owned()).of_value(from);
+    };
+    let (field, values) = match place {
+        Some(place) => ("components", world.objects[place].components),
+        None => ("resources", world.resources),
+    };
+    let names: BTreeSet<&str> =
+        values.iter().filter_map(Value::as_record).map(|it| it.class()).collect();
+    let Some(wanted) = matching(class, &names) else { return Vec::new() };
+    let components = values.iter().enumerate().filter_map(|(at, value)| {
+        let name = value.as_record()?.class();
+        let mut found = from.at(Hop::Field(field.into()), Cow::Borrowed(value));
+        found.way.push(Hop::Item(at));
+        found.label = format!("{}:{}", from.label, component_text(name));
+        wanted.contains(name).then_some(found)
+    });
+    components.collect()
+}
+
+/// The name of a class as it stands in a path.
+fn class_text(name: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    if !name.is_empty() && name.chars().all(is_plain) && !name.contains("..") {
+        name.into()
+    } else {
+        format!("`{}`", escaped(name)).into()
+    }
+}
+
+/// The name of a class of components, which ends where a field begins.
+pub(crate) fn component_text(name: &str) -> Cow<'_, str> {
+    if name.contains('.') { format!("`{}`", escaped(name)).into() } else { class_text(name) }
+}
+
+/// The classes that a name or a pattern with `*` means; `None` if there is none.
+fn matching(pattern: &str, classes: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
+    let found: BTreeSet<String> = if pattern.contains('*') {
+        classes.iter().filter(|class| fits(pattern, class)).map(|it| (*it).to_owned()).collect()
+    } else if classes.contains(pattern) {
+        [pattern.to_owned()].into()
+    } else {
+        // Without the names of modules or programs before it.
+        let is_last =
+            |class: &&&str| class.strip_suffix(pattern).is_some_and(|before| before.ends_with('.'));
+        classes.iter().filter(is_last).map(|it| (*it).to_owned()).collect()
+    };
+    (!found.is_empty()).then_some(found)
+}
+
+/// True if a text fits a pattern in which `*` stands for any characters.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+type Read<T> = std::result::Result<T, String>;
+
+fn parse(text: &str, classes: &BTreeSet<&str>) -> Read<Path> {
+    let mut parser = Parser { text, at: 0 };
+    let start = parser.start(classes)?;
+    let mut steps = Vec::new();
+    while !parser.rest().is_empty() {
+        if steps.len() == MOST_STEPS {
+            return Err(format!("it has more than {MOST_STEPS} steps"));
+        }
+        steps.push(parser.step()?);
+    }
+    Ok(Path { start, steps })
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn take(&mut self, wanted: &str) -> bool {
+        let found = self.rest().starts_with(wanted);
+        if found {
+            self.at += wanted.len();
+        }
+        found
+    }
+
+    /// Takes characters up to one of these, or to the end.
+    fn until(&mut self, ends: &[char]) -> &'t str {
+        let rest = self.rest();
+        let end = rest.find(ends).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn start(&mut self, classes: &BTreeSet<&str>) -> Read<Start> {
+        let text = self.text;
+        if text.is_empty() {
+            return Err(String::from("it is empty"));
+        }
+        if text == "." {
+            self.at = 1;
+            return Ok(Start::Root);
+        }
+        if text.starts_with(['.', '[', '/', ':']) {
+            return Ok(Start::Root);
+        }
+        if self.take("#") {
+            let id = self.until(&['.', '[', ':', '/']);
+            let object = id.parse().ok().and_then(ObjectId::new);
+            return object
+                .map(Start::Object)
+                .ok_or_else(|| format!("`#{id}` is no id of an object"));
+        }
+        let found = self.classes(classes);
+        if found.is_none() {
+            let rest = text.strip_prefix(WORLD);
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/'])) {
+                self.at = WORLD.len();
+                return Ok(Start::Worlds);
+            }
+        }
+        let Some(found) = found else {
+            let known: Vec<String> =
+                classes.iter().take(8).map(|it| class_text(it).into()).collect();
+            let more = if classes.len() > known.len() { ", ..." } else { "" };
+            return Err(format!(
+                "no object has such a class; there are {}{more}",
+                known.join(", ")
+            ));
+        };
+        let mut number = None;
+        if self.rest().starts_with('[') && !self.take("[*]") {
+            self.at += 1;
+            let digits = self.until(&[']']);
+            let parsed = digits.parse().map_err(|_| {
+                format!("`[{digits}]` after a class is no number, counted from 0, and no `*`")
+            });
+            number = Some(parsed?);
+            self.need("]")?;
+        }
+        Ok(Start::Classes(found, number))
+    }
+
+    /// The classes that the longest name here means.
+    fn classes(&mut self, classes: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
+        if self.rest().starts_with('`') {
+            let name = self.quoted('`').ok()?;
+            return classes.contains(&*name).then(|| [name].into());
+        }
+        let text = self.rest();
+        let head = &text[..text.find(['[', ':', '/']).unwrap_or(text.len())];
+        let dots = head.rmatch_indices('.').map(|(dot, _)| dot);
+        for end in std::iter::once(head.len()).chain(dots).filter(|end| *end > 0) {
+            if let Some(found) = matching(&head[..end], classes) {
+                self.at += end;
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn step(&mut self) -> Read<Step> {
+        if self.take("::") {
+            return Ok(Step::Variant(self.name()?));
+        }
+        if self.take("**") || self.rest().is_empty() {
+            return Err(String::from("`**` stands only after `/`"));
+        }
+        if self.take(".") {
+            return if self.take("*") { Ok(Step::All) } else { Ok(Step::Field(self.name()?)) };
+        }
+        if self.take(":") {
+            return Ok(Step::Component(self.name()?));
+        }
+        if self.take("/") {
+            return self.child().map(Step::Below);
+        }
+        if self.take("[*]") {
+            return Ok(Step::All);
+        }
+        if self.take("[") {
+            return self.key().map(Step::Key);
+        }
+        Err(format!("`{}` does not begin with `.`, `[`, `:` or `/`", self.rest()))
+    }
+
+    fn child(&mut self) -> Read<Child> {
+        if self.take("**") {
+            return Ok(Child::Deep);
+        }
+        if self.take("*") {
+            return Ok(Child::All);
+        }
+        if self.take("#") {
+            let id = self.until(&['.', '[', ':', '/']);
+            return id.parse().map(Child::Id).map_err(|_| format!("`#{id}` is no id of an object"));
+        }
+        if self.rest().starts_with('"') {
+            return self.quoted('"').map(Child::Named);
+        }
+        match self.until(&['.', '[', ':', '/']) {
+            "" => Err(String::from("a name of an object is empty")),
+            name => Ok(Child::Named(name.to_owned())),
+        }
+    }
+
+    /// A name of a field, a variant or a class.
+    fn name(&mut self) -> Read<String> {
+        if self.rest().starts_with('`') {
+            return self.quoted('`');
+        }
+        match self.until(&['.', '[', ':', '/']) {
+            "" => Err(String::from("a name is empty")),
+            name => Ok(name.to_owned()),
+        }
+    }
+
+    /// A name or a text in quotes.
+    fn quoted(&mut self, quote: char) -> Read<String> {
+        let rest = self.rest();
+        let end =
+            closing(&rest[1..], quote).ok_or_else(|| format!("`{rest}` has no closing {quote}"))?;
+        self.at += end + 2;
+        let inner = &rest[1..=end];
+        // The library's own text of it, whose escapes it reads.
+        let text = format!("\"{}\"", inner.replace("\\`", "`").replace('"', "\\\""));
+        let text = if quote == '"' { rest[..end + 2].to_owned() } else { text };
+        match text.parse() {
+            Ok(Value::Text(name)) => Ok(name),
+            _ => Err(format!("`{inner}` has an escape that means nothing")),
+        }
+    }
+
+    /// A key, after its opening bracket, and the closing one.
+    fn key(&mut self) -> Read<Value> {
+        let rest = self.rest();
+        let end = closing(rest, ']').ok_or_else(|| format!("`[{rest}` has no closing bracket"))?;
+        self.at += end + 1;
+        let key = rest[..end].trim();
+        if let Ok(key) = key.parse() {
+            return Ok(key);
+        }
+        let is_word = |c: char| c == '_' || c == '-' || c.is_alphanumeric();
+        if key.is_empty() || !key.chars().all(is_word) {
+            return Err(format!("`[{key}]` is no key; put a text into quotes"));
+        }
+        Ok(key.into())
+    }
+
+    fn need(&mut self, wanted: &str) -> Read<()> {
+        if self.take(wanted) {
+            return Ok(());
+        }
+        Err(format!("`{wanted}` is missing at `{}`", self.rest()))
+    }
+}
+
+/// Where a closing quote or bracket stands that is in no quotes and no brackets.
+fn closing(text: &str, close: char) -> Option<usize> {
+    let (mut quote, mut depth, mut chars) = (None, 0_usize, text.char_indices());
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (_, '\\') => {
+                chars.next();
+            }
+            (None, c) if c == close && depth == 0 => return Some(at),
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '`' | '\'') if close == ']' => quote = Some(c),
+            (None, '[' | '(' | '{') if close == ']' => depth += 1,
+            (None, ']' | ')' | '}') if close == ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes() -> BTreeSet<&'static str> {
+        ["Hero", "quest.Hero", "quest.Item", "Vec<u16>", "Game"].into()
+    }
+
+    fn read(text: &str) -> Path {
+        parse(text, &classes()).unwrap_or_else(|what| panic!("{text}: {what}"))
+    }
+
+    fn starts(text: &str) -> Vec<String> {
+        match read(text).start {
+            Start::Classes(classes, _) => classes.into_iter().collect(),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_longest_name_of_a_class_counts() {
+        assert_eq!(starts("Hero.name"), ["Hero"]);
+        assert_eq!(starts("quest.Hero.name"), ["quest.Hero"]);
+        assert_eq!(read("quest.Hero.name").steps, [Step::Field("name".into())]);
+    }
+
+    #[test]
+    fn a_class_is_known_by_its_last_name() {
+        assert_eq!(starts("Item[0].owner"), ["quest.Item"]);
+    }
+
+    #[test]
+    fn a_star_stands_for_any_part_of_a_name() {
+        assert_eq!(starts("quest.*.name"), ["quest.Hero", "quest.Item"]);
+        assert_eq!(starts("*Hero[*]"), ["Hero", "quest.Hero"]);
+        assert_eq!(starts("*").len(), 5);
+    }
+
+    #[test]
+    fn odd_names_of_classes_stand_in_backticks() {
+        assert_eq!(starts("`Vec<u16>`[0][3]"), ["Vec<u16>"]);
+        assert_eq!(read("`Vec<u16>`[0][3]").steps, [Step::Key(Value::I64(3))]);
+    }
+
+    #[test]
+    fn steps_are_fields_keys_variants_and_stars() {
+        let steps = read("#17.items[2]::Some.*[*][Bob][\"a]b\"][-5i16].`odd.name`").steps;
+        let expected = [
+            Step::Field("items".into()),
+            Step::Key(Value::I64(2)),
+            Step::Variant("Some".into()),
+            Step::All,
+            Step::All,
+            Step::Key("Bob".into()),
+            Step::Key("a]b".into()),
+            Step::Key(Value::I16(-5)),
+            Step::Field("odd.name".into()),
+        ];
+        assert_eq!(steps, expected);
+    }
+
+    #[test]
+    fn worlds_have_objects_by_name_and_components_by_class() {
+        let path = read("World/House/\"a/b\"/**:Transform.x");
+        let expected = [
+            Step::Below(Child::Named("House".into())),
+            Step::Below(Child::Named("a/b".into())),
+            Step::Below(Child::Deep),
+            Step::Component("Transform".into()),
+            Step::Field("x".into()),
+        ];
+        assert_eq!((path.start, &path.steps[..]), (Start::Worlds, &expected[..]));
+        assert_eq!(read("World/#5:Bag").steps[0], Step::Below(Child::Id(5)));
+    }
+
+    #[test]
+    fn what_is_no_path_says_why() {
+        let texts = [
+            "", "#", "#0", "None.x", "Hero[x]", "Hero[0", "Hero..x", "Hero.a[]", "Hero.a[", "#1/",
+            "World",
+        ];
+        let mut said = String::new();
+        for text in texts {
+            let result = parse(text, &classes());
+            let what = result.map_or_else(|what| what, |path| format!("{path:?}"));
+            writeln!(said, "{text:10} {what}").expect("a string takes it");
+        }
+        insta::assert_snapshot!(said);
+    }
+
+    #[test]
+    fn no_text_panics() {
+        let pieces = [
+            "Hero", "#1", ".", "[", "]", "*", "::", ":", "/", "`", "\"", "\\", "é", "1", "World",
+            "'",
+        ];
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            let mut text = String::new();
+            for _ in 0..state % 9 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                text.push_str(pieces[(state >> 60) as usize]);
+            }
+            state = state.wrapping_add(1);
+            drop(parse(&text, &classes()));
+        }
+    }
+}

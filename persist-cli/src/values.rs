@@ -1,0 +1,200 @@
+//! What commands ask of values that the library does not answer.
+
+use persist::{Record, Value};
+
+/// The parts of a value, each with the hop that leads to it.
+pub(crate) fn parts(value: &Value) -> Vec<(Hop, &Value)> {
+    match value {
+        Value::Option(Some(inner)) => vec![(Hop::Some, inner)],
+        Value::Seq(values) | Value::Tuple(values) => {
+            values.iter().enumerate().map(|(at, value)| (Hop::Item(at), value)).collect()
+        }
+        Value::Map(entries) => {
+            entries.iter().enumerate().map(|(at, (_, value))| (Hop::Entry(at), value)).collect()
+        }
+        Value::Struct(record) | Value::Enum(record) => {
+            record.fields().map(|(name, value)| (Hop::Field(name.into()), value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// One step into a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    Field(Box<str>),
+    /// Through an option.
+    Some,
+    /// An element of a list or tuple.
+    Item(usize),
+    /// The value of an entry of a map.
+    Entry(usize),
+    /// A byte of a list of them.
+    Byte(usize),
+}
+
+/// Replaces the part of a value at the end of some hops; false if they lead nowhere, or the part does not fit there.
+pub(crate) fn replace(mut at: &mut Value, way: &[Hop], new: Value) -> bool {
+    for hop in way {
+        let next = match (at, hop) {
+            (Value::Struct(record) | Value::Enum(record), Hop::Field(name)) => record.get_mut(name),
+            (Value::Option(Some(inner)), Hop::Some) => Some(&mut **inner),
+            (Value::Seq(values) | Value::Tuple(values), Hop::Item(item)) => values.get_mut(*item),
+            (Value::Map(entries), Hop::Entry(entry)) => {
+                entries.get_mut(*entry).map(|(_, value)| value)
+            }
+            (Value::Bytes(bytes), Hop::Byte(byte)) => {
+                let new = new.as_u64().and_then(|new| u8::try_from(new).ok());
+                return bytes.get_mut(*byte).zip(new).map(|(byte, new)| *byte = new).is_some();
+            }
+            _ => None,
+        };
+        let Some(next) = next else { return false };
+        at = next;
+    }
+    *at = new;
+    true
+}
+
+/// The number that an integer of any width is.
+pub(crate) fn integer(value: &Value) -> Option<i128> {
+    Some(match value {
+        Value::U8(number) => (*number).into(),
+        Value::U16(number) => (*number).into(),
+        Value::U32(number) => (*number).into(),
+        Value::U64(number) => (*number).into(),
+        Value::U128(number) => i128::try_from(*number).ok()?,
+        Value::I8(number) => (*number).into(),
+        Value::I16(number) => (*number).into(),
+        Value::I32(number) => (*number).into(),
+        Value::I64(number) => (*number).into(),
+        Value::I128(number) => *number,
+        _ => return None,
+    })
+}
+
+/// True if two keys of a map are one, whatever the widths of their numbers.
+pub(crate) fn is_same_key(one: &Value, other: &Value) -> bool {
+    match (integer(one), integer(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => one == other || words(one).zip(words(other)).is_some_and(|(one, other)| one == other),
+    }
+}
+
+/// What can be written as a word: a text, a character, a variant without fields.
+fn words(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text.clone()),
+        Value::Char(character) => Some(character.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Enum(record) if record.is_empty() => record.variant().map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// Reads what a person types in the place of a value: its text, in which numbers need no types, texts no quotes and
+/// variants without fields no class.
+pub(crate) fn typed(text: &str, old: &Value) -> persist::Result<Value> {
+    let parsed = text.parse::<Value>();
+    match (innermost(old), &parsed) {
+        // `7` is a text, too, and so is `true`.
+        (Value::Text(_), Ok(Value::Text(_) | Value::Option(_))) => {}
+        (Value::Text(_), _) => return Ok(like(old, Value::from(text))),
+        (Value::Enum(old_record), Err(_)) if is_word(text) => {
+            return Ok(like(old, Record::of_variant(old_record.class(), text).into()));
+        }
+        // Through 64 bits it could be rounded twice.
+        (Value::F32(_), Ok(Value::F64(number))) if number.is_finite() => {
+            if let Ok(number) = text.trim().replace('_', "").parse::<f32>() {
+                return Ok(like(old, number.into()));
+            }
+        }
+        _ => {}
+    }
+    Ok(like(old, parsed?))
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// What an option holds.
+fn innermost(mut value: &Value) -> &Value {
+    while let Value::Option(Some(inner)) = value {
+        value = inner;
+    }
+    value
+}
+
+/// Gives a value, and the values in it, the widths of those that it replaces, if it fits them. What does not is the
+/// library's to refuse.
+pub(crate) fn like(old: &Value, mut new: Value) -> Value {
+    let mut open = vec![(old, &mut new)];
+    while let Some((old, new)) = open.pop() {
+        if matches!(old, Value::Option(_)) && !matches!(new, Value::Option(_)) {
+            let part = std::mem::replace(new, Value::Unit);
+            *new = Value::Option(Some(Box::new(part)));
+        }
+        match (old, new) {
+            (Value::Option(Some(old)), Value::Option(Some(new))) => open.push((old, new)),
+            (Value::Struct(old) | Value::Enum(old), Value::Struct(new) | Value::Enum(new)) => {
+                open.extend(new.fields_mut().filter_map(|(name, new)| Some((old.get(name)?, new))));
+            }
+            (Value::Seq(old) | Value::Tuple(old), Value::Seq(parts) | Value::Tuple(parts)) => {
+                let last = old.last();
+                let olds = old.iter().map(Some).chain(std::iter::repeat(last));
+                open.extend(parts.iter_mut().zip(olds).filter_map(|(new, old)| Some((old?, new))));
+            }
+            (Value::Map(old), Value::Map(entries)) => {
+                let Some((key, value)) = old.first() else { continue };
+                for (new_key, new_value) in entries {
+                    open.push((key, new_key));
+                    open.push((value, new_value));
+                }
+            }
+            (old, scalar) => *scalar = like_scalar(old, std::mem::replace(scalar, Value::Unit)),
+        }
+    }
+    new
+}
+
+/// A number with the width of another one, if it fits.
+fn like_scalar(old: &Value, new: Value) -> Value {
+    macro_rules! fit {
+        ($($variant:ident)*) => {
+            match (old, integer(&new)) {
+                $((Value::$variant(_), Some(number)) => number.try_into().ok().map(Value::$variant),)*
+                (Value::F64(_), Some(number)) => exact(number).map(Value::F64),
+                (Value::F32(_), Some(number)) => exact(number).and_then(narrow).map(Value::F32),
+                _ => None,
+            }
+        };
+    }
+    let fitted = fit!(U8 U16 U32 U64 U128 I8 I16 I32 I64 I128);
+    let fitted = fitted.or_else(|| match (old, &new) {
+        (Value::F32(_), Value::F64(number)) => narrow(*number).map(Value::F32),
+        (Value::F64(_), Value::F32(number)) => Some(Value::F64((*number).into())),
+        (Value::Char(_), Value::Text(text)) => {
+            let mut chars = text.chars();
+            chars.next().filter(|_| chars.next().is_none()).map(Value::Char)
+        }
+        (Value::Text(_), Value::Char(character)) => Some(character.to_string().into()),
+        _ => None,
+    });
+    fitted.unwrap_or(new)
+}
+
+/// An integer as a float, if it is one.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "it is compared")]
+fn exact(number: i128) -> Option<f64> {
+    let float = number as f64;
+    (float as i128 == number).then_some(float)
+}
+
+/// The nearest narrow float, unless that is infinite.
+#[expect(clippy::cast_possible_truncation, reason = "the nearest is what is wanted")]
+fn narrow(number: f64) -> Option<f32> {
+    let near = number as f32;
+    (near.is_finite() == number.is_finite()).then_some(near)
+}

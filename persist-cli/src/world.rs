@@ -1,0 +1,155 @@
+//! Worlds as people know them: objects by their names, with components.
+//!
+//! A save has a world as a table, `docs/reference/graphs-and-worlds.md` says what is in it.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use persist::reflect::HandleValue;
+use persist::{Record, Value};
+
+/// The class of worlds in saves.
+pub(crate) const CLASS: &str = "persist.World";
+
+/// A world of a save.
+pub(crate) struct World<'v> {
+    pub(crate) objects: Vec<Object<'v>>,
+    pub(crate) resources: &'v [Value],
+    places: HashMap<u64, usize>,
+}
+
+/// An object of a world.
+pub(crate) struct Object<'v> {
+    pub(crate) id: u64,
+    /// Empty if it has none.
+    pub(crate) name: &'v str,
+    pub(crate) activity: &'v str,
+    pub(crate) children: Vec<u64>,
+    pub(crate) components: &'v [Value],
+    /// All of it, as it is stored.
+    pub(crate) value: &'v Value,
+    parent: Option<usize>,
+}
+
+impl<'v> World<'v> {
+    /// The world that a value is.
+    pub(crate) fn of(value: &'v Value) -> Option<Self> {
+        let record = record_of(value)?;
+        let resources = list(record.get("resources")?)?;
+        let objects = list(record.get("objects")?)?.iter().map(Object::of);
+        let mut objects = objects.collect::<Option<Vec<_>>>()?;
+        let places: HashMap<u64, usize> =
+            objects.iter().enumerate().map(|(place, object)| (object.id, place)).collect();
+        for parent in 0..objects.len() {
+            for child in std::mem::take(&mut objects[parent].children) {
+                if let Some(place) = places.get(&child).filter(|place| **place != parent) {
+                    objects[*place].parent.get_or_insert(parent);
+                }
+                objects[parent].children.push(child);
+            }
+        }
+        Some(Self { objects, resources, places })
+    }
+
+    /// The place of an object.
+    pub(crate) fn place(&self, id: u64) -> Option<usize> {
+        self.places.get(&id).copied()
+    }
+
+    /// The places of the objects below another one, or of those below none.
+    pub(crate) fn below<'w>(
+        &'w self,
+        parent: Option<usize>,
+    ) -> Box<dyn Iterator<Item = usize> + 'w> {
+        match parent {
+            Some(parent) => {
+                let children = self.objects[parent].children.iter();
+                Box::new(children.filter_map(move |child| {
+                    self.place(*child).filter(|place| self.objects[*place].parent == Some(parent))
+                }))
+            }
+            None => Box::new(
+                (0..self.objects.len()).filter(|place| self.objects[*place].parent.is_none()),
+            ),
+        }
+    }
+
+    /// An object and all below it, or all objects.
+    pub(crate) fn all_below(&self, parent: Option<usize>) -> Vec<usize> {
+        let Some(parent) = parent else { return (0..self.objects.len()).collect() };
+        let mut found: Vec<usize> = self.below(Some(parent)).collect();
+        let mut at = 0;
+        while at < found.len() {
+            let next = found[at];
+            // A hostile save may have cycles; each object has one parent, so that only the first is met again.
+            found.extend(self.below(Some(next)).filter(|place| *place != parent));
+            at += 1;
+        }
+        found
+    }
+
+    /// The names from the highest object to this one: `/House/Door`.
+    pub(crate) fn path(&self, place: usize) -> String {
+        let mut way = vec![place];
+        while let Some(parent) = way.last().and_then(|last| self.objects[*last].parent) {
+            if way.contains(&parent) || way.len() > MOST_LEVELS {
+                break;
+            }
+            way.push(parent);
+        }
+        let mut path = String::new();
+        for place in way.into_iter().rev() {
+            path.push('/');
+            self.objects[place].write_name(&mut path);
+        }
+        path
+    }
+}
+
+/// Levels of a tree that a path shows.
+const MOST_LEVELS: usize = 64;
+
+impl<'v> Object<'v> {
+    fn of(value: &'v Value) -> Option<Self> {
+        let record = value.as_record()?;
+        let child = |child: &Value| match child {
+            Value::Handle(HandleValue::Live(id)) => Some(*id),
+            _ => None,
+        };
+        Some(Self {
+            id: record.get("id")?.as_u64()?,
+            name: record.get("name")?.as_text()?,
+            activity: record.get("activity")?.as_record()?.variant()?,
+            children: list(record.get("children")?)?.iter().filter_map(child).collect(),
+            components: list(record.get("components")?)?,
+            value,
+            parent: None,
+        })
+    }
+
+    /// Its name as it stands in a path; its id if it has none.
+    fn write_name(&self, path: &mut String) {
+        let is_plain = |c: char| c.is_alphanumeric() || "_- ".contains(c);
+        // A string takes all.
+        let written = if self.name.is_empty() {
+            write!(path, "#{}", self.id)
+        } else if self.name.chars().all(is_plain) {
+            write!(path, "{}", self.name)
+        } else {
+            write!(path, "{:?}", self.name)
+        };
+        drop(written);
+    }
+}
+
+/// The record of a world.
+pub(crate) fn record_of(value: &Value) -> Option<&Record> {
+    value.as_record().filter(|record| record.class() == CLASS && record.variant().is_none())
+}
+
+fn list(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Seq(values) => Some(values),
+        _ => None,
+    }
+}

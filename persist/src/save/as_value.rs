@@ -1,0 +1,306 @@
+//! A whole save as one value, and back.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Document;
+use super::document::Entry;
+use crate::format::as_value::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
+use crate::format::{Compression, Header};
+use crate::reflect::Holder;
+use crate::schema::{ClassSchema, Stored};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
+
+/// The newest form of these values.
+const FORM: u32 = 1;
+
+impl Document {
+    /// The whole save as one value: a map of texts, lists, numbers and the values of its objects.
+    ///
+    /// [`from_value`](Self::from_value) makes the same save of it. It is for tools that convert saves: its text parses
+    /// back, and it holds what a save has besides its objects, such as definitions of classes.
+    ///
+    /// | key | |
+    /// | --- | --- |
+    /// | `save` | 1 |
+    /// | `application`, `version`, `generation`, `devices`, `metadata`, `fields` | of the header, if they are in it; `fields` are those that this library does not know |
+    /// | `compression` | `"lz4"` or `"zstd"`, if it is compressed |
+    /// | `classes` | each as a text, as in a lock file |
+    /// | `defined` | how many objects stand before the definition of each class, if not all classes come first |
+    /// | `objects` | each a map of `id`, `class`, `holder` if it has one, `added`, and `value` |
+    ///
+    /// A class is named by its `name`, or by its `id` if others have the name too.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Document, Value};
+    ///
+    /// let save = persist::to_vec(&(3_u8, String::from("Ada")))?;
+    /// let text = Document::from_slice(&save)?.to_value().to_string();
+    /// let document = Document::from_value(&text.parse()?)?;
+    /// assert_eq!(document.to_vec()?, save);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        self.to_value_with(true)
+    }
+
+    /// Metadata in metadata stays bytes: a hostile save nests it deeper than calls may be.
+    fn to_value_with(&self, is_outer: bool) -> Value {
+        let classes = self.stored().classes();
+        let (names, mentions) = (ClassNames::new(classes), Mentions::new(classes));
+        let mut save = vec![("save", Value::from(FORM))];
+        save.extend(header_parts(self.header(), is_outer));
+        let compression = compression_name(self.compression());
+        save.extend(compression.map(|name| ("compression", name.into())));
+        let class = |class: &ClassSchema| Value::from(names.definition(class)).to_string().into();
+        save.push(("classes", Value::Seq(classes.iter().map(class).collect())));
+        if self.defined().iter().any(|before| *before > 0) {
+            let before = self.defined().iter().map(|before| Value::U64(*before as u64));
+            save.push(("defined", Value::Seq(before.collect())));
+        }
+        let object = |entry: &Entry| {
+            let holder = entry.held_by();
+            let holder = (holder != Holder::VALUE).then(|| ("holder", cell_of(holder).into()));
+            let mut object = vec![
+                ("id", Value::U64(entry.id().get())),
+                ("class", mentions.of(entry.class_index())),
+            ];
+            object.extend(holder);
+            object.extend([("added", entry.is_added().into()), ("value", entry.value.clone())]);
+            map(object)
+        };
+        save.push(("objects", Value::Seq(self.entries().map(object).collect())));
+        map(save)
+    }
+
+    /// Makes a save of what [`to_value`](Self::to_value) returns, after a detour through some text or changed.
+    ///
+    /// Integers may be of any width, and a map may be a list of pairs, as texts have them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] with what is wrong outside the objects; for their values the errors of
+    /// [`to_vec`](Self::to_vec).
+    pub fn from_value(save: &Value) -> Result<Self> {
+        let limits = Limits::DEFAULT;
+        let document = read(save, &limits).map_err(|what| {
+            Error::new(ErrorKind::InvalidValue, format!("the value is no save: {what}"))
+        })?;
+        // What is malformed, a load finds; else this would be another way to do all it checks.
+        Self::within(&document.to_vec()?, &limits)
+    }
+}
+
+fn map(entries: Vec<(&str, Value)>) -> Value {
+    Value::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}
+
+fn header_parts(header: &Header, is_outer: bool) -> impl Iterator<Item = (&'static str, Value)> {
+    let text = |text: &Option<String>| text.as_deref().map(Value::from);
+    let device = |(device, epoch, saves): (&str, u64, u64)| {
+        Value::Tuple(vec![device.into(), epoch.into(), saves.into()])
+    };
+    let devices: Vec<Value> = header.counts().map(device).collect();
+    let metadata = header.metadata.as_ref().map(|bytes| {
+        // Such as a save whose classes are in no order that a document keeps.
+        let document = is_outer.then(|| Document::from_slice(&bytes.0).ok()).flatten();
+        let document = document.filter(|it| it.to_vec().is_ok_and(|again| again == *bytes.0));
+        document.map_or_else(|| Value::Bytes(bytes.0.to_vec()), |it| it.to_value_with(false))
+    });
+    [
+        ("application", text(&header.application)),
+        ("version", text(&header.application_version)),
+        ("generation", (header.generation > 0).then(|| header.generation.into())),
+        ("devices", (!devices.is_empty()).then_some(Value::Seq(devices))),
+        ("metadata", metadata),
+        ("fields", (!header.unknown.is_empty()).then(|| Value::Bytes(header.unknown.clone()))),
+    ]
+    .into_iter()
+    .filter_map(|(key, value)| Some((key, value?)))
+}
+
+fn compression_name(compression: Compression) -> Option<&'static str> {
+    match compression {
+        Compression::None => None,
+        #[cfg(feature = "lz4")]
+        Compression::Lz4 => Some("lz4"),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(_) => Some("zstd"),
+    }
+}
+
+fn compression(name: &str) -> Read<Compression> {
+    match name {
+        #[cfg(feature = "lz4")]
+        "lz4" => Ok(Compression::Lz4),
+        #[cfg(feature = "zstd")]
+        "zstd" => Ok(Compression::Zstd(3)),
+        _ => Err(format!("there is no compression {name:.60?}")),
+    }
+}
+
+/// How objects name their classes.
+struct Mentions<'c> {
+    classes: &'c [ClassSchema],
+    /// Names that several classes have, or that look like ids.
+    odd: HashSet<&'c str>,
+}
+
+impl<'c> Mentions<'c> {
+    fn new(classes: &'c [ClassSchema]) -> Self {
+        let mut seen = HashSet::new();
+        let is_odd = |name: &&'c str| !seen.insert(*name) || name.starts_with("0x");
+        let odd = classes.iter().map(|class| &*class.name).filter(is_odd).collect();
+        Self { classes, odd }
+    }
+
+    fn of(&self, class: usize) -> Value {
+        let class = &self.classes[class];
+        if self.odd.contains(&*class.name) {
+            class.id.to_string().into()
+        } else {
+            (&*class.name).into()
+        }
+    }
+
+    /// What each class may be named by.
+    fn all(&self) -> HashMap<String, usize> {
+        let ids = self.classes.iter().enumerate().map(|(at, class)| (class.id.to_string(), at));
+        let named = self.classes.iter().enumerate().filter(|(_, it)| !self.odd.contains(&*it.name));
+        ids.chain(named.map(|(at, class)| (class.name.clone(), at))).collect()
+    }
+}
+
+/// The values of a map by their keys; there must be no others.
+fn entries<'v, const N: usize>(
+    value: &'v Value,
+    what: &str,
+    keys: [&str; N],
+) -> Read<[Option<&'v Value>; N]> {
+    let Value::Map(entries) = value else {
+        return Err(format!("{} stands where {what} is expected, a map", shown(value)));
+    };
+    let mut found = [None; N];
+    for (key, value) in entries {
+        let place = keys.iter().position(|known| key.as_text() == Some(known));
+        let place = place.ok_or_else(|| format!("{what} has no {}", shown(key)))?;
+        if found[place].replace(value).is_some() {
+            return Err(format!("{what} has {} twice", shown(key)));
+        }
+    }
+    Ok(found)
+}
+
+fn read(save: &Value, limits: &Limits) -> Read<Document> {
+    let keys = ["save", "application", "version", "generation", "devices", "metadata", "fields"];
+    let more = ["compression", "classes", "defined", "objects"];
+    let keys: [&str; 11] = std::array::from_fn(|i| if i < 7 { keys[i] } else { more[i - 7] });
+    let [
+        form,
+        application,
+        version,
+        generation,
+        devices,
+        metadata,
+        fields,
+        packed,
+        classes,
+        defined,
+        objects,
+    ] = entries(save, "the save", keys)?;
+    match form.and_then(Value::as_u64) {
+        Some(form) if form == u64::from(FORM) => {}
+        Some(form) if form > u64::from(FORM) => {
+            return Err(format!("it has form {form}, this library reads up to {FORM}"));
+        }
+        _ => return Err(String::from("it has no `save: 1`")),
+    }
+    let owned = |value: Option<&Value>, name| {
+        value.map(|value| text(Some(value), name).map(str::to_owned)).transpose()
+    };
+    let generation = generation.map(|it| number(Some(it), "generation")).transpose()?;
+    let mut header = Header {
+        application: owned(application, "application")?,
+        application_version: owned(version, "version")?,
+        generation: generation.unwrap_or_default(),
+        ..Header::default()
+    };
+    if let Some(devices) = devices {
+        let counts =
+            list(Some(devices), "devices")?.iter().map(device).collect::<Read<Vec<_>>>()?;
+        header.set_counts(counts).ok_or("`devices` are malformed, or several are alike")?;
+    }
+    header.metadata = match metadata {
+        None => None,
+        Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
+        Some(save) => {
+            // Metadata in metadata goes no deeper than values.
+            let document = read(save, limits).map_err(|what| format!("its metadata: {what}"))?;
+            let bytes = document.to_vec().map_err(|error| format!("its metadata: {error}"))?;
+            Some(bytes.into())
+        }
+    };
+    if let Some(fields) = fields {
+        let Value::Bytes(fields) = fields else {
+            return Err(String::from("`fields` are no bytes"));
+        };
+        header.unknown.clone_from(fields);
+    }
+    let packed = packed.map(|name| compression(text(Some(name), "compression")?)).transpose()?;
+    let parse = |class: &Value| {
+        let text = text(Some(class), "classes")?;
+        text.parse::<Value>().map_err(|error| error.to_string())
+    };
+    let classes = list(classes, "classes")?.iter().map(parse).collect::<Read<Vec<Value>>>()?;
+    let classes = ClassReader::default().classes(classes.iter())?;
+    let known = Mentions::new(&classes).all();
+    let objects = list(objects, "objects")?.iter().map(|object| entry(object, &classes, &known));
+    let objects = objects.collect::<Read<Vec<_>>>()?;
+    let mut before = vec![0; classes.len()];
+    if let Some(defined) = defined {
+        let defined = list(Some(defined), "defined")?;
+        if defined.len() != classes.len() {
+            return Err(format!("`defined` is not as long as `classes`, {}", classes.len()));
+        }
+        for (before, number_of) in before.iter_mut().zip(defined) {
+            *before = usize::try_from(number(Some(number_of), "defined")?).unwrap_or(usize::MAX);
+        }
+    }
+    Ok(Document::of_parts(
+        (header, packed.unwrap_or_default()),
+        (Stored::new(classes), before),
+        objects,
+        limits,
+    ))
+}
+
+fn number(value: Option<&Value>, name: &str) -> Read<u64> {
+    value.and_then(Value::as_u64).ok_or_else(|| format!("`{name}` has no number from 0 on"))
+}
+
+fn device(device: &Value) -> Read<(String, u64, u64)> {
+    match device.as_seq() {
+        Some([name, epoch, saves]) => {
+            let name = text(Some(name), "devices")?.to_owned();
+            Ok((name, number(Some(epoch), "devices")?, number(Some(saves), "devices")?))
+        }
+        _ => Err(format!("{} is no name of a device with two numbers", shown(device))),
+    }
+}
+
+fn entry(object: &Value, classes: &[ClassSchema], known: &HashMap<String, usize>) -> Read<Entry> {
+    let [id, class, held, added, value] =
+        entries(object, "an object", ["id", "class", "holder", "added", "value"])?;
+    let id = number(id, "id")?;
+    let object = ObjectId::new(id).ok_or_else(|| format!("no object has the id {id}"))?;
+    let class = text(class, "class")?;
+    let class = *known.get(class).ok_or_else(|| format!("object {id}: no class {class:.60?}"))?;
+    let held = held.map_or(Ok(Holder::VALUE), |held| holder(Some(held)))?;
+    let added = added.and_then(Value::as_bool);
+    let (Some(added), Some(value)) = (added, value) else {
+        return Err(format!("object {id} has no `added`, true or false, or no `value`"));
+    };
+    Ok(Entry::new((object, value.clone()), (class, &classes[class].name), (held, added)))
+}
