@@ -57,37 +57,37 @@ impl Cell {
 
 impl Holder {
     /// The value itself, held by nobody: what [`save`](crate::save()) writes.
-    pub const VALUE: Self = Self(0);
+    pub(crate) const VALUE: Self = Self(0);
 
     /// This pointer around this cell.
     #[must_use]
-    pub const fn new(pointer: Pointer, cell: Cell) -> Self {
+    pub(crate) const fn new(pointer: Pointer, cell: Cell) -> Self {
         Self(pointer as u8 | cell as u8)
     }
 
     /// The holder with this byte.
     #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
         let holder = Self(code);
         (code == 0 || holder.parts().is_some()).then_some(holder)
     }
 
     /// The byte of this holder in a save.
     #[must_use]
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         self.0
     }
 
     /// The pointer and the cell; `None` for a value that nobody holds.
     #[must_use]
-    pub fn parts(self) -> Option<(Pointer, Cell)> {
+    pub(crate) fn parts(self) -> Option<(Pointer, Cell)> {
         let pointer =
             [Pointer::Rc, Pointer::Arc].into_iter().find(|p| *p as u8 == self.0 & 0xf0)?;
         let cell = Cell::ALL.into_iter().find(|cell| *cell as u8 == self.0 & 0x0f)?;
         Some((pointer, cell))
     }
 
-    /// How a Rust programmer writes it, with `target` inside.
+    /// How a Rust programmer writes it, with `target` inside: `Rc<RefCell<Hero>>`, or `Weak<RefCell<Hero>>` if it is `weak`.
     #[must_use]
     pub fn around(self, weak: bool, target: &str) -> String {
         let Some((pointer, cell)) = self.parts() else { return target.to_owned() };

@@ -21,16 +21,18 @@
 //! | [`FieldRecord`] | one field: name, aliases, size, offset, kind |
 //! | [`VariantRecord`] | one variant of an enum |
 //! | [`Kind`] | what the bytes of a field mean |
+//! | [`Holder`] | the pointer and the cell that hold an object |
 //! | [`HandleValue`] | a handle, where a value is read without its type |
 
 pub(crate) mod class;
 mod holder;
 
 pub use class::{Class, ClassId, FieldRecord, Kind, VariantRecord};
+pub use holder::Holder;
 
 pub use crate::value::HandleValue;
 
 pub(crate) use class::{
     Argument, Body, Inner, Integer, Migration, Prototype, Reference, Target, TraitName,
 };
-pub(crate) use holder::{Cell, Holder, Pointer};
+pub(crate) use holder::{Cell, Pointer};

@@ -231,6 +231,12 @@ impl Document {
         &self.defined
     }
 
+    /// The classes that the save defines, in the order of their definitions.
+    #[must_use]
+    pub fn classes(&self) -> &[ClassSchema] {
+        &self.stored
+    }
+
     /// The objects, as they stand in the save.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().flatten()

@@ -37,6 +37,7 @@
 //! | [`Slot`], [`Health`] | the saves of a folder, for a menu |
 //! | [`Header`], [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
 //! | [`Document`], [`Entry`], [`dump`] | a save without its types: looked at, changed, written again |
+//! | [`ClassSchema`], [`Form`], [`FieldSchema`], [`VariantSchema`], [`KindSchema`] | the classes that a save defines |
 
 // First, so that its methods come first in the documentation.
 mod manager;
@@ -72,7 +73,7 @@ pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
 pub use crate::format::{Compression, Header, Lineage};
 pub use crate::graph::{Counted, Registry};
 pub use crate::options::LoadPolicy;
-pub use crate::schema::LoadEvent;
+pub use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, VariantSchema};
 pub use crate::storage::recover::Recovery;
 pub use crate::types::{Missing, Remap};
 

@@ -5,83 +5,152 @@ use std::sync::Arc;
 use crate::reflect::{ClassId, Holder, Integer};
 use crate::types::{Arena as _, WorldObjects};
 
-/// A class: what a definition in a save holds.
+/// A class as a save defines it: its name, its version, and what its values are made of.
+///
+/// [`Document::classes`](crate::Document::classes) has those of a save. Classes mention one another by their indices there.
+///
+/// # Example
+///
+/// ```
+/// use persist::save::{Form, KindSchema};
+/// use persist::{Document, Persist};
+///
+/// #[derive(Persist)]
+/// struct Hero { name: String, bag: Vec<u32> }
+///
+/// let save = persist::to_vec(&Hero { name: "Ada".into(), bag: vec![3] })?;
+/// let document = Document::from_slice(&save)?;
+/// let classes = document.classes();
+/// assert_eq!(classes[0].name, "Hero");
+/// let Form::Struct(fields) = &classes[0].form else { panic!() };
+/// assert_eq!(fields[0].kind, KindSchema::Text);
+/// assert_eq!(fields[1].kind.display(classes), "Vec<u32>");
+/// # Ok::<(), persist::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ClassSchema {
-    pub(crate) id: ClassId,
-    pub(crate) name: String,
-    pub(crate) version: u32,
-    pub(crate) form: Form,
+#[non_exhaustive]
+pub struct ClassSchema {
+    /// The number by which programs and other saves know it.
+    pub id: ClassId,
+    /// Its name; several classes may have one name.
+    pub name: String,
+    /// Its own version, for migrations.
+    pub version: u32,
+    /// What its values are made of.
+    pub form: Form,
 }
 
-/// What the records of a class are made of.
+/// What the values of a class are made of.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Form {
+#[non_exhaustive]
+pub enum Form {
+    /// Fields, in the order of their bytes; those of a tuple have their indices as names.
     Struct(Vec<FieldSchema>),
+    /// The tag of a variant, then the fields of that variant.
     Enum(Vec<VariantSchema>),
     /// A value that is neither, such as a `Vec` that is saved on its own.
     Value(KindSchema),
 }
 
+/// A field of a class that a save defines.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FieldSchema {
-    pub(crate) name: String,
+#[non_exhaustive]
+pub struct FieldSchema {
+    /// Its name.
+    pub name: String,
     /// Number of the field, if the program gave it one.
-    pub(crate) id: Option<u32>,
-    pub(crate) kind: KindSchema,
+    pub id: Option<u32>,
+    /// What its bytes mean.
+    pub kind: KindSchema,
 }
 
+/// A variant of an enum that a save defines.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct VariantSchema {
-    pub(crate) name: String,
-    pub(crate) fields: Vec<FieldSchema>,
+#[non_exhaustive]
+pub struct VariantSchema {
+    /// Its name.
+    pub name: String,
+    /// Its fields; those of a tuple have their indices as names.
+    pub fields: Vec<FieldSchema>,
 }
 
-/// A [`Kind`](crate::reflect::Kind) as data; classes are indices into the list
-/// of classes that it belongs to.
+/// What the bytes of a value in a save mean: a [`Kind`](crate::reflect::Kind) as data.
+///
+/// Classes are indices into [`Document::classes`](crate::Document::classes).
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum KindSchema {
+#[non_exhaustive]
+pub enum KindSchema {
+    /// No bytes.
     Unit,
+    /// One byte, 0 or 1.
     Bool,
+    /// A Unicode scalar value in 4 bytes.
     Char,
+    /// 1 byte.
     U8,
+    /// 2 bytes.
     U16,
+    /// 4 bytes.
     U32,
+    /// 8 bytes.
     U64,
+    /// 16 bytes.
     U128,
+    /// 1 byte.
     I8,
+    /// 2 bytes.
     I16,
+    /// 4 bytes.
     I32,
+    /// 8 bytes.
     I64,
+    /// 16 bytes.
     I128,
+    /// 4 bytes, every bit kept.
     F32,
+    /// 8 bytes, every bit kept.
     F64,
-    /// In as few bytes as it needs.
-    Compact(Integer),
+    /// An integer in as few bytes as it needs; [`display`](Self::display) shows the type.
+    Compact(#[doc(hidden)] Integer),
+    /// A count of bytes, then UTF-8.
     Text,
+    /// One byte, 0 or 1; the value follows a 1.
     Option(Arc<KindSchema>),
+    /// A count, then the elements.
     List(Arc<KindSchema>),
+    /// A count, then the elements, none of them twice.
     Set(Arc<KindSchema>),
+    /// A count, then key and value of each entry, no key twice.
     Map(Arc<[KindSchema; 2]>),
+    /// That many elements, one after the other.
     Array(Arc<KindSchema>, usize),
+    /// The parts, one after the other.
     Tuple(Arc<[KindSchema]>),
+    /// A value of the class with this index.
     Class(usize),
+    /// The id of an object that has a record of its own.
     Reference {
+        /// The pointer and the cell that hold it.
         holder: Holder,
+        /// True if it may lead nowhere.
         weak: bool,
+        /// Index of its class.
         class: usize,
     },
-    /// To a trait object of the trait of this name.
+    /// The id of an object of any class that has a trait.
     TraitReference {
+        /// The pointer and the cell that hold it.
         holder: Holder,
+        /// True if it may lead nowhere.
         weak: bool,
+        /// Name of the trait.
         name: Arc<str>,
     },
-    /// A trait object by value, of the trait of this name.
+    /// The number of a class, then a value of that class: a `Box<dyn Trait>` of the trait of this name.
     Dynamic(Arc<str>),
-    /// Into the arena of this name.
+    /// A handle into the arena of this name.
     Handle(Arc<str>),
-    /// Parts that a program did not have.
+    /// What a program had no place for: any number of parts, each the number of a class, then a value of that class.
     Unknown,
 }
 
@@ -187,7 +256,10 @@ impl KindSchema {
     }
 
     /// The kind as a Rust programmer would write it; of a long one the beginning.
-    pub(crate) fn display(&self, classes: &[ClassSchema]) -> String {
+    ///
+    /// `classes` are those of its save.
+    #[must_use]
+    pub fn display(&self, classes: &[ClassSchema]) -> String {
         let mut text = Short(String::new());
         // Writing fails where the text is long enough.
         if self.write(classes, &mut text).is_err() {

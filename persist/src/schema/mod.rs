@@ -33,7 +33,7 @@ mod write;
 
 pub(crate) use alone::Alone;
 pub(crate) use cursor::Cursor;
-pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
+pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
 pub(crate) use event::{PlannedRow, Run};
 pub(crate) use instances::contested;
