@@ -94,6 +94,8 @@ const LAST: [&str; 8] =
     ["Ash", "Brook", "Crane", "Dale", "Elm", "Frost", "Gray", "Hollow"];
 const THINGS: [&str; 6] = ["Lantern", "Knife", "Book", "Rope", "Cup", "Cloak"];
 
+const HOSTILE: &str = "<img src=x onerror=\"document.body.remove()\"></script><!--";
+
 fn shared<T>(value: T) -> Shared<T> {
     Rc::new(RefCell::new(value))
 }
@@ -130,7 +132,10 @@ fn realm() -> Shared<Realm> {
             items: Vec::new(),
         });
         for _ in 0..dice.below(3) {
-            if let Some(friend) = people.len().checked_sub(1 + dice.below(40)).map(|at| &people[at]) {
+            let neighbours = &home.borrow().people;
+            // Few move in circles beyond their town.
+            let others = if dice.below(50) == 0 { &people } else { neighbours };
+            if let Some(friend) = others.get(dice.below(others.len().max(1))) {
                 person.borrow_mut().friends.push(friend.clone());
             }
         }
@@ -139,6 +144,8 @@ fn realm() -> Shared<Realm> {
     }
     for number in 0..ITEMS {
         let name = format!("{} {}", dice.of(&THINGS), number % 100);
+        // Names are text, whatever they look like.
+        let name = if number == 0 { HOSTILE.to_owned() } else { name };
         let item = Item { name, weight: dice.below(90) as f32 / 8.0, made: dice.below(1400) as u32 };
         people[dice.below(PEOPLE)].borrow_mut().items.push(shared(item));
     }

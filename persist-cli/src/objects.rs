@@ -2,15 +2,18 @@
 //!
 //! An object is an entry of the save, or an object of a world in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use persist::reflect::HandleValue;
-use persist::save::Entry;
+use persist::save::{Entry, FieldSchema, Form, KindSchema};
 use persist::{Document, ObjectId, Record, Value};
 
 /// The class of worlds in saves.
 const WORLD: &str = "persist.World";
+
+/// The arena of their objects: handles into it are ids of objects.
+const ARENA: &str = "persist.objects";
 
 /// Fields whose text serves as the name of an object, the best one first.
 const NAMES: [&str; 3] = ["name", "title", "label"];
@@ -26,6 +29,8 @@ pub(crate) struct Objects<'d> {
     worlds: HashMap<*const Record, usize>,
     entries: HashMap<ObjectId, usize>,
     members: HashMap<(usize, u64), usize>,
+    /// Handles into arenas of the program, by their addresses.
+    foreign: HashSet<*const Value>,
 }
 
 /// An object: one record, or several if it has components.
@@ -57,6 +62,7 @@ pub(crate) struct Reference {
     pub(crate) to: usize,
     /// The place of its path in [`Objects::paths`].
     pub(crate) path: usize,
+    pub(crate) is_weak: bool,
 }
 
 impl<'d> Objects<'d> {
@@ -68,12 +74,13 @@ impl<'d> Objects<'d> {
             worlds: HashMap::new(),
             entries: HashMap::new(),
             members: HashMap::new(),
+            foreign: HashSet::new(),
         };
         for entry in save.entries() {
             this.add_entry(entry);
         }
         this.name_classes();
-        this.find_references();
+        this.find_references(&Kinds::of(save));
         this
     }
 
@@ -167,28 +174,39 @@ impl<'d> Objects<'d> {
         }
     }
 
-    fn find_references(&mut self) {
+    fn find_references(&mut self, kinds: &Kinds<'d>) {
         let mut known = HashMap::new();
         let mut found = Vec::new();
+        let mut foreign = HashSet::new();
         for from in 0..self.objects.len() {
             let object = &self.objects[from];
-            let mut meet = |path: &str, value: &Value| {
+            let mut meet = |path: &str, value: &'d Value, kind: Option<&KindSchema>| {
+                if matches!(kind, Some(KindSchema::Handle(arena)) if **arena != *ARENA) {
+                    foreign.insert(std::ptr::from_ref(value));
+                    return;
+                }
                 let Some(to) = self.target(from, value) else { return };
                 let next = known.len();
                 let path = *known.entry(path.to_owned()).or_insert(next);
-                found.push(Reference { from, to, path });
+                let is_weak = matches!(
+                    kind,
+                    Some(KindSchema::Reference { weak: true, .. } | KindSchema::TraitReference { weak: true, .. })
+                );
+                found.push(Reference { from, to, path, is_weak });
             };
             for part in &object.parts {
                 let prefix = if object.parts.len() > 1 { short(part.class) } else { "" };
                 for (field, value) in &part.fields {
-                    walk(prefix, field, value, &mut meet);
+                    let kind = kinds.field(part.class, None, field);
+                    kinds.walk(prefix, field, (value, kind), &mut meet);
                 }
             }
             for child in object.children {
-                meet("children[]", child);
+                meet("children[]", child, None);
             }
         }
         self.references = found;
+        self.foreign = foreign;
         self.paths = vec![String::new(); known.len()];
         for (path, place) in known {
             self.paths[place] = path;
@@ -199,7 +217,7 @@ impl<'d> Objects<'d> {
     pub(crate) fn target(&self, from: usize, value: &Value) -> Option<usize> {
         match value {
             Value::Ref(id) => self.entries.get(id.as_ref()?).copied(),
-            Value::Handle(HandleValue::Live(id)) => {
+            Value::Handle(HandleValue::Live(id)) if !self.foreign.contains(&std::ptr::from_ref(value)) => {
                 let world = self.objects.get(from)?.world.unwrap_or(from);
                 self.members.get(&(world, *id)).copied()
             }
@@ -325,37 +343,102 @@ impl<'d> Part<'d> {
     }
 }
 
-/// Calls with each reference in a field, and its path without indices. Values have a stack of their own.
-fn walk<'d>(class: &str, field: &str, value: &'d Value, meet: &mut impl FnMut(&str, &'d Value)) {
-    let mut path = String::from(class);
-    if !class.is_empty() {
-        path.push(':');
+/// The kinds of the fields of a save, by class, variant and name.
+struct Kinds<'d> {
+    fields: HashMap<(&'d str, Option<&'d str>, &'d str), &'d KindSchema>,
+}
+
+impl<'d> Kinds<'d> {
+    fn of(save: &'d Document) -> Self {
+        let mut kinds = Self { fields: HashMap::new() };
+        for class in save.classes() {
+            let name = &*class.name;
+            match &class.form {
+                Form::Struct(fields) => kinds.add(name, None, fields),
+                Form::Enum(variants) => {
+                    for variant in variants {
+                        kinds.add(name, Some(&variant.name), &variant.fields);
+                    }
+                }
+                Form::Value(kind) => drop(kinds.fields.insert((name, None, ""), kind)),
+                _ => {}
+            }
+        }
+        kinds
     }
-    path.push_str(field);
-    let mut open = vec![(value, path.len(), "")];
-    while let Some((value, length, step)) = open.pop() {
-        path.truncate(length);
-        path.push_str(step);
-        let length = path.len();
-        match value {
-            Value::Ref(_) | Value::Handle(_) => meet(&path, value),
-            Value::Struct(_) if world(value).is_some() => meet(&path, value),
-            Value::Struct(record) | Value::Enum(record) => {
-                // The dot is part of the path up to here; names follow it.
-                path.push('.');
-                let fields: Vec<_> = record.fields().collect();
-                let fields = fields.into_iter().rev();
-                open.extend(fields.map(|(name, value)| (value, length + 1, name)));
+
+    fn add(&mut self, class: &'d str, variant: Option<&'d str>, fields: &'d [FieldSchema]) {
+        self.fields.extend(fields.iter().map(|field| ((class, variant, &*field.name), &field.kind)));
+    }
+
+    fn field(&self, class: &str, variant: Option<&str>, name: &str) -> Option<&'d KindSchema> {
+        self.fields.get(&(class, variant, name)).copied()
+    }
+
+    /// Calls with each reference in a field, its path without indices, and its kind. Values have a stack of their own.
+    fn walk(
+        &self,
+        class: &str,
+        field: &str,
+        (value, kind): (&'d Value, Option<&'d KindSchema>),
+        meet: &mut impl FnMut(&str, &'d Value, Option<&'d KindSchema>),
+    ) {
+        let mut path = String::from(class);
+        if !class.is_empty() {
+            path.push(':');
+        }
+        path.push_str(field);
+        let mut open = vec![(value, kind, path.len(), "")];
+        while let Some((value, kind, length, step)) = open.pop() {
+            path.truncate(length);
+            path.push_str(step);
+            let length = path.len();
+            match value {
+                Value::Ref(_) | Value::Handle(_) => meet(&path, value, kind),
+                Value::Struct(_) if world(value).is_some() => meet(&path, value, kind),
+                Value::Struct(record) | Value::Enum(record) => {
+                    // The dot is part of the path up to here; names follow it.
+                    path.push('.');
+                    let fields: Vec<_> = record.fields().collect();
+                    open.extend(fields.into_iter().rev().map(|(name, value)| {
+                        let kind = self.field(record.class(), record.variant(), name);
+                        (value, kind, length + 1, name)
+                    }));
+                }
+                Value::Option(Some(inner)) => {
+                    let kind = match kind {
+                        Some(KindSchema::Option(kind)) => Some(&**kind),
+                        _ => None,
+                    };
+                    open.push((inner, kind, length, ""));
+                }
+                Value::Seq(values) => {
+                    let kind = match kind {
+                        Some(KindSchema::List(kind) | KindSchema::Set(kind) | KindSchema::Array(kind, _)) => Some(&**kind),
+                        _ => None,
+                    };
+                    open.extend(values.iter().rev().map(|value| (value, kind, length, "[]")));
+                }
+                Value::Tuple(values) => {
+                    let kinds = match kind {
+                        Some(KindSchema::Tuple(kinds)) => &**kinds,
+                        _ => &[],
+                    };
+                    let parts = values.iter().enumerate().rev();
+                    open.extend(parts.map(|(at, value)| (value, kinds.get(at), length, "[]")));
+                }
+                Value::Map(entries) => {
+                    let (key_kind, value_kind) = match kind {
+                        Some(KindSchema::Map(kinds)) => (Some(&kinds[0]), Some(&kinds[1])),
+                        _ => (None, None),
+                    };
+                    for (key, value) in entries.iter().rev() {
+                        open.push((value, value_kind, length, "[]"));
+                        open.push((key, key_kind, length, "[]"));
+                    }
+                }
+                _ => {}
             }
-            Value::Option(Some(value)) => open.push((value, length, "")),
-            Value::Seq(values) | Value::Tuple(values) => {
-                open.extend(values.iter().rev().map(|value| (value, length, "[]")));
-            }
-            Value::Map(entries) => {
-                let values = entries.iter().rev().flat_map(|(key, value)| [value, key]);
-                open.extend(values.map(|value| (value, length, "[]")));
-            }
-            _ => {}
         }
     }
 }

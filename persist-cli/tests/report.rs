@@ -23,7 +23,7 @@ fn a_report_on_two_saves_has_what_differs() {
 #[test]
 fn the_page_is_one_file_that_allows_nothing_from_outside() {
     let folder = Folder::with(&["v1/graph.sav"]);
-    insta::assert_snapshot!(folder.run("report graph.sav -o page.html").replace(|c: char| c.is_ascii_digit(), "0"));
+    assert!(folder.run("report graph.sav -o page.html").starts_with("wrote page.html, "));
     let page = String::from_utf8(folder.read("page.html")).expect("text");
     assert_eq!(page, folder.run("report graph.sav"));
     assert!(page.contains("default-src 'none'; script-src 'sha256-"));

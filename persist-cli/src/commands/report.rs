@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::compare::By;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::output::{Out, note};
-use crate::report::{By, Report, page};
+use crate::report::{Report, page};
 
 /// Write a page that shows all of a save, for a browser.
 ///

@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::columns::{Column, columns};
-use super::diff::{By, Diff};
+use super::diff::Diff;
 use super::sizes::size;
 use super::value::Encoder;
+use crate::compare::By;
 use crate::exit::Result;
 use crate::input::Input;
 use crate::objects::Objects;
@@ -176,7 +177,7 @@ impl Save {
             from: objects.references.iter().map(|reference| reference.from).collect(),
             to: objects.references.iter().map(|reference| reference.to).collect(),
             by: objects.references.iter().map(|reference| by[reference.path]).collect(),
-            weak: Vec::new(),
+            weak: (0..objects.references.len()).filter(|place| objects.references[*place].is_weak).collect(),
         };
         let metadata = document.header().metadata_document().ok().flatten();
         let metadata = metadata.and_then(|metadata| Some(encoder.value(0, metadata.root()?, &mut pool)));

@@ -2,20 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use clap::ValueEnum;
 use persist::Value;
 use serde::Serialize;
 
+use crate::compare::By;
 use crate::objects::{Object, Objects};
-
-/// Which objects of two saves are the same ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    /// Those with one id: objects of a world keep theirs.
-    Id,
-    /// Those of a class that share a name no other object of the class has; the rest by id.
-    Name,
-}
 
 /// The objects that differ. Those of the first save are in `a`, those of the second in `b`.
 #[derive(Serialize)]
@@ -80,6 +71,7 @@ struct Pairs<'o, 'd> {
 }
 
 impl<'o, 'd> Pairs<'o, 'd> {
+    /// Pairs by a name that no other object of the class has, if asked for, and what is left by id.
     fn of(a: &'o Objects<'d>, b: &'o Objects<'d>, by: By) -> Self {
         let others = vec![None; a.objects.len()];
         let mut this = Self { a, b, others, is_met: vec![false; b.objects.len()] };

@@ -10,5 +10,4 @@ mod sizes;
 mod value;
 
 pub(crate) use data::Report;
-pub(crate) use diff::By;
 pub(crate) use page::page;
