@@ -302,7 +302,7 @@ class Graph {
       for (let spot = first; spot <= first + Math.ceil((text.length * 7) / 24) + 1; spot += 1) spots.push(`${spot},${row}`, `${spot},${row + 1}`);
       if (!isSure && spots.some((spot) => taken.has(spot))) return;
       spots.forEach((spot) => taken.add(spot));
-      const left = x + this.radius(place, pixel) + 4 * pixel;
+      const left = x + this.radius(place, pixel) + (place === chosen ? 9 : 4) * pixel;
       context.strokeStyle = style.ground;
       context.strokeText(text, left, y);
       context.fillStyle = place === chosen ? style.accent : style.ink;

@@ -18,7 +18,7 @@ export class Search {
       oninput: debounced(60, () => this.look()),
       onkeydown: (event) => this.pressed(event),
       onfocus: () => this.look(),
-      onblur: () => setTimeout(() => this.close(), 150),
+      onblur: () => this.close(),
     });
     this.list = el('ul', { id: 'found', role: 'listbox', 'aria-label': 'Found objects', hidden: true });
     fill(element, this.input, el('kbd', { 'aria-hidden': 'true' }, '/'), this.list);
@@ -31,6 +31,7 @@ export class Search {
 
   look() {
     const text = this.input.value;
+    this.looked = text;
     if (text.trim() === '') return this.close();
     const { found, total } = this.page.save.search(text, MOST);
     this.found = found;
@@ -73,9 +74,13 @@ export class Search {
     this.close();
     const view = this.page.state.view === 'overview' || this.page.state.view === 'bytes' ? 'graph' : this.page.state.view;
     this.page.choose(this.found[place], view);
+    // The next keys are for what was found.
+    document.getElementById('inspector').focus();
   }
 
   pressed(event) {
+    // Enter right after the last letter means that letter, too.
+    if (event.key === 'Enter' && this.input.value !== this.looked) this.look();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && this.found.length > 0) {
       this.current = (this.current + step + this.found.length) % this.found.length;

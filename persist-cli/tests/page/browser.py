@@ -111,7 +111,7 @@ class Browser:
         """Opens a page; returns the milliseconds until it could be used."""
         self.events.clear()
         self.call("Page.navigate", url=f"file://{os.path.abspath(path)}")
-        self.wait("performance.getEntriesByName('ready').length")
+        self.wait("performance.getEntriesByName('ready').length && document.readyState === 'complete'")
         # Two frames later it is seen.
         self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return self.eval("performance.now()")
