@@ -77,11 +77,6 @@ impl Out {
         self.is_json
     }
 
-    /// True if there are colours, and so a person who looks.
-    pub(crate) fn has_colours(&self) -> bool {
-        self.has_colours
-    }
-
     /// Text in a style, if there are colours.
     pub(crate) fn styled<T: Display>(&self, style: Style, text: T) -> Styled<T> {
         Styled { style: if self.has_colours { style } else { Style::new() }, text }

@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write;
 
 use persist::save::Entry;
 use persist::{Document, ObjectId, Value};
@@ -225,8 +224,12 @@ impl<'d> Found<'d> {
 
 pub(crate) fn push_name(label: &mut String, name: &str) {
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    // A string takes all.
-    drop(if is_plain { write!(label, ".{name}") } else { write!(label, ".`{}`", escaped(name)) });
+    label.push('.');
+    if is_plain {
+        label.push_str(name);
+    } else {
+        label.extend(["`", &escaped(name), "`"]);
+    }
 }
 
 fn escaped(name: &str) -> String {
@@ -234,7 +237,7 @@ fn escaped(name: &str) -> String {
 }
 
 fn push_key(label: &mut String, key: &impl std::fmt::Display) {
-    drop(write!(label, "[{key}]"));
+    label.extend(["[", &key.to_string(), "]"]);
 }
 
 impl Step {
@@ -629,6 +632,8 @@ fn closing(text: &str, close: char) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
 
     fn classes() -> BTreeSet<&'static str> {

@@ -33,6 +33,17 @@ pub(crate) enum Hop {
     Byte(usize),
 }
 
+/// The part of a value at the end of some hops; `None` if they lead nowhere, or to a byte.
+pub(crate) fn part<'v>(value: &'v Value, way: &[Hop]) -> Option<&'v Value> {
+    way.iter().try_fold(value, |value, hop| match (value, hop) {
+        (Value::Struct(record) | Value::Enum(record), Hop::Field(name)) => record.get(name),
+        (Value::Option(inner), Hop::Some) => inner.as_deref(),
+        (Value::Seq(values) | Value::Tuple(values), Hop::Item(item)) => values.get(*item),
+        (Value::Map(entries), Hop::Entry(entry)) => entries.get(*entry).map(|(_, value)| value),
+        _ => None,
+    })
+}
+
 /// Replaces the part of a value at the end of some hops; false if they lead nowhere, or the part does not fit there.
 pub(crate) fn replace(mut at: &mut Value, way: &[Hop], new: Value) -> bool {
     for hop in way {

@@ -3,7 +3,6 @@
 //! A save has a world as a table, `docs/reference/graphs-and-worlds.md` says what is in it.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 
 use persist::reflect::HandleValue;
 use persist::{Record, Value};
@@ -130,15 +129,13 @@ impl<'v> Object<'v> {
     /// Its name as it stands in a path; its id if it has none.
     fn write_name(&self, path: &mut String) {
         let is_plain = |c: char| c.is_alphanumeric() || "_- ".contains(c);
-        // A string takes all.
-        let written = if self.name.is_empty() {
-            write!(path, "#{}", self.id)
+        if self.name.is_empty() {
+            path.extend(["#", &self.id.to_string()]);
         } else if self.name.chars().all(is_plain) {
-            write!(path, "{}", self.name)
+            path.push_str(self.name);
         } else {
-            write!(path, "{:?}", self.name)
-        };
-        drop(written);
+            path.push_str(&format!("{:?}", self.name));
+        }
     }
 }
 

@@ -1,6 +1,15 @@
 //! The command, run as people run it, on the saves of `fixtures` and on damaged ones made of them.
 
+mod changing;
 mod commands;
+mod comparing;
+mod converting;
+mod game;
 mod graph;
+mod guide;
+mod hostile;
+mod locking;
+mod looking;
+mod mending;
 mod report;
 mod support;

@@ -435,3 +435,49 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn whole_saves_as_values_become_the_same_saves() -> persist::Result<()> {
+    let mut saves = SaveManager::new();
+    saves.set_application("Quest", "1.2")?;
+    saves.set_device("deck")?;
+    saves.set_metadata(&(String::from("Ada"), 7_u32))?;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.sav");
+    saves.save_value(&path, &vec![Some(1_u64), None])?;
+    let save = std::fs::read(&path).expect("a save");
+    let value = Document::from_slice(&save)?.to_value();
+    assert_eq!(Document::from_value(&value)?.to_vec()?, save);
+    let text: Value = format!("{value:#}").parse()?;
+    assert_eq!(text, value);
+    Ok(())
+}
+
+#[test]
+fn what_a_program_kept_stays_in_the_value_of_a_save() -> persist::Result<()> {
+    let mut fixtures = 0;
+    for folder in ["compressed", "evolution", "journals", "v1"] {
+        let folder =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(folder);
+        for file in std::fs::read_dir(folder).expect("fixtures") {
+            let path = file.expect("a file").path();
+            if path.extension().is_some_and(|extension| extension == "sav") {
+                let save = std::fs::read(&path).expect("a save");
+                let value = Document::from_slice(&save)?.to_value();
+                assert_eq!(Document::from_value(&value)?.to_vec()?, save, "{}", path.display());
+                fixtures += 1;
+            }
+        }
+    }
+    assert!(fixtures > 10);
+    Ok(())
+}
+
+#[test]
+fn fields_of_records_can_be_changed_in_order() {
+    let mut record = Record::new("Hero");
+    record.set("name", "Ada");
+    record.set("level", 3_u32);
+    record.fields_mut().for_each(|(_, value)| *value = Value::Unit);
+    assert!(record.fields().eq([("name", &Value::Unit), ("level", &Value::Unit)]));
+}

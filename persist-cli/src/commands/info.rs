@@ -50,6 +50,8 @@ struct Info<'i> {
     file: &'i str,
     bytes: u64,
     damage: Option<String>,
+    /// What could be repaired of a damaged save.
+    salvage: Option<Rescue>,
     format: Option<u16>,
     application: Option<String>,
     version: Option<String>,
@@ -63,8 +65,6 @@ struct Info<'i> {
     classes: Vec<Class>,
     beside: Vec<Beside>,
     journals: Vec<Journal>,
-    #[serde(skip)]
-    salvage: Option<String>,
 }
 
 fn root_of<S: serde::Serializer>(metadata: &Option<Document>, to: S) -> Result<S::Ok, S::Error> {
@@ -81,6 +81,12 @@ struct Device {
 struct Class {
     name: String,
     objects: u64,
+}
+
+#[derive(Serialize)]
+struct Rescue {
+    objects: u64,
+    lost: Option<u64>,
 }
 
 /// An earlier save, or a damaged one that was kept.
@@ -149,19 +155,9 @@ fn name_of(compression: Compression) -> &'static str {
     }
 }
 
-/// What could be repaired of a damaged save.
-fn salvage(save: &[u8]) -> Option<String> {
+fn salvage(save: &[u8]) -> Option<Rescue> {
     let (_, salvage) = Document::salvage(save).ok()?;
-    let salvage = salvage?;
-    let objects = if salvage.objects == 1 {
-        "1 object".into()
-    } else {
-        format!("{} objects", salvage.objects)
-    };
-    Some(match salvage.lost {
-        Some(lost) => format!("{objects} of {}", salvage.objects + lost),
-        None => objects,
-    })
+    salvage.map(|salvage| Rescue { objects: salvage.objects, lost: salvage.lost })
 }
 
 /// The backups and damaged saves of a save.
@@ -248,7 +244,10 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
     if let Some(damage) = &info.damage {
         writeln!(out, "  {} {damage}", out.styled(BAD, "damaged:"))?;
         match &info.salvage {
-            Some(whole) => writeln!(out, "  `persist repair` would save {whole}")?,
+            Some(Rescue { objects, lost }) => {
+                let all = lost.map_or_else(String::new, |lost| format!(" of {}", objects + lost));
+                writeln!(out, "  `persist repair` would save {objects}{all} objects")?;
+            }
             None => writeln!(out, "  nothing of it can be saved")?,
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist::save::Entry;
 use persist::{Document, Value};
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ use crate::mapped::Mapped;
 use crate::output::{BAD, GOOD, NAME, Out};
 use crate::path::{Found, Path};
 use crate::shown::short;
-use crate::values::{Hop, replace, typed};
+use crate::values::{Hop, part, replace, typed};
 
 /// Change a value; the old save stays as a backup
 #[derive(clap::Args)]
@@ -60,7 +61,7 @@ pub(super) fn one_of(found: &[Found<'_>], may_be_more: bool, path: &str) -> Resu
         1 => Ok(()),
         _ if may_be_more => Ok(()),
         count => Err(Failure::new(format!(
-            "{path} leads to {count} values, the first of them {} and {}; say which, or use `--all`",
+            "{path} leads to {count} values, the first of them {} and {}; say which",
             found[0].label, found[1].label,
         ))),
     }
@@ -109,11 +110,18 @@ pub(super) fn write_changes(
             }
         }
     }
-    match file {
-        // Nothing is written for nothing.
-        Some(file) if !changes.is_empty() => drop(save.save(file)?),
-        // What is wrong shows here, too.
-        _ => drop(save.to_vec()?),
+    // With what is wrong the file stays as it is.
+    let written = Document::from_slice(&save.to_vec()?)?;
+    if let Some(file) = file.filter(|_| !changes.is_empty()) {
+        save.save(file)?;
+    }
+    // What was typed has the kinds of the save now.
+    let entries: Vec<&Entry> = written.entries().collect();
+    for change in &mut changes {
+        let entry = entries.get(change.entry);
+        if let Some(new) = entry.and_then(|entry| part(&entry.value, &change.way)) {
+            change.new = new.clone();
+        }
     }
     if out.is_json() {
         let shown = changes.iter().map(|change| ShownChange {

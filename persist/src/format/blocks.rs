@@ -82,13 +82,13 @@ pub(super) fn each_block(
     if save.len() > at + TRAILER_SIZE {
         return Err(damaged(at + TRAILER_SIZE, "there are bytes after its end"));
     }
-    check_count(at, trailer.length, save.len(), "bytes")?;
+    check_count(at, trailer.length, save.len() as u64, "bytes")?;
     Ok((at, trailer))
 }
 
 /// Checks a number of the trailer, which is at that offset.
-pub(super) fn check_count(at: usize, told: u64, found: usize, what: &str) -> Result<()> {
-    if told == found as u64 {
+pub(super) fn check_count(at: usize, told: u64, found: u64, what: &str) -> Result<()> {
+    if told == found {
         return Ok(());
     }
     Err(damaged(at, &format!("the trailer counts {told} {what}, there are {found}")))
@@ -96,7 +96,7 @@ pub(super) fn check_count(at: usize, told: u64, found: usize, what: &str) -> Res
 
 /// What ends a save.
 #[derive(Clone, Copy)]
-pub(super) struct Trailer {
+pub(crate) struct Trailer {
     pub(super) records: u64,
     pub(super) definitions: u64,
     /// Bytes of the save, this included.

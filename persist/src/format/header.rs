@@ -91,6 +91,18 @@ impl Header {
 
     /// Reads the header of a file of `size` bytes: one that says it is longer is damaged.
     pub(super) fn of_file(reader: impl Read, size: u64, limits: &Limits) -> Result<Self> {
+        let check = |length| limits.check_header(length, OTHER_FIELDS);
+        let header = Self::read(&Self::bytes_of(reader, size, check)?)?;
+        limits.check_metadata(header.metadata_length())?;
+        Ok(header)
+    }
+
+    /// Reads the bytes of the header of a file of `size` bytes, unless its length is refused.
+    pub(super) fn bytes_of(
+        reader: impl Read,
+        size: u64,
+        check_length: impl FnOnce(u64) -> Result<()>,
+    ) -> Result<Vec<u8>> {
         let failed = |error: io::Error| Error::of_reading("the header of the save", error);
         let mut reader = reader.take(FIXED as u64);
         let mut bytes = Vec::new();
@@ -102,13 +114,11 @@ impl Header {
             if !is_newer && length + (FIXED as u64 + 4) > size {
                 return Err(cut_short(usize::try_from(size).unwrap_or(usize::MAX)));
             }
-            limits.check_header(length, OTHER_FIELDS)?;
+            check_length(length)?;
             reader.set_limit(length + 4);
             reader.read_to_end(&mut bytes).map_err(failed)?;
         }
-        let header = Self::read(&bytes)?;
-        limits.check_metadata(header.metadata_length())?;
-        Ok(header)
+        Ok(bytes)
     }
 
     pub(super) fn write(&self) -> Vec<u8> {

@@ -119,41 +119,58 @@ impl<'s> Unpacker<'s> {
         if self.compression == Compression::None {
             self.compression = compression;
         }
-        let bad = |what| damaged(block.at, what);
-        let content = block.content(self.save);
-        let Some((head, frame)) = content.split_first_chunk() else {
-            return Err(bad("the compressed block here has no length"));
-        };
-        let length = u32::from_le_bytes(*head);
-        if length as usize <= content.len() {
-            return Err(bad("the compressed block here is not smaller than what it holds"));
-        }
-        if u64::from(length) > most_for_each(block.tag).saturating_mul(frame.len() as u64) {
-            return Err(bad("the compressed block here cannot hold as much as it says"));
-        }
-        self.contents += u64::from(length);
-        limits
-            .check_decompressed(self.contents)
-            .and_then(|()| limits.check_ratio(self.save.len() as u64, self.contents))
-            .map_err(|error| error.at(block.at as u64))?;
-
         let start = self.plain.len();
-        self.plain.push(BLOCK_RECORDS);
-        self.plain.extend_from_slice(head);
-        self.plain.resize(start + BLOCK_HEAD + length as usize, 0);
-        let out = &mut self.plain[start + BLOCK_HEAD..];
-        if self.codec.decompress(compression, frame, out).is_err() {
-            self.plain.truncate(start);
-            return Err(bad("the compressed block here is malformed"));
-        }
+        self.plain.extend([0; BLOCK_HEAD]);
+        let content = block.content(self.save);
+        let stored = self.save.len() as u64;
+        let (codec, contents) = (&mut self.codec, &mut self.contents);
+        let block_of = (block.tag, compression, content);
+        decompress(block_of, block.at, (codec, contents), stored, limits, &mut self.plain)
+            .inspect_err(|_| self.plain.truncate(start))?;
+        // No more than 32 bits say.
+        let length = u32::try_from(self.plain.len() - start - BLOCK_HEAD).unwrap_or(u32::MAX);
+        self.plain[start] = BLOCK_RECORDS;
+        self.plain[start + 1..start + BLOCK_HEAD].copy_from_slice(&length.to_le_bytes());
         let crc = crc32fast::hash(&self.plain[start..]);
         self.plain.extend_from_slice(&crc.to_le_bytes());
         Ok(())
     }
 }
 
+/// Appends what a compressed block of a save of `stored` bytes holds; `contents` counts the bytes of all of them. If it
+/// is an error, what is appended has no meaning.
+pub(super) fn decompress(
+    (tag, compression, content): (u8, Compression, &[u8]),
+    at: usize,
+    (codec, contents): (&mut Codec, &mut u64),
+    stored: u64,
+    limits: &Limits,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let bad = |what| damaged(at, what);
+    let Some((head, frame)) = content.split_first_chunk() else {
+        return Err(bad("the compressed block here has no length"));
+    };
+    let length = u32::from_le_bytes(*head);
+    if length as usize <= content.len() {
+        return Err(bad("the compressed block here is not smaller than what it holds"));
+    }
+    if u64::from(length) > most_for_each(tag).saturating_mul(frame.len() as u64) {
+        return Err(bad("the compressed block here cannot hold as much as it says"));
+    }
+    *contents += u64::from(length);
+    limits
+        .check_decompressed(*contents)
+        .and_then(|()| limits.check_ratio(stored, *contents))
+        .map_err(|error| error.at(at as u64))?;
+    let start = out.len();
+    out.resize(start + length as usize, 0);
+    let result = codec.decompress(compression, frame, &mut out[start..]);
+    result.map_err(|_| bad("the compressed block here is malformed"))
+}
+
 #[cold]
-fn switched_off(feature: &str) -> Error {
+pub(super) fn switched_off(feature: &str) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         format!(

@@ -7,14 +7,14 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::{Block, Checksums, check_count, each_block};
 use super::definition;
 use super::header::{damaged, newer};
-use super::records::{RecordPlace, Records};
+use super::items::Item;
+use super::records::Records;
 use super::{
-    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD,
-    Header, MAX_ID, SEPARATOR, TRAILER_SIZE, unpacked,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD, Header,
+    TRAILER_SIZE, unpacked,
 };
-use crate::codec::{Decoder, Fail, NoLinks, count};
+use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
-use crate::reflect::Holder;
 use crate::schema::{ClassSchema, KindSchema, inner_first};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -70,8 +70,8 @@ impl<'s> Scan<'s> {
             tag => Err(newer(block.at as u64, "block tag", u64::from(tag))),
         });
         let found = found.and_then(|(at, trailer)| {
-            check_count(at, trailer.records, scan.records.len(), "records")?;
-            check_count(at, trailer.definitions, scan.definitions.len(), "definitions")
+            check_count(at, trailer.records, scan.records.len() as u64, "records")?;
+            check_count(at, trailer.definitions, scan.definitions.len() as u64, "definitions")
         });
         found.map_err(|error| scan.first_fault(error, limits))?;
         Ok(scan)
@@ -162,61 +162,22 @@ impl<'s> Scan<'s> {
         let env = Env::bare(limits);
         let mut input = Decoder::new(&save[content], &env, &mut links);
         while !input.rest().is_empty() {
+            let defined = (self.ignored == usize::MAX).then_some(self.definitions.len());
             let at = end - input.rest().len();
-            let malformed = |fail: Fail| {
-                let what = Error::from(fail);
-                damaged(at, &format!("the record here is malformed ({})", what.message()))
-            };
-            let number = count::decode(&mut input).map_err(malformed)?;
-            let head = match number.checked_sub(1) {
-                Some(class) => Some(self.record_head(class, at, &mut input)?),
-                None => None,
-            };
-            let length: u32 = input.value().map_err(malformed)?;
-            let start = end - input.rest().len();
-            input.take(length as usize).map_err(malformed)?;
-            if input.take(1) != Ok(&[SEPARATOR]) {
-                return Err(damaged(at, "the record here does not end with its separator"));
-            }
-            match head {
-                None if self.is_closed => {}
-                None => {
-                    let end = start + length as usize;
-                    self.definitions.push(Definition { at, end, body: &save[start..end] });
+            match Item::read(&mut input, end, defined)? {
+                Item::Definition(..) if self.is_closed => {}
+                Item::Definition(at, body) => {
+                    let end = body.end;
+                    self.definitions.push(Definition { at, end, body: &save[body] });
                 }
-                Some(record) if record.class as usize >= self.ignored => {}
-                Some(record) if (self.records.len() as u64) < limits.objects => {
-                    self.records.push(RecordPlace { start, ..record });
+                Item::Record(record) if record.class as usize >= self.ignored => {}
+                Item::Record(record) if (self.records.len() as u64) < limits.objects => {
+                    self.records.push(record);
                 }
-                Some(_) => return Err(too_many(limits.objects).at(at as u64)),
+                Item::Record(_) => return Err(too_many(limits.objects).at(at as u64)),
             }
         }
         Ok(())
-    }
-
-    fn record_head(&self, class: u64, at: usize, input: &mut Decoder<'_>) -> Result<RecordPlace> {
-        let malformed = |_| damaged(at, "the record here is malformed");
-        if class >= self.definitions.len() as u64 && self.ignored == usize::MAX {
-            let number = class + 1;
-            return Err(damaged(
-                at,
-                &format!(
-                    "the record here is of class number {number}, which is not defined before it"
-                ),
-            ));
-        }
-        let code: u8 = input.value().map_err(malformed)?;
-        let holder = Holder::from_code(code & !ADDED)
-            .ok_or_else(|| newer(at as u64, "holder", u64::from(code & !ADDED)))?;
-        let id = count::decode(input).map_err(malformed)?;
-        if id == 0 || id > MAX_ID {
-            let what = format!("the record here has object id {id}, ids are 1 to {MAX_ID}");
-            return Err(damaged(at, &what));
-        }
-        // That many are not in memory.
-        let class = u32::try_from(class).ok().filter(|class| *class < Records::MOST_CLASSES);
-        let Some(class) = class else { return Err(damaged(at, "there are too many classes")) };
-        Ok(RecordPlace { id, start: 0, class, holder, added: code & ADDED != 0 })
     }
 }
 
@@ -229,7 +190,7 @@ pub(super) fn definitions_in(content: &[u8]) -> Vec<&[u8]> {
 }
 
 #[cold]
-fn too_many(limit: u64) -> Error {
+pub(super) fn too_many(limit: u64) -> Error {
     let what =
         format!("the save has more objects than the limit of {limit}; raise `Limits::objects`");
     Error::new(ErrorKind::TooLarge, what)

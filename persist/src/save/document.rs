@@ -211,6 +211,12 @@ impl Document {
         &self.header
     }
 
+    /// The classes that the save defines, in the order of their definitions.
+    #[must_use]
+    pub fn classes(&self) -> &[ClassSchema] {
+        &self.stored
+    }
+
     /// How the blocks of the save are compressed; Zstandard is at level 3, since no save says at which it was written.
     #[must_use]
     pub fn compression(&self) -> Compression {
@@ -229,12 +235,6 @@ impl Document {
     /// How many records stood before the definition of each class.
     pub(super) fn defined(&self) -> &[usize] {
         &self.defined
-    }
-
-    /// The classes that the save defines, in the order of their definitions.
-    #[must_use]
-    pub fn classes(&self) -> &[ClassSchema] {
-        &self.stored
     }
 
     /// The objects, as they stand in the save.
@@ -365,12 +365,8 @@ impl Document {
         for record in records.iter() {
             let mut wrong = None;
             let mut meet = |met: Met<'_>, _: usize, _: usize| {
-                let Met::Reference { id, weak, class, holder } = met else { return true };
-                let kind = match class {
-                    Some(class) => KindSchema::Reference { holder, weak, class },
-                    None => KindSchema::TraitReference { holder, weak, name: "".into() },
-                };
-                wrong = self.check_reference(&kind, ObjectId::new(id)).err();
+                let Some((kind, id)) = reference(&met) else { return true };
+                wrong = self.check_reference(&kind, id).err();
                 wrong.is_none()
             };
             let class = record.class as usize;
@@ -390,37 +386,61 @@ impl Document {
 
     /// Checks that a reference leads to an object of its class and holder.
     fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()> {
-        let (holder, weak, class) = match kind {
-            KindSchema::Reference { holder, weak, class } => (*holder, *weak, Some(*class)),
-            KindSchema::TraitReference { holder, weak, .. } => (*holder, *weak, None),
-            _ => return Ok(()),
-        };
-        let Some(entry) = id.and_then(|id| self.entry(id)) else {
-            return match id {
-                _ if weak => Ok(()),
-                Some(id) => Err(Error::new(
-                    ErrorKind::MissingObject,
-                    format!("the save has no object {id}; name one that it has"),
-                )),
-                None => Err(Error::new(
-                    ErrorKind::MissingObject,
-                    "a strong pointer leads to no object; name one",
-                )),
-            };
-        };
-        if entry.holder == holder && class.is_none_or(|class| class == entry.class) {
-            return Ok(());
-        }
-        let (id, found) = (entry.id, entry.holder.around_class(false, entry.class()));
-        let wanted = match class {
-            Some(_) => kind.display(&self.stored),
-            None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
-        };
-        Err(Error::new(
-            ErrorKind::WrongClass,
-            format!("object {id} is in {found}, {wanted} does not lead there"),
-        ))
+        let found = id.and_then(|id| self.entry(id)).map(|entry| (entry.holder, entry.class));
+        check_reference(kind, id, found, &self.stored)
     }
+}
+
+/// The kind and the target of a reference that a walk has met.
+pub(super) fn reference(met: &Met<'_>) -> Option<(KindSchema, Option<ObjectId>)> {
+    let Met::Reference { id, weak, class, holder } = *met else { return None };
+    let kind = match class {
+        Some(class) => KindSchema::Reference { holder, weak, class },
+        None => KindSchema::TraitReference { holder, weak, name: "".into() },
+    };
+    Some((kind, ObjectId::new(id)))
+}
+
+/// Checks that a reference leads to an object of its class and holder; those of the object, if there is one.
+pub(super) fn check_reference(
+    kind: &KindSchema,
+    id: Option<ObjectId>,
+    found: Option<(Holder, usize)>,
+    stored: &Stored,
+) -> Result<()> {
+    let (holder, weak, class) = match kind {
+        KindSchema::Reference { holder, weak, class } => (*holder, *weak, Some(*class)),
+        KindSchema::TraitReference { holder, weak, .. } => (*holder, *weak, None),
+        _ => return Ok(()),
+    };
+    let (found, id) = match (found, id) {
+        (Some(found), Some(id)) => (found, id),
+        _ if weak => return Ok(()),
+        (_, Some(id)) => {
+            return Err(Error::new(
+                ErrorKind::MissingObject,
+                format!("the save has no object {id}; name one that it has"),
+            ));
+        }
+        (_, None) => {
+            return Err(Error::new(
+                ErrorKind::MissingObject,
+                "a strong pointer leads to no object; name one",
+            ));
+        }
+    };
+    if found.0 == holder && class.is_none_or(|class| class == found.1) {
+        return Ok(());
+    }
+    let found = found.0.around_class(false, &stored[found.1].name);
+    let wanted = match class {
+        Some(_) => kind.display(stored),
+        None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
+    };
+    Err(Error::new(
+        ErrorKind::WrongClass,
+        format!("object {id} is in {found}, {wanted} does not lead there"),
+    ))
 }
 
 /// An object of a [`Document`].

@@ -37,6 +37,7 @@
 //! | [`Slot`], [`Health`] | the saves of a folder, for a menu |
 //! | [`Header`], [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
 //! | [`Document`], [`Entry`], [`dump`] | a save without its types: looked at, changed, written again |
+//! | [`verify`], [`Verified`] | a whole save checked while it is read |
 //! | [`ClassSchema`], [`Form`], [`FieldSchema`], [`VariantSchema`], [`KindSchema`] | the classes that a save defines |
 
 // First, so that its methods come first in the documentation.
@@ -46,6 +47,7 @@ mod as_value;
 mod background;
 mod document;
 mod followed;
+mod ids;
 mod loaded;
 mod objects;
 mod output;
@@ -57,6 +59,7 @@ mod salvage;
 mod slots;
 mod source;
 mod value_saver;
+mod verify;
 
 pub use background::{BackgroundSave, Progress};
 pub use document::{Entry, dump};
@@ -68,6 +71,7 @@ pub use salvage::Salvage;
 pub use slots::slots_folder;
 pub use slots::{Health, Slot, Slots};
 pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
+pub use verify::{Verified, verify};
 
 // What these rooms define is shown here, where a program meets it.
 pub use crate::format::{Compression, Header, Lineage};

@@ -6,6 +6,7 @@
 //! program's form first.
 
 mod alone;
+mod check;
 mod conversion;
 mod cursor;
 mod describe;
@@ -32,6 +33,7 @@ mod walk;
 mod write;
 
 pub(crate) use alone::Alone;
+pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
 pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;

@@ -130,6 +130,34 @@ pub(crate) fn paths(
     Ok(found)
 }
 
+/// The path of the part of the payload of a record that begins at an offset, or has it inside.
+pub(super) fn path_at(
+    class: usize,
+    stored: &Stored,
+    payload: &[u8],
+    offset: usize,
+    limits: &Limits,
+) -> String {
+    let mut links = NoLinks::default();
+    let env = Env::bare(limits);
+    let mut input = Decoder::new(payload, &env, &mut links);
+    let mut frames = Vec::new();
+    let mut walk = Walk::new(stored, &input, &mut frames);
+    let mut next = Some(stored.root(class));
+    while let Some(node) = next {
+        let is_there = payload.len() - input.rest().len() >= offset;
+        if is_there || walk.step(node, &mut input, &mut |_, _, _| true).is_err() {
+            break;
+        }
+        // What is taken in one step has it inside.
+        if payload.len() - input.rest().len() > offset {
+            break;
+        }
+        next = walk.next(&input).unwrap_or(None);
+    }
+    path(&*walk.frames)
+}
+
 /// The error for a payload that is not what its class says.
 pub(super) fn fault(fail: Fail) -> Error {
     let error = Error::from(fail);

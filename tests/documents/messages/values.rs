@@ -221,3 +221,41 @@ fn json_that_is_no_value() {
     }
     insta::assert_snapshot!(table.text());
 }
+
+#[test]
+fn values_that_are_no_saves() {
+    let save = persist::Document::from_slice(&persist::to_vec(&7_u8).unwrap()).unwrap().to_value();
+    let text = save.to_string();
+    let mut table = Table::new();
+    let mut add = |what: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "{from} in {text}");
+        let value: Value = text.replacen(from, to, 1).parse().unwrap();
+        table.add(what, persist::Document::from_value(&value).map(drop));
+    };
+    let with = |entry: &str| format!("{{ {entry}, \"save\"");
+    add("no map", &text, "7u8");
+    add("no form", "\"save\": 1u32", "\"save\": \"one\"");
+    add("a newer form", "\"save\": 1u32", "\"save\": 2u32");
+    add("a key that means nothing", "{ \"save\"", &with("\"safe\": 1u8"));
+    add("a key twice", "{ \"save\"", &with("\"save\": 1u8"));
+    add("an application without a name", "{ \"save\"", &with("\"application\": 1u8"));
+    add("a generation below 0", "{ \"save\"", &with("\"generation\": -1"));
+    add("another compression", "{ \"save\"", &with("\"compression\": \"rar\""));
+    add("a device without counts", "{ \"save\"", &with("\"devices\": [\"deck\"]"));
+    add("a device twice", "{ \"save\"", &with("\"devices\": [(\"a\", 1, 1), (\"a\", 1, 1)]"));
+    add("metadata that is none", "{ \"save\"", &with("\"metadata\": 7"));
+    let other = text.replacen("7u8", "700u16", 1);
+    add("metadata that does not fit", "{ \"save\"", &with(&format!("\"metadata\": {other}")));
+    add("header fields that are no bytes", "{ \"save\"", &with("\"fields\": 7"));
+    add("places of no definitions", "{ \"save\"", &with("\"defined\": []"));
+    add("places that are no numbers", "{ \"save\"", &with("\"defined\": [true]"));
+    add("a class that is no text", "\"classes\": [", "\"classes\": [7, ");
+    add("an object that is none", "\"objects\": [", "\"objects\": [7, ");
+    add("no id", "\"id\": 1u64", "\"id\": true");
+    add("id 0", "\"id\": 1u64", "\"id\": 0");
+    add("a class that is not there", "\"class\": \"u8\"", "\"class\": \"Hero\"");
+    add("a holder that is none", "\"added\"", "\"holder\": \"Box\", \"added\"");
+    add("an object without `added`", "\"added\": true, ", "");
+    add("an object that does not fit", "\"value\": 7u8", "\"value\": 700u16");
+    insta::assert_snapshot!(table.text());
+}

@@ -1,0 +1,144 @@
+//! `set` and `edit`.
+
+use std::collections::BTreeMap;
+
+use crate::game;
+use crate::support::Folder;
+
+fn graph() -> Folder {
+    Folder::with(&["v1/graph.sav", "v1/values.sav", "compressed/lz4.sav"])
+}
+
+#[test]
+fn set_changes_a_value_and_keeps_a_backup() {
+    let folder = graph();
+    let commands = [
+        "set graph.sav Hero[0].level 8",
+        "set graph.sav #1.name O'Hara",
+        "set graph.sav #1.sword none",
+        "set graph.sav #1.sword #2 --json",
+        "set graph.sav #1.state Idle",
+        "set graph.sav #5.state '`quest.State`::Walking { x: 1, y: 0.1 }'",
+        "set graph.sav Monster[*].hp -3 --all",
+        "set graph.sav Monster[*].hp -3 --all",
+        "set graph.sav #1.level 50 --dry-run",
+        "dump graph.sav Hero",
+        "set lz4.sav [3] 77",
+        "get lz4.sav [3]",
+        "info lz4.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands).replace("O'Hara", "OHara"));
+}
+
+#[test]
+fn set_changes_components_of_worlds() {
+    let folder = Folder::new();
+    folder.write("town.sav", &game::town().expect("a town"));
+    let commands = [
+        "set town.sav World/House/Door:Transform.x 0.1",
+        "set town.sav World/#3:Bag.prices[nails] 3",
+        "set town.sav World/#3:Bag.by_day[-1] 4",
+        "set town.sav World:Score.digest[0] 9",
+        "set town.sav World:Score.odd inf",
+        "set town.sav World/House/Door:Mood Calm",
+        "dump town.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn what_does_not_fit_changes_nothing() {
+    let folder = graph();
+    let before = folder.read("graph.sav");
+    let commands = [
+        "set graph.sav #1.level -1",
+        "set graph.sav #1.level lots",
+        "set graph.sav #1.level 4294967296",
+        "set graph.sav #1.spare #4",
+        "set graph.sav #1.spare #99",
+        "set graph.sav #1.state Dancing",
+        "set graph.sav #1 7",
+        "set graph.sav Hero[*].level 1",
+        "set graph.sav #1.armour 1",
+        "set - #1.level 1 < graph.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert_eq!(folder.read("graph.sav"), before);
+    assert!(!folder.path("graph.sav.bak").exists());
+}
+
+#[test]
+fn set_leaves_a_damaged_save_as_it_is() {
+    let folder = graph();
+    folder.damage("graph.sav", "bad.sav", 200);
+    let before = folder.read("bad.sav");
+    insta::assert_snapshot!(folder.transcript(["set bad.sav #1.level 8"]));
+    assert_eq!(folder.read("bad.sav"), before);
+}
+
+/// The payloads of a save of one block without compression, by the ids of their objects.
+fn payloads(save: &[u8]) -> BTreeMap<u64, Vec<u8>> {
+    fn count(bytes: &[u8], at: &mut usize) -> u64 {
+        let first = bytes[*at];
+        *at += 1;
+        if first <= 247 {
+            return first.into();
+        }
+        let length = usize::from(first - 247);
+        let mut number = [0; 8];
+        number[..length].copy_from_slice(&bytes[*at..*at + length]);
+        *at += length;
+        u64::from_le_bytes(number)
+    }
+    fn length(bytes: &[u8], at: &mut usize) -> usize {
+        *at += 4;
+        u32::from_le_bytes(bytes[*at - 4..*at].try_into().expect("four bytes")) as usize
+    }
+    let header = length(save, &mut 12);
+    let mut at = 16 + header + 4 + 1;
+    let block = length(save, &mut at);
+    let end = at + block;
+    let mut found = BTreeMap::new();
+    while at < end {
+        let class = count(save, &mut at);
+        let id = if class == 0 {
+            None
+        } else {
+            at += 1;
+            Some(count(save, &mut at))
+        };
+        let payload = length(save, &mut at);
+        if let Some(id) = id {
+            found.insert(id, save[at..at + payload].to_vec());
+        }
+        at += payload + 1;
+    }
+    found
+}
+
+#[test]
+fn set_keeps_the_payloads_of_all_other_records() {
+    let folder = graph();
+    let before = payloads(&folder.read("graph.sav"));
+    folder.run("set graph.sav #3.name bear");
+    let after = payloads(&folder.read("graph.sav"));
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+    for (id, payload) in &before {
+        assert_eq!(payload == &after[id], *id != 3, "object {id}");
+    }
+    assert_eq!(folder.read("graph.sav.bak"), crate::support::fixture_bytes("v1/graph.sav"));
+}
+
+#[test]
+fn edit_changes_a_part_in_an_editor() {
+    let folder = graph();
+    // The editor of these tests makes the first 1 of each line a 7.
+    let commands = [
+        "edit graph.sav #3",
+        "dump graph.sav #3",
+        "edit graph.sav #1.name",
+        "edit graph.sav #5.pets",
+        "edit graph.sav Hero[*].name",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}

@@ -1,0 +1,151 @@
+//! `diff` and `merge`.
+
+use crate::game;
+use crate::support::Folder;
+
+fn changed_graph() -> Folder {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    folder.write("new.sav", &folder.read("graph.sav"));
+    let changes = [
+        "set new.sav #1.level 8",
+        "set new.sav #1.sword none",
+        "set new.sav #1.pets '[#3, #3]'",
+        "set new.sav '#1.rivals' '{ \"Bob\": #5, \"Cid\": #5 }'",
+        "set new.sav #2.name Stinger",
+    ];
+    changes.iter().for_each(|change| assert!(!folder.run(change).contains("error"), "{change}"));
+    folder
+}
+
+#[test]
+fn diff_shows_fields_old_and_new() {
+    let folder = changed_graph();
+    let commands = [
+        "diff graph.sav new.sav",
+        "diff graph.sav new.sav --stat",
+        "diff graph.sav new.sav --json",
+        "diff graph.sav graph.sav",
+        "diff graph.sav graph.sav --json",
+        "diff graph.sav - < new.sav",
+        "diff graph.sav none.sav",
+        "diff graph.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn diff_shows_objects_that_came_and_went() {
+    let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
+    insta::assert_snapshot!(folder.transcript([
+        "diff players.sav graph.sav",
+        "diff players.sav graph.sav --stat",
+        "diff players.sav graph.sav --by name",
+    ]));
+}
+
+#[test]
+fn diff_shows_objects_and_components_of_worlds() {
+    let folder = Folder::new();
+    folder.write("town.sav", &game::town().expect("a town"));
+    folder.write("new.sav", &folder.read("town.sav"));
+    folder.run("set new.sav World/House/Door:Transform.x 9");
+    folder.run("set new.sav World/House/Door.name Gate");
+    folder.run("set new.sav World:Score.points 6");
+    insta::assert_snapshot!(folder.transcript([
+        "diff town.sav new.sav",
+        "diff town.sav new.sav --stat",
+        "diff town.sav new.sav --by name",
+        "diff town.sav new.sav --json",
+    ]));
+}
+
+#[test]
+fn diff_by_name_pairs_objects_whose_ids_changed() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    folder.run("convert graph.sav -o graph.json");
+    // All ids move by ten.
+    let mut text = String::from_utf8(folder.read("graph.json")).expect("text");
+    for id in (1..=5).rev() {
+        text = text.replace(&format!("\"#{id}\""), &format!("\"#{}\"", id + 10));
+        text = text.replace(&format!("\"id\": {id},"), &format!("\"id\": {},", id + 10));
+    }
+    folder.write("moved.json", text.as_bytes());
+    folder.run("convert moved.json -o moved.sav");
+    folder.run("set moved.sav Hero[1].level 30");
+    insta::assert_snapshot!(
+        folder
+            .transcript(["diff graph.sav moved.sav --by name", "diff graph.sav moved.sav --stat",])
+    );
+}
+
+#[test]
+fn diff_serves_git() {
+    let folder = changed_graph();
+    let hex = "0123456789abcdef0123456789abcdef01234567";
+    let driver = format!("diff --git slot.sav graph.sav {hex} 100644 new.sav {hex} 100644");
+    insta::assert_snapshot!(folder.transcript([&*driver, "diff --git graph.sav new.sav"]));
+}
+
+#[test]
+fn merge_takes_the_changes_of_both() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    for side in ["ours.sav", "theirs.sav"] {
+        folder.write(side, &folder.read("graph.sav"));
+    }
+    folder.run("set ours.sav #1.level 8");
+    folder.run("set ours.sav #2.name Stinger");
+    folder.run("set theirs.sav #1.name Eve");
+    folder.run("set theirs.sav '#1.rivals' '{ \"Bob\": #5, \"Ada herself\": #1, \"Cid\": #5 }'");
+    insta::assert_snapshot!(folder.transcript([
+        "merge graph.sav ours.sav theirs.sav",
+        "merge graph.sav ours.sav theirs.sav -o merged.sav",
+        "diff graph.sav merged.sav",
+        "merge graph.sav ours.sav theirs.sav -o merged.sav",
+        "merge graph.sav ours.sav theirs.sav -o merged.sav --force --json",
+    ]));
+}
+
+#[test]
+fn merge_lists_conflicts_and_lets_a_side_win() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    for side in ["ours.sav", "theirs.sav"] {
+        folder.write(side, &folder.read("graph.sav"));
+    }
+    folder.run("set ours.sav #1.level 8");
+    folder.run("set theirs.sav #1.level 9");
+    folder.run("set theirs.sav #5.level 4");
+    insta::assert_snapshot!(folder.transcript([
+        "merge graph.sav ours.sav theirs.sav -o merged.sav",
+        "merge graph.sav ours.sav theirs.sav -o merged.sav --json",
+        "merge graph.sav ours.sav theirs.sav -o merged.sav --theirs",
+        "get merged.sav Hero[*].level",
+        "merge graph.sav ours.sav theirs.sav -o merged.sav --force --ours",
+        "get merged.sav Hero[*].level",
+    ]));
+}
+
+#[test]
+fn merge_goes_into_worlds() {
+    let folder = Folder::new();
+    for side in ["base.sav", "ours.sav", "theirs.sav"] {
+        folder.write(side, &game::town().expect("a town"));
+    }
+    folder.run("set ours.sav World/House/Door:Transform.x 9");
+    folder.run("set ours.sav World/#3:Bag.prices[nails] 3");
+    folder.run("set theirs.sav World/House/Door:Transform.y 8");
+    folder.run("set theirs.sav World/#3:Bag.prices[nails] 4");
+    folder.run("set theirs.sav World:Score.points 6");
+    insta::assert_snapshot!(folder.transcript([
+        "merge base.sav ours.sav theirs.sav",
+        "merge base.sav ours.sav theirs.sav --ours -o merged.sav",
+        "diff base.sav merged.sav",
+    ]));
+}
+
+#[test]
+fn saves_of_two_versions_of_a_program_are_not_merged() {
+    let folder = Folder::with(&["evolution/v1.sav", "evolution/v2.sav"]);
+    insta::assert_snapshot!(
+        folder.transcript(["merge v1.sav v1.sav v2.sav", "diff v1.sav v2.sav --stat"])
+    );
+}

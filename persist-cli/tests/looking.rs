@@ -1,0 +1,190 @@
+//! `info`, `dump` and `get`.
+
+use crate::game;
+use crate::support::Folder;
+
+fn graph() -> Folder {
+    Folder::with(&["v1/graph.sav", "v1/values.sav", "v1/players.sav", "compressed/zstd.sav"])
+}
+
+/// With a town, and a game with one in a field.
+fn town() -> Folder {
+    let folder = Folder::with(&["journals/saved.sav", "journals/saved.journal"]);
+    folder.write("town.sav", &game::town().expect("a town"));
+    folder.write("game.sav", &game::game().expect("a game"));
+    folder
+}
+
+#[test]
+fn info_shows_what_a_save_says_of_itself() {
+    let commands = ["info graph.sav zstd.sav", "info graph.sav --json", "info - < players.sav"];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn info_shows_what_lies_beside_a_save() {
+    let folder = town();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    folder.damage("quest.sav", "quest.sav.damaged", 9_000);
+    let commands = ["info quest.sav saved.sav", "info quest.sav saved.sav --json"];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn info_shows_what_is_left_of_a_damaged_save() {
+    let folder = graph();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    folder.damage("quest.sav", "middle.sav", 100_000);
+    folder.cut("quest.sav", "cut.sav", 150_000);
+    folder.cut("graph.sav", "short.sav", 300);
+    folder.damage("graph.sav", "head.sav", 12);
+    folder.write("empty.sav", b"");
+    folder.write("text.sav", b"no save at all");
+    let commands = [
+        "info middle.sav cut.sav short.sav head.sav empty.sav text.sav",
+        "info middle.sav --json",
+        "dump middle.sav",
+        "get cut.sav Hero[0].name",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn dump_shows_objects_and_values() {
+    insta::assert_snapshot!(graph().transcript(["dump graph.sav", "dump values.sav"]));
+}
+
+#[test]
+fn dump_shows_parts_by_path() {
+    let commands = [
+        "dump graph.sav Hero[0].state",
+        "dump graph.sav Item --follow --depth 1",
+        "dump graph.sav #3 --json",
+        "dump graph.sav #99",
+        "dump values.sav --depth 0",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn dump_shows_worlds_as_objects_with_components() {
+    let commands = [
+        "dump town.sav",
+        "dump game.sav",
+        "dump game.sav --json",
+        "dump town.sav World/House/Door",
+        "dump saved.sav --raw",
+    ];
+    insta::assert_snapshot!(town().transcript(commands));
+}
+
+#[test]
+fn get_finds_values_by_path() {
+    let commands = [
+        "get graph.sav Hero[*].name",
+        "get graph.sav quest.Hero[1].name",
+        "get graph.sav Hero[1].name --raw",
+        "get graph.sav #1.sword.owner.name",
+        "get graph.sav #1.rivals[Bob].level",
+        "get graph.sav '#1.rivals[\"Ada herself\"].level'",
+        "get graph.sav #1.last_seen[-5].hp",
+        "get graph.sav #1.pets[*]",
+        "get graph.sav #1.pets[2].hp --json",
+        "get graph.sav Hero[*].state::Fighting.1",
+        "get graph.sav *.name",
+        "get graph.sav quest.M*[*].hp",
+        "get graph.sav #1.*",
+        "get values.sav .text",
+        "get zstd.sav [3]",
+        "get zstd.sav '`Vec<u16>`[0][4]'",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn get_finds_objects_and_components_of_worlds() {
+    let commands = [
+        "get town.sav World/House/Door:Transform.x",
+        "get town.sav /House/Door:Transform:x",
+        "get town.sav World/House:Transform",
+        "get town.sav World/**:Transform.x",
+        "get town.sav World/*:Transform.x",
+        "get town.sav 'World/\"Cart \\\"one\\\"\":Bag.items[1].count'",
+        "get town.sav World/#3:Bag.prices[apples]",
+        "get town.sav World/#3:`town.Bag`.by_day[-1]",
+        "get town.sav World/#3:*",
+        "get town.sav World/House/Door:Mood::Angry.since --json",
+        "get town.sav World:Score.points",
+        "get town.sav World:Score.digest[2]",
+        "get game.sav .level/House/Door:Transform.x",
+        "get game.sav World/House/Door:Transform.x",
+        "get game.sav Game.day",
+    ];
+    insta::assert_snapshot!(town().transcript(commands));
+}
+
+#[test]
+fn what_is_not_found_is_no_error_but_says_so() {
+    let commands = [
+        "get graph.sav #99",
+        "get graph.sav Hero[7]",
+        "get graph.sav #1.armour",
+        "get graph.sav #1.pets[9]",
+        "get graph.sav #2.owner.state::Idle",
+        "get graph.sav World/Door",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn what_is_no_path_says_why() {
+    let commands = [
+        "get graph.sav Dragon.name",
+        "get graph.sav #x",
+        "get graph.sav Hero[first]",
+        "get graph.sav #1.pets[",
+        "get graph.sav ''",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn the_paths_that_are_shown_lead_to_the_same_values() {
+    let folder = town();
+    folder.write("graph.sav", &crate::support::fixture_bytes("v1/graph.sav"));
+    let paths = [
+        ("graph.sav", "*.*"),
+        ("graph.sav", "#1.last_seen[*]"),
+        ("town.sav", "World/**:*"),
+        ("town.sav", "World/**:*.*"),
+        ("game.sav", "World/**:Bag.by_day[*]"),
+        ("game.sav", ".level:Score.*"),
+    ];
+    for (file, path) in paths {
+        let found = folder.run(&format!("get {file} '{path}'"));
+        assert!(found.lines().count() > 1, "{path}: {found}");
+        for line in found.lines() {
+            let (label, value) = line.split_once(" = ").expect("a path and a value");
+            let again = folder.run(&format!("get {file} '{label}'"));
+            let text = |text: &str| text.split_whitespace().collect::<String>().replace(",}", "}");
+            let (again, value) = (text(&again), text(value));
+            assert_eq!(
+                again.replace(",]", "]").replace(",)", ")"),
+                value.replace(",)", ")"),
+                "{label}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_dump_shows_parses_back() {
+    let folder = graph();
+    for file in ["graph.sav", "values.sav", "players.sav"] {
+        let dump = folder.run(&format!("dump {file}"));
+        for part in dump.split("\n\n") {
+            let (_, value) = part.split_once('\n').expect("a title");
+            value.parse::<persist::Value>().unwrap_or_else(|error| panic!("{error}: {value}"));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `repair`.
+
+use crate::game;
+use crate::support::Folder;
+
+/// A quest, and the same save damaged in its middle.
+fn quest() -> Folder {
+    let folder = Folder::new();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    folder.damage("quest.sav", "bad.sav", 100_000);
+    folder
+}
+
+#[test]
+fn repair_saves_what_is_whole_and_says_what_is_lost() {
+    let folder = quest();
+    folder.cut("quest.sav", "cut.sav", 150_000);
+    let commands = [
+        "repair bad.sav -o mended.sav",
+        "info mended.sav",
+        "diff quest.sav mended.sav --stat",
+        "repair bad.sav -o again.sav --json",
+        "repair cut.sav -o cut-mended.sav",
+        "repair - -o stdin.sav < bad.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert_eq!(folder.read("mended.sav"), folder.read("stdin.sav"));
+}
+
+#[test]
+fn repair_writes_over_nothing_unless_it_is_told_to() {
+    let folder = quest();
+    folder.write("there.sav", b"mine");
+    let before = folder.read("bad.sav");
+    let commands = [
+        "repair bad.sav",
+        "repair bad.sav -o there.sav",
+        "repair bad.sav -o no/such/folder.sav",
+        "repair - --in-place < bad.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert_eq!(folder.read("there.sav"), b"mine");
+    assert_eq!(folder.read("bad.sav"), before);
+}
+
+#[test]
+fn repair_in_place_keeps_the_damaged_save_and_the_backup() {
+    let folder = quest();
+    folder.write("quest.sav", &folder.read("bad.sav"));
+    let (damaged, backup) = (folder.read("quest.sav"), folder.read("quest.sav.bak"));
+    insta::assert_snapshot!(folder.transcript(["repair quest.sav --in-place", "info quest.sav"]));
+    assert_eq!(folder.read("quest.sav.damaged"), damaged);
+    assert_eq!(folder.read("quest.sav.bak"), backup);
+}
+
+#[test]
+fn what_is_not_damaged_is_not_repaired() {
+    let folder = quest();
+    let commands = ["repair quest.sav -o new.sav", "repair quest.sav --in-place --json"];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert!(!folder.path("new.sav").exists());
+}
+
+#[test]
+fn what_nothing_is_left_of_is_an_error() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    folder.cut("graph.sav", "short.sav", 300);
+    folder.write("text.sav", b"no save at all");
+    let commands = ["repair short.sav -o new.sav", "repair text.sav -o new.sav"];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert!(!folder.path("new.sav").exists());
+}

@@ -1,0 +1,294 @@
+//! A save that is read block by block, which holds one of them at a time.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::blocks::{Block, Trailer, check_count};
+use super::compression::Codec;
+use super::header::{cut_short, damaged, newer};
+use super::items::Item;
+use super::plain::{decompress, switched_off};
+use super::scan::{Scan, too_many};
+use super::{
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
+    TRAILER_SIZE,
+};
+use crate::codec::{Decoder, NoLinks};
+use crate::env::Env;
+use crate::schema::ClassSchema;
+use crate::{Error, Limits, Result};
+
+/// The fewest bytes of a record: class, holder, id, length and separator.
+const LEAST_RECORD: u64 = 8;
+
+/// The blocks of a save, one after the other.
+pub(crate) struct Blocks<R> {
+    file: R,
+    limits: Limits,
+    /// Bytes of the save, and where its first block and the next one begin.
+    length: u64,
+    first: u64,
+    at: u64,
+    /// What was read behind the last block: the head of the next one, as far as there is one.
+    head: Vec<u8>,
+    stored: Vec<u8>,
+    plain: Vec<u8>,
+    codec: Codec,
+    /// Bytes that the compressed blocks so far hold.
+    contents: u64,
+    /// True if the definitions were there once more, after which the save ends.
+    is_closed: bool,
+}
+
+/// A block whose checksum is right, decompressed.
+pub(crate) struct StreamBlock<'b> {
+    /// Where it begins in the save, and its bytes there.
+    pub(crate) at: u64,
+    pub(crate) stored: u64,
+    /// `None` for the definitions once more.
+    pub(crate) compression: Option<Compression>,
+    pub(crate) content: &'b [u8],
+}
+
+impl<R: Read + Seek> Blocks<R> {
+    /// Reads the header of a save, which the whole file is.
+    pub(crate) fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
+        let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        limits.check_total(length)?;
+        file.rewind().map_err(failed)?;
+        let header = Header::bytes_of(&mut file, length, |_| Ok(()))?;
+        let (header, first) = Header::parse(&header)?;
+        limits.check_metadata(header.metadata_length())?;
+        let first = first as u64;
+        let mut blocks = Self {
+            file,
+            limits: *limits,
+            length,
+            first,
+            at: first,
+            head: Vec::new(),
+            stored: Vec::new(),
+            plain: Vec::new(),
+            codec: Codec::default(),
+            contents: 0,
+            is_closed: false,
+        };
+        blocks.rewind()?;
+        Ok((header, blocks))
+    }
+
+    /// Begins with the first block again.
+    pub(crate) fn rewind(&mut self) -> Result<()> {
+        self.file.seek(SeekFrom::Start(self.first)).map_err(failed)?;
+        (self.at, self.contents, self.is_closed) = (self.first, 0, false);
+        let head = (self.length - self.first).min(BLOCK_HEAD as u64);
+        self.head.clear();
+        (&mut self.file).take(head).read_to_end(&mut self.head).map_err(failed)?;
+        // It may have become shorter.
+        if self.head.len() as u64 == head { Ok(()) } else { Err(cut_short(self.head.len())) }
+    }
+
+    /// Bytes of the save.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Where the next block or the trailer begins.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// How many records the trailer counts, as far as the save can hold them. Nothing is checked yet.
+    pub(crate) fn records_hint(&mut self) -> Result<u64> {
+        let Some(start) = self.length.checked_sub(TRAILER_SIZE as u64) else { return Ok(0) };
+        let mut bytes = [0; TRAILER_SIZE];
+        self.file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        self.file.read_exact(&mut bytes).map_err(failed)?;
+        self.rewind()?;
+        let records = Trailer::read(&bytes).map_or(0, |trailer| trailer.records);
+        let most = self.limits.most_expanded(self.length).max(self.length) / LEAST_RECORD;
+        Ok(records.min(most).min(self.limits.objects))
+    }
+
+    /// Reads the next block, or the trailer behind the last one.
+    pub(crate) fn next(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
+        if self.head.first() == Some(&BLOCK_TRAILER) {
+            return self.trailer().map(Err);
+        }
+        let cut = || cut_short(usize::try_from(self.length).unwrap_or(usize::MAX));
+        let at = self.at;
+        let left = self.length - at;
+        let (tag, end) = Block::head(&self.head, 0).ok_or_else(cut)?;
+        let whole = end as u64 + CRC_SIZE as u64;
+        // The head of the next block is read with it.
+        let next = left.checked_sub(whole).ok_or_else(cut)?.min(BLOCK_HEAD as u64);
+        // It is not longer than the file.
+        let size = usize::try_from(whole + next).unwrap_or(usize::MAX);
+        if self.stored.len() < size {
+            self.stored.clear();
+            self.stored.resize(size, 0);
+        }
+        let bytes = &mut self.stored[..size];
+        bytes[..BLOCK_HEAD].copy_from_slice(&self.head);
+        self.file.read_exact(&mut bytes[BLOCK_HEAD..]).map_err(failed)?;
+        if Block::is_whole(bytes, 0, end) != Some(true) {
+            let what = format!("the checksum of the block of {end} bytes here does not match");
+            return Err(damaged(0, &what).moved_to(at));
+        }
+        self.head.clear();
+        self.head.extend_from_slice(&bytes[end + CRC_SIZE..]);
+        self.at += whole;
+        let content = &bytes[BLOCK_HEAD..end];
+        if std::mem::replace(&mut self.is_closed, tag == BLOCK_DEFINITIONS) {
+            let what = "there is more than the definitions of the blocks before";
+            return Err(damaged(0, what).moved_to(at));
+        }
+        let compression = match (tag, Compression::of(tag)) {
+            (BLOCK_RECORDS, _) => Compression::None,
+            (BLOCK_DEFINITIONS, _) => {
+                return Ok(Ok(StreamBlock { at, stored: whole, compression: None, content }));
+            }
+            (_, Some(Ok(compression))) => compression,
+            (_, Some(Err(feature))) => return Err(switched_off(feature).at(at)),
+            _ => return Err(newer(at, "block tag", u64::from(tag))),
+        };
+        let mut content = content;
+        if compression != Compression::None {
+            self.plain.clear();
+            let (codec, contents) = (&mut self.codec, &mut self.contents);
+            let block = (tag, compression, content);
+            decompress(block, 0, (codec, contents), self.length, &self.limits, &mut self.plain)
+                .map_err(|error| error.moved_to(at))?;
+            content = &self.plain;
+        }
+        Ok(Ok(StreamBlock { at, stored: whole, compression: Some(compression), content }))
+    }
+
+    fn trailer(&mut self) -> Result<Trailer> {
+        let mut bytes = [0; TRAILER_SIZE];
+        let left = self.length - self.at;
+        if left < TRAILER_SIZE as u64 {
+            return Err(cut_short(usize::try_from(self.length).unwrap_or(usize::MAX)));
+        }
+        bytes[..BLOCK_HEAD].copy_from_slice(&self.head);
+        self.file.read_exact(&mut bytes[BLOCK_HEAD..]).map_err(failed)?;
+        let Some(trailer) = Trailer::read(&bytes) else {
+            let what = "the checksum of the trailer does not match";
+            return Err(damaged(0, what).moved_to(self.at));
+        };
+        if left > TRAILER_SIZE as u64 {
+            let what = "there are bytes after its end";
+            return Err(damaged(0, what).moved_to(self.at + TRAILER_SIZE as u64));
+        }
+        check_count(0, trailer.length, self.length, "bytes")
+            .map_err(|error| error.moved_to(self.at))?;
+        Ok(trailer)
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::of_reading("the save", error)
+}
+
+impl StreamBlock<'_> {
+    /// Where something at an offset of the content is in the save: in a compressed block, that is where the block begins.
+    pub(crate) fn place(&self, offset: u64) -> u64 {
+        match self.compression {
+            Some(Compression::None) => self.at + BLOCK_HEAD as u64 + offset,
+            _ => self.at,
+        }
+    }
+
+    /// An error whose offset is one in the content, with that in the save.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        match error.offset() {
+            Some(offset) => error.moved_to(self.place(offset)),
+            None => error,
+        }
+    }
+}
+
+/// The definitions of the blocks so far.
+#[derive(Default)]
+pub(crate) struct Definitions {
+    /// One after the other, with their heads, as a block of them has them.
+    bytes: Vec<u8>,
+    /// Where each begins, here and in the save, and whether that is in a compressed block.
+    places: Vec<(usize, u64, bool)>,
+    /// Records so far.
+    records: u64,
+}
+
+impl Definitions {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Bytes of all of them.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Reads the items of a block: takes the definitions, and gives out each record with the definitions before it. Of the
+    /// definitions once more it checks that they are those.
+    pub(crate) fn items(
+        &mut self,
+        block: &StreamBlock<'_>,
+        limits: &Limits,
+        mut take: impl FnMut(&Self, super::RecordPlace) -> Result<()>,
+    ) -> Result<()> {
+        if block.compression.is_none() {
+            if *block.content == *self.bytes {
+                return Ok(());
+            }
+            let what = "the definitions are not the same the second time";
+            return Err(damaged(0, what).moved_to(block.at));
+        }
+        let mut links = NoLinks::default();
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(block.content, &env, &mut links);
+        let end = block.content.len();
+        while !input.rest().is_empty() {
+            let at = end - input.rest().len();
+            let item = Item::read(&mut input, end, Some(self.len()));
+            match item.map_err(|error| block.locate(error))? {
+                Item::Definition(at, body) => {
+                    let is_compressed = block.compression != Some(Compression::None);
+                    self.places.push((self.bytes.len(), block.place(at as u64), is_compressed));
+                    // With its separator.
+                    self.bytes.extend_from_slice(&block.content[at..=body.end]);
+                }
+                Item::Record(record) => {
+                    self.records += 1;
+                    if self.records > limits.objects {
+                        return Err(too_many(limits.objects).at(block.place(at as u64)));
+                    }
+                    take(self, record)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the numbers of a trailer, which is at that offset.
+    pub(crate) fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
+        check_count(0, trailer.records, self.records, "records")
+            .and_then(|()| check_count(0, trailer.definitions, self.len() as u64, "definitions"))
+            .map_err(|error| error.moved_to(at))
+    }
+
+    /// Reads them, as [`Scan::classes`] does.
+    pub(crate) fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+        let mut scan = Scan::new(Header::default(), 0);
+        scan.items(&self.bytes, 0..self.bytes.len(), limits)?;
+        scan.classes(limits).map_err(|error| match error.offset() {
+            Some(offset) => {
+                let next = self.places.partition_point(|(here, ..)| *here as u64 <= offset);
+                let place = next.checked_sub(1).and_then(|place| self.places.get(place));
+                let (here, at, is_compressed) = place.copied().unwrap_or_default();
+                error.moved_to(if is_compressed { at } else { at + (offset - here as u64) })
+            }
+            None => error,
+        })
+    }
+}
