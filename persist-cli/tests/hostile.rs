@@ -4,7 +4,7 @@ use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
 /// Each with `FILE` in the place of the save.
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 12] = [
     "info FILE",
     "dump FILE --follow",
     "get FILE '*.*' --json",
@@ -14,6 +14,9 @@ const COMMANDS: [&str; 9] = [
     "convert FILE --to json",
     "repair FILE -o mended.sav --force",
     "merge good.sav FILE good.sav --theirs -o merged.sav --force",
+    "graph FILE",
+    "graph FILE --dot",
+    "report FILE --diff good.sav --by name",
 ];
 
 struct Random(u64);
