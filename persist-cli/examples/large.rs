@@ -90,8 +90,7 @@ impl Dice {
 
 const FIRST: [&str; 12] =
     ["Ada", "Bran", "Cora", "Dorn", "Edda", "Finn", "Gwen", "Hale", "Ida", "Jory", "Kara", "Lorn"];
-const LAST: [&str; 8] =
-    ["Ash", "Brook", "Crane", "Dale", "Elm", "Frost", "Gray", "Hollow"];
+const LAST: [&str; 8] = ["Ash", "Brook", "Crane", "Dale", "Elm", "Frost", "Gray", "Hollow"];
 const THINGS: [&str; 6] = ["Lantern", "Knife", "Book", "Rope", "Cup", "Cloak"];
 
 const HOSTILE: &str = "<img src=x onerror=\"document.body.remove()\"></script><!--";
@@ -118,7 +117,9 @@ fn realm() -> Shared<Realm> {
         let home = &towns[dice.below(TOWNS)];
         let trade = match dice.below(5) {
             0 => Trade::Smith { skill: (number % 100) as u8 },
-            1 => Trade::Merchant { routes: (0..dice.below(5)).map(|_| dice.below(900) as u16).collect() },
+            1 => Trade::Merchant {
+                routes: (0..dice.below(5)).map(|_| dice.below(900) as u16).collect(),
+            },
             _ => Trade::Farmer,
         };
         let person = shared(Person {
@@ -146,7 +147,8 @@ fn realm() -> Shared<Realm> {
         let name = format!("{} {}", dice.of(&THINGS), number % 100);
         // Names are text, whatever they look like.
         let name = if number == 0 { HOSTILE.to_owned() } else { name };
-        let item = Item { name, weight: dice.below(90) as f32 / 8.0, made: dice.below(1400) as u32 };
+        let item =
+            Item { name, weight: dice.below(90) as f32 / 8.0, made: dice.below(1400) as u32 };
         people[dice.below(PEOPLE)].borrow_mut().items.push(shared(item));
     }
     shared(Realm { name: "Realm".into(), year: 1402, regions })

@@ -7,6 +7,9 @@ import { cell, show, swatch } from './value.js';
 
 const SORTS = [['changed', 'Changed'], ['added', 'Added'], ['gone', 'Gone']];
 
+/** Fields of an object that are shown. */
+const MOST_FIELDS = 300;
+
 export function compare(page, element) {
   return new Compare(page, element);
 }
@@ -89,8 +92,8 @@ class Compare {
         'table',
         { class: 'plain two' },
         el('thead', {}, el('tr', {}, ['field', this.before.data.file, this.after.data.file].map((name) => el('th', { scope: 'col' }, name)))),
-        el('tbody', {}, names.filter(isDiffering).map(line)),
-        same.length > 0 ? el('tbody', { class: 'rest' }, el('tr', { class: 'note' }, el('th', { colspan: 3, scope: 'rowgroup' }, counted(same.length, 'field is the same', 'fields are the same'))), same.map(line)) : null,
+        el('tbody', {}, names.filter(isDiffering).slice(0, MOST_FIELDS).map(line)),
+        same.length > 0 ? el('tbody', { class: 'rest' }, el('tr', { class: 'note' }, el('th', { colspan: 3, scope: 'rowgroup' }, counted(same.length, 'field is the same', 'fields are the same'))), same.slice(0, MOST_FIELDS).map(line)) : null,
       ),
     );
   }

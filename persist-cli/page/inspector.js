@@ -7,6 +7,8 @@ import { cell, link, show, swatch } from './value.js';
 
 /** More neighbours than this get a list that draws what is seen. */
 const FEW = 24;
+/** Fields of a record that are shown. */
+const MOST_FIELDS = 300;
 
 export class Inspector {
   constructor(page, element) {
@@ -49,7 +51,7 @@ export class Inspector {
   part({ class: number, row }, hasOthers) {
     const { save } = this.page;
     const { columns } = save.table(number);
-    const fields = columns.map((column) => [
+    const fields = columns.slice(0, MOST_FIELDS).map((column) => [
       el('dt', {}, column.name || 'value'),
       el('dd', {}, show(save, cell(save, column, row))),
     ]);
@@ -59,6 +61,7 @@ export class Inspector {
       {},
       el('h3', { title: save.classes[number].name }, title),
       fields.length > 0 ? el('dl', { class: 'fields' }, fields) : el('p', { class: 'none' }, 'no fields'),
+      columns.length > MOST_FIELDS ? el('p', { class: 'none' }, `The first ${count(MOST_FIELDS)} of ${count(columns.length)} fields.`) : null,
     );
   }
 

@@ -8,6 +8,8 @@ import { link, show, swatch } from './value.js';
 const MOST = 8;
 /** Classes in the bar; the rest is one part. */
 const PARTS = 10;
+/** Rows of the table of classes: a save that was made to harm may have a million. */
+const CLASSES = 200;
 
 export function overview(page, element) {
   const { save } = page;
@@ -60,7 +62,7 @@ function bar(save, total) {
 
 function classes(page, total) {
   const { save } = page;
-  const rows = save.classes.map((kind, number) =>
+  const rows = save.classes.slice(0, CLASSES).map((kind, number) =>
     el(
       'tr',
       {},
@@ -81,6 +83,7 @@ function classes(page, total) {
       el('thead', {}, el('tr', {}, head.map((name) => el('th', { scope: 'col' }, name)))),
       el('tbody', {}, rows),
     ),
+    save.classes.length > CLASSES ? el('p', { class: 'none' }, `The ${count(CLASSES)} largest of ${count(save.classes.length)}.`) : null,
   );
 }
 

@@ -7,6 +7,9 @@ import { cell, link, sortKey, textOf } from './value.js';
 
 /** Rows that are compared with the filter before the browser may do something else. */
 const SLICE = 4000;
+/** The first columns, which are drawn, and classes to choose from. */
+const MOST_COLUMNS = 150;
+const MOST_CLASSES = 2000;
 
 export function table(page, element, argument) {
   const { save } = page;
@@ -24,7 +27,7 @@ class Table {
     this.save = page.save;
     this.number = number;
     this.kind = this.save.classes[number];
-    this.columns = this.save.table(number).columns;
+    this.columns = this.save.table(number).columns.slice(0, MOST_COLUMNS);
     this.order = { column: -1, sign: 1 };
     this.sorted = this.kind.objects.map((_, row) => row);
     this.shown = this.sorted;
@@ -46,7 +49,7 @@ class Table {
     const choice = el(
       'select',
       { 'aria-label': 'Class', id: 'class', onchange: () => page.open('table', Number(choice.value)) },
-      this.save.classes.map((kind, at) => el('option', { value: at, selected: at === number }, `${kind.name} (${count(kind.objects.length)})`)),
+      this.save.classes.slice(0, MOST_CLASSES).map((kind, at) => el('option', { value: at, selected: at === number }, `${kind.name} (${count(kind.objects.length)})`)),
     );
     fill(
       element,
@@ -129,6 +132,7 @@ class Table {
     this.shown = shown;
     this.rows.show(shown.length, this.place(this.page.state.object));
     this.note.textContent = shown.length === this.sorted.length ? counted(shown.length, 'row') : `${count(shown.length)} of ${counted(this.sorted.length, 'row')}`;
+    if (this.kind.fields.length > MOST_COLUMNS) this.note.textContent += `, the first ${count(MOST_COLUMNS)} of ${count(this.kind.fields.length)} fields`;
   }
 
   has(row, wanted) {

@@ -9,6 +9,9 @@ const HEAD = 24;
 /** Sides below which an area has no text. */
 const LEAST_WIDTH = 46;
 const LEAST_HEIGHT = 18;
+/** The largest classes, and fields of a class, that have areas. */
+const MOST_CLASSES = 300;
+const MOST_FIELDS = 60;
 
 export function treemap(page, element) {
   const { save } = page;
@@ -18,7 +21,7 @@ export function treemap(page, element) {
   fill(element, el('h1', {}, 'Bytes by class and field'), note, map);
   const draw = () => {
     const box = { x: 0, y: 0, width: map.clientWidth, height: map.clientHeight };
-    const known = save.classes.map((kind, number) => ({ kind, number })).filter(({ kind }) => kind.bytes > 0);
+    const known = save.classes.map((kind, number) => ({ kind, number })).filter(({ kind }) => kind.bytes > 0).slice(0, MOST_CLASSES);
     const boxes = squarify(known.map(({ kind }) => kind.bytes), box);
     fill(map, known.map(({ kind, number }, place) => area(page, kind, number, boxes[place], total)));
   };
@@ -53,7 +56,7 @@ function area(page, kind, number, box, total) {
 }
 
 function fields(page, kind, number, box) {
-  const known = kind.fields.filter((field) => field.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+  const known = kind.fields.filter((field) => field.bytes > 0).sort((a, b) => b.bytes - a.bytes).slice(0, MOST_FIELDS);
   const inner = { x: 3, y: HEAD, width: box.width - 7, height: box.height - HEAD - 4 };
   const boxes = squarify(known.map((field) => field.bytes), inner);
   return known.map((field, at) => {

@@ -190,7 +190,10 @@ impl<'d> Objects<'d> {
                 let path = *known.entry(path.to_owned()).or_insert(next);
                 let is_weak = matches!(
                     kind,
-                    Some(KindSchema::Reference { weak: true, .. } | KindSchema::TraitReference { weak: true, .. })
+                    Some(
+                        KindSchema::Reference { weak: true, .. }
+                            | KindSchema::TraitReference { weak: true, .. }
+                    )
                 );
                 found.push(Reference { from, to, path, is_weak });
             };
@@ -217,11 +220,14 @@ impl<'d> Objects<'d> {
     pub(crate) fn target(&self, from: usize, value: &Value) -> Option<usize> {
         match value {
             Value::Ref(id) => self.entries.get(id.as_ref()?).copied(),
-            Value::Handle(HandleValue::Live(id)) if !self.foreign.contains(&std::ptr::from_ref(value)) => {
+            Value::Handle(HandleValue::Live(id))
+                if !self.foreign.contains(&std::ptr::from_ref(value)) =>
+            {
                 let world = self.objects.get(from)?.world.unwrap_or(from);
                 self.members.get(&(world, *id)).copied()
             }
-            value => world(value).and_then(|(record, _)| self.worlds.get(&std::ptr::from_ref(record)).copied()),
+            value => world(value)
+                .and_then(|(record, _)| self.worlds.get(&std::ptr::from_ref(record)).copied()),
         }
     }
 
@@ -368,7 +374,8 @@ impl<'d> Kinds<'d> {
     }
 
     fn add(&mut self, class: &'d str, variant: Option<&'d str>, fields: &'d [FieldSchema]) {
-        self.fields.extend(fields.iter().map(|field| ((class, variant, &*field.name), &field.kind)));
+        self.fields
+            .extend(fields.iter().map(|field| ((class, variant, &*field.name), &field.kind)));
     }
 
     fn field(&self, class: &str, variant: Option<&str>, name: &str) -> Option<&'d KindSchema> {
@@ -414,7 +421,11 @@ impl<'d> Kinds<'d> {
                 }
                 Value::Seq(values) => {
                     let kind = match kind {
-                        Some(KindSchema::List(kind) | KindSchema::Set(kind) | KindSchema::Array(kind, _)) => Some(&**kind),
+                        Some(
+                            KindSchema::List(kind)
+                            | KindSchema::Set(kind)
+                            | KindSchema::Array(kind, _),
+                        ) => Some(&**kind),
                         _ => None,
                     };
                     open.extend(values.iter().rev().map(|value| (value, kind, length, "[]")));

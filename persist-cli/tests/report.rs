@@ -4,12 +4,16 @@ use crate::support::Folder;
 
 #[test]
 fn the_data_of_a_report_is_stable() {
-    insta::assert_snapshot!(pretty(&Folder::with(&["v1/graph.sav"]).run("report graph.sav --json")));
+    insta::assert_snapshot!(pretty(
+        &Folder::with(&["v1/graph.sav"]).run("report graph.sav --json")
+    ));
 }
 
 #[test]
 fn worlds_are_objects_with_components() {
-    insta::assert_snapshot!(pretty(&Folder::with(&["journals/saved.sav"]).run("report saved.sav --json")));
+    insta::assert_snapshot!(pretty(
+        &Folder::with(&["journals/saved.sav"]).run("report saved.sav --json")
+    ));
 }
 
 #[test]
@@ -54,6 +58,7 @@ fn a_damaged_save_has_no_page() {
 fn pretty(json: &str) -> String {
     let mut report: serde_json::Value = serde_json::from_str(json).expect("JSON");
     let save = report["saves"][0].take();
-    let lines = save.as_object().expect("a save").iter().map(|(key, value)| format!("{key}: {value}\n"));
+    let lines =
+        save.as_object().expect("a save").iter().map(|(key, value)| format!("{key}: {value}\n"));
     lines.collect()
 }

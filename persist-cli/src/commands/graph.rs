@@ -39,7 +39,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let objects = Objects::of(&save);
     let start = match &args.from {
         Some(from) => Some(objects.find(from).ok_or_else(|| {
-            Failure::new(format!("{} has no object `{from}`; `persist graph` without `--from` lists them", input.name))
+            Failure::new(format!(
+                "{} has no object `{from}`; `persist graph` without `--from` lists them",
+                input.name
+            ))
         })?),
         None => None,
     };
@@ -92,7 +95,8 @@ impl View<'_, '_> {
             return vec![start];
         }
         let objects = &self.objects.objects;
-        let added = (0..objects.len()).filter(|it| objects[*it].is_held && objects[*it].world.is_none());
+        let added =
+            (0..objects.len()).filter(|it| objects[*it].is_held && objects[*it].world.is_none());
         added.chain(self.objects.unreferenced()).chain(0..objects.len()).collect()
     }
 
@@ -137,13 +141,15 @@ impl View<'_, '_> {
         }
         let path = |object: &usize| self.objects.path(*object);
         let of_shown = shown.iter().flat_map(|object| self.held(*object));
-        let references = of_shown.filter(|reference| is_shown[reference.to]).map(|reference| Edge {
-            from: path(&reference.from),
-            to: path(&reference.to),
-            field: self.field(*reference).to_owned(),
-        });
+        let references =
+            of_shown.filter(|reference| is_shown[reference.to]).map(|reference| Edge {
+                from: path(&reference.from),
+                to: path(&reference.to),
+                field: self.field(*reference).to_owned(),
+            });
         let cycles = self.objects.cycles().into_iter().filter(|cycle| is_shown[cycle[0]]);
-        let unreferenced = self.objects.unreferenced().into_iter().filter(|object| is_shown[*object]);
+        let unreferenced =
+            self.objects.unreferenced().into_iter().filter(|object| is_shown[*object]);
         Graph {
             references: references.collect(),
             cycles: cycles.map(|cycle| cycle.iter().map(path).collect()).collect(),
@@ -188,7 +194,8 @@ impl View<'_, '_> {
         let cycles = self.objects.cycles();
         writeln!(out, "\n{}", out.styled(HEADING, format_args!("cycles: {}", cycles.len())))?;
         for cycle in &cycles {
-            let paths: Vec<_> = cycle.iter().take(MOST).map(|object| self.objects.path(*object)).collect();
+            let paths: Vec<_> =
+                cycle.iter().take(MOST).map(|object| self.objects.path(*object)).collect();
             let rest = if cycle.len() > MOST { ", .." } else { "" };
             writeln!(out, "{} objects: {}{rest}", cycle.len(), paths.join(", "))?;
         }

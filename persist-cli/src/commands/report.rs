@@ -47,8 +47,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let page = page(report)?;
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => {
-            fs::write(path, &page)
-                .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+            fs::write(path, &page).map_err(|error| {
+                Failure::new(format!("cannot write {}: {error}", path.display()))
+            })?;
             note(format!("wrote {}, {}", path.display(), crate::output::bytes(page.len() as u64)));
         }
         None => out.write_all(page.as_bytes())?,

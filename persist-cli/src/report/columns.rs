@@ -92,8 +92,12 @@ fn form(value: &Value) -> Form {
         Value::Bool(_) => Form::Bool,
         Value::Text(_) => Form::Text,
         Value::Ref(_) => Form::Reference,
-        Value::U8(_) | Value::U16(_) | Value::U32(_) | Value::U64(_) | Value::U128(_) => Form::Number,
-        Value::I8(_) | Value::I16(_) | Value::I32(_) | Value::I64(_) | Value::I128(_) => Form::Number,
+        Value::U8(_) | Value::U16(_) | Value::U32(_) | Value::U64(_) | Value::U128(_) => {
+            Form::Number
+        }
+        Value::I8(_) | Value::I16(_) | Value::I32(_) | Value::I64(_) | Value::I128(_) => {
+            Form::Number
+        }
         Value::F32(_) | Value::F64(_) => Form::Number,
         _ => Form::Value,
     }

@@ -136,7 +136,11 @@ impl Pool {
 }
 
 impl Report {
-    pub(crate) fn of(save: &Input, other: Option<(&Input, By)>, journal: Option<Json>) -> Result<Self> {
+    pub(crate) fn of(
+        save: &Input,
+        other: Option<(&Input, By)>,
+        journal: Option<Json>,
+    ) -> Result<Self> {
         let document = save.document()?;
         let objects = Objects::of(&document);
         let mut saves = vec![Save::of(save, &document, &objects)];
@@ -159,7 +163,11 @@ impl Save {
         let ranks: HashMap<&str, usize> =
             classes.iter().enumerate().map(|(rank, class)| (&*class.name, rank)).collect();
         let columns = Columns {
-            id: objects.objects.iter().map(|object| super::value::integer(object.id.into())).collect(),
+            id: objects
+                .objects
+                .iter()
+                .map(|object| super::value::integer(object.id.into()))
+                .collect(),
             name: objects.objects.iter().map(|object| name(object.name, &mut pool)).collect(),
             class: objects.objects.iter().map(|object| ranks[object.class]).collect(),
             bytes: objects
@@ -177,10 +185,13 @@ impl Save {
             from: objects.references.iter().map(|reference| reference.from).collect(),
             to: objects.references.iter().map(|reference| reference.to).collect(),
             by: objects.references.iter().map(|reference| by[reference.path]).collect(),
-            weak: (0..objects.references.len()).filter(|place| objects.references[*place].is_weak).collect(),
+            weak: (0..objects.references.len())
+                .filter(|place| objects.references[*place].is_weak)
+                .collect(),
         };
         let metadata = document.header().metadata_document().ok().flatten();
-        let metadata = metadata.and_then(|metadata| Some(encoder.value(0, metadata.root()?, &mut pool)));
+        let metadata =
+            metadata.and_then(|metadata| Some(encoder.value(0, metadata.root()?, &mut pool)));
         Self {
             file: file_name(input),
             size: input.bytes.len(),
@@ -198,7 +209,10 @@ impl Save {
     }
 }
 
+/// A name as a string, cut where nobody reads on.
 fn name(name: &str, pool: &mut Pool) -> i64 {
+    const MOST: usize = 200;
+    let name = name.char_indices().nth(MOST).map_or(name, |(end, _)| &name[..end]);
     if name.is_empty() { -1 } else { i64::try_from(pool.string(name)).unwrap_or(-1) }
 }
 
@@ -232,29 +246,36 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
 }
 
 /// The classes, the one with the most bytes first, and their tables.
-fn classes(objects: &Objects<'_>, encoder: &Encoder<'_, '_>, pool: &mut Pool) -> (Vec<Class>, Vec<Table>) {
+fn classes(
+    objects: &Objects<'_>,
+    encoder: &Encoder<'_, '_>,
+    pool: &mut Pool,
+) -> (Vec<Class>, Vec<Table>) {
     let mut of_class: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
     for (number, object) in objects.objects.iter().enumerate() {
         for (part, record) in object.parts.iter().enumerate() {
             of_class.entry(record.class).or_default().push((number, part));
         }
     }
-    let mut classes: Vec<_> = of_class.into_iter().map(|(name, records)| {
-        let mut fields: Vec<Field> = Vec::new();
-        let mut places = HashMap::new();
-        for (object, part) in &records {
-            for (name, value) in &objects.objects[*object].parts[*part].fields {
-                let place = *places.entry(*name).or_insert_with(|| {
-                    fields.push(Field { name: (*name).to_owned(), bytes: 0 });
-                    fields.len() - 1
-                });
-                fields[place].bytes += size(value);
+    let mut classes: Vec<_> = of_class
+        .into_iter()
+        .map(|(name, records)| {
+            let mut fields: Vec<Field> = Vec::new();
+            let mut places = HashMap::new();
+            for (object, part) in &records {
+                for (name, value) in &objects.objects[*object].parts[*part].fields {
+                    let place = *places.entry(*name).or_insert_with(|| {
+                        fields.push(Field { name: (*name).to_owned(), bytes: 0 });
+                        fields.len() - 1
+                    });
+                    fields[place].bytes += size(value);
+                }
             }
-        }
-        let bytes = fields.iter().map(|field| field.bytes).sum();
-        let objects = records.iter().map(|(object, _)| *object).collect();
-        (Class { name: name.to_owned(), bytes, fields, objects }, records)
-    }).collect();
+            let bytes = fields.iter().map(|field| field.bytes).sum();
+            let objects = records.iter().map(|(object, _)| *object).collect();
+            (Class { name: name.to_owned(), bytes, fields, objects }, records)
+        })
+        .collect();
     classes.sort_by(|(a, _), (b, _)| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
     classes
         .into_iter()

@@ -76,9 +76,15 @@ impl<'o, 'd> Pairs<'o, 'd> {
         let others = vec![None; a.objects.len()];
         let mut this = Self { a, b, others, is_met: vec![false; b.objects.len()] };
         if by == By::Name {
-            this.pair(|objects| unique(objects, |object| (object.class, object.name)), |object| !object.name.is_empty());
+            this.pair(
+                |objects| unique(objects, |object| (object.class, object.name)),
+                |object| !object.name.is_empty(),
+            );
         }
-        this.pair(|objects| unique(objects, |object| (object.world.is_some(), object.class, object.id)), |_| true);
+        this.pair(
+            |objects| unique(objects, |object| (object.world.is_some(), object.class, object.id)),
+            |_| true,
+        );
         this
     }
 
@@ -92,7 +98,8 @@ impl<'o, 'd> Pairs<'o, 'd> {
         for (key, place) in keys(&self.a.objects) {
             let Some(place) = place.filter(|place| self.others[*place].is_none()) else { continue };
             let Some(Some(other)) = known.get(&key) else { continue };
-            if has_key(&self.a.objects[place]) && !std::mem::replace(&mut self.is_met[*other], true) {
+            if has_key(&self.a.objects[place]) && !std::mem::replace(&mut self.is_met[*other], true)
+            {
                 self.others[place] = Some(*other);
             }
         }
@@ -121,7 +128,9 @@ impl<'o, 'd> Pairs<'o, 'd> {
             }
             match (old, new) {
                 (Value::Option(Some(old)), Value::Option(Some(new))) => open.push((old, new)),
-                (Value::Seq(old), Value::Seq(new)) | (Value::Tuple(old), Value::Tuple(new)) if old.len() == new.len() => {
+                (Value::Seq(old), Value::Seq(new)) | (Value::Tuple(old), Value::Tuple(new))
+                    if old.len() == new.len() =>
+                {
                     open.extend(old.iter().zip(new));
                 }
                 (Value::Map(old), Value::Map(new)) if old.len() == new.len() => {
@@ -129,13 +138,18 @@ impl<'o, 'd> Pairs<'o, 'd> {
                     open.extend(pairs.flat_map(|(old, new)| [(&old.0, &new.0), (&old.1, &new.1)]));
                 }
                 (Value::Struct(old), Value::Struct(new)) | (Value::Enum(old), Value::Enum(new)) => {
-                    if old.class() != new.class() || old.variant() != new.variant() || old.len() != new.len() {
+                    if old.class() != new.class()
+                        || old.variant() != new.variant()
+                        || old.len() != new.len()
+                    {
                         return false;
                     }
                     if old.fields().zip(new.fields()).any(|((old, _), (new, _))| old != new) {
                         return false;
                     }
-                    open.extend(old.fields().zip(new.fields()).map(|((_, old), (_, new))| (old, new)));
+                    open.extend(
+                        old.fields().zip(new.fields()).map(|((_, old), (_, new))| (old, new)),
+                    );
                 }
                 (old, new) if old == new => {}
                 _ => return false,
@@ -158,8 +172,9 @@ fn unique<'o, 'd, K: Eq + std::hash::Hash>(
 }
 
 fn fields<'d>(object: &Object<'d>) -> Fields<'d> {
-    let fields = object.parts.iter().flat_map(|part| {
-        part.fields.iter().map(|(name, value)| ((part.class, *name), *value))
-    });
+    let fields = object
+        .parts
+        .iter()
+        .flat_map(|part| part.fields.iter().map(|(name, value)| ((part.class, *name), *value)));
     fields.collect()
 }

@@ -4,7 +4,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Report;
-use crate::exit::Result;
+use crate::exit::{Failure, Result};
+use crate::output::bytes;
 
 const DOCUMENT: &str = include_str!("../../page/index.html");
 const STYLE: &str = include_str!("../../page/style.css");
@@ -23,16 +24,27 @@ const MODULES: [(&str, &str); 19] = modules! {
 const STYLE_TAG: &str = "<link rel=\"stylesheet\" href=\"style.css\">";
 const SCRIPT_TAG: &str = "<script type=\"module\" src=\"main.js\"></script>";
 
+/// More data than this is not one string of a browser.
+const MOST_DATA: usize = 400 << 20;
+
 /// Makes the page.
 pub(crate) fn page(mut report: Report) -> Result<String> {
     let script = script();
     let mut data = String::new();
-    for (save, tables) in report.saves.iter_mut().map(|save| std::mem::take(&mut save.tables)).enumerate() {
+    for (save, tables) in
+        report.saves.iter_mut().map(|save| std::mem::take(&mut save.tables)).enumerate()
+    {
         for (class, table) in tables.iter().enumerate() {
             add_data(&mut data, &format!("table-{save}-{class}"), table)?;
         }
     }
     add_data(&mut data, "report", &report)?;
+    if data.len() > MOST_DATA {
+        let (size, most) = (bytes(data.len() as u64), bytes(MOST_DATA as u64));
+        return Err(Failure::new(format!(
+            "the page would have {size} of data, browsers open at most {most}; look at parts with `persist dump`"
+        )));
+    }
     // Nothing runs, shows or connects but what is in this file: a save that smuggled in markup would still do nothing.
     let policy = format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{}'; style-src '{}'; \
@@ -55,7 +67,8 @@ fn script() -> String {
         let mut exports = Vec::new();
         script.push_str(&format!("modules.{name} = (() => {{\n"));
         for line in module.lines() {
-            let import = line.strip_prefix("import ").and_then(|import| import.split_once(" from './"));
+            let import =
+                line.strip_prefix("import ").and_then(|import| import.split_once(" from './"));
             if let Some((names, file)) = import {
                 let file = file.trim_end_matches("';").trim_end_matches(".js");
                 script.push_str(&format!("const {names} = modules.{file};\n"));
@@ -104,7 +117,8 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let bits = chunk.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
         for digit in 0..4 {
             let value = bits >> (18 - 6 * digit) & 63;
             let is_padding = digit > chunk.len();

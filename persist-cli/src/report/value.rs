@@ -87,9 +87,15 @@ impl Encoder<'_, '_> {
             }
             Value::Struct(record) | Value::Enum(record) => {
                 let shape = pool.shape(record);
-                let fields: Vec<_> =
-                    record.fields().map(|(_, value)| self.nested(object, value, pool, levels)).collect();
-                if fields.is_empty() { json!({ "s": shape }) } else { json!({ "s": shape, "f": fields }) }
+                let fields: Vec<_> = record
+                    .fields()
+                    .map(|(_, value)| self.nested(object, value, pool, levels))
+                    .collect();
+                if fields.is_empty() {
+                    json!({ "s": shape })
+                } else {
+                    json!({ "s": shape, "f": fields })
+                }
             }
             Value::Ref(_) => reference(self.objects.target(object, value)),
             Value::Handle(handle) => match (self.objects.target(object, value), handle) {
