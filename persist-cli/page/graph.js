@@ -43,7 +43,7 @@ class Graph {
     this.tip = el('p', { class: 'tip', hidden: true });
     this.note = el('p', { class: 'quiet note', role: 'status' });
     this.legend = el('ul', { class: 'legend' });
-    fill(element, this.tools(), el('div', { class: 'canvas' }, this.drawing.canvas, this.tip, this.legend, this.zooms()), this.note);
+    fill(element, this.tools(), el('div', { class: 'canvas' }, this.drawing.canvas, this.tip, this.zooms()), el('div', { class: 'foot' }, this.note, this.legend));
     this.load();
   }
 

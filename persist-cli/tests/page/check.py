@@ -254,7 +254,7 @@ def main():
         for name in ("quest", "town", "large"):
             start = time.monotonic()
             path, page = f"{folder}/{name}.sav", f"{folder}/{name}.html"
-            more = ["--diff", f"{folder}/later.sav"] if name == "quest" else []
+            more = ["--diff", f"{folder}/later.sav", "--by", "name"] if name == "quest" else []
             run(persist, "report", path, "-o", page, *more)
             saved = Saved(persist, path, *more)
             opened, frame = check_save(browser, saved, page)
@@ -285,7 +285,7 @@ def take_images(browser, folder, images):
         ("compare", "quest", "#compare", {}),
     ]
     for name, save, place, look in views:
-        browser.show(**look)
+        browser.show(width=1100, height=680, **look)
         browser.open(f"{folder}/{save}.html")
         browser.eval(f"location.hash = {json.dumps(place)}")
         time.sleep(3)
