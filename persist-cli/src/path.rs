@@ -16,6 +16,9 @@ use crate::world::{self, World};
 /// The first word of a path into the worlds of a save, unless a class has that name.
 const WORLD: &str = "World";
 
+/// The most values that a path may lead to.
+const MOST_FOUND: usize = 4 << 20;
+
 /// The most steps of a path.
 const MOST_STEPS: usize = 256;
 
@@ -84,7 +87,7 @@ impl Path {
     }
 
     /// All that the path leads to, in the order of the save.
-    pub(crate) fn find<'d>(&self, save: &'d Document) -> Vec<Found<'d>> {
+    pub(crate) fn find<'d>(&self, save: &'d Document) -> Result<Vec<Found<'d>>> {
         let entries: Vec<&Entry> = save.entries().collect();
         let (objects, places) = (all(save), 0..entries.len());
         let start = |place: usize| objects[place].clone();
@@ -104,9 +107,16 @@ impl Path {
         };
         let context = Context { save, places: OnceCell::new() };
         for step in &self.steps {
-            found = found.into_iter().flat_map(|from| step.take(from, &context)).collect();
+            let parts = found.into_iter().flat_map(|from| step.take(from, &context));
+            found = parts.take(MOST_FOUND + 1).collect();
+            // References in cycles lead on as often as there are steps.
+            if found.len() > MOST_FOUND {
+                return Err(Failure::new(format!(
+                    "the path leads to more than {MOST_FOUND} values; say which"
+                )));
+            }
         }
-        found
+        Ok(found)
     }
 }
 

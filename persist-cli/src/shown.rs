@@ -8,7 +8,7 @@ use persist::{Record, Value};
 use crate::exit::Result;
 use crate::output::{DIM, NAME, Out};
 use crate::path::{Found, worlds};
-use crate::world::{self, World};
+use crate::world::{self, Object, World};
 
 /// How values are shown.
 #[derive(Clone, Copy)]
@@ -34,6 +34,11 @@ pub(crate) fn short(value: &Value) -> String {
 
 /// Prints a value, and after it the objects of the worlds in it.
 pub(crate) fn print(found: Found<'_>, how: How, out: &mut Out) -> Result<()> {
+    if !how.is_raw
+        && let Some(object) = Object::of(&found.value)
+    {
+        return object.components.iter().try_for_each(|component| part(component, how, out));
+    }
     let shown = cut(&found.value, how);
     writeln!(out, "{shown:#}")?;
     drop(shown);

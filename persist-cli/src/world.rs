@@ -10,6 +10,9 @@ use persist::{Record, Value};
 /// The class of worlds in saves.
 pub(crate) const CLASS: &str = "persist.World";
 
+/// The class of their objects.
+const OBJECT: &str = "persist.Object";
+
 /// A world of a save.
 pub(crate) struct World<'v> {
     pub(crate) objects: Vec<Object<'v>>,
@@ -109,8 +112,9 @@ impl<'v> World<'v> {
 const MOST_LEVELS: usize = 64;
 
 impl<'v> Object<'v> {
-    fn of(value: &'v Value) -> Option<Self> {
-        let record = value.as_record()?;
+    /// The object of a world that a value is.
+    pub(crate) fn of(value: &'v Value) -> Option<Self> {
+        let record = value.as_record().filter(|record| record.class() == OBJECT)?;
         let child = |child: &Value| match child {
             Value::Handle(HandleValue::Live(id)) => Some(*id),
             _ => None,

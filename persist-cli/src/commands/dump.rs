@@ -53,7 +53,7 @@ Names that are no words stand in backticks: `Slot<u8>`[0].";
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = Input::read(&args.file)?.document()?;
     let mut found = match &args.path {
-        Some(path) => Path::parse(path, &save)?.find(&save),
+        Some(path) => Path::parse(path, &save)?.find(&save)?,
         None => all(&save),
     };
     let is_found = args.path.is_none() || !found.is_empty();

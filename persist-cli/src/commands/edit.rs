@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return Err(Failure::new("standard input cannot be changed; give a file"));
     };
     let mut save = input.document()?;
-    let found = Path::parse(&args.path, &save)?.find(&save);
+    let found = Path::parse(&args.path, &save)?.find(&save)?;
     one_of(&found, false, &args.path)?;
     let Some(part) = found.first() else { return Ok(Outcome::Done) };
     let mut text = tempfile::Builder::new().prefix("persist-").suffix(".txt").tempfile()?;

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = Input::read(&args.file)?.document()?;
-    let found = Path::parse(&args.path, &save)?.find(&save);
+    let found = Path::parse(&args.path, &save)?.find(&save)?;
     let entries: Vec<&Entry> = save.entries().collect();
     if out.is_json() {
         let matches: Vec<Match<'_>> =

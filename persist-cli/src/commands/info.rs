@@ -242,7 +242,7 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
     write!(out, "{}", out.styled(NAME, info.file))?;
     writeln!(out, "{}", out.styled(DIM, format_args!("  {size}{packed}")))?;
     if let Some(damage) = &info.damage {
-        writeln!(out, "  {} {damage}", out.styled(BAD, "damaged:"))?;
+        writeln!(out, "  {}", out.styled(BAD, damage))?;
         match &info.salvage {
             Some(Rescue { objects, lost }) => {
                 let all = lost.map_or_else(String::new, |lost| format!(" of {}", objects + lost));

@@ -53,12 +53,16 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     for Checked { file, versions, damage, unlike, nearest } in &checked {
         let file = out.styled(NAME, file);
         if let Some(damage) = damage {
-            writeln!(out, "{file}: {} {damage}", out.styled(BAD, "damaged:"))?;
+            writeln!(out, "{file}: {}", out.styled(BAD, damage))?;
         } else if versions.is_empty() {
             let unlike = unlike.join(", ");
             let nearest = nearest.as_deref().map_or_else(
                 || String::from("the lock has no versions"),
-                |nearest| format!("of version {nearest}, not like the lock: {unlike}"),
+                |nearest| {
+                    format!(
+                        "no version has its classes; the nearest, {nearest}, differs in {unlike}"
+                    )
+                },
             );
             writeln!(out, "{file}: {} {nearest}", out.styled(WARNING, "unknown:"))?;
         } else {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return Err(Failure::new("standard input cannot be changed; give a file"));
     };
     let mut save = input.document()?;
-    let found = Path::parse(&args.path, &save)?.find(&save);
+    let found = Path::parse(&args.path, &save)?.find(&save)?;
     one_of(&found, args.all, &args.path)?;
     let change = |found: &Found<'_>| -> Result<Change> {
         let new = typed(&args.value, &found.value)
