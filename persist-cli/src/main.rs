@@ -15,6 +15,7 @@ mod output;
 mod path;
 mod report;
 mod shown;
+mod types;
 mod values;
 mod world;
 

@@ -32,7 +32,7 @@ fn all_fixtures() -> [(&'static str, Vec<u8>, Load); 5] {
 }
 
 /// Marsaglia's xorshift64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -42,7 +42,7 @@ impl Random {
         self.0
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end.max(1) as u64).expect("below a usize")
     }
 
@@ -51,7 +51,7 @@ impl Random {
     }
 
     /// A byte that often means something.
-    fn telling_byte(&mut self) -> u8 {
+    pub(crate) fn telling_byte(&mut self) -> u8 {
         const TELLING: [u8; 16] =
             [0, 1, 2, 3, 0x0f, 0x10, 0x16, 0x17, 0x1e, 0x7f, 0x80, 0x91, 247, 248, 251, 255];
         if self.below(2) == 0 { self.byte() } else { TELLING[self.below(16)] }

@@ -8,3 +8,4 @@ mod pointers;
 mod references;
 mod small_stacks;
 mod values;
+mod verified;

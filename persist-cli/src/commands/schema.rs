@@ -1,17 +1,190 @@
 //! `persist schema`.
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
+use serde::Serialize;
+use serde_json::Value as Json;
 
-/// Show the classes of a save.
+use crate::exit::{Outcome, Result};
+use crate::input::Input;
+use crate::output::{DIM, HEADING, NAME, Out};
+use crate::types;
+
+/// Show the classes that a save defines: as a table, as Rust types, or as JSON Schema
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
+
+    /// Print Rust types to paste into a project, which load the save.
+    #[arg(long, conflicts_with = "json_schema")]
+    rust: bool,
+
+    /// Print a JSON Schema of the values as `--json` and `convert` write them.
+    #[arg(long)]
+    json_schema: bool,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`schema` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let document = Input::read(&args.file)?.document()?;
+    let classes = document.classes();
+    if args.rust {
+        write!(out, "{}", types::rust(classes))?;
+    } else if args.json_schema {
+        out.json(&types::json_schema(classes))?;
+    } else if out.is_json() {
+        let shown = classes.iter().map(|class| Class::of(class, classes)).collect::<Vec<_>>();
+        out.json(&shown)?;
+    } else {
+        for (number, class) in classes.iter().enumerate() {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            print(class, classes, out)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(class: &ClassSchema, classes: &[ClassSchema], out: &mut Out) -> Result<()> {
+    let what = match class.form {
+        Form::Struct(_) => "struct",
+        Form::Enum(_) => "enum",
+        _ => "value",
+    };
+    let name = out.styled(NAME, &class.name);
+    let rest = format!("version {}, id {:#018x}", class.version, class.id.0);
+    let (what, rest) = (out.styled(HEADING, what), out.styled(DIM, rest));
+    writeln!(out, "{what} {name}  {rest}")?;
+    match &class.form {
+        Form::Struct(fields) => print_fields(fields, classes, "  ", out)?,
+        Form::Enum(variants) => {
+            for variant in variants {
+                writeln!(out, "  {}", variant.name)?;
+                print_fields(&variant.fields, classes, "    ", out)?;
+            }
+        }
+        Form::Value(kind) => writeln!(out, "  {}", kind.display(classes))?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn print_fields(
+    fields: &[FieldSchema],
+    classes: &[ClassSchema],
+    indent: &str,
+    out: &mut Out,
+) -> Result<()> {
+    let names: Vec<String> = fields
+        .iter()
+        .map(|field| match field.id {
+            Some(id) => format!("{} = {id}", field.name),
+            None => field.name.clone(),
+        })
+        .collect();
+    // A hostile save has names of any length.
+    let width = names.iter().map(|name| name.chars().count().min(40)).max().unwrap_or(0);
+    for (field, name) in fields.iter().zip(names) {
+        writeln!(out, "{indent}{name:width$}  {}", field.kind.display(classes))?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Class<'c> {
+    name: &'c str,
+    id: String,
+    version: u32,
+    form: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fields: Option<Vec<Field<'c>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variants: Option<Vec<Variant<'c>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<Json>,
+}
+
+#[derive(Serialize)]
+struct Field<'c> {
+    name: &'c str,
+    number: Option<u32>,
+    rust: String,
+    kind: Json,
+}
+
+#[derive(Serialize)]
+struct Variant<'c> {
+    name: &'c str,
+    fields: Vec<Field<'c>>,
+}
+
+impl<'c> Class<'c> {
+    fn of(class: &'c ClassSchema, classes: &[ClassSchema]) -> Self {
+        let fields = |fields: &'c [FieldSchema]| {
+            let field = |field: &'c FieldSchema| Field {
+                name: &field.name,
+                number: field.id,
+                rust: field.kind.display(classes),
+                kind: kind(&field.kind),
+            };
+            fields.iter().map(field).collect::<Vec<_>>()
+        };
+        let mut shown = Self {
+            name: &class.name,
+            // More bits than every reader of JSON takes.
+            id: format!("{:#018x}", class.id.0),
+            version: class.version,
+            form: "value",
+            fields: None,
+            variants: None,
+            kind: None,
+        };
+        match &class.form {
+            Form::Struct(list) => (shown.form, shown.fields) = ("struct", Some(fields(list))),
+            Form::Enum(variants) => {
+                let variants = variants
+                    .iter()
+                    .map(|it| Variant { name: &it.name, fields: fields(&it.fields) });
+                (shown.form, shown.variants) = ("enum", Some(variants.collect()));
+            }
+            Form::Value(of) => shown.kind = Some(kind(of)),
+            _ => {}
+        }
+        shown
+    }
+}
+
+/// A kind as JSON: its name, or an object with `kind` and what belongs to it.
+fn kind(of: &KindSchema) -> Json {
+    use KindSchema as K;
+    let around = |name: &str, parts: Vec<&KindSchema>| {
+        let parts: Vec<Json> = parts.into_iter().map(kind).collect();
+        serde_json::json!({ "kind": name, "of": parts })
+    };
+    match of {
+        K::Option(part) => around("option", vec![part]),
+        K::List(part) => around("list", vec![part]),
+        K::Set(part) => around("set", vec![part]),
+        K::Map(parts) => around("map", parts.iter().collect()),
+        K::Tuple(parts) => around("tuple", parts.iter().collect()),
+        K::Array(part, len) => {
+            serde_json::json!({ "kind": "array", "of": [kind(part)], "length": len })
+        }
+        K::Class(class) => serde_json::json!({ "kind": "class", "class": class }),
+        K::Reference { holder, weak, class } => serde_json::json!({
+            "kind": "reference", "holder": holder.around(false, "_"), "weak": weak, "class": class,
+        }),
+        K::TraitReference { holder, weak, name } => serde_json::json!({
+            "kind": "reference", "holder": holder.around(false, "_"), "weak": weak, "trait": &**name,
+        }),
+        K::Dynamic(name) => serde_json::json!({ "kind": "dynamic", "trait": &**name }),
+        K::Handle(name) => serde_json::json!({ "kind": "handle", "arena": &**name }),
+        K::Text => "text".into(),
+        K::Unit => "unit".into(),
+        K::Unknown => "unknown".into(),
+        scalar => scalar.display(&[]).into(),
+    }
 }

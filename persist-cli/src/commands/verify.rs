@@ -1,17 +1,213 @@
 //! `persist verify`.
 
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Cursor, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use persist::save::{Verified, verify};
+use persist::{Error, ErrorKind, Limits};
+use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use crate::input::{Input, progress};
+use crate::output::{BAD, DIM, GOOD, NAME, Out, bytes};
 
-/// Check every checksum, reference and rule of the format.
+/// Check every checksum, value and reference of saves; exit code 1 if one is damaged
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A save, or `-` for standard input.
-    file: PathBuf,
+    /// Saves, folders with saves, or `-` for standard input.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// Print nothing of saves that are whole.
+    #[arg(short, long)]
+    quiet: bool,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`verify` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let mut files = Vec::new();
+    for path in &args.files {
+        if path.is_dir() {
+            saves_in(path, &mut files)?;
+        } else {
+            files.push(path.clone());
+        }
+    }
+    let (mut checked, mut damaged) = (Vec::new(), 0);
+    for file in &files {
+        let found = Found::of(file)?;
+        damaged += usize::from(found.damage.is_some());
+        if out.is_json() {
+            checked.push(found);
+        } else {
+            found.print(args.quiet, out)?;
+        }
+    }
+    if out.is_json() {
+        out.json(&checked)?;
+    } else if files.len() > 1 && !(args.quiet && damaged == 0) {
+        let saves = files.len();
+        match damaged {
+            0 => writeln!(out, "{saves} saves are whole")?,
+            1 => writeln!(out, "1 of {saves} saves is damaged")?,
+            _ => writeln!(out, "{damaged} of {saves} saves are damaged")?,
+        }
+    } else if files.is_empty() {
+        writeln!(out, "there is no save")?;
+    }
+    Ok(Outcome::found(damaged > 0))
+}
+
+/// Adds the saves of a folder and of those in it: the files that begin as one, or are named as one.
+pub(crate) fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let failed = |path: &Path, error: io::Error| {
+        Failure::new(format!("cannot read {}: {error}", path.display()))
+    };
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| failed(&folder, error))?;
+        let mut inside = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(&folder, error))?;
+            let kind = entry.file_type().map_err(|error| failed(&entry.path(), error))?;
+            // What a link leads to may be the folder itself.
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() && is_save(&entry.path()) {
+                inside.push(entry.path());
+            }
+        }
+        inside.sort();
+        found.append(&mut inside);
+        folders.sort_by(|a, b| b.cmp(a));
+    }
+    Ok(())
+}
+
+fn is_save(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let is_begun = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    path.extension().is_some_and(|name| name == "sav")
+        || is_begun.is_ok() && start == *b"\x89PST"
+}
+
+/// What was found out about a save.
+#[derive(Serialize)]
+struct Found {
+    file: String,
+    damage: Option<Damage>,
+    #[serde(flatten)]
+    counts: Option<Counts>,
+}
+
+#[derive(Serialize)]
+struct Damage {
+    kind: String,
+    message: String,
+    offset: Option<u64>,
+    object: Option<u64>,
+    class: Option<String>,
+    field: Option<String>,
+    #[serde(skip)]
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Counts {
+    bytes: u64,
+    blocks: u64,
+    compressed: u64,
+    content: u64,
+    classes: u64,
+    objects: u64,
+    kept: u64,
+    references: u64,
+    largest: u64,
+}
+
+impl Found {
+    fn of(path: &Path) -> Result<Self> {
+        let file = path.display().to_string();
+        let result = if path == Path::new("-") {
+            check(Cursor::new(Input::read(path)?.bytes))
+        } else {
+            let failed =
+                |error: io::Error| Failure::new(format!("cannot read {file}: {error}"));
+            let opened = File::open(path).map_err(failed)?;
+            let bar = progress(opened.metadata().map_err(failed)?.len());
+            let result = check(bar.wrap_read(opened));
+            bar.finish_and_clear();
+            result
+        };
+        match result {
+            Ok(found) => Ok(Self { file, damage: None, counts: Some(Counts::of(&found)) }),
+            Err(error) if [ErrorKind::Io, ErrorKind::Unsupported].contains(&error.kind()) => {
+                Err(Failure::from(error).in_file(&file))
+            }
+            Err(error) => Ok(Self { file, damage: Some(Damage::of(&error)), counts: None }),
+        }
+    }
+
+    fn print(&self, is_quiet: bool, out: &mut Out) -> Result<()> {
+        let name = out.styled(NAME, &self.file);
+        match (&self.damage, &self.counts) {
+            (Some(damage), _) => {
+                let text = out.styled(BAD, &damage.text);
+                writeln!(out, "{name}: {text}")?;
+            }
+            (None, Some(counts)) if !is_quiet => {
+                let whole = out.styled(GOOD, "whole");
+                let rest = counts.to_string();
+                let rest = out.styled(DIM, &rest);
+                writeln!(out, "{name}: {whole}, {rest}")?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn check(file: impl Read + Seek) -> Result<Verified, Error> {
+    verify(file, &Limits::DEFAULT)
+}
+
+impl Damage {
+    fn of(error: &Error) -> Self {
+        Self {
+            kind: format!("{:?}", error.kind()),
+            message: error.message().to_owned(),
+            offset: error.offset(),
+            object: error.object(),
+            class: error.class().map(str::to_owned),
+            field: error.field().map(str::to_owned),
+            text: error.to_string(),
+        }
+    }
+}
+
+impl Counts {
+    fn of(found: &Verified) -> Self {
+        let Verified { bytes, blocks, compressed, content, classes, .. } = *found;
+        let Verified { objects, kept, references, largest, .. } = *found;
+        Self { bytes, blocks, compressed, content, classes, objects, kept, references, largest }
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |number: u64, one: &str, many: &str| {
+            if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+        };
+        let objects = count(self.objects, "object", "objects");
+        let classes = count(self.classes, "class", "classes");
+        let references = count(self.references, "reference", "references");
+        write!(f, "{}: {objects}, {classes}, {references}", bytes(self.bytes))?;
+        if self.kept > 0 {
+            write!(f, ", {}", count(self.kept, "unknown value kept", "unknown values kept"))?;
+        }
+        if self.compressed > 0 {
+            write!(f, ", {} without compression", bytes(self.content))?;
+        }
+        Ok(())
+    }
 }

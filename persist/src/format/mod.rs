@@ -23,7 +23,6 @@ pub(crate) use blocks::{Checksums, Digest, Ends};
 pub use compression::Compression;
 pub(crate) use definition::{KIND_DEPTH, SCALARS};
 pub use header::{Header, Lineage};
-pub(crate) use items::Item;
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use plain::{Plain, unpacked, weight};
 pub(crate) use records::{RecordPlace, Records};

@@ -92,6 +92,11 @@ impl<R: Read + Seek> Blocks<R> {
         self.length
     }
 
+    /// Where the first block begins.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
     /// Where the next block or the trailer begins.
     pub(crate) fn at(&self) -> u64 {
         self.at

@@ -38,6 +38,7 @@
 //! | [`Header`], [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
 //! | [`Document`], [`Entry`], [`dump`] | a save without its types: looked at, changed, written again |
 //! | [`verify`], [`Verified`] | a whole save checked while it is read |
+//! | [`usage()`], [`SaveUsage`], [`Usage`], [`Longest`], [`BlockUsage`] | where the bytes of a save go |
 //! | [`ClassSchema`], [`Form`], [`FieldSchema`], [`VariantSchema`], [`KindSchema`] | the classes that a save defines |
 
 // First, so that its methods come first in the documentation.
@@ -58,6 +59,7 @@ mod report;
 mod salvage;
 mod slots;
 mod source;
+mod usage;
 mod value_saver;
 mod verify;
 
@@ -71,6 +73,7 @@ pub use salvage::Salvage;
 pub use slots::slots_folder;
 pub use slots::{Health, Slot, Slots};
 pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
+pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
 pub use verify::{Verified, verify};
 
 // What these rooms define is shown here, where a program meets it.

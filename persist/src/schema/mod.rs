@@ -29,6 +29,7 @@ mod stored;
 mod strict;
 mod texts;
 mod transcode;
+mod usage;
 mod walk;
 mod write;
 
@@ -50,5 +51,6 @@ pub(crate) use stored::Stored;
 pub(crate) use strict::Strict;
 pub(crate) use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
+pub(crate) use usage::{Long, UsageTree};
 pub(crate) use walk::{Met, length, locate, paths};
 pub(crate) use write::{Target as WriteTarget, write_value};

@@ -182,9 +182,9 @@ fn not_as_written(error: &Error) -> Error {
 }
 
 /// A walk over a value.
-struct Walk<'f, 's> {
+pub(super) struct Walk<'f, 's> {
     stored: &'s Stored,
-    frames: &'f mut Vec<Frame<'s>>,
+    pub(super) frames: &'f mut Vec<Frame<'s>>,
     checks_texts: bool,
     /// Bytes that were left at first.
     whole: usize,
@@ -192,7 +192,11 @@ struct Walk<'f, 's> {
 }
 
 impl<'f, 's> Walk<'f, 's> {
-    fn new(stored: &'s Stored, input: &Decoder<'_>, frames: &'f mut Vec<Frame<'s>>) -> Self {
+    pub(super) fn new(
+        stored: &'s Stored,
+        input: &Decoder<'_>,
+        frames: &'f mut Vec<Frame<'s>>,
+    ) -> Self {
         Self { stored, frames, checks_texts: true, whole: input.rest().len(), steps: 0 }
     }
 
@@ -212,7 +216,7 @@ impl<'f, 's> Walk<'f, 's> {
     }
 
     /// The node of the next part; values that have no more are closed.
-    fn next(&mut self, input: &Decoder<'_>) -> Result<Option<usize>, Fail> {
+    pub(super) fn next(&mut self, input: &Decoder<'_>) -> Result<Option<usize>, Fail> {
         while let Some(frame) = self.frames.last_mut() {
             // A hostile schema may have any number of parts without bytes.
             self.steps += 1;
@@ -228,7 +232,7 @@ impl<'f, 's> Walk<'f, 's> {
     }
 
     /// Takes a value without parts, or opens one with parts.
-    fn step(
+    pub(super) fn step(
         &mut self,
         mut node: usize,
         input: &mut Decoder<'_>,

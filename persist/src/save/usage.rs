@@ -1,0 +1,249 @@
+//! Where the bytes of a save go.
+
+use std::io::{Read, Seek};
+
+use crate::format::{Blocks, Compression, Definitions, Header};
+use crate::schema::{Long, Stored, UsageTree};
+use crate::{Limits, Result};
+
+/// Where the bytes of a save go: what [`usage`] finds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SaveUsage {
+    /// What the save says of itself.
+    pub header: Header,
+    /// The whole save. Its parts are the classes by their records, the largest first, and what is around these, in
+    /// parentheses.
+    pub whole: Usage,
+    /// The longest texts, in bytes.
+    pub texts: Vec<Longest>,
+    /// The lists, sets and maps with the most elements.
+    pub lists: Vec<Longest>,
+    /// The blocks in their order.
+    pub blocks: Vec<BlockUsage>,
+}
+
+/// Bytes of a part of a save: of a class, or of a field in all objects of a class.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Name of the class or the field; `[]` for the elements of lists, sets and arrays.
+    pub name: String,
+    /// Its kind, as a Rust programmer would write it; empty for the parts that are no values.
+    pub kind: String,
+    /// How many values there are.
+    pub count: u64,
+    /// Their bytes, without compression.
+    pub bytes: u64,
+    /// Their share of the save: of a compressed block each byte counts alike.
+    pub stored: u64,
+    /// The fields in it, the largest first. What is left of the bytes are counts and tags.
+    pub parts: Vec<Usage>,
+}
+
+/// A long text, or a list, a set or a map with many elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Longest {
+    /// Bytes of the text, or elements of the others.
+    pub length: u64,
+    /// Id of the object that it is in.
+    pub object: u64,
+    /// Name of its class.
+    pub class: String,
+    /// Where it is in the object.
+    pub field: String,
+}
+
+/// The bytes of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockUsage {
+    /// Where it begins in the save.
+    pub offset: u64,
+    /// Its bytes in the save.
+    pub stored: u64,
+    /// Bytes of what it holds.
+    pub content: u64,
+    /// How it is compressed.
+    pub compression: Compression,
+}
+
+/// Finds out where the bytes of a save go: by class and by field, and what compresses.
+///
+/// The save is read twice, block by block, and is not held. References are not checked, and neither are keys that stand
+/// twice: [`verify`](super::verify) does.
+///
+/// # Errors
+///
+/// Those of [`verify`](super::verify), but for references and keys.
+///
+/// # Example
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use persist::{Limits, Persist};
+///
+/// #[derive(Persist)]
+/// struct Hero { level: u32, name: String }
+///
+/// let save = persist::to_vec(&Hero { level: 3, name: "Ada".into() })?;
+/// let found = persist::save::usage(Cursor::new(&save), &Limits::DEFAULT)?;
+/// assert_eq!(found.whole.bytes, save.len() as u64);
+/// let hero = &found.whole.parts.iter().find(|part| part.name == "Hero").unwrap();
+/// let fields: Vec<_> = hero.parts.iter().map(|field| (&*field.name, field.bytes)).collect();
+/// assert_eq!(fields, [("level", 4), ("name", 4)]);
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
+    let (header, mut blocks) = Blocks::open(file, limits)?;
+    let length = blocks.length();
+    let mut definitions = Definitions::default();
+    let trailer = loop {
+        match blocks.next()? {
+            Ok(block) => definitions.items(&block, limits, |_, _| Ok(()))?,
+            Err(trailer) => break trailer,
+        }
+    };
+    definitions.check(trailer, blocks.at())?;
+    let stored = Stored::new(definitions.classes(limits)?);
+    let header_bytes = blocks.first();
+    blocks.rewind()?;
+    let mut tree = UsageTree::new();
+    let (mut sizes, mut again) = (Vec::new(), Definitions::default());
+    let (mut heads, mut frames) = (Around::default(), Around::default());
+    let mut defined = Around::default();
+    while let Ok(block) = blocks.next()? {
+        let content = block.content.len() as u64;
+        let compression = block.compression.unwrap_or(Compression::None);
+        sizes.push(BlockUsage { offset: block.at, stored: block.stored, content, compression });
+        #[expect(clippy::cast_precision_loss, reason = "a share of what is stored")]
+        let ratio = if compression == Compression::None {
+            1.0
+        } else {
+            block.stored as f64 / content as f64
+        };
+        let (mut records, mut payloads) = (0, 0);
+        let before = again.size() as u64;
+        again.items(&block, limits, |_, record| {
+            let payload = record.payload(block.content);
+            records += 1;
+            payloads += payload.len() as u64;
+            let class = record.class as usize;
+            tree.add((class, record.id), &stored, payload, ratio, limits).map_err(|error| {
+                let offset = record.start as u64 + error.offset().unwrap_or_default();
+                error
+                    .moved_to(block.place(offset))
+                    .in_object(record.id)
+                    .in_class(&*stored[class].name)
+            })
+        })?;
+        let definitions = match block.compression {
+            None => content,
+            Some(_) => again.size() as u64 - before,
+        };
+        defined.add(again.len() as u64, definitions, ratio);
+        heads.add(records, content - definitions - payloads, ratio);
+        if compression == Compression::None {
+            frames.add(1, block.stored - content, 1.0);
+        } else {
+            frames.add(1, 0, 1.0);
+        }
+    }
+    // The trailer.
+    frames.add(0, length.saturating_sub(blocks.at()), 1.0);
+    defined.count = stored.len() as u64;
+    let mut parts = parts(&tree, &stored);
+    let mut header_size = Around::default();
+    header_size.add(1, header_bytes, 1.0);
+    let around = [("header", header_size), ("definitions", defined), ("record heads", heads), ("blocks", frames)];
+    parts.extend(around.into_iter().map(|(name, around)| around.usage(name)));
+    let sum = |of: fn(&Usage) -> u64| parts.iter().map(of).sum();
+    let whole = Usage {
+        name: String::from("save"),
+        kind: String::new(),
+        count: 1,
+        bytes: sum(|part| part.bytes),
+        stored: length,
+        parts,
+    };
+    let longest = |all: Vec<Long>| {
+        let longest = |long: Long| Longest {
+            length: long.length,
+            object: long.object,
+            class: stored[long.class].name.clone(),
+            field: long.field,
+        };
+        all.into_iter().map(longest).collect()
+    };
+    let (texts, lists) = (longest(tree.texts), longest(tree.lists));
+    Ok(SaveUsage { header, whole, texts, lists, blocks: sizes })
+}
+
+/// Bytes that are of no value.
+#[derive(Default)]
+struct Around {
+    count: u64,
+    bytes: u64,
+    stored: f64,
+}
+
+impl Around {
+    fn add(&mut self, count: u64, bytes: u64, ratio: f64) {
+        self.count += count;
+        self.bytes += bytes;
+        #[expect(clippy::cast_precision_loss, reason = "a share of what is stored")]
+        let share = bytes as f64 * ratio;
+        self.stored += share;
+    }
+
+    fn usage(self, name: &str) -> Usage {
+        let Self { count, bytes, stored } = self;
+        let name = format!("({name})");
+        Usage { name, count, bytes, stored: rounded(stored), ..Usage::default() }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a sum of bytes")]
+fn rounded(bytes: f64) -> u64 {
+    bytes.round() as u64
+}
+
+/// The classes, with the fields in them.
+fn parts(tree: &UsageTree, stored: &Stored) -> Vec<Usage> {
+    let mut found: Vec<(Usage, f64)> = Vec::new();
+    for part in tree.parts() {
+        let kind = match part.inside {
+            None => String::new(),
+            Some(_) => stored.node(part.node).kind.display(stored),
+        };
+        let usage = Usage {
+            name: part.name.clone(),
+            kind,
+            count: part.count,
+            bytes: part.bytes,
+            stored: 0,
+            parts: Vec::new(),
+        };
+        found.push((usage, part.stored));
+    }
+    let mut classes = Vec::new();
+    // Each is after what it is in.
+    for (place, part) in tree.parts().iter().enumerate().rev() {
+        let (mut usage, share) = std::mem::take(&mut found[place]);
+        usage.stored = rounded(share);
+        usage.parts.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+        match part.inside {
+            Some(inside) => {
+                let (around, around_share) = &mut found[inside as usize];
+                around.bytes += usage.bytes;
+                *around_share += share;
+                around.parts.push(usage);
+            }
+            None => classes.push(usage),
+        }
+    }
+    classes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    classes
+}

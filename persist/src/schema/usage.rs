@@ -1,0 +1,206 @@
+//! Where the bytes of records are: by class and by field.
+
+use hashbrown::HashMap;
+
+use super::walk::{Frame, Met, Walk, fault, left_behind, path};
+use super::{Alone, Form, KindSchema, Stored};
+use crate::codec::{Decoder, NoLinks};
+use crate::env::Env;
+use crate::{Limits, Result};
+
+/// Fields that are told apart, and how deep; those beyond count as what they are in. A hostile save has any number of
+/// fields, and a tree of a class in itself as many as it is deep.
+const MOST_PARTS: usize = 1 << 16;
+const MOST_LEVELS: usize = 24;
+
+/// How many of the longest texts and lists are kept.
+const LONGEST: usize = 10;
+
+/// The bytes of records by class and field.
+pub(crate) struct UsageTree {
+    parts: Vec<Part>,
+    /// The part of a node in another part, which is none for a class.
+    places: HashMap<(Option<u32>, usize), u32>,
+    pub(crate) texts: Vec<Long>,
+    pub(crate) lists: Vec<Long>,
+}
+
+/// A class, or a field in others.
+pub(crate) struct Part {
+    pub(crate) inside: Option<u32>,
+    pub(crate) name: String,
+    pub(crate) node: usize,
+    pub(crate) count: u64,
+    /// Without the parts in it.
+    pub(crate) bytes: u64,
+    pub(crate) stored: f64,
+}
+
+/// A long text, or a list, a set or a map with many elements.
+pub(crate) struct Long {
+    pub(crate) length: u64,
+    pub(crate) object: u64,
+    pub(crate) class: usize,
+    pub(crate) field: String,
+}
+
+impl UsageTree {
+    pub(crate) fn new() -> Self {
+        Self {
+            parts: Vec::new(),
+            places: HashMap::new(),
+            texts: Vec::new(),
+            lists: Vec::new(),
+        }
+    }
+
+    /// The parts, each after what it is in.
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Counts a record. Each of its bytes takes that many in the save.
+    pub(crate) fn add(
+        &mut self,
+        (class, id): (usize, u64),
+        stored: &Stored,
+        payload: &[u8],
+        ratio: f64,
+        limits: &Limits,
+    ) -> Result<()> {
+        let mut links = NoLinks::default();
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(payload, &env, &mut links);
+        let mut frames = Vec::new();
+        let mut walk = Walk::new(stored, &input, &mut frames);
+        // The parts whose frames are open.
+        let mut open: Vec<u32> = Vec::new();
+        let mut next = Some(stored.root(class));
+        while let Some(node) = next {
+            let (before, levels) = (input.rest(), walk.frames.len());
+            open.truncate(levels);
+            let part = self.part(node, (open.last().copied(), levels), walk.frames.last(), stored);
+            // The class of a trait object, which is a part of its own.
+            let mut class_of = None;
+            let mut meet = |met: Met<'_>, _: usize, _: usize| {
+                if let Met::Class(class) = met {
+                    class_of = Some(class);
+                }
+                true
+            };
+            let result = walk.step(node, &mut input, &mut meet);
+            let taken = before.len() - input.rest().len();
+            result.map_err(|fail| {
+                let at = (payload.len() - before.len()) as u64;
+                fault(fail).in_field(&path(&*walk.frames)).at(at)
+            })?;
+            let part = match class_of {
+                Some(class) => {
+                    self.parts[part as usize].count += 1;
+                    self.part(stored.root(class), (Some(part), levels), None, stored)
+                }
+                None => part,
+            };
+            let found = &mut self.parts[part as usize];
+            found.count += 1;
+            found.bytes += taken as u64;
+            #[expect(clippy::cast_precision_loss, reason = "a share of what is stored")]
+            let share = taken as f64 * ratio;
+            found.stored += share;
+            if walk.frames.len() > levels {
+                open.push(part);
+            }
+            let (is_text, length) = length_of(node, taken, walk.frames.get(levels), stored);
+            let longest = if is_text { &mut self.texts } else { &mut self.lists };
+            if longest.len() < LONGEST && length > 0 || longest.last().is_some_and(|last| last.length < length) {
+                let field = path(walk.frames.iter().take(levels));
+                let place = longest.partition_point(|other| other.length >= length);
+                longest.insert(place, Long { length, object: id, class, field });
+                longest.truncate(LONGEST);
+            }
+            next = walk.next(&input).map_err(|fail| {
+                fault(fail).at((payload.len() - input.rest().len()) as u64)
+            })?;
+        }
+        match input.rest().len() {
+            0 => Ok(()),
+            left => Err(left_behind(left).at((payload.len() - left) as u64)),
+        }
+    }
+
+    /// The part of a node inside of another one.
+    fn part(
+        &mut self,
+        node: usize,
+        (inside, levels): (Option<u32>, usize),
+        frame: Option<&Frame<'_>>,
+        stored: &Stored,
+    ) -> u32 {
+        if let Some(part) = self.places.get(&(inside, node)) {
+            return *part;
+        }
+        let is_full = self.parts.len() >= MOST_PARTS || levels > MOST_LEVELS;
+        if let Some(inside) = inside.filter(|_| is_full) {
+            return inside;
+        }
+        let name = match frame {
+            None => stored[node].name.clone(),
+            Some(frame) => name_of(frame, node, stored),
+        };
+        // There are fewer, or one for each class.
+        let part = u32::try_from(self.parts.len()).unwrap_or(u32::MAX);
+        self.parts.push(Part { inside, name, node, count: 0, bytes: 0, stored: 0.0 });
+        self.places.insert((inside, node), part);
+        part
+    }
+}
+
+/// The name of a part: of a field of a variant with that of the variant.
+fn name_of(frame: &Frame<'_>, node: usize, stored: &Stored) -> String {
+    match frame {
+        Frame::Fields { .. } => match stored.alone(stored.field_alone(node)) {
+            Some(Alone::Field { variant: Some(variant), field, .. }) => {
+                format!("{variant}.{}", field.name)
+            }
+            Some(Alone::Field { field, .. }) => field.name.clone(),
+            _ => String::new(),
+        },
+        Frame::Parts { first, .. } => (node - first).to_string(),
+        Frame::Entries { key, .. } => String::from(if node == *key { "key" } else { "value" }),
+        Frame::Elements { .. } | Frame::One(_) => String::from("[]"),
+    }
+}
+
+/// Whether a value that was taken is a text, and the bytes of the text, or the elements of a list, a set or a map.
+fn length_of(
+    mut node: usize,
+    taken: usize,
+    opened: Option<&Frame<'_>>,
+    stored: &Stored,
+) -> (bool, u64) {
+    // As the walk looks into them.
+    loop {
+        let found = stored.node(node);
+        return match &found.kind {
+            KindSchema::Option(_) => {
+                node = found.first();
+                continue;
+            }
+            KindSchema::Class(class) if matches!(stored[*class].form, Form::Value(_)) => {
+                node = stored.first(*class, 0);
+                continue;
+            }
+            KindSchema::Text => (true, taken as u64),
+            KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_) => match opened {
+                Some(Frame::Elements { count, .. } | Frame::Entries { count, .. }) => {
+                    (false, *count)
+                }
+                _ => {
+                    let width = stored.node(found.first()).size.width().unwrap_or(0);
+                    (false, taken.checked_div(width).unwrap_or(0) as u64)
+                }
+            },
+            _ => (false, 0),
+        };
+    }
+}
