@@ -1,8 +1,10 @@
 //! The data of a report: a save as columns, so that 100,000 objects are some megabytes of JSON.
 
 use std::collections::HashMap;
+use std::io::Cursor;
 
-use persist::Document;
+use persist::save::{Usage, usage};
+use persist::{Document, Limits};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -42,6 +44,8 @@ pub(crate) struct Save {
     classes: Vec<Class>,
     objects: Columns,
     references: References,
+    /// Where the bytes of the file go.
+    usage: Bytes,
     cycles: Vec<Vec<usize>>,
     unreferenced: Vec<usize>,
     /// The columns of each class. The page has them apart from the rest, and reads them when they are looked at.
@@ -96,6 +100,18 @@ struct References {
     weak: Vec<usize>,
 }
 
+/// Bytes of a class or a field in all its objects, with what is in them.
+#[derive(Serialize)]
+struct Bytes {
+    name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    kind: String,
+    count: u64,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Self>,
+}
+
 /// The records of a class.
 #[derive(Serialize)]
 pub(crate) struct Table {
@@ -143,23 +159,27 @@ impl Report {
     ) -> Result<Self> {
         let document = save.document()?;
         let objects = Objects::of(&document);
-        let mut saves = vec![Save::of(save, &document, &objects)];
+        let mut saves = vec![Save::of(save, &document, &objects)?];
         let mut diff = None;
         if let Some((other, by)) = other {
             let document = other.document()?;
             let others = Objects::of(&document);
             diff = Some(Diff::of(&objects, &others, by));
-            saves.push(Save::of(other, &document, &others));
+            saves.push(Save::of(other, &document, &others)?);
         }
         Ok(Self { report: VERSION, saves, diff, journal })
     }
 }
 
 impl Save {
-    fn of(input: &Input, document: &Document, objects: &Objects<'_>) -> Self {
+    fn of(input: &Input, document: &Document, objects: &Objects<'_>) -> Result<Self> {
         let mut pool = Pool::default();
         let encoder = Encoder { objects };
-        let (classes, tables) = classes(objects, &encoder, &mut pool);
+        let usage = usage(Cursor::new(&input.bytes), &Limits::DEFAULT).map_err(|error| input.failure(error))?;
+        let (mut classes, tables) = classes(objects, &encoder, &mut pool);
+        for class in &mut classes {
+            class.measure(&usage.whole);
+        }
         let ranks: HashMap<&str, usize> =
             classes.iter().enumerate().map(|(rank, class)| (&*class.name, rank)).collect();
         let columns = Columns {
@@ -192,7 +212,7 @@ impl Save {
         let metadata = document.header().metadata_document().ok().flatten();
         let metadata =
             metadata.and_then(|metadata| Some(encoder.value(0, metadata.root()?, &mut pool)));
-        Self {
+        Ok(Self {
             file: file_name(input),
             size: input.bytes.len(),
             facts: facts(document),
@@ -202,10 +222,11 @@ impl Save {
             classes,
             objects: columns,
             references,
+            usage: Bytes::of(&usage.whole, usage.whole.bytes / LEAST_PART, LEVELS),
             cycles: objects.cycles(),
             unreferenced: objects.unreferenced(),
             tables,
-        }
+        })
     }
 }
 
@@ -214,6 +235,39 @@ fn name(name: &str, pool: &mut Pool) -> i64 {
     const MOST: usize = 200;
     let name = name.char_indices().nth(MOST).map_or(name, |(end, _)| &name[..end]);
     if name.is_empty() { -1 } else { i64::try_from(pool.string(name)).unwrap_or(-1) }
+}
+
+/// Parts of a save with less than its bytes by this are not shown on their own.
+const LEAST_PART: u64 = 5000;
+/// Levels of fields in fields: a class that holds itself may have hundreds.
+const LEVELS: u32 = 16;
+
+impl Bytes {
+    /// The larger parts of a tree. What is left of the bytes are counts, tags, and small parts.
+    fn of(usage: &Usage, least: u64, levels: u32) -> Self {
+        let parts = usage.parts.iter().filter(|part| levels > 0 && part.bytes > least);
+        Self {
+            name: usage.name.clone(),
+            kind: usage.kind.clone(),
+            count: usage.count,
+            bytes: usage.bytes,
+            parts: parts.map(|part| Self::of(part, least, levels - 1)).collect(),
+        }
+    }
+}
+
+impl Class {
+    /// Takes the bytes that the save has for the class, if it has records of its own. Components have those of their
+    /// values.
+    fn measure(&mut self, save: &Usage) {
+        let Some(usage) = save.parts.iter().find(|part| part.name == self.name) else { return };
+        for field in &mut self.fields {
+            let part = usage.parts.iter().find(|part| part.name == field.name);
+            field.bytes = part.map_or(field.bytes, |part| part.bytes);
+        }
+        // Those of a world are of its objects, too.
+        self.bytes = self.fields.iter().map(|field| field.bytes).sum();
+    }
 }
 
 fn worlds(objects: &Objects<'_>) -> Vec<i64> {
