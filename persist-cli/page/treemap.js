@@ -1,77 +1,152 @@
-// Where the bytes go, as areas: classes, and the fields in them.
+// Where the bytes go, as areas: classes and the fields in them. An area with more in it opens as a map of its own.
 
 import { el, fill } from './dom.js';
 import { bytes, counted, percent, shortClass } from './format.js';
 import { squarify } from './squarify.js';
 
-/** Room for the name of a class above its fields. */
+/** Room for the name of an area above its parts. */
 const HEAD = 24;
 /** Sides below which an area has no text. */
 const LEAST_WIDTH = 46;
 const LEAST_HEIGHT = 18;
-/** The largest classes, and fields of a class, that have areas. */
-const MOST_CLASSES = 300;
-const MOST_FIELDS = 60;
+/** The largest parts of a part that have areas. */
+const MOST = 200;
 
 export function treemap(page, element) {
-  const { save } = page;
-  const total = save.classes.reduce((sum, kind) => sum + kind.bytes, 0);
-  const map = el('div', { class: 'map', role: 'group', 'aria-label': 'Bytes by class and field' });
-  const note = el('p', { class: 'quiet', 'aria-live': 'polite' }, hint(total));
-  fill(element, el('h1', {}, 'Bytes by class and field'), note, map);
-  const draw = () => {
-    const box = { x: 0, y: 0, width: map.clientWidth, height: map.clientHeight };
-    const known = save.classes.map((kind, number) => ({ kind, number })).filter(({ kind }) => kind.bytes > 0).slice(0, MOST_CLASSES);
-    const boxes = squarify(known.map(({ kind }) => kind.bytes), box);
-    fill(map, known.map(({ kind, number }, place) => area(page, kind, number, boxes[place], total)));
-  };
-  const say = (event) => {
-    const tile = event.target.closest('[data-says]');
-    if (tile) note.textContent = tile.dataset.says;
-  };
-  map.addEventListener('pointerover', say);
-  map.addEventListener('focusin', say);
-  map.addEventListener('pointerleave', () => (note.textContent = hint(total)));
-  map.addEventListener('keydown', moved);
-  const observer = new ResizeObserver(draw);
-  observer.observe(map);
-  return { close: () => observer.disconnect() };
+  return new Treemap(page, element);
 }
 
-function hint(total) {
-  return `${bytes(total)} in values. Point at an area for its numbers, press it for the table of its class.`;
-}
-
-function area(page, kind, number, box, total) {
-  const isNamed = box.width >= LEAST_WIDTH && box.height >= LEAST_HEIGHT + HEAD;
-  const says = `${kind.name}: ${bytes(kind.bytes)}, ${percent(kind.bytes, total)} of all, in ${counted(kind.objects.length, 'record')}`;
-  const tile = el('button', {
-    type: 'button', class: 'tile kind', 'data-says': says, 'aria-label': says, onclick: () => page.open('table', number),
-  });
-  if (box.width >= LEAST_WIDTH && box.height >= LEAST_HEIGHT) {
-    tile.append(el('span', {}, shortClass(kind.name)), isNamed ? el('span', { class: 'size' }, bytes(kind.bytes)) : '');
+class Treemap {
+  constructor(page, element) {
+    this.page = page;
+    this.whole = page.save.data.usage;
+    this.numbers = new Map(page.save.classes.map((kind, number) => [kind.name, number]));
+    // From the whole save to the part that is shown.
+    this.way = [this.whole];
+    this.trail = el('nav', { class: 'trail', 'aria-label': 'Part of the save' });
+    this.note = el('p', { class: 'quiet', role: 'status' });
+    this.map = el('div', { class: 'map', role: 'group', 'aria-label': 'Bytes by class and field' });
+    fill(element, el('h1', {}, 'Bytes by class and field'), this.trail, this.map, this.note);
+    const say = ({ target }) => {
+      const says = target.closest('[data-says]')?.dataset.says;
+      if (says) this.note.textContent = says;
+    };
+    this.map.addEventListener('pointerover', say);
+    this.map.addEventListener('focusin', say);
+    this.map.addEventListener('pointerleave', () => this.hint());
+    this.map.addEventListener('keydown', moved);
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.map);
+    this.show();
   }
-  const children = isNamed ? fields(page, kind, number, box) : [];
-  return el('div', { class: `area c${Math.min(number, 10)}`, style: place(box) }, tile, children);
+
+  get part() {
+    return this.way.at(-1);
+  }
+
+  /** Opens a part. Lists and fields with one part are passed: `objects[].components[]`. */
+  open(part, above) {
+    this.way = [...this.way, ...above];
+    let inner = part;
+    this.way.push(inner);
+    while (inner.parts?.length === 1 && inner.parts[0].parts) {
+      [inner] = inner.parts;
+      this.way.push(inner);
+    }
+    this.show();
+    this.map.querySelector('.tile')?.focus();
+  }
+
+  back(length) {
+    this.way.length = length;
+    this.show();
+  }
+
+  show() {
+    const steps = this.way.map((part, at) => {
+      const name = at === 0 ? this.page.save.data.file : part.name;
+      const isLast = at === this.way.length - 1;
+      return isLast
+        ? el('strong', { 'aria-current': 'true' }, name)
+        : [el('button', { type: 'button', class: 'quiet', onclick: () => this.back(at + 1) }, name), el('span', { 'aria-hidden': 'true' }, ' › ')];
+    });
+    const number = this.number(this.part);
+    const table = number === undefined ? null : el('a', { class: 'button', href: `#table/${number}` }, 'Show the table');
+    fill(this.trail, steps, table);
+    this.hint();
+    this.draw();
+  }
+
+  /** The class that a part has, if the save has a table of it. */
+  number(part) {
+    return this.numbers.get(part.name) ?? this.numbers.get(part.kind);
+  }
+
+  hint() {
+    const { part } = this;
+    this.note.textContent = `${bytes(part.bytes)}, ${percent(part.bytes, this.whole.bytes)} of the save. Press an area to open it.`;
+  }
+
+  draw() {
+    const box = { x: 0, y: 0, width: this.map.clientWidth, height: this.map.clientHeight };
+    const parts = (this.part.parts ?? []).slice(0, MOST);
+    const boxes = squarify(parts.map((part) => part.bytes), box);
+    fill(this.map, parts.map((part, at) => this.area(part, at, boxes[at])));
+    if (parts.length === 0) fill(this.map, el('p', { class: 'none' }, 'Nothing is in it that has areas.'));
+  }
+
+  /** The colour of an area: that of its class. Parts without one take those of what they are in, in turns. */
+  colour(part, at) {
+    if (part.name.startsWith('(')) return 'c10';
+    const number = this.number(part) ?? (this.way.length > 1 ? at : 10);
+    return `c${Math.min(number, 10)}`;
+  }
+
+  area(part, at, box) {
+    const isNamed = box.width >= LEAST_WIDTH && box.height >= LEAST_HEIGHT + HEAD;
+    const inner = isNamed ? this.inner(part, box) : [];
+    const tile = this.tile(part, this.part, [], `tile kind${part.parts ? '' : ' leaf'}`);
+    if (box.width >= LEAST_WIDTH && box.height >= LEAST_HEIGHT) {
+      tile.append(el('span', {}, title(part)), isNamed ? el('span', { class: 'size' }, bytes(part.bytes)) : '');
+    }
+    return el('div', { class: `area ${this.colour(part, at)}`, style: place(box) }, tile, inner);
+  }
+
+  inner(part, box) {
+    const parts = (part.parts ?? []).slice(0, MOST);
+    const room = { x: 3, y: HEAD, width: box.width - 7, height: box.height - HEAD - 4 };
+    const boxes = squarify(parts.map((inner) => inner.bytes), room);
+    return parts.map((inner, at) => {
+      const { width, height } = boxes[at];
+      const tile = this.tile(inner, part, [part], 'tile field');
+      Object.assign(tile.style, place(boxes[at]));
+      if (width >= LEAST_WIDTH && height >= LEAST_HEIGHT) tile.append(el('span', {}, title(inner)));
+      if (width >= LEAST_WIDTH && height >= 2 * LEAST_HEIGHT) tile.append(el('span', { class: 'size' }, bytes(inner.bytes)));
+      return tile;
+    });
+  }
+
+  tile(part, inside, above, look) {
+    const kind = part.kind && part.kind !== part.name ? `, ${part.kind}` : '';
+    const says = `${part.name}${kind}: ${bytes(part.bytes)} in ${counted(part.count, 'value')}, ${percent(part.bytes, inside.bytes)} of ${inside === this.whole ? 'the save' : inside.name}`;
+    const open = () => {
+      const number = this.number(part);
+      if (part.parts) this.open(part, above);
+      else if (number !== undefined) this.page.open('table', number);
+      else if (above.length > 0 && this.number(above[0]) !== undefined) this.page.open('table', this.number(above[0]));
+    };
+    return el('button', { type: 'button', class: look, 'data-says': says, 'aria-label': says, onclick: open });
+  }
+
+  close() {
+    this.observer.disconnect();
+  }
 }
 
-function fields(page, kind, number, box) {
-  const known = kind.fields.filter((field) => field.bytes > 0).sort((a, b) => b.bytes - a.bytes).slice(0, MOST_FIELDS);
-  const inner = { x: 3, y: HEAD, width: box.width - 7, height: box.height - HEAD - 4 };
-  const boxes = squarify(known.map((field) => field.bytes), inner);
-  return known.map((field, at) => {
-    const says = `${kind.name}, ${field.name || 'value'}: ${bytes(field.bytes)}, ${percent(field.bytes, kind.bytes)} of its class`;
-    const isNamed = boxes[at].width >= LEAST_WIDTH && boxes[at].height >= LEAST_HEIGHT;
-    return el(
-      'button',
-      {
-        type: 'button', class: 'tile field', style: place(boxes[at]), 'data-says': says, 'aria-label': says,
-        onclick: () => page.open('table', number),
-      },
-      isNamed ? el('span', {}, field.name || 'value') : null,
-      isNamed && boxes[at].height >= 2 * LEAST_HEIGHT ? el('span', { class: 'size' }, bytes(field.bytes)) : null,
-    );
-  });
+/** A name without modules; a list by what it is of. */
+function title(part) {
+  if (part.name.startsWith('(')) return part.name.slice(1, -1);
+  return part.name === '[]' ? `each ${shortClass(part.kind)}` : shortClass(part.name);
 }
 
 function place({ x, y, width, height }) {

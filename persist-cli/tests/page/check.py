@@ -83,9 +83,17 @@ def check_overview(browser, saved):
 def check_treemap(browser, saved):
     browser.click("#views a[href^='#bytes']")
     browser.wait("document.querySelectorAll('.map .area').length")
-    kinds = [kind for kind in saved.save["classes"] if kind["bytes"] > 0]
-    equal(browser.eval("document.querySelectorAll('.map .area').length"), len(kinds), "areas")
+    parts = saved.save["usage"]["parts"]
+    equal(browser.eval("document.querySelectorAll('.map .area').length"), len(parts), "areas")
+    # Opens the largest class, and comes back; then its table.
     browser.click(".map .tile.kind")
+    browser.wait("document.querySelectorAll('.trail button').length")
+    browser.click(".trail button")
+    browser.wait("document.querySelectorAll('.trail button').length === 0")
+    browser.click(".map .tile.kind")
+    browser.click(".trail button:last-of-type")
+    browser.eval("location.hash = '#overview'")
+    browser.click(".plain tbody a")
     browser.wait("document.querySelector('#view.table')")
 
 
