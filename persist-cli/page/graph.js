@@ -122,7 +122,7 @@ class Graph {
     const lines = ends.length / 2;
     const what = this.mode === 'classes' ? counted(nodes.length, 'class', 'classes') : counted(nodes.length, 'object');
     const rest = left > 0 ? `, ${count(left)} more are not shown` : '';
-    const some = lines > MOST_LINES ? `; ${count(MOST_LINES)} references are drawn of ${count(lines)}` : `, ${counted(lines, 'reference')}`;
+    const some = lines > MOST_LINES ? `, ${counted(lines, 'reference')}, of which ${count(MOST_LINES)} are drawn at once` : `, ${counted(lines, 'reference')}`;
     this.note.textContent = `${what}${rest}${some}${isMoving ? '. Arranging…' : '.'}`;
   }
 
@@ -182,21 +182,29 @@ class Graph {
   *lines(context, style, window, chosen) {
     const { positions, save, isByCycle } = this;
     const { ends, nodes, weights } = this.picture;
-    const step = Math.max(1, Math.ceil(ends.length / 2 / MOST_LINES));
+    const isSeen = (a, b) => {
+      const [ax, ay, bx, by] = [positions[2 * a], positions[2 * a + 1], positions[2 * b], positions[2 * b + 1]];
+      return Math.max(ax, bx) >= window.left && Math.min(ax, bx) <= window.right && Math.max(ay, by) >= window.top && Math.min(ay, by) <= window.bottom;
+    };
+    let seen = 0;
+    for (let at = 0; at < ends.length; at += 2) seen += isSeen(ends[at], ends[at + 1]) ? 1 : 0;
+    yield;
+    const step = Math.max(1, Math.ceil(seen / MOST_LINES));
     const pixel = context.lineWidth;
     const fade = chosen >= 0 || isByCycle ? 0.45 : 1;
     const isCycle = (a, b) => this.mode !== 'classes' && save.cycleOf[nodes[a]] >= 0 && save.cycleOf[nodes[a]] === save.cycleOf[nodes[b]];
     for (const isMarked of isByCycle ? [false, true] : [false]) {
       let drawn = 0;
+      let met = 0;
       context.strokeStyle = isMarked ? style.cycle : style.line;
-      context.globalAlpha = isMarked ? 0.8 : fade * (ends.length > 6000 ? 0.4 : 1);
+      context.globalAlpha = isMarked ? 0.8 : fade * (seen > 3000 ? 0.4 : 1);
       context.beginPath();
-      for (let line = 0; line < ends.length / 2; line += step) {
+      for (let line = 0; line < ends.length / 2; line += 1) {
         const [a, b] = [ends[2 * line], ends[2 * line + 1]];
-        if (isByCycle && isCycle(a, b) !== isMarked) continue;
+        if (!isSeen(a, b) || (isByCycle && isCycle(a, b) !== isMarked)) continue;
+        met += 1;
+        if (met % step !== 0) continue;
         const [ax, ay, bx, by] = [positions[2 * a], positions[2 * a + 1], positions[2 * b], positions[2 * b + 1]];
-        if (Math.max(ax, bx) < window.left || Math.min(ax, bx) > window.right) continue;
-        if (Math.max(ay, by) < window.top || Math.min(ay, by) > window.bottom) continue;
         if (weights) {
           context.lineWidth = pixel * Math.min(8, 1 + Math.log2(weights[line]) / 2);
           context.stroke();

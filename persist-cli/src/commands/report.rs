@@ -37,6 +37,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    if let Some(journal) = &args.journal {
+        return Err(Failure::new(format!("`report` cannot read {} yet", journal.display())));
+    }
     let save = Input::read(&args.file)?;
     let other = args.diff.as_deref().map(Input::read).transpose()?;
     let report = Report::of(&save, other.as_ref().map(|other| (other, args.by)), None)?;
