@@ -5,6 +5,7 @@
 //! ```
 
 #![allow(missing_docs)]
+#![expect(clippy::cast_possible_truncation, reason = "the dice have few sides")]
 
 use std::cell::RefCell;
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! `persist graph`.
 
+use crate::game;
 use crate::support::Folder;
 
 #[test]
@@ -27,6 +28,13 @@ fn worlds_show_their_objects() {
         "graph saved.sav --from World/Door",
         "graph saved.sav --from World/#1 --dot",
     ]));
+}
+
+#[test]
+fn a_world_in_a_field_is_an_object_of_its_own() {
+    let folder = Folder::new();
+    folder.write("game.sav", &game::game().expect("a game"));
+    insta::assert_snapshot!(folder.run("graph game.sav"));
 }
 
 #[test]
