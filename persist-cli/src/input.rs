@@ -78,3 +78,22 @@ pub(crate) fn progress(bytes: u64) -> ProgressBar {
         Err(_) => bar,
     }
 }
+
+/// A save that is read part by part.
+pub(crate) trait Stream: Read + io::Seek {}
+
+impl<T: Read + io::Seek> Stream for T {}
+
+/// Opens a save that a command reads part by part, and gives it to that; standard input is read whole.
+pub(crate) fn stream<T>(path: &Path, read: impl FnOnce(&mut dyn Stream) -> T) -> Result<T> {
+    if path == Path::new("-") {
+        return Ok(read(&mut io::Cursor::new(Input::read(path)?.bytes)));
+    }
+    let failed =
+        |error: io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
+    let file = File::open(path).map_err(failed)?;
+    let bar = progress(file.metadata().map_err(failed)?.len());
+    let result = read(&mut bar.wrap_read(file));
+    bar.finish_and_clear();
+    Ok(result)
+}

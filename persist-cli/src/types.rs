@@ -36,8 +36,16 @@ struct Names {
 
 /// Classes that the library itself has types for.
 const KNOWN: [&str; 10] = [
-    "Duration", "SystemTime", "IpAddr", "SocketAddr", "Range", "RangeInclusive", "RangeFrom",
-    "RangeTo", "RangeToInclusive", "Result",
+    "Duration",
+    "SystemTime",
+    "IpAddr",
+    "SocketAddr",
+    "Range",
+    "RangeInclusive",
+    "RangeFrom",
+    "RangeTo",
+    "RangeToInclusive",
+    "Result",
 ];
 
 impl Names {
@@ -251,8 +259,7 @@ fn known_type(name: &str) -> String {
 }
 
 fn is_tuple(fields: &[FieldSchema]) -> bool {
-    !fields.is_empty()
-        && fields.iter().enumerate().all(|(i, field)| field.name == i.to_string())
+    !fields.is_empty() && fields.iter().enumerate().all(|(i, field)| field.name == i.to_string())
 }
 
 fn has_compact(kind: &KindSchema) -> bool {
@@ -364,15 +371,12 @@ fn class_schema(
     }
 }
 
-fn kind_schema(
-    kind: &KindSchema,
-    keys: &BTreeMap<usize, String>,
-    classes: &[ClassSchema],
-) -> Json {
+fn kind_schema(kind: &KindSchema, keys: &BTreeMap<usize, String>, classes: &[ClassSchema]) -> Json {
     use KindSchema as K;
     let of = |kind: &KindSchema| kind_schema(kind, keys, classes);
     // What JSON has no form for.
-    let text = json!({ "type": "object", "properties": { "$": { "type": "string" } }, "required": ["$"] });
+    let text =
+        json!({ "type": "object", "properties": { "$": { "type": "string" } }, "required": ["$"] });
     let integer = |least: Option<i64>, most: Option<i64>| {
         let mut schema = json!({ "type": "integer" });
         if let (Some(least), Json::Object(map)) = (least, &mut schema) {

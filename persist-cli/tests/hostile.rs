@@ -4,8 +4,12 @@ use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
 /// Each with `FILE` in the place of the save.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 16] = [
     "info FILE",
+    "verify FILE --json",
+    "stats FILE --depth 9",
+    "schema FILE --rust",
+    "schema FILE --json-schema",
     "dump FILE --follow",
     "get FILE '*.*' --json",
     "get FILE World/**:*.*",

@@ -8,7 +8,7 @@ mod game;
 mod graph;
 mod guide;
 mod hostile;
-mod locking;
+mod inspecting;
 mod looking;
 mod mending;
 mod report;

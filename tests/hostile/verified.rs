@@ -59,8 +59,7 @@ fn heroes(compression: Compression) -> Vec<u8> {
 }
 
 fn saves() -> Vec<Vec<u8>> {
-    let mut saves: Vec<_> =
-        ["players", "values", "graph", "pointers", "compact"].map(read).into();
+    let mut saves: Vec<_> = ["players", "values", "graph", "pointers", "compact"].map(read).into();
     saves.push(heroes(Compression::None));
     #[cfg(feature = "lz4")]
     saves.push(heroes(Compression::Lz4));
@@ -344,7 +343,10 @@ fn check_limits(kind: &[u8], payload: &[u8], limits: &Limits) -> ErrorKind {
 fn limits_hold_as_for_documents() {
     let limits = Limits { depth: 1, text: 300, empty_elements: 5, ..Limits::default() };
     // Five options around a number, of which four may nest.
-    assert_eq!(check_limits(&[0x10, 0x10, 0x10, 0x10, 0x10, 3], &[1; 6], &limits), ErrorKind::TooDeep);
+    assert_eq!(
+        check_limits(&[0x10, 0x10, 0x10, 0x10, 0x10, 3], &[1; 6], &limits),
+        ErrorKind::TooDeep
+    );
     let long = text(&"x".repeat(301));
     assert_eq!(check_limits(&[0x0f], &long, &limits), ErrorKind::TooLarge);
     // An array of three arrays of one unit each.

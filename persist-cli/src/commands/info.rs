@@ -1,12 +1,11 @@
 //! `persist info`.
 
-use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use persist::history::JournalInfo;
 use persist::save::{Compression, Header};
-use persist::{Document, History, SaveManager, Session, World};
+use persist::{Document, History, Limits, SaveManager, Session, World};
 use serde::Serialize;
 
 use crate::exit::{Outcome, Result};
@@ -81,6 +80,8 @@ struct Device {
 struct Class {
     name: String,
     objects: u64,
+    /// Without compression.
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -117,13 +118,7 @@ impl<'i> Info<'i> {
         let header = header.as_ref();
         let devices = header.into_iter().flat_map(Header::devices);
         let entries = || document_of.into_iter().flat_map(Document::entries);
-        let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
-        for entry in entries().filter(|entry| !entry.is_kept()) {
-            *classes.entry(entry.class()).or_default() += 1;
-        }
-        let class = |(name, objects): (&str, u64)| Class { name: name.to_owned(), objects };
-        let mut classes: Vec<Class> = classes.into_iter().map(class).collect();
-        classes.sort_by_key(|class| std::cmp::Reverse(class.objects));
+        let classes = document_of.map(|_| classes(&input.bytes)).unwrap_or_default();
         let count = |is_kept| entries().filter(|it| it.is_kept() == is_kept).count() as u64;
         Self {
             file: &input.name,
@@ -144,6 +139,16 @@ impl<'i> Info<'i> {
             salvage: document.as_ref().err().and_then(|_| salvage(&input.bytes)),
         }
     }
+}
+
+/// The classes with records, those with the most bytes first.
+fn classes(save: &[u8]) -> Vec<Class> {
+    // The save was read before, within the same limits.
+    let usage = persist::save::usage(Cursor::new(save), &Limits::DEFAULT);
+    // Parts in parentheses are no classes.
+    let parts = usage.map(|usage| usage.whole.parts).unwrap_or_default().into_iter();
+    let parts = parts.filter(|part| part.count > 0 && !part.name.starts_with('('));
+    parts.map(|it| Class { name: it.name, objects: it.count, bytes: it.bytes }).collect()
 }
 
 fn name_of(compression: Compression) -> &'static str {
@@ -268,8 +273,8 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
     if let Some(objects) = info.objects {
         line("objects", objects, out)?;
         let width = info.classes.iter().map(|class| class.name.chars().count()).max().unwrap_or(0);
-        for Class { name, objects } in &info.classes {
-            writeln!(out, "    {name:width$}  {objects:>8}")?;
+        for Class { name, objects, bytes: size } in &info.classes {
+            writeln!(out, "    {name:width$}  {objects:>8}  {:>10}", bytes(*size))?;
         }
     }
     if let Some(kept) = info.kept.filter(|kept| *kept > 0) {
@@ -286,6 +291,7 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
         let what = match (follows_save, events) {
             (false, _) => out.styled(WARNING, String::from("it does not follow this save")),
             (true, 0) => out.styled(GOOD, String::from("nothing unsaved")),
+            (true, 1) => out.styled(WARNING, String::from("1 unsaved change")),
             (true, events) => out.styled(WARNING, format!("{events} unsaved changes")),
         };
         let problem = problem.as_ref().map_or_else(String::new, |it| format!("; {it}"));

@@ -1,17 +1,320 @@
 //! `persist journal`.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use persist::history::{JournalEvent, JournalListing, JournalStep, Label, Occurrence};
+use persist::{ObjectId, Value};
+use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use crate::mapped::Mapped;
+use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
 
-/// Show the entries of a journal.
+/// List what a journal says: the entries of an undo history, with the values that they changed
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A save, or `-` for standard input.
+    /// The journal.
     file: PathBuf,
+
+    /// The save that it may follow; by default the one beside it that has its name.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`journal` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let name = args.file.display().to_string();
+    let listing = JournalListing::read(&args.file);
+    let listing = listing.map_err(|error| Failure::from(error).in_file(&name))?;
+    let save = Save::find(args, &listing)?;
+    if out.is_json() {
+        out.json(&Shown::of(&listing, &save))?;
+    } else {
+        print(&name, &listing, &save, out)?;
+    }
+    Ok(Outcome::found(listing.torn.is_some() || listing.stopped.is_some()))
+}
+
+/// The save beside a journal.
+struct Save {
+    name: String,
+    is_followed: bool,
+}
+
+impl Save {
+    fn find(args: &Args, listing: &JournalListing) -> Result<Option<Self>> {
+        let (path, is_asked_for) = match &args.save {
+            Some(save) => (save.clone(), true),
+            None => (args.file.with_extension("sav"), false),
+        };
+        let name = path.display().to_string();
+        match read(&path) {
+            Ok(bytes) => Ok(Some(Self { is_followed: listing.follows(&bytes), name })),
+            Err(failure) if is_asked_for => Err(failure),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    Ok(crate::input::Input::read(path)?.bytes)
+}
+
+/// How many events would be done again: all, if there is no save.
+fn unsaved(listing: &JournalListing, save: Option<&Save>) -> Option<usize> {
+    let is_followed = match save {
+        Some(save) => save.is_followed,
+        None => listing.is_first(),
+    };
+    let is_work = |event: &&JournalEvent| !matches!(event.what, Occurrence::Evicted(..));
+    is_followed.then(|| listing.events.iter().filter(is_work).count())
+}
+
+fn print(name: &str, listing: &JournalListing, save: &Option<Save>, out: &mut Out) -> Result<()> {
+    let follows = match save {
+        Some(Save { name, is_followed: true }) => format!("follows {name}"),
+        Some(Save { name, .. }) => format!("does not follow {name}"),
+        None if listing.is_first() => "follows no save".into(),
+        None => "follows a save that is not beside it".into(),
+    };
+    let rest = format!("{}, {follows}", bytes(listing.bytes));
+    writeln!(out, "{}: {}", out.styled(NAME, name), out.styled(DIM, rest))?;
+    if !listing.entries.is_empty() {
+        writeln!(out, "{}", out.styled(HEADING, "entries when it began"))?;
+    }
+    for (event, number) in listing.entries.iter().zip(0..) {
+        let what = if number < listing.applied { "applied" } else { "undone" };
+        print_event(event, &format!("{what:>12}"), out)?;
+    }
+    if !listing.events.is_empty() {
+        writeln!(out, "{}", out.styled(HEADING, "since then"))?;
+    }
+    for (number, event) in listing.events.iter().enumerate() {
+        let what = what(event.what);
+        print_event(event, &format!("{:>4} {what:<7}", number + 1), out)?;
+    }
+    if listing.open > 0 {
+        let open = format!("{} transactions are open, and would be rolled back", listing.open);
+        let open = if listing.open == 1 {
+            "a transaction is open, and would be rolled back"
+        } else {
+            &*open
+        };
+        writeln!(out, "{}", out.styled(WARNING, open))?;
+    }
+    if let Some(torn) = &listing.torn {
+        let text = format!(
+            "torn at byte {}: the last {} bytes are of a step that was not written whole",
+            torn.offset, torn.bytes
+        );
+        writeln!(out, "{}", out.styled(BAD, text))?;
+    }
+    if let Some(stopped) = &listing.stopped {
+        let text = format!("not readable from byte {} on: {}", stopped.offset, stopped.cause);
+        writeln!(out, "{}", out.styled(BAD, text))?;
+    }
+    match unsaved(listing, save.as_ref()) {
+        Some(0) => writeln!(out, "{}", out.styled(GOOD, "no unsaved work"))?,
+        Some(events) => {
+            let text = format!("unsaved work: {events} events since the save");
+            let text = if events == 1 { "unsaved work: 1 event since the save" } else { &*text };
+            writeln!(out, "{}", out.styled(WARNING, text))?;
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+fn what(what: Occurrence) -> String {
+    match what {
+        Occurrence::Entry => "entry".into(),
+        Occurrence::Done => "done".into(),
+        Occurrence::Undone => "undone".into(),
+        Occurrence::Redone => "redone".into(),
+        Occurrence::Begun => "transaction".into(),
+        Occurrence::Committed => "commit".into(),
+        Occurrence::RolledBack => "rollback".into(),
+        Occurrence::Saved(true) => "saved".into(),
+        Occurrence::Saved(false) => "counts as not saved".into(),
+        Occurrence::Cleared => "cleared".into(),
+        Occurrence::Skipped(false) => "counts as undone".into(),
+        Occurrence::Skipped(true) => "counts as redone".into(),
+        Occurrence::Dropped(Some(entry)) => format!("dropped entry {entry}"),
+        Occurrence::Dropped(None) => "dropped what was being made".into(),
+        Occurrence::Evicted(oldest, undone) => {
+            format!("evicted {oldest} oldest and {undone} undone")
+        }
+        _ => "something else".into(),
+    }
+}
+
+fn print_event(event: &JournalEvent, head: &str, out: &mut Out) -> Result<()> {
+    let label = match &event.label {
+        Label::None => String::new(),
+        label => label.to_string(),
+    };
+    let line = format!("{head} {}", out.styled(NAME, &label));
+    writeln!(out, "{}", line.trim_end())?;
+    print_steps(&event.steps, 0, out)
+}
+
+fn print_steps(steps: &[JournalStep], level: usize, out: &mut Out) -> Result<()> {
+    let indent = " ".repeat(14 + 2 * level.min(10));
+    for step in steps {
+        match step {
+            JournalStep::Command { class, value, is_direct, steps, .. } => {
+                let value = value.as_ref().map_or_else(|| class.clone(), short);
+                let direct = if *is_direct { ", which only its program can do again" } else { "" };
+                writeln!(out, "{indent}command {value}{}", out.styled(WARNING, direct))?;
+                print_steps(steps, level + 1, out)?;
+            }
+            JournalStep::Change { verb, object, name, path, old, new, .. } => {
+                let mut line = format!("{indent}{}", verb.to_string().to_lowercase());
+                line.extend(object.map(|object| format!(" {object}")));
+                line.extend(name.as_ref().map(|name| format!(" {name:?}")));
+                line.extend(path.as_ref().map(|path| format!(" {path}")));
+                match (old, new) {
+                    (Some(old), Some(new)) => {
+                        let (old, new) = (short(old), short(new));
+                        writeln!(
+                            out,
+                            "{line}: {} -> {}",
+                            out.styled(BAD, old),
+                            out.styled(GOOD, new)
+                        )?;
+                    }
+                    (None, Some(new)) => writeln!(out, "{line}: {}", out.styled(GOOD, short(new)))?,
+                    (Some(old), None) => writeln!(out, "{line}: {}", out.styled(BAD, short(old)))?,
+                    (None, None) => writeln!(out, "{line}")?,
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The text of a value, or its beginning.
+fn short(value: &Value) -> String {
+    const LONGEST: usize = 120;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+#[derive(Serialize)]
+struct Shown<'j> {
+    bytes: u64,
+    save: Option<&'j str>,
+    follows_save: Option<bool>,
+    unsaved: Option<usize>,
+    applied: u64,
+    entries: Vec<Event<'j>>,
+    events: Vec<Event<'j>>,
+    open: usize,
+    torn: Option<Torn>,
+    stopped: Option<Stopped<'j>>,
+}
+
+#[derive(Serialize)]
+struct Torn {
+    offset: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Stopped<'j> {
+    offset: u64,
+    kind: String,
+    cause: &'j str,
+}
+
+#[derive(Serialize)]
+struct Event<'j> {
+    offset: u64,
+    what: String,
+    label: Option<String>,
+    steps: Vec<Step<'j>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Step<'j> {
+    Command {
+        command: &'j str,
+        value: Option<Mapped<'j>>,
+        direct: bool,
+        steps: Vec<Step<'j>>,
+    },
+    Change {
+        change: String,
+        object: Option<u64>,
+        name: Option<&'j str>,
+        path: Option<String>,
+        old: Option<Mapped<'j>>,
+        new: Option<Mapped<'j>>,
+    },
+}
+
+impl<'j> Shown<'j> {
+    fn of(listing: &'j JournalListing, save: &'j Option<Save>) -> Self {
+        let events = |events: &'j [JournalEvent]| events.iter().map(Event::of).collect();
+        Self {
+            bytes: listing.bytes,
+            save: save.as_ref().map(|save| &*save.name),
+            follows_save: save.as_ref().map(|save| save.is_followed),
+            unsaved: unsaved(listing, save.as_ref()),
+            applied: listing.applied,
+            entries: events(&listing.entries),
+            events: events(&listing.events),
+            open: listing.open,
+            torn: listing.torn.map(|torn| Torn { offset: torn.offset, bytes: torn.bytes }),
+            stopped: listing.stopped.as_ref().map(|stopped| Stopped {
+                offset: stopped.offset,
+                kind: format!("{:?}", stopped.kind),
+                cause: &stopped.cause,
+            }),
+        }
+    }
+}
+
+impl<'j> Event<'j> {
+    fn of(event: &'j JournalEvent) -> Self {
+        Self {
+            offset: event.offset,
+            what: what(event.what),
+            label: Some(event.label.to_string()).filter(|label| !label.is_empty()),
+            steps: steps(&event.steps),
+        }
+    }
+}
+
+fn steps(all: &[JournalStep]) -> Vec<Step<'_>> {
+    all.iter().filter_map(Step::of).collect()
+}
+
+impl<'j> Step<'j> {
+    fn of(step: &'j JournalStep) -> Option<Self> {
+        match step {
+            JournalStep::Command { class, value, is_direct, steps: further, .. } => {
+                Some(Self::Command {
+                    command: class,
+                    value: value.as_ref().map(Mapped::shown),
+                    direct: *is_direct,
+                    steps: steps(further),
+                })
+            }
+            JournalStep::Change { verb, object, name, path, old, new, .. } => Some(Self::Change {
+                change: verb.to_string().to_lowercase(),
+                object: object.map(ObjectId::get),
+                name: name.as_deref(),
+                path: path.as_ref().map(ToString::to_string),
+                old: old.as_ref().map(Mapped::shown),
+                new: new.as_ref().map(Mapped::shown),
+            }),
+            _ => None,
+        }
+    }
 }

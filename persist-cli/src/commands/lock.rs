@@ -1,127 +1,171 @@
 //! `persist lock`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::Subcommand;
-use persist::lock::Lock;
+use persist::Document;
+use persist::lock::{Difference, Lock, SaveCheck, Verdict};
 use serde::Serialize;
 
+use super::verify::saves_in;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
-use crate::output::{BAD, GOOD, NAME, Out, WARNING};
+use crate::output::{BAD, DIM, GOOD, NAME, Out, WARNING};
 
-/// Check a lock file against saves
+/// Compare saves with the released versions of a program in its lock file
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Subcommand)]
+#[derive(clap::Subcommand)]
 enum Command {
-    /// Say which released versions may have written saves, and so which load; exit code 1 if one is of none.
-    Check {
-        /// The lock file of the program.
-        lock: PathBuf,
-        /// Saves, or folders of them.
-        #[arg(required = true)]
-        saves: Vec<PathBuf>,
-    },
+    /// Show which released versions saves are of; exit code 1 if one is of none
+    Check(Check),
+}
+
+#[derive(clap::Args)]
+struct Check {
+    /// Saves, folders with saves, or `-` for standard input.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// The lock file.
+    #[arg(long, value_name = "FILE", default_value = "persist.lock")]
+    lock: PathBuf,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let Command::Check { lock: path, saves } = &args.command;
-    let name = path.display().to_string();
-    let lock = Lock::load(path).map_err(|error| Failure::from(error).in_file(&name))?;
-    let mut checked = Vec::new();
-    for path in saves {
+    let Command::Check(args) = &args.command;
+    let lock_name = args.lock.display().to_string();
+    let lock = Lock::load(&args.lock).map_err(|error| Failure::from(error).in_file(&lock_name))?;
+    let mut files = Vec::new();
+    for path in &args.files {
         if path.is_dir() {
-            let mut files = files_in(path)?;
-            files.sort();
-            checked.extend(files.iter().filter_map(|file| check(&lock, file, true).transpose()));
+            saves_in(path, &mut files)?;
         } else {
-            checked.extend(check(&lock, path, false).transpose());
+            files.push(path.clone());
         }
     }
-    let checked = checked.into_iter().collect::<Result<Vec<Checked>>>()?;
-    let is_bad = checked.iter().any(|it| it.versions.is_empty());
+    let (mut shown, mut bad) = (Vec::new(), 0);
+    for file in &files {
+        let input = Input::read(file)?;
+        let document = Document::from_slice(&input.bytes);
+        let checked = match &document {
+            Ok(document) => Ok(lock.check_save(document)),
+            Err(error) => Err(error.to_string()),
+        };
+        bad += usize::from(!checked.as_ref().is_ok_and(SaveCheck::is_locked));
+        let written_by = document.ok().and_then(|save| save.header().application_version.clone());
+        let found = Found { file: input.name, written_by, checked };
+        if out.is_json() {
+            shown.push(serde_json::to_value(&found.shown())?);
+        } else {
+            found.print(out)?;
+        }
+    }
     if out.is_json() {
-        out.json(&checked)?;
-        return Ok(Outcome::found(is_bad));
+        out.json(&shown)?;
+    } else {
+        let versions: Vec<&str> = lock.versions().collect();
+        let newest = versions.last().copied().unwrap_or("none");
+        let of_versions = files.len() - bad;
+        let line = format!(
+            "{of_versions} of {} saves are of the {} locked versions up to {newest}",
+            files.len(),
+            versions.len()
+        );
+        writeln!(out, "{}", out.styled(DIM, line))?;
     }
-    for Checked { file, versions, damage, unlike, nearest } in &checked {
-        let file = out.styled(NAME, file);
-        if let Some(damage) = damage {
-            writeln!(out, "{file}: {}", out.styled(BAD, damage))?;
-        } else if versions.is_empty() {
-            let unlike = unlike.join(", ");
-            let nearest = nearest.as_deref().map_or_else(
-                || String::from("the lock has no versions"),
-                |nearest| {
-                    format!(
-                        "no version has its classes; the nearest, {nearest}, differs in {unlike}"
-                    )
-                },
-            );
-            writeln!(out, "{file}: {} {nearest}", out.styled(WARNING, "unknown:"))?;
+    Ok(Outcome::found(bad > 0))
+}
+
+struct Found {
+    file: String,
+    written_by: Option<String>,
+    checked: Result<SaveCheck, String>,
+}
+
+impl Found {
+    fn print(&self, out: &mut Out) -> Result<()> {
+        let by = self.written_by.as_ref().map(|by| format!(", written by {by:?}"));
+        let by = by.unwrap_or_default();
+        let name = out.styled(NAME, &self.file);
+        let checked = match &self.checked {
+            Ok(checked) => checked,
+            Err(damage) => {
+                return Ok(writeln!(out, "{name}: {}", out.styled(BAD, damage))?);
+            }
+        };
+        if let [first, .., last] = &checked.versions[..] {
+            let versions = format!("of versions {first} to {last}");
+            writeln!(out, "{name}: {}{by}", out.styled(GOOD, versions))?;
+        } else if let [version] = &checked.versions[..] {
+            writeln!(out, "{name}: {}{by}", out.styled(GOOD, format!("of version {version}")))?;
+        } else if checked.may_load() {
+            let text = "of no locked version, may load";
+            writeln!(out, "{name}: {}{by}", out.styled(WARNING, text))?;
         } else {
-            writeln!(out, "{file}: {} {}", out.styled(GOOD, "known:"), versions.join(", "))?;
+            writeln!(out, "{name}: {}{by}", out.styled(BAD, "does not load"))?;
+        }
+        for difference in &checked.differences {
+            let style = if difference.verdict == Verdict::Breaks { BAD } else { WARNING };
+            let place = place(difference);
+            writeln!(out, "  {}: {}", out.styled(style, place), difference.change)?;
+        }
+        Ok(())
+    }
+
+    fn shown(&self) -> Shown<'_> {
+        let checked = self.checked.as_ref().ok();
+        Shown {
+            file: &self.file,
+            version: self.written_by.as_deref(),
+            damage: self.checked.as_ref().err().map(String::as_str),
+            versions: checked.map_or(&[], |checked| &checked.versions),
+            may_load: checked.is_some_and(SaveCheck::may_load),
+            differences: checked
+                .map_or(&[][..], |checked| &checked.differences)
+                .iter()
+                .map(ShownDifference::of)
+                .collect(),
         }
     }
-    Ok(Outcome::found(is_bad))
+}
+
+fn place(difference: &Difference) -> String {
+    match &difference.field {
+        Some(field) => format!("{}.{field}", difference.class),
+        None => difference.class.clone(),
+    }
 }
 
 #[derive(Serialize)]
-struct Checked {
-    file: String,
-    /// Those that may have written it.
-    versions: Vec<String>,
-    damage: Option<String>,
-    /// The version that is most like it, and the classes that are not.
-    nearest: Option<String>,
-    unlike: Vec<String>,
+struct Shown<'f> {
+    file: &'f str,
+    version: Option<&'f str>,
+    damage: Option<&'f str>,
+    versions: &'f [String],
+    may_load: bool,
+    differences: Vec<ShownDifference<'f>>,
 }
 
-/// Compares a save with a lock; `None` for a file of a folder that is no save.
-fn check(lock: &Lock, file: &Path, is_found: bool) -> Result<Option<Checked>> {
-    let input = Input::read(file)?;
-    let mut checked = Checked {
-        file: input.name.clone(),
-        versions: Vec::new(),
-        damage: None,
-        nearest: None,
-        unlike: Vec::new(),
-    };
-    let save = match persist::Document::from_slice(&input.bytes) {
-        Ok(save) => save,
-        Err(error) if error.kind() == persist::ErrorKind::NotASave && is_found => return Ok(None),
-        Err(error) => {
-            checked.damage = Some(error.to_string());
-            return Ok(Some(checked));
-        }
-    };
-    let compared = lock.compare_save(&save);
-    // Of equal ones the newest.
-    let nearest = compared.iter().rev().min_by_key(|(_, unlike)| unlike.len());
-    if let Some((version, unlike)) = nearest {
-        checked.nearest = Some((*version).to_owned());
-        checked.unlike = unlike.iter().map(|class| (*class).to_owned()).collect();
-    }
-    let known = compared.iter().filter(|(_, unlike)| unlike.is_empty());
-    checked.versions = known.map(|(version, _)| (*version).to_owned()).collect();
-    Ok(Some(checked))
+#[derive(Serialize)]
+struct ShownDifference<'f> {
+    class: &'f str,
+    field: Option<&'f str>,
+    change: &'f str,
+    breaks: bool,
 }
 
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error| Failure::new(format!("cannot list {}: {error}", folder.display()));
-    let entries = std::fs::read_dir(folder).map_err(failed)?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        if path.is_file() {
-            files.push(path);
+impl<'f> ShownDifference<'f> {
+    fn of(difference: &'f Difference) -> Self {
+        Self {
+            class: &difference.class,
+            field: difference.field.as_deref(),
+            change: &difference.change,
+            breaks: difference.verdict == Verdict::Breaks,
         }
     }
-    Ok(files)
 }

@@ -1,17 +1,263 @@
 //! `persist stats`.
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use crate::exit::{Failure, Outcome, Result};
-use crate::output::Out;
+use persist::Limits;
+use persist::save::{BlockUsage, Compression, Longest, SaveUsage, Usage, usage};
+use serde::Serialize;
 
-/// Show where the bytes of a save go.
+use crate::exit::{Failure, Outcome, Result};
+use crate::input::stream;
+use crate::output::{DIM, HEADING, NAME, Out, bytes};
+
+/// Show where the bytes of a save go: by class and field, the longest texts and lists, what compresses
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
+
+    /// How deep to show fields in fields.
+    #[arg(long, value_name = "LEVELS", default_value_t = 2)]
+    depth: usize,
+
+    /// Show parts with a smaller share than that many percent, too.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    least: f64,
 }
 
-pub(crate) fn run(args: &Args, _out: &mut Out) -> Result<Outcome> {
-    Err(Failure::new(format!("`stats` cannot read {} yet", args.file.display())))
+pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let found = stream(&args.file, |save| usage(save, &Limits::DEFAULT))?;
+    let name = args.file.display().to_string();
+    let found = found.map_err(|error| Failure::from(error).in_file(&name))?;
+    if out.is_json() {
+        out.json(&Shown::of(&found, args.depth))?;
+    } else {
+        print(&found, args, out)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {
+    let whole = &found.whole;
+    let name = args.file.display().to_string();
+    let size = bytes(whole.bytes);
+    let name = out.styled(NAME, &name);
+    if whole.stored == whole.bytes {
+        writeln!(out, "{name}: {size}")?;
+    } else {
+        writeln!(out, "{name}: {size}, compressed to {}", bytes(whole.stored))?;
+    }
+    print_parts(&whole.parts, whole, (0, ""), args, out)?;
+    for (what, unit, longest) in
+        [("longest texts", "B", &found.texts), ("longest lists", "elements", &found.lists)]
+    {
+        // Short ones are of no interest.
+        let long = longest.iter().filter(|it| it.length >= 16).collect::<Vec<_>>();
+        if !long.is_empty() {
+            writeln!(out, "\n{}", out.styled(HEADING, what))?;
+        }
+        for Longest { length, object, class, field, .. } in long {
+            writeln!(out, "{length:>12} {unit}  #{object} {class}.{field}")?;
+        }
+    }
+    let ratios = Ratios::of(&found.blocks);
+    if let Some(Ratios { compressed, best, worst, plain }) = ratios {
+        writeln!(out, "\n{}", out.styled(HEADING, "compression"))?;
+        writeln!(out, "{:>12} blocks compressed, {plain} not", compressed)?;
+        for (what, block) in [("best", best), ("worst", worst)] {
+            let (from, to) = (bytes(block.content), bytes(block.stored));
+            let share = percent(block.stored, block.content);
+            writeln!(out, "{what:>12} block at byte {}: {from} to {to}, {share}", block.offset)?;
+        }
+    }
+    Ok(())
+}
+
+fn print_parts(
+    parts: &[Usage],
+    whole: &Usage,
+    (level, indent): (usize, &str),
+    args: &Args,
+    out: &mut Out,
+) -> Result<()> {
+    if level >= args.depth {
+        return Ok(());
+    }
+    let is_shown = |part: &&Usage| share(part.bytes, whole.bytes) * 100.0 >= args.least;
+    let shown: Vec<&Usage> = parts.iter().filter(is_shown).collect();
+    let hidden: Vec<&Usage> = parts.iter().filter(|part| !is_shown(part)).collect();
+    let last = shown.len() + usize::from(!hidden.is_empty());
+    for (number, part) in shown.iter().enumerate() {
+        let is_last = number + 1 == last;
+        let branch = if level == 0 {
+            ""
+        } else if is_last {
+            "└ "
+        } else {
+            "├ "
+        };
+        print_line(part, whole, &format!("{indent}{branch}"), out)?;
+        let below = if level == 0 {
+            ""
+        } else if is_last {
+            "  "
+        } else {
+            "│ "
+        };
+        print_parts(&part.parts, whole, (level + 1, &format!("{indent}{below}")), args, out)?;
+    }
+    if !hidden.is_empty() {
+        let sum = hidden.iter().map(|part| part.bytes).sum();
+        let branch = if level == 0 { "" } else { "└ " };
+        let many = hidden.len();
+        let size = bytes(sum);
+        let rest = format!("{many} smaller");
+        let rest = out.styled(DIM, &rest);
+        writeln!(
+            out,
+            "{:>8} {size:>11}  {}  {indent}{branch}{rest}",
+            percent(sum, whole.bytes),
+            bar(sum, whole.bytes)
+        )?;
+    }
+    Ok(())
+}
+
+fn print_line(part: &Usage, whole: &Usage, indent: &str, out: &mut Out) -> Result<()> {
+    let (share, size) = (percent(part.bytes, whole.bytes), bytes(part.bytes));
+    let bar = bar(part.bytes, whole.bytes);
+    let mut notes = Vec::new();
+    if !part.kind.is_empty() {
+        notes.push(part.kind.clone());
+    }
+    if part.count != 1 {
+        notes.push(format!("× {}", part.count));
+    }
+    if whole.stored != whole.bytes {
+        notes.push(format!("{} stored", bytes(part.stored)));
+    }
+    let notes = notes.join("  ");
+    let (name, notes) = (out.styled(NAME, &part.name), out.styled(DIM, &notes));
+    writeln!(out, "{share:>8} {size:>11}  {bar}  {indent}{name}  {notes}")?;
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is shown with one digit")]
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", share(part, whole) * 100.0)
+}
+
+/// Ten places, in eighths.
+fn bar(part: u64, whole: u64) -> String {
+    const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+    let eighths = (u128::from(part) * 80 / u128::from(whole.max(1))).min(80);
+    let place = |place: u128| {
+        let eighth = eighths.saturating_sub(place * 8).min(8);
+        EIGHTHS[usize::try_from(eighth).unwrap_or(0)]
+    };
+    (0..10).map(place).collect()
+}
+
+/// The compressed blocks.
+struct Ratios<'b> {
+    compressed: usize,
+    plain: usize,
+    best: &'b BlockUsage,
+    worst: &'b BlockUsage,
+}
+
+impl<'b> Ratios<'b> {
+    fn of(blocks: &'b [BlockUsage]) -> Option<Self> {
+        let is_compressed = |block: &&BlockUsage| block.compression != Compression::None;
+        let compressed: Vec<&BlockUsage> = blocks.iter().filter(is_compressed).collect();
+        let ratio = |block: &BlockUsage| share(block.stored, block.content);
+        let compare = |a: &&&BlockUsage, b: &&&BlockUsage| ratio(a).total_cmp(&ratio(b));
+        Some(Self {
+            compressed: compressed.len(),
+            plain: blocks.len() - compressed.len(),
+            best: compressed.iter().min_by(compare)?,
+            worst: compressed.iter().max_by(compare)?,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Shown<'u> {
+    bytes: u64,
+    stored: u64,
+    parts: Vec<Part<'u>>,
+    texts: Vec<Long<'u>>,
+    lists: Vec<Long<'u>>,
+    blocks: Vec<Block>,
+}
+
+#[derive(Serialize)]
+struct Part<'u> {
+    name: &'u str,
+    kind: &'u str,
+    count: u64,
+    bytes: u64,
+    stored: u64,
+    parts: Vec<Part<'u>>,
+}
+
+#[derive(Serialize)]
+struct Long<'u> {
+    length: u64,
+    object: u64,
+    class: &'u str,
+    field: &'u str,
+}
+
+#[derive(Serialize)]
+struct Block {
+    offset: u64,
+    stored: u64,
+    content: u64,
+    compressed: bool,
+}
+
+impl<'u> Shown<'u> {
+    fn of(found: &'u SaveUsage, depth: usize) -> Self {
+        fn parts(all: &[Usage], depth: usize) -> Vec<Part<'_>> {
+            let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+            let mut shown = Vec::new();
+            for part in all {
+                shown.push(Part {
+                    name: &part.name,
+                    kind: &part.kind,
+                    count: part.count,
+                    bytes: part.bytes,
+                    stored: part.stored,
+                    parts: parts(&part.parts, depth),
+                });
+            }
+            shown
+        }
+        let long = |long: &'u Longest| Long {
+            length: long.length,
+            object: long.object,
+            class: &long.class,
+            field: &long.field,
+        };
+        let block = |block: &BlockUsage| Block {
+            offset: block.offset,
+            stored: block.stored,
+            content: block.content,
+            compressed: block.compression != Compression::None,
+        };
+        Self {
+            bytes: found.whole.bytes,
+            stored: found.whole.stored,
+            parts: parts(&found.whole.parts, depth),
+            texts: found.texts.iter().map(long).collect(),
+            lists: found.lists.iter().map(long).collect(),
+            blocks: found.blocks.iter().map(block).collect(),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `persist verify`.
 
 use std::fs::{self, File};
-use std::io::{self, Cursor, Read, Seek, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use persist::save::{Verified, verify};
@@ -9,7 +9,7 @@ use persist::{Error, ErrorKind, Limits};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{Input, progress};
+use crate::input::stream;
 use crate::output::{BAD, DIM, GOOD, NAME, Out, bytes};
 
 /// Check every checksum, value and reference of saves; exit code 1 if one is damaged
@@ -87,8 +87,7 @@ pub(crate) fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 fn is_save(path: &Path) -> bool {
     let mut start = [0; 4];
     let is_begun = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    path.extension().is_some_and(|name| name == "sav")
-        || is_begun.is_ok() && start == *b"\x89PST"
+    path.extension().is_some_and(|name| name == "sav") || is_begun.is_ok() && start == *b"\x89PST"
 }
 
 /// What was found out about a save.
@@ -128,17 +127,7 @@ struct Counts {
 impl Found {
     fn of(path: &Path) -> Result<Self> {
         let file = path.display().to_string();
-        let result = if path == Path::new("-") {
-            check(Cursor::new(Input::read(path)?.bytes))
-        } else {
-            let failed =
-                |error: io::Error| Failure::new(format!("cannot read {file}: {error}"));
-            let opened = File::open(path).map_err(failed)?;
-            let bar = progress(opened.metadata().map_err(failed)?.len());
-            let result = check(bar.wrap_read(opened));
-            bar.finish_and_clear();
-            result
-        };
+        let result = stream(path, |save| verify(save, &Limits::DEFAULT))?;
         match result {
             Ok(found) => Ok(Self { file, damage: None, counts: Some(Counts::of(&found)) }),
             Err(error) if [ErrorKind::Io, ErrorKind::Unsupported].contains(&error.kind()) => {
@@ -165,10 +154,6 @@ impl Found {
         }
         Ok(())
     }
-}
-
-fn check(file: impl Read + Seek) -> Result<Verified, Error> {
-    verify(file, &Limits::DEFAULT)
 }
 
 impl Damage {

@@ -25,3 +25,4 @@ pub(crate) use paths::{AsText, IntoFieldPath, Paths};
 // The root shows it.
 #[doc(hidden)]
 pub use path::FieldPath;
+pub(crate) use path::Step as PathStep;

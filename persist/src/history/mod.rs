@@ -33,6 +33,7 @@
 //! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
 //! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
+//! | [`JournalListing`], [`JournalEvent`], [`Occurrence`], [`JournalStep`] | a journal without the program's types |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
 
 // Three layers, each above the one before:
@@ -70,7 +71,10 @@ pub use editable::Editable;
 pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
 pub use group::{Histories, HistoryId};
-pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
+pub use journal::{
+    Flush, JournalEvent, JournalInfo, JournalListing, JournalStep, Occurrence, Recovered,
+    SessionOptions, Stopped, Torn,
+};
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
 pub use poison::Poison;

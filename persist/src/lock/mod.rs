@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`assert_lock!`](crate::assert_lock) | the test |
 //! | [`Lock`], [`Values`] | the file: loaded, compared, updated; sample saves of its versions |
+//! | [`SaveCheck`] | which locked versions a save is of |
 //! | [`LockReport`], [`Difference`], [`Verdict`], [`Note`] | what changed, what it means, and the attribute to paste |
 //!
 //! ```
@@ -91,11 +92,12 @@ mod compare;
 mod load;
 mod report;
 mod sample;
+mod saved;
 mod section;
 mod source;
 mod text;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -103,11 +105,9 @@ use std::str::FromStr;
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
 use self::sample::{Reads, Samples};
+pub use self::saved::SaveCheck;
 use self::section::{PART, Section};
 use crate::graph::Registry;
-use crate::reflect::ClassId;
-use crate::save::Document;
-use crate::schema::is_same_class;
 use crate::storage::{FILES, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Result, World, storage};
 
@@ -225,51 +225,6 @@ impl Lock {
         }
         report.sort();
         report
-    }
-
-    /// Compares the classes of a save with those of each version, oldest first: the names of those that the version does
-    /// not have, or not as the save does.
-    ///
-    /// A program of a version without such names may have written the save, and [`compare`](Self::compare) says whether
-    /// its saves load. The classes of the library itself are left out.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # use persist::lock::Lock;
-    /// # use persist::save::Registry;
-    /// # use persist::{Document, Persist, SaveManager};
-    /// # #[derive(Persist)] struct Hero { name: String }
-    /// # #[derive(Persist)] struct Dragon { heads: u8 }
-    /// let mut registry = Registry::new();
-    /// registry.register::<Hero>()?;
-    /// let mut lock = Lock::new();
-    /// lock.update("0.1.0", &registry)?;
-    ///
-    /// let hero = Document::from_slice(&persist::to_vec(&Hero { name: "Ada".into() })?)?;
-    /// assert_eq!(lock.compare_save(&hero), [("0.1.0", vec![])]);
-    /// let dragon = Document::from_slice(&persist::to_vec(&Dragon { heads: 3 })?)?;
-    /// assert_eq!(lock.compare_save(&dragon), [("0.1.0", vec!["Dragon"])]);
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    #[must_use]
-    pub fn compare_save<'s>(&self, save: &'s Document) -> Vec<(&str, Vec<&'s str>)> {
-        let classes = save.classes();
-        let of_library = |name: &str| name.starts_with("persist.");
-        let own: Vec<usize> =
-            (0..classes.len()).filter(|class| !of_library(&classes[*class].name)).collect();
-        let compared = self.sections.iter().map(|section| {
-            let ids = section.classes.iter().enumerate().map(|(place, class)| (class.id, place));
-            let places: HashMap<ClassId, usize> = ids.collect();
-            let is_known = |class: usize| {
-                places.get(&classes[class].id).is_some_and(|place| {
-                    is_same_class((classes, class), (&section.classes, *place))
-                })
-            };
-            let others = own.iter().filter(|class| !is_known(**class));
-            (&*section.version, others.map(|class| &*classes[*class].name).collect())
-        });
-        compared.collect()
     }
 
     /// Makes a save that the program may have written when it had this version: a few objects of each type, in

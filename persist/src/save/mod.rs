@@ -72,8 +72,8 @@ pub use salvage::Salvage;
 #[cfg(feature = "directories")]
 pub use slots::slots_folder;
 pub use slots::{Health, Slot, Slots};
-pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
 pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
+pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
 pub use verify::{Verified, verify};
 
 // What these rooms define is shown here, where a program meets it.

@@ -344,14 +344,14 @@ impl Form {
 
 impl ClassSchema {
     /// The name of the owner, and the field, of a class of what was kept of another.
-    pub(super) fn kept_field(&self) -> Option<(&str, &FieldSchema)> {
+    pub(crate) fn kept_field(&self) -> Option<(&str, &FieldSchema)> {
         let Form::Struct(fields) = &self.form else { return None };
         let [field] = &fields[..] else { return None };
         Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
     }
 
     /// The variant of such a class.
-    pub(super) fn kept_variant(&self) -> Option<&VariantSchema> {
+    pub(crate) fn kept_variant(&self) -> Option<&VariantSchema> {
         let Form::Enum(variants) = &self.form else { return None };
         let [variant] = &variants[..] else { return None };
         self.name.strip_suffix(&variant.name)?.ends_with("::").then_some(variant)

@@ -40,6 +40,11 @@ impl Reader {
         reader
     }
 
+    /// Goes on with values of other classes.
+    pub(crate) fn for_other_classes(self) -> Self {
+        Self { names: Vec::new(), ..self }
+    }
+
     /// Allows as much memory as `bytes` bytes of a save may take, from now on.
     pub(crate) fn allow(&mut self, limits: &Limits, bytes: u64) {
         let times = limits.expansion.saturating_mul(TIMES_EXPANSION);
@@ -55,10 +60,21 @@ impl Reader {
         payload: &[u8],
         limits: &Limits,
     ) -> Result<Value> {
+        self.whole(stored, stored.root(class), payload, limits)
+    }
+
+    /// Reads a value of a stored kind, by its node; the bytes are those of the value.
+    pub(crate) fn whole(
+        &mut self,
+        stored: &Stored,
+        node: usize,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Result<Value> {
         let mut links = NoLinks::default();
         let env = Env::bare(limits);
         let mut input = Decoder::new(payload, &env, &mut links);
-        let result = self.value(stored, stored.root(class), &mut input);
+        let result = self.value(stored, node, &mut input);
         let left = input.rest().len();
         let result = match result {
             Ok(_) if left > 0 => Err(left_behind(left)),

@@ -46,12 +46,7 @@ pub(crate) struct Long {
 
 impl UsageTree {
     pub(crate) fn new() -> Self {
-        Self {
-            parts: Vec::new(),
-            places: HashMap::new(),
-            texts: Vec::new(),
-            lists: Vec::new(),
-        }
+        Self { parts: Vec::new(), places: HashMap::new(), texts: Vec::new(), lists: Vec::new() }
     }
 
     /// The parts, each after what it is in.
@@ -112,15 +107,17 @@ impl UsageTree {
             }
             let (is_text, length) = length_of(node, taken, walk.frames.get(levels), stored);
             let longest = if is_text { &mut self.texts } else { &mut self.lists };
-            if longest.len() < LONGEST && length > 0 || longest.last().is_some_and(|last| last.length < length) {
+            if longest.len() < LONGEST && length > 0
+                || longest.last().is_some_and(|last| last.length < length)
+            {
                 let field = path(walk.frames.iter().take(levels));
                 let place = longest.partition_point(|other| other.length >= length);
                 longest.insert(place, Long { length, object: id, class, field });
                 longest.truncate(LONGEST);
             }
-            next = walk.next(&input).map_err(|fail| {
-                fault(fail).at((payload.len() - input.rest().len()) as u64)
-            })?;
+            next = walk
+                .next(&input)
+                .map_err(|fail| fault(fail).at((payload.len() - input.rest().len()) as u64))?;
         }
         match input.rest().len() {
             0 => Ok(()),

@@ -104,6 +104,11 @@ impl Detached {
         class.clone_into(&mut self.class);
     }
 
+    /// Its content, in the bytes of the program that recorded it.
+    pub(crate) fn content(&self) -> Option<&[u8]> {
+        self.content.as_deref()
+    }
+
     pub(super) fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
         self.content.as_mut()
     }

@@ -54,6 +54,11 @@ impl Migrated {
         Self { recorded: Vec::new(), ..self.with(self.fields.clone()) }
     }
 
+    /// The fields that are set.
+    pub(crate) fn fields(&self) -> &[FieldChange] {
+        &self.fields
+    }
+
     /// What was changed where it was recorded, and how.
     pub(crate) fn named(&self) -> (&FieldPath, &How) {
         (&self.path, &self.how)

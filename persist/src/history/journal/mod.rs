@@ -7,6 +7,7 @@ mod commands;
 mod evolution;
 mod files;
 mod frame;
+mod listing;
 mod open;
 mod recorder;
 mod recovered;
@@ -26,6 +27,7 @@ use crate::fields::Way;
 use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
+pub use listing::{JournalEvent, JournalListing, JournalStep, Occurrence};
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};

@@ -60,7 +60,7 @@ pub(super) fn is_named(kind: &KindSchema, classes: &[ClassSchema]) -> bool {
 
 /// What becomes of the values of one kind in another, as far as the kinds tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
+pub(in crate::lock) enum Fit {
     /// Each becomes one of the other.
     Whole,
     /// Some may not be one of the other.
@@ -70,7 +70,7 @@ pub(super) enum Fit {
 }
 
 /// How the values of one kind fit another. The classes in them are compared by themselves.
-pub(super) fn fit(old: &KindSchema, new: &KindSchema) -> Fit {
+pub(in crate::lock) fn fit(old: &KindSchema, new: &KindSchema) -> Fit {
     use KindSchema as K;
     let parts = |at_best: Fit| {
         let parts = old.parts().iter().zip(new.parts());

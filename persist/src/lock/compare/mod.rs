@@ -15,6 +15,7 @@ use std::sync::Arc;
 use self::fields::pairs;
 pub(super) use self::history::History;
 use self::judge::Row;
+pub(super) use self::kinds::{Fit, fit};
 use self::moves::{Came, Left};
 use super::load::Loads;
 use super::report::{Difference, Verdict};

@@ -1,0 +1,448 @@
+//! What a journal says, read by the schemas that it has, without the program's types.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use super::frame::{Frame, Kind, OpenTransaction, Reader, Stop};
+use super::recovered::{Stopped, Torn};
+use super::stored::{
+    StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
+    read, wrong,
+};
+use crate::fields::{FieldChange, How, PathStep};
+use crate::format::{Digest, scan};
+use crate::history::{Label, Verb};
+use crate::schema::{Form, KindSchema, Reader as Values, Stored};
+use crate::storage::FILES;
+use crate::world::{Activity, Change, Owner, What};
+use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
+
+/// What a journal says, event by event, for tools that do not have the types of the program that wrote it.
+///
+/// # Example
+///
+/// ```
+/// use persist::history::{History, JournalListing, JournalStep, Session};
+/// use persist::{Persist, SaveManager, Value};
+///
+/// #[derive(Persist)]
+/// struct Level { name: String, speed: u32 }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
+/// let options = Session::with(SaveManager::new(), History::new(10));
+/// let (mut session, _) = options.open(&save, &journal)?;
+/// session.edit("Go faster", |level: &mut Level| {
+///     level.speed = 7;
+///     Ok(())
+/// })?;
+/// drop(session);
+///
+/// // Another program, which does not know the type.
+/// let listing = JournalListing::read(&journal)?;
+/// let JournalStep::Change { path, new, .. } = &listing.events[0].steps[0] else { panic!() };
+/// assert_eq!(path.as_ref().map(ToString::to_string).as_deref(), Some("Level:speed"));
+/// assert_eq!(new, &Some(Value::U32(7)));
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct JournalListing {
+    /// Bytes of the journal.
+    pub bytes: u64,
+    /// The entries that the history had when the journal began, oldest first.
+    pub entries: Vec<JournalEvent>,
+    /// How many of those were applied; the others were undone.
+    pub applied: u64,
+    /// What happened since.
+    pub events: Vec<JournalEvent>,
+    /// How many transactions are open at its end, one in the other.
+    pub open: usize,
+    /// Its end, if it was cut off in the middle of being written.
+    pub torn: Option<Torn>,
+    /// Where it cannot be read further, if it cannot.
+    pub stopped: Option<Stopped>,
+    follows: Option<Digest>,
+}
+
+/// Something that happened to a history.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct JournalEvent {
+    /// Where its frame begins in the journal.
+    pub offset: u64,
+    /// What happened.
+    pub what: Occurrence,
+    /// What the entry or the transaction is called.
+    pub label: Label,
+    /// The steps of an entry.
+    pub steps: Vec<JournalStep>,
+}
+
+/// What happened to a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Occurrence {
+    /// The history had this entry when the journal began.
+    Entry,
+    /// An edit was made.
+    Done,
+    /// The current entry was undone.
+    Undone,
+    /// The next entry was redone.
+    Redone,
+    /// A transaction began.
+    Begun,
+    /// The innermost transaction became an entry.
+    Committed,
+    /// The innermost transaction was rolled back.
+    RolledBack,
+    /// The target was saved; false if it counts as not saved since.
+    Saved(bool),
+    /// All entries were dropped.
+    Cleared,
+    /// The current entry counts as undone, or, if this is true, the next one as redone.
+    Skipped(bool),
+    /// The entry of this number was dropped, or one that was being made.
+    Dropped(Option<u64>),
+    /// That many of the oldest entries were evicted, and of those that were undone.
+    Evicted(u64, u64),
+}
+
+/// A step of an entry.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum JournalStep {
+    /// Something of the target was changed.
+    Change {
+        /// How.
+        verb: Verb,
+        /// The object, if the target is a world and it is no resource.
+        object: Option<ObjectId>,
+        /// The object's name at that time.
+        name: Option<String>,
+        /// The class, or the field.
+        path: Option<FieldPath>,
+        /// The value before, as far as the journal has it.
+        old: Option<Value>,
+        /// The value after.
+        new: Option<Value>,
+    },
+    /// A command of the program's own.
+    Command {
+        /// Name of its class.
+        class: String,
+        /// What it was when it was done, if its class is known.
+        value: Option<Value>,
+        /// True if it changed its target by its own code: only its program can do it again.
+        is_direct: bool,
+        /// The steps that were done through its context.
+        steps: Vec<JournalStep>,
+    },
+}
+
+impl JournalListing {
+    /// Reads a journal. It is not locked and not changed: a session may have it open.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and those of a file that is no journal. What cannot be read after the
+    /// header is no error: see [`torn`](Self::torn) and [`stopped`](Self::stopped).
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let mut reader = Reader::open(&FILES, path)?;
+        let mut listing = Self { bytes: reader.size, follows: reader.follows, ..Self::default() };
+        let mut schemas = Schemas { commands: None, world: None, size: reader.size };
+        let mut open = None;
+        loop {
+            let stop = match reader.next().map_err(|error| Error::io("read", path, error))? {
+                Ok(frame) => {
+                    let offset = frame.offset;
+                    if let Err(error) = listing.frame(&frame, &mut schemas) {
+                        listing.stop(offset, &error);
+                        break;
+                    }
+                    open = OpenTransaction::behind(open, &frame);
+                    continue;
+                }
+                Err(stop) => stop,
+            };
+            let offset = reader.offset;
+            match stop {
+                Stop::End => {}
+                Stop::Torn { .. } => {
+                    let bytes = reader.size - offset;
+                    listing.torn = Some(Torn { offset, bytes });
+                }
+                Stop::Damaged(error) => listing.stop(offset, &error),
+            }
+            break;
+        }
+        listing.open = open.map_or(0, |open| open.depth);
+        Ok(listing)
+    }
+
+    /// True if the journal continues this save: what it has was done since.
+    #[must_use]
+    pub fn follows(&self, save: &[u8]) -> bool {
+        self.follows.is_some() && Digest::of(save).ok() == self.follows
+    }
+
+    /// True if the journal follows no save: nothing was saved before it began.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.follows.is_none()
+    }
+
+    fn stop(&mut self, offset: u64, error: &Error) {
+        self.stopped = Some(Stopped { offset, kind: error.kind(), cause: error.to_string() });
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, schemas: &mut Schemas) -> Result<()> {
+        let payload = frame.payload;
+        let (mut label, mut steps) = (Label::None, Vec::new());
+        let what = match frame.kind {
+            Kind::Program => return schemas.read(&read(payload)?),
+            Kind::Stacks => {
+                let stacks: StoredStacks = read(payload)?;
+                self.applied = stacks.position;
+                return Ok(());
+            }
+            // It is for programs with other classes.
+            Kind::Content => return Ok(()),
+            Kind::Entry => {
+                let entry: StoredEntry = read(payload)?;
+                (label, steps) = (entry.label, schemas.steps(&entry.steps)?);
+                Occurrence::Entry
+            }
+            Kind::Done => {
+                let done: StoredDone = read(payload)?;
+                (label, steps) = (done.label, schemas.steps(&done.steps)?);
+                Occurrence::Done
+            }
+            Kind::Undone => Occurrence::Undone,
+            Kind::Redone => Occurrence::Redone,
+            Kind::Begun => {
+                label = read(payload)?;
+                Occurrence::Begun
+            }
+            Kind::Committed => Occurrence::Committed,
+            Kind::RolledBack => Occurrence::RolledBack,
+            Kind::Saved => Occurrence::Saved(read::<Option<u64>>(payload)?.is_some()),
+            Kind::Cleared => Occurrence::Cleared,
+            Kind::Skipped => Occurrence::Skipped(read(payload)?),
+            Kind::Dropped => Occurrence::Dropped(read(payload)?),
+            Kind::Evicted => {
+                let evicted: StoredEvicted = read(payload)?;
+                Occurrence::Evicted(evicted.oldest, evicted.undone)
+            }
+        };
+        let event = JournalEvent { offset: frame.offset, what, label, steps };
+        if what == Occurrence::Entry {
+            self.entries.push(event);
+        } else {
+            self.events.push(event);
+        }
+        Ok(())
+    }
+}
+
+/// The classes by which frames are written.
+struct Schemas {
+    commands: Option<Classes>,
+    /// Of the components and resources, if the target is a world.
+    world: Option<Classes>,
+    /// Bytes of the journal.
+    size: u64,
+}
+
+/// Classes, and what reads their values: all that are read may take as much memory as those of a save of that size.
+struct Classes {
+    stored: Stored,
+    values: RefCell<Values>,
+}
+
+impl Classes {
+    fn new(before: Option<Self>, definitions: &[u8], size: u64) -> Result<Option<Self>> {
+        if definitions.is_empty() {
+            return Ok(None);
+        }
+        let (_, classes) = scan(definitions, &Limits::DEFAULT)?;
+        let values = match before {
+            Some(before) => before.values.into_inner().for_other_classes(),
+            None => Values::new(&Limits::DEFAULT, size),
+        };
+        Ok(Some(Self { stored: Stored::new(classes), values: values.into() }))
+    }
+
+    fn value(&self, node: usize, bytes: &[u8]) -> Option<Value> {
+        self.values.borrow_mut().whole(&self.stored, node, bytes, &Limits::DEFAULT).ok()
+    }
+}
+
+impl Schemas {
+    fn read(&mut self, program: &StoredProgram) -> Result<()> {
+        self.commands = Classes::new(self.commands.take(), &program.commands, self.size)?;
+        self.world = Classes::new(self.world.take(), &program.world, self.size)?;
+        Ok(())
+    }
+
+    /// The classes of what changes are of.
+    fn of_fields(&self) -> Option<&Classes> {
+        self.world.as_ref().or(self.commands.as_ref())
+    }
+
+    fn steps(&self, steps: &[StoredStep]) -> Result<Vec<JournalStep>> {
+        let mut shown = Vec::with_capacity(steps.len());
+        for step in steps {
+            match step {
+                StoredStep::Command(command) => shown.push(self.command(command)?),
+                StoredStep::Change(change) => self.change(change, &mut shown),
+            }
+        }
+        Ok(shown)
+    }
+
+    fn command(&self, command: &StoredCommand) -> Result<JournalStep> {
+        let number = command.class as usize;
+        let classes = self.commands.as_ref().filter(|classes| number < classes.stored.len());
+        let Some(classes) = classes else {
+            return Err(wrong("the number of a class that it does not define"));
+        };
+        Ok(JournalStep::Command {
+            class: classes.stored[number].name.clone(),
+            value: classes.value(classes.stored.root(number), &command.bytes),
+            is_direct: command.is_direct,
+            steps: self.steps(&command.further)?,
+        })
+    }
+
+    fn change(&self, change: &Change, shown: &mut Vec<JournalStep>) {
+        let object = match change.owner {
+            Owner::Object(object) => Some(object),
+            Owner::Resource => None,
+        };
+        let step = |verb, path, old, new| JournalStep::Change {
+            verb,
+            object,
+            name: change.name.as_deref().map(str::to_owned),
+            path,
+            old,
+            new,
+        };
+        let text = |text: &str| Some(Value::from(text));
+        let field = |field: &FieldChange| {
+            let (verb, old, new) = self.field(field);
+            step(verb, Some(field.path.clone()), old, new)
+        };
+        shown.push(match &change.what {
+            What::Field(change) => field(change),
+            What::Fields(migrated) => {
+                return shown.extend(migrated.fields().iter().map(field));
+            }
+            What::Spawn(_) => step(Verb::Create, None, None, None),
+            What::Delete(_) => step(Verb::Delete, None, None, None),
+            What::Attach(detached) | What::Detach(detached) => {
+                let class = detached.class();
+                let content = detached.content().and_then(|bytes| self.content(class, bytes));
+                let path = Some(FieldPath::new(class.to_owned()));
+                match change.what {
+                    What::Attach(_) => step(Verb::Attach, path, None, content),
+                    _ => step(Verb::Detach, path, content, None),
+                }
+            }
+            What::Rename { old, new } => step(Verb::Rename, None, text(old), text(new)),
+            What::Move { old, new } => {
+                let [old, new] = [old, new].map(|place| Some(Value::Ref(place.parent)));
+                step(Verb::Reparent, None, old, new)
+            }
+            What::Activity { old, new } => {
+                let verb = if *new == Activity::Active { Verb::Resume } else { Verb::Pause };
+                let [old, new] = [old, new].map(|activity| text(&format!("{activity:?}")));
+                step(verb, None, old, new)
+            }
+        });
+    }
+
+    /// What was done to a field, and the values before and after it.
+    fn field(&self, change: &FieldChange) -> (Verb, Option<Value>, Option<Value>) {
+        let value = |bytes: &[u8], is_element| self.part(&change.path, bytes, is_element);
+        let index = |index: u64| Some(Value::U64(index));
+        match &change.how {
+            How::Set { old, new } => (Verb::Set, value(old, false), value(new, false)),
+            How::Insert { element, .. } => (Verb::Insert, None, value(element, true)),
+            How::Remove { element, .. } => (Verb::Remove, value(element, true), None),
+            How::Move { from, to } => (Verb::Move, index(*from), index(*to)),
+        }
+    }
+
+    /// A component or a resource.
+    fn content(&self, class: &str, bytes: &[u8]) -> Option<Value> {
+        self.part(&FieldPath::new(class.to_owned()), bytes, false)
+    }
+
+    /// The value of a field, or of an element of the list there, from its bytes; `None` if the path does not say which
+    /// kind it has, as in a trait object.
+    fn part(&self, path: &FieldPath, bytes: &[u8], is_element: bool) -> Option<Value> {
+        let classes = self.of_fields()?;
+        let stored = &classes.stored;
+        let class = stored.iter().position(|class| class.name == path.class())?;
+        let mut nodes = vec![stored.root(class)];
+        for step in path.steps() {
+            nodes = nodes.into_iter().flat_map(|node| parts(stored, node, step)).collect();
+        }
+        if is_element {
+            nodes.iter_mut().for_each(|node| *node = stored.node(opened(stored, *node)).first());
+        }
+        // Several variants may have a field of the name: mostly the bytes are a value of one alone.
+        nodes.into_iter().find_map(|node| classes.value(node, bytes))
+    }
+}
+
+/// The node inside of options and bare values, which paths pass through.
+fn opened(stored: &Stored, mut node: usize) -> usize {
+    loop {
+        node = match &stored.node(node).kind {
+            KindSchema::Option(_) => stored.node(node).first(),
+            KindSchema::Class(class) if matches!(stored[*class].form, Form::Value(_)) => {
+                stored.first(*class, 0)
+            }
+            _ => return node,
+        };
+    }
+}
+
+/// The nodes of the parts of a node to which a step leads: in several variants, perhaps.
+fn parts(stored: &Stored, node: usize, step: &PathStep) -> Vec<usize> {
+    let node = opened(stored, node);
+    let at = stored.node(node);
+    match (&at.kind, step) {
+        (KindSchema::Class(class), PathStep::Field(name)) => {
+            let variants = match &stored[*class].form {
+                Form::Enum(variants) => variants.len(),
+                _ => 1,
+            };
+            let of_variant = |variant: usize| {
+                let fields = stored.fields(*class, variant);
+                let place = fields.iter().position(|field| field.name == **name)?;
+                Some(stored.first(*class, variant) + place)
+            };
+            (0..variants).filter_map(of_variant).collect()
+        }
+        (KindSchema::Tuple(parts), step) => {
+            let index = match step {
+                PathStep::Field(name) => name.parse().ok(),
+                PathStep::Index(index) => usize::try_from(*index).ok(),
+                PathStep::Key(_) => None,
+            };
+            index
+                .filter(|index| *index < parts.len())
+                .map(|index| at.first() + index)
+                .into_iter()
+                .collect()
+        }
+        (KindSchema::List(_) | KindSchema::Array(..), PathStep::Index(_)) => vec![at.first()],
+        (KindSchema::Map(_), PathStep::Index(_) | PathStep::Key(_)) => vec![at.first() + 1],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,226 @@
+//! A save against the locked versions.
+
+use std::fmt;
+
+use super::Lock;
+use super::compare::{Fit, fit};
+use super::report::{Difference, Verdict};
+use super::section::Section;
+use crate::Document;
+use crate::schema::{ClassSchema, FieldSchema, Form, VariantSchema, is_same_class};
+
+/// Which locked versions a save is of: what [`Lock::check_save`] finds.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SaveCheck {
+    /// The versions that have all classes of the save as they are, oldest first. While the test of the lock passes, the
+    /// program loads the saves of each.
+    pub versions: Vec<String>,
+    /// If there are none: what differs from the newest version, worst first.
+    pub differences: Vec<Difference>,
+}
+
+impl SaveCheck {
+    /// True if the save is of a locked version.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        !self.versions.is_empty()
+    }
+
+    /// False if a program with the classes of the newest version cannot load the save, whatever attributes it has.
+    #[must_use]
+    pub fn may_load(&self) -> bool {
+        !self.differences.iter().any(|difference| difference.verdict == Verdict::Breaks)
+    }
+}
+
+impl fmt::Display for SaveCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.versions[..], &self.differences[..]) {
+            ([.., newest], _) => writeln!(f, "of version {newest}"),
+            ([], []) => f.write_str("of no locked version\n"),
+            ([], differences) => {
+                f.write_str("of no locked version\n")?;
+                differences.iter().try_for_each(|difference| {
+                    write!(f, "  {}: {}", difference.verdict, difference.class)?;
+                    if let Some(field) = &difference.field {
+                        write!(f, ".{field}")?;
+                    }
+                    writeln!(f, ": {}", difference.change)
+                })
+            }
+        }
+    }
+}
+
+impl Lock {
+    /// Finds out which locked versions a save is of, or how it differs from the newest one.
+    ///
+    /// Neither the lock nor the save has the program's attributes. So a save of no locked version may load: by a default,
+    /// an alias, a conversion or a migration. [`Difference::verdict`] is [`Verdict::Untested`] for what one of these
+    /// helps, and [`Verdict::Breaks`] for what none does.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use persist::lock::Lock;
+    /// # use persist::{Document, Persist, SaveManager};
+    /// # #[derive(Persist)] struct Hero { name: String }
+    /// let mut saves = SaveManager::new();
+    /// saves.register::<Hero>()?;
+    /// let mut lock = Lock::new();
+    /// lock.update("0.1.0", saves.registry())?;
+    ///
+    /// let save = persist::to_vec(&Hero { name: "Ada".into() })?;
+    /// let found = lock.check_save(&Document::from_slice(&save)?);
+    /// assert_eq!(found.versions, ["0.1.0"]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn check_save(&self, save: &Document) -> SaveCheck {
+        let classes = save.classes();
+        // What programs kept for others belongs to no version.
+        let own: Vec<usize> = (0..classes.len())
+            .filter(|class| classes[*class].kept_field().is_none())
+            .filter(|class| classes[*class].kept_variant().is_none())
+            .filter(|class| !matches!(classes[*class].form, Form::Value(_)))
+            // A program that has no worlds does not lock them.
+            .filter(|class| !classes[*class].name.starts_with("persist."))
+            .collect();
+        let has = |section: &&Section| {
+            own.iter().all(|class| {
+                let found = section.find(&classes[*class]);
+                found.is_some_and(|found| {
+                    is_same_class((classes, *class), (&section.classes, found))
+                })
+            })
+        };
+        let versions: Vec<String> =
+            self.sections.iter().filter(has).map(|section| section.version.clone()).collect();
+        let mut differences = Vec::new();
+        if let Some(newest) = self.sections.last().filter(|_| versions.is_empty()) {
+            for class in own {
+                Comparison { newest, differences: &mut differences }
+                    .class(&classes[class], classes);
+            }
+            differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
+        }
+        SaveCheck { versions, differences }
+    }
+}
+
+impl Section {
+    /// The class that another save knows by that id.
+    fn find(&self, class: &ClassSchema) -> Option<usize> {
+        self.classes.iter().position(|known| known.id == class.id)
+    }
+}
+
+struct Comparison<'c> {
+    newest: &'c Section,
+    differences: &'c mut Vec<Difference>,
+}
+
+impl Comparison<'_> {
+    fn add(&mut self, class: &str, field: Option<String>, verdict: Verdict, change: String) {
+        let mut difference = Difference::new(class, verdict, change);
+        difference.field = field;
+        difference.versions.push(self.newest.version.clone());
+        self.differences.push(difference);
+    }
+
+    fn class(&mut self, old: &ClassSchema, classes: &[ClassSchema]) {
+        let (newest, name) = (self.newest, &*old.name);
+        let Some(new) = newest.find(old).map(|found| &newest.classes[found]) else {
+            let change =
+                format!("{} does not have it; objects of it are kept as unknown", newest.version);
+            return self.add(name, None, Verdict::Untested, change);
+        };
+        if old.version > new.version {
+            let change = format!(
+                "it has version {}, which is newer than {} of {}",
+                old.version, new.version, newest.version
+            );
+            return self.add(name, None, Verdict::Breaks, change);
+        }
+        if old.version < new.version {
+            let change =
+                format!("it has version {}, which is migrated to {}", old.version, new.version);
+            return self.add(name, None, Verdict::Untested, change);
+        }
+        match (&old.form, &new.form) {
+            (Form::Struct(old), Form::Struct(new)) => self.fields((name, ""), (old, classes), new),
+            (Form::Enum(old), Form::Enum(new)) => self.variants(name, (old, classes), new),
+            _ => self.add(
+                name,
+                None,
+                Verdict::Untested,
+                "it is a struct in one and an enum in the other, which a migration must convert"
+                    .into(),
+            ),
+        }
+    }
+
+    fn variants(
+        &mut self,
+        class: &str,
+        (old, classes): (&[VariantSchema], &[ClassSchema]),
+        new: &[VariantSchema],
+    ) {
+        for variant in old {
+            match new.iter().find(|known| known.name == variant.name) {
+                Some(known) => {
+                    let prefix = format!("{}.", variant.name);
+                    self.fields((class, &prefix), (&variant.fields, classes), &known.fields);
+                }
+                None => {
+                    let change = format!(
+                        "{} does not have the variant; it needs an alias",
+                        self.newest.version
+                    );
+                    self.add(class, Some(variant.name.clone()), Verdict::Untested, change);
+                }
+            }
+        }
+    }
+
+    /// Compares fields by their numbers, else by their names.
+    fn fields(
+        &mut self,
+        (class, prefix): (&str, &str),
+        (old, classes): (&[FieldSchema], &[ClassSchema]),
+        new: &[FieldSchema],
+    ) {
+        let is_one = |one: &FieldSchema, other: &FieldSchema| match (one.id, other.id) {
+            (Some(one), Some(other)) => one == other,
+            _ => one.name == other.name,
+        };
+        let newest = self.newest;
+        let place = |field: &FieldSchema| Some(format!("{prefix}{}", field.name));
+        for field in old {
+            let Some(known) = new.iter().find(|known| is_one(field, known)) else {
+                let change = format!(
+                    "{} does not have it; it is kept as unknown, unless a field has it as an alias",
+                    newest.version
+                );
+                self.add(class, place(field), Verdict::Untested, change);
+                continue;
+            };
+            let (was, is) = (field.kind.display(classes), known.kind.display(&newest.classes));
+            // The classes in them are compared by themselves.
+            if was != is {
+                let needs = match fit(&field.kind, &known.kind) {
+                    Fit::Whole => "every value fits",
+                    _ => "some values may need a `convert`",
+                };
+                let change = format!("it is {was}, and {is} in {}; {needs}", newest.version);
+                self.add(class, place(field), Verdict::Untested, change);
+            }
+        }
+        for field in new.iter().filter(|field| !old.iter().any(|known| is_one(known, field))) {
+            let change =
+                format!("the save does not have it; {} loads it by a default", newest.version);
+            self.add(class, place(field), Verdict::Untested, change);
+        }
+    }
+}
