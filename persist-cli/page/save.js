@@ -102,6 +102,12 @@ export class Save {
     return this.references.weak.has(reference);
   }
 
+  /** The object of a world with an id; -1 if there is none. */
+  member(id) {
+    this.members ??= new Map(this.objects.world.flatMap((world, object) => (world < 0 ? [] : [[this.id(object), object]])));
+    return this.members.get(id) ?? -1;
+  }
+
   /** The first objects whose name or id has the text, and how many there are. Exact ids and names come first. */
   search(text, most) {
     const wanted = text.trim().toLowerCase();

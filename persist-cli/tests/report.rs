@@ -25,6 +25,21 @@ fn a_report_on_two_saves_has_what_differs() {
 }
 
 #[test]
+fn a_report_on_a_journal_has_its_entries() {
+    let folder = Folder::with(&["journals/edits.sav", "journals/edits.journal", "journals/saved.journal"]);
+    let size = folder.read("saved.journal").len();
+    folder.cut("saved.journal", "torn.journal", size - 3);
+    let journal = |file: &str| {
+        let json = folder.run(&format!("report edits.sav --journal {file} --json"));
+        let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        report["journal"].clone()
+    };
+    let journals = [journal("edits.journal"), journal("torn.journal")];
+    insta::assert_snapshot!(serde_json::to_string_pretty(&journals).expect("JSON"));
+    insta::assert_snapshot!(folder.run("report edits.sav --journal edits.sav"));
+}
+
+#[test]
 fn the_page_is_one_file_that_allows_nothing_from_outside() {
     let folder = Folder::with(&["v1/graph.sav"]);
     assert!(folder.run("report graph.sav -o page.html").starts_with("wrote page.html, "));

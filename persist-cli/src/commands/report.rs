@@ -8,7 +8,7 @@ use crate::compare::By;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::output::{Out, note};
-use crate::report::{Report, page};
+use crate::report::{Report, Timeline, page};
 
 /// Write a page that shows all of a save, for a browser.
 ///
@@ -37,12 +37,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    if let Some(journal) = &args.journal {
-        return Err(Failure::new(format!("`report` cannot read {} yet", journal.display())));
-    }
     let save = Input::read(&args.file)?;
     let other = args.diff.as_deref().map(Input::read).transpose()?;
-    let report = Report::of(&save, other.as_ref().map(|other| (other, args.by)), None)?;
+    let journal = args.journal.as_deref();
+    let journal = journal.map(|path| Timeline::read(path, &save.bytes)).transpose()?;
+    let report = Report::of(&save, other.as_ref().map(|other| (other, args.by)), journal)?;
     if out.is_json() {
         out.json_line(&report)?;
         return Ok(Outcome::Done);

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::columns::{Column, columns};
 use super::diff::Diff;
+use super::journal::Timeline;
 use super::sizes::size;
 use super::value::Encoder;
 use crate::compare::By;
@@ -28,7 +29,7 @@ pub(crate) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<Diff>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    journal: Option<Json>,
+    journal: Option<Timeline>,
 }
 
 /// A save. Objects are numbers from 0, in the order of the save; strings and shapes are numbers, too.
@@ -155,7 +156,7 @@ impl Report {
     pub(crate) fn of(
         save: &Input,
         other: Option<(&Input, By)>,
-        journal: Option<Json>,
+        journal: Option<Timeline>,
     ) -> Result<Self> {
         let document = save.document()?;
         let objects = Objects::of(&document);

@@ -5,9 +5,11 @@
 mod columns;
 mod data;
 mod diff;
+mod journal;
 mod page;
 mod sizes;
 mod value;
 
 pub(crate) use data::Report;
+pub(crate) use journal::Timeline;
 pub(crate) use page::page;

@@ -221,6 +221,27 @@ def check_compare(browser, saved):
     equal(sorted(browser.texts(".two tr.changed th")), sorted(fields), "the fields that differ")
 
 
+def check_timeline(browser, persist, folder):
+    save, journal = f"{FIXTURES}/journals/edits.sav", f"{FIXTURES}/journals/edits.journal"
+    page = f"{folder}/edits.html"
+    run(persist, "report", save, "--journal", journal, "-o", page)
+    listed = json.loads(subprocess.run([persist, "journal", journal, "--json"], stdout=subprocess.PIPE).stdout)
+    events = listed["entries"] + listed["events"]
+    browser.open(page)
+    browser.click("#views a[href^='#timeline']")
+    browser.wait("document.querySelectorAll('.entries .row').length")
+    equal(browser.text("#view .tools .quiet").split()[0], shown(len(events)), "entries")
+    # The last one is chosen; up to the first one with a step.
+    browser.eval("document.querySelector('.entries').focus()")
+    browser.press("Home")
+    browser.press("Enter")
+    first = events[0]["label"] or events[0]["what"]
+    browser.wait(f"document.querySelector('.sides h2').textContent.startsWith({json.dumps(first)})")
+    rows = browser.eval("document.querySelectorAll('.sides tbody tr').length")
+    equal(rows, len(events[0]["steps"]), "steps of the first entry")
+    check_complaints(browser, page)
+
+
 def check_tab_order(browser):
     """The first key leads to the content, and each stop shows where the focus is."""
     browser.eval("document.activeElement.blur()")
@@ -276,6 +297,7 @@ def main():
                   f"longest frame {frame:.0f} ms, checked in {time.monotonic() - start:.1f} s", flush=True)
             if opened > MOST_OPEN or frame > MOST_FRAME:
                 raise AssertionError(f"{name}: the page is slower than {MOST_OPEN} ms to open, {MOST_FRAME} ms a frame")
+        check_timeline(browser, persist, folder)
         if images:
             take_images(browser, folder, images)
     finally:
