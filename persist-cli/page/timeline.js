@@ -59,6 +59,9 @@ class Timeline {
   }
 
   step({ level, change, object, name, path, old, new: now }) {
+    const style = { paddingLeft: `${2 + 14 * Math.min(level, 8)}px` };
+    const isCommand = [object, path, old, now].every((part) => part === null);
+    if (isCommand) return el('tr', {}, el('th', { scope: 'row', colspan: 5, style }, change));
     const known = object === null ? -1 : this.save.member(object);
     let shown = '';
     if (known >= 0) shown = link(this.save, known);
@@ -66,7 +69,7 @@ class Timeline {
     return el(
       'tr',
       {},
-      el('th', { scope: 'row', style: { paddingLeft: `${2 + 14 * Math.min(level, 8)}px` } }, change),
+      el('th', { scope: 'row', style }, change),
       el('td', {}, shown),
       el('td', {}, path ?? ''),
       el('td', { class: old === null ? null : 'old' }, old ?? ''),
