@@ -35,7 +35,8 @@ class Treemap {
     this.map.addEventListener('focusin', say);
     this.map.addEventListener('pointerleave', () => this.hint());
     this.map.addEventListener('keydown', moved);
-    this.observer = new ResizeObserver(() => this.draw());
+    // The first call is for the size that is drawn already; drawing again would lose the focus.
+    this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.map);
     this.show();
   }
@@ -87,8 +88,14 @@ class Treemap {
     this.note.textContent = `${bytes(part.bytes)}, ${percent(part.bytes, this.whole.bytes)} of the save. Press an area to open it.`;
   }
 
+  resized() {
+    const { clientWidth: width, clientHeight: height } = this.map;
+    if (width !== this.box.width || height !== this.box.height) this.draw();
+  }
+
   draw() {
     const box = { x: 0, y: 0, width: this.map.clientWidth, height: this.map.clientHeight };
+    this.box = box;
     const parts = (this.part.parts ?? []).slice(0, MOST);
     const boxes = squarify(parts.map((part) => part.bytes), box);
     fill(this.map, parts.map((part, at) => this.area(part, at, boxes[at])));

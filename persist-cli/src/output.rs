@@ -154,8 +154,12 @@ pub(crate) fn bytes(bytes: u64) -> String {
 /// Writes a file whole or not at all: through a temporary one beside it, flushed. One that is there is refused, or
 /// replaced by `force`.
 pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
-    let failed =
-        |error: io::Error| Failure::new(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: io::Error| {
+        // Without the name of the temporary file, which means nothing to anybody.
+        let cause = error.get_ref().and_then(|error| error.source());
+        let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+        Failure::new(format!("cannot write {}: {cause}", path.display()))
+    };
     if !force && path.symlink_metadata().is_ok() {
         let path = path.display();
         return Err(Failure::new(format!(

@@ -26,7 +26,8 @@ fn a_report_on_two_saves_has_what_differs() {
 
 #[test]
 fn a_report_on_a_journal_has_its_entries() {
-    let folder = Folder::with(&["journals/edits.sav", "journals/edits.journal", "journals/saved.journal"]);
+    let folder =
+        Folder::with(&["journals/edits.sav", "journals/edits.journal", "journals/saved.journal"]);
     let size = folder.read("saved.journal").len();
     folder.cut("saved.journal", "torn.journal", size - 3);
     let journal = |file: &str| {

@@ -227,6 +227,7 @@ const TABLES: &[Table] = &[
         title: "ms (x hecs)",
         cells: columns!("1000000" of
             "spawn and drop": "world: spawn and drop, ms",
+            "query, two, 30,000": "world: query of two components of 30,000 objects, one changed, ms",
             "query, two": "world: query of two components, one changed, ms",
             "query, three": "world: query of three components, ms",
             "save": "world: save into memory, ms",

@@ -169,11 +169,12 @@ fn print_steps(steps: &[JournalStep], level: usize, out: &mut Out) -> Result<()>
                 writeln!(out, "{indent}command {value}{}", out.styled(WARNING, direct))?;
                 print_steps(steps, level + 1, out)?;
             }
-            JournalStep::Change { verb, object, name, path, old, new, .. } => {
+            JournalStep::Change { verb, object, name, path, index, old, new, .. } => {
                 let mut line = format!("{indent}{}", verb.to_string().to_lowercase());
                 line.extend(object.map(|object| format!(" {object}")));
                 line.extend(name.as_ref().map(|name| format!(" {name:?}")));
                 line.extend(path.as_ref().map(|path| format!(" {path}")));
+                line.extend(index.map(|index| format!("[{index}]")));
                 match (old, new) {
                     (Some(old), Some(new)) => {
                         let (old, new) = (short(old), short(new));
@@ -254,6 +255,7 @@ enum Step<'j> {
         object: Option<u64>,
         name: Option<&'j str>,
         path: Option<String>,
+        index: Option<u64>,
         old: Option<Mapped<'j>>,
         new: Option<Mapped<'j>>,
     },
@@ -307,14 +309,17 @@ impl<'j> Step<'j> {
                     steps: steps(further),
                 })
             }
-            JournalStep::Change { verb, object, name, path, old, new, .. } => Some(Self::Change {
-                change: verb.to_string().to_lowercase(),
-                object: object.map(ObjectId::get),
-                name: name.as_deref(),
-                path: path.as_ref().map(ToString::to_string),
-                old: old.as_ref().map(Mapped::shown),
-                new: new.as_ref().map(Mapped::shown),
-            }),
+            JournalStep::Change { verb, object, name, path, index, old, new, .. } => {
+                Some(Self::Change {
+                    index: *index,
+                    change: verb.to_string().to_lowercase(),
+                    object: object.map(ObjectId::get),
+                    name: name.as_deref(),
+                    path: path.as_ref().map(ToString::to_string),
+                    old: old.as_ref().map(Mapped::shown),
+                    new: new.as_ref().map(Mapped::shown),
+                })
+            }
             _ => None,
         }
     }

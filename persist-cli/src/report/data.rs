@@ -176,7 +176,8 @@ impl Save {
     fn of(input: &Input, document: &Document, objects: &Objects<'_>) -> Result<Self> {
         let mut pool = Pool::default();
         let encoder = Encoder { objects };
-        let usage = usage(Cursor::new(&input.bytes), &Limits::DEFAULT).map_err(|error| input.failure(error))?;
+        let usage = usage(Cursor::new(&input.bytes), &Limits::DEFAULT)
+            .map_err(|error| input.failure(error))?;
         let (mut classes, tables) = classes(objects, &encoder, &mut pool);
         for class in &mut classes {
             class.measure(&usage.whole);

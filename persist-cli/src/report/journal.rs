@@ -42,7 +42,8 @@ impl Timeline {
     /// Reads a journal, for the page of this save.
     pub(crate) fn read(path: &Path, save: &[u8]) -> Result<Self> {
         let name = path.display().to_string();
-        let listing = JournalListing::read(path).map_err(|error| Failure::from(error).in_file(&name))?;
+        let listing =
+            JournalListing::read(path).map_err(|error| Failure::from(error).in_file(&name))?;
         let at_first = listing.entries.iter().zip(0..).map(|(event, number)| {
             let what = if number < listing.applied { "applied" } else { "undone" };
             Event::of(event, format!("{what} when the journal began"))
@@ -65,7 +66,9 @@ fn notes(listing: &JournalListing, save: &[u8]) -> Vec<String> {
     match listing.open {
         0 => {}
         1 => notes.push("A transaction is open; a session would roll it back.".to_owned()),
-        open => notes.push(format!("{open} transactions are open; a session would roll them back.")),
+        open => {
+            notes.push(format!("{open} transactions are open; a session would roll them back."))
+        }
     }
     if let Some(torn) = &listing.torn {
         let (offset, bytes) = (torn.offset, torn.bytes);
@@ -84,17 +87,20 @@ impl Event {
         let mut open: Vec<_> = event.steps.iter().rev().map(|step| (step, 0)).collect();
         while let Some((step, level)) = open.pop() {
             match step {
-                JournalStep::Change { verb, object, name, path, old, new, .. } => steps.push(Step {
-                    level,
-                    change: verb.to_string().to_lowercase(),
-                    object: object.map(ObjectId::get),
-                    name: name.clone(),
-                    path: path.as_ref().map(ToString::to_string),
-                    old: old.as_ref().map(short),
-                    new: new.as_ref().map(short),
-                }),
+                JournalStep::Change { verb, object, name, path, old, new, .. } => {
+                    steps.push(Step {
+                        level,
+                        change: verb.to_string().to_lowercase(),
+                        object: object.map(ObjectId::get),
+                        name: name.clone(),
+                        path: path.as_ref().map(ToString::to_string),
+                        old: old.as_ref().map(short),
+                        new: new.as_ref().map(short),
+                    })
+                }
                 JournalStep::Command { class, value, is_direct, steps: further, .. } => {
-                    let direct = if *is_direct { ", which only its program can do again" } else { "" };
+                    let direct =
+                        if *is_direct { ", which only its program can do again" } else { "" };
                     let command = value.as_ref().map_or_else(|| class.clone(), short);
                     let change = format!("command {command}{direct}");
                     steps.push(Step { level, change, ..Step::default() });

@@ -86,12 +86,11 @@ def check_treemap(browser, saved):
     parts = saved.save["usage"]["parts"]
     equal(browser.eval("document.querySelectorAll('.map .area').length"), len(parts), "areas")
     # Opens the largest class, and comes back; then its table.
-    browser.click(".map .tile.kind")
+    browser.eval("document.querySelector('.map .tile.kind').focus()")
+    browser.press("Enter")
     browser.wait("document.querySelectorAll('.trail button').length")
     browser.click(".trail button")
     browser.wait("document.querySelectorAll('.trail button').length === 0")
-    browser.click(".map .tile.kind")
-    browser.click(".trail button:last-of-type")
     browser.eval("location.hash = '#overview'")
     browser.click(".plain tbody a")
     browser.wait("document.querySelector('#view.table')")

@@ -23,10 +23,12 @@ enum Held {
 impl Bytes {
     /// Bytes of memory that it takes besides its own size.
     pub(crate) fn held(&self) -> usize {
-        match &self.0 {
-            Held::Few(..) => 0,
-            Held::Many(bytes) => bytes.len(),
-        }
+        Self::held_of(self)
+    }
+
+    /// Bytes of memory that these take besides its own size.
+    pub(super) fn held_of(bytes: &[u8]) -> usize {
+        if bytes.len() > FEW { bytes.len() } else { 0 }
     }
 
     /// The first bytes of a number.

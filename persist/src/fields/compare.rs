@@ -145,25 +145,24 @@ impl Comparison<'_> {
             for _ in 0..depth {
                 cursor = cursor.and_then(Cursor::of_element);
             }
-            cursor.map(|cursor| cursor.list()?.all()).transpose()
+            cursor.map(|cursor| cursor.last_list()).transpose()
         };
-        let (Some(Some(olds)), Some(Some(news))) = (elements(old)?, elements(new)?) else {
-            return Ok(false);
-        };
+        let (Some(olds), Some(news)) = (elements(old)?, elements(new)?) else { return Ok(false) };
+        let Some((first, olds, news)) = olds.differing(&news)? else { return Ok(false) };
         let ops = script(&olds, &news);
         let count = ops.iter().filter(|op| **op != Op::Keep).count();
-        let whole = [old, new].map(|bytes| Bytes::from(bytes).held()).iter().sum::<usize>();
+        let whole = Bytes::held_of(old) + Bytes::held_of(new);
         if count > 1 && count * size_of::<FieldChange>() > whole {
             return Ok(false);
         }
-        let mut at = 0;
+        let mut at = first as u64;
         for op in ops {
             match op {
                 Op::Keep => {}
                 Op::Change(from, to) => {
                     self.trail.enter_element(at);
                     let ends = (olds[from], news[to]);
-                    match list.get(value, to) {
+                    match list.get(value, first + to) {
                         Some(element) => {
                             let spot = Some((place, depth + 1));
                             self.value(element, Some(list.element()), spot, ends)?;

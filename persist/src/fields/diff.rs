@@ -18,28 +18,16 @@ const FEW: usize = 4;
 
 /// The operations that make `new` of `old`; the fewest, if these are few.
 pub(super) fn script(old: &[&[u8]], new: &[&[u8]]) -> Vec<Op> {
-    let same = |(one, other): &(&&[u8], &&[u8])| one == other;
-    let first = old.iter().zip(new).take_while(same).count();
-    let (a, b) = (&old[first..], &new[first..]);
-    let last = a.iter().rev().zip(b.iter().rev()).take_while(same).count();
-    let (a, b) = (&a[..a.len() - last], &b[..b.len() - last]);
     // Where few differ in their places, none has moved.
-    let differ = a.iter().zip(b).filter(|(one, other)| one != other).count();
-    let is_in_place = a.len() == b.len() && differ <= FEW;
-    let shortest = if is_in_place { None } else { shortest(a, b) };
+    let differ = old.iter().zip(new).filter(|(one, other)| one != other).count();
+    let is_in_place = old.len() == new.len() && differ <= FEW;
+    let shortest = if is_in_place { None } else { shortest(old, new) };
     let between = shortest.unwrap_or_else(|| {
-        let removed = (0..a.len()).map(Op::Remove);
-        removed.chain((0..b.len()).map(Op::Insert)).collect()
+        let removed = (0..old.len()).map(Op::Remove);
+        removed.chain((0..new.len()).map(Op::Insert)).collect()
     });
-    let mut ops = vec![Op::Keep; first];
-    pair(&between, |old, new| a[old] == b[new], &mut ops);
-    let moved = |op: &mut Op| match op {
-        Op::Keep => {}
-        Op::Change(old, new) => (*old, *new) = (*old + first, *new + first),
-        Op::Insert(at) | Op::Remove(at) => *at += first,
-    };
-    ops.iter_mut().for_each(moved);
-    ops.extend(std::iter::repeat_n(Op::Keep, last));
+    let mut ops = Vec::new();
+    pair(&between, |from, to| old[from] == new[to], &mut ops);
     ops
 }
 

@@ -460,7 +460,8 @@ impl<T: 'static> History<T> {
     }
 
     /// An entry has been appended: makes room for it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as that of `append`")]
+    #[inline(always)]
     fn has_appended(&mut self, target: &T, last: Last) {
         (self.last, self.has_grown) = (Some(last), true);
         if self.max_bytes.is_some() {

@@ -1,7 +1,6 @@
 //! What a history is a list of.
 
 use std::mem;
-use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
@@ -10,6 +9,7 @@ use super::edit::{Step, Steps};
 use super::failure::{Failure, guarded};
 use super::merging::{Last, Merging};
 use super::step::{End, Merge, Summary};
+use crate::world::ObjectName;
 use crate::{FieldPath, ObjectId};
 
 /// Something that is undone and redone at once.
@@ -156,9 +156,9 @@ impl<T: 'static> Entry<T> {
 
     /// The field that it is called after, and the name of its object, if it sets one and has no label.
     #[inline]
-    pub(super) fn set_field(&self) -> Option<(&FieldPath, Option<&Arc<str>>)> {
-        match (&self.label, &self.steps) {
-            (Label::None, Steps::One(Step::Change(change))) => change.set_field(),
+    pub(super) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
+        match (&self.label, &*self.steps) {
+            (Label::None, [Step::Change(change)]) => change.set_field(),
             _ => None,
         }
     }

@@ -1,13 +1,15 @@
 //! The events of a history.
 
-use std::mem;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::entry::Entry;
 use super::failure::Panic;
 use super::{Label, Verb};
 use crate::FieldPath;
+use crate::world::ObjectName;
 
 /// A value of a [`History`](super::History) that has changed.
 ///
@@ -79,24 +81,26 @@ impl<H> Listeners<H> {
 /// Calls one listener after the other with all events, even if one panics; the first panic is given back.
 pub(super) fn tell<H>(
     listeners: &mut Vec<Hearing<H>>,
-    events: &[Option<HistoryEvent>],
+    events: &[HistoryEvent],
     history: &H,
 ) -> Option<Panic> {
     let (mut is_any_over, mut panic) = (false, None);
-    for (call, has_ended) in &mut *listeners {
-        let mut rest = events.iter();
-        // After a panic it hears what is left.
-        while let Err(why) = catch_unwind(AssertUnwindSafe(|| {
-            for event in rest.by_ref().flatten() {
+    let mut rest = listeners.iter_mut();
+    let (mut hearing, mut unheard) = (rest.next(), events.iter());
+    // One guard for all: after a panic, the listener hears what is left, and then the others hear all.
+    while let Err(why) = catch_unwind(AssertUnwindSafe(|| {
+        while let Some((call, has_ended)) = &mut hearing {
+            for event in unheard.by_ref() {
                 if has_ended.load(Ordering::Relaxed) {
                     is_any_over = true;
                     break;
                 }
                 call(event, history);
             }
-        })) {
-            panic.get_or_insert(why);
+            (hearing, unheard) = (rest.next(), events.iter());
         }
+    })) {
+        panic.get_or_insert(why);
     }
     if is_any_over {
         listeners.retain(|(_, has_ended)| !has_ended.load(Ordering::Relaxed));
@@ -122,15 +126,16 @@ impl Told {
         (position, state, is_modified): (usize, u64, bool),
         (undo, redo): (Renamed, Renamed),
     ) -> Events {
-        [
-            replace(&mut self.position, position).map(HistoryEvent::Position),
-            replace(&mut self.state, state).map(HistoryEvent::State),
-            undo.0.map(HistoryEvent::CanUndo),
-            undo.1.then_some(HistoryEvent::UndoText),
-            redo.0.map(HistoryEvent::CanRedo),
-            redo.1.then_some(HistoryEvent::RedoText),
-            replace(&mut self.is_modified, is_modified).map(HistoryEvent::Modified),
-        ]
+        let mut events = Events { list: [HistoryEvent::UndoText; 7], count: 0 };
+        events.add(HistoryEvent::Position(position), position != self.position);
+        events.add(HistoryEvent::State(state), state != self.state);
+        events.add(HistoryEvent::CanUndo(undo.0 == Some(true)), undo.0.is_some());
+        events.add(HistoryEvent::UndoText, undo.1);
+        events.add(HistoryEvent::CanRedo(redo.0 == Some(true)), redo.0.is_some());
+        events.add(HistoryEvent::RedoText, redo.1);
+        events.add(HistoryEvent::Modified(is_modified), is_modified != self.is_modified);
+        (self.position, self.state, self.is_modified) = (position, state, is_modified);
+        events
     }
 
     /// The events that say how others differ from these.
@@ -146,72 +151,99 @@ impl Told {
 
 /// What an entry is called that can be undone or redone, if there is one.
 #[derive(Clone, Default, PartialEq)]
-pub(super) struct Name {
-    label: Option<Label>,
-    /// The name of the object in it. It is copied: to count its owners takes a tenth of a small edit.
-    object: Option<String>,
+pub(super) enum Name {
+    #[default]
+    None,
+    /// A field that was set, perhaps of an object: what most entries are.
+    Set(FieldPath, Option<ObjectName>),
+    Other(Label),
 }
 
 impl Name {
-    pub(super) fn of(label: Option<Label>) -> Self {
-        let mut name = Self::default();
-        name.replace(label);
-        name
+    pub(super) fn of<T: 'static>(entry: Option<&Entry<T>>) -> Self {
+        match entry.map(|entry| (entry, entry.set_field())) {
+            None => Self::None,
+            Some((_, Some((path, object)))) => Self::Set(path.clone(), object.cloned()),
+            Some((entry, None)) => Self::from(entry.label()),
+        }
     }
 
     pub(super) fn is_there(&self) -> bool {
-        self.label.is_some()
+        !matches!(self, Self::None)
     }
 
     /// The text of a menu; empty if there is none.
     pub(super) fn text(&self, verb: &str) -> String {
-        let mut label = self.label.clone();
-        if let (Some(Label::Change { object, .. }), Some(name)) = (&mut label, &self.object) {
-            *object = Some(name.as_str().into());
+        match self {
+            Self::None => String::new(),
+            Self::Set(path, object) => {
+                Label::of_field(Verb::Set, path, object.as_ref()).behind(verb)
+            }
+            Self::Other(label) => label.behind(verb),
         }
-        label.map_or(String::new(), |label| label.behind(verb))
     }
 
-    pub(super) fn replace(&mut self, mut label: Option<Label>) -> Renamed {
-        let object = match &mut label {
-            Some(Label::Change { object, .. }) => object.take(),
-            _ => None,
-        };
-        let is_there = (self.label.is_some() != label.is_some()).then_some(label.is_some());
-        let is_other = self.label != label || self.object.as_deref() != object.as_deref();
-        (self.label, self.object) = (label, object.map(|object| (*object).into()));
-        (is_there, is_other)
+    pub(super) fn replace(&mut self, new: Self) -> Renamed {
+        let is_there = new.is_there();
+        let renamed = ((self.is_there() != is_there).then_some(is_there), *self != new);
+        *self = new;
+        renamed
     }
 
-    /// Takes the name of another object, if it is that of the field of one that was set; true if it was another.
+    /// Takes the name of another object, if it is that of the same field; true if it was another.
     #[inline]
     pub(super) fn is_renamed(
         &mut self,
-        (path, object): (&FieldPath, Option<&Arc<str>>),
+        (path, object): (&FieldPath, Option<&ObjectName>),
     ) -> Option<bool> {
-        let Some(Label::Change { verb: Verb::Set, field: Some(field), .. }) = &self.label else {
-            return None;
-        };
-        if !field.is(path) || self.object.is_some() != object.is_some() {
+        let Self::Set(field, old) = self else { return None };
+        if !field.is(path) {
             return None;
         }
-        let (Some(old), Some(new)) = (&mut self.object, object) else { return Some(false) };
-        let is_other = **old != **new;
-        if is_other {
-            old.clear();
-            old.push_str(new);
+        let is_other = old.as_ref() != object;
+        match (old, object) {
+            (Some(old), Some(new)) => old.clone_from(new),
+            (old, new) => *old = new.cloned(),
         }
         Some(is_other)
+    }
+}
+
+/// The label of an entry in a file is that of its steps, too.
+impl From<Label> for Name {
+    fn from(label: Label) -> Self {
+        match label {
+            Label::Change { verb: Verb::Set, field: Some(field), object } => {
+                Self::Set(field, object.map(|object| ObjectName::from(&*object)))
+            }
+            label => Self::Other(label),
+        }
     }
 }
 
 /// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
 pub(super) type Renamed = (Option<bool>, bool);
 
-/// The events of a call, in their order; none where nothing has changed.
-pub(super) type Events = [Option<HistoryEvent>; 7];
+/// The events of a call, in their order.
+pub(super) struct Events {
+    list: [HistoryEvent; 7],
+    count: usize,
+}
 
-/// Replaces a value; the new one, if it is another.
-fn replace<V: Copy + PartialEq>(old: &mut V, new: V) -> Option<V> {
-    (mem::replace(old, new) != new).then_some(new)
+impl Events {
+    #[inline]
+    fn add(&mut self, event: HistoryEvent, is_new: bool) {
+        if is_new {
+            self.list[self.count] = event;
+            self.count += 1;
+        }
+    }
+}
+
+impl Deref for Events {
+    type Target = [HistoryEvent];
+
+    fn deref(&self) -> &[HistoryEvent] {
+        &self.list[..self.count]
+    }
 }

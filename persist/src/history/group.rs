@@ -74,7 +74,7 @@ impl Group {
         let old = self.told().cloned().unwrap_or_default();
         self.active = id;
         let new = self.told().cloned().unwrap_or_default();
-        self.events.extend(old.until(&new).into_iter().flatten());
+        self.events.extend(&*old.until(&new));
     }
 
     fn leave(&mut self, id: HistoryId) -> Option<Member> {

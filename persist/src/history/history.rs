@@ -171,7 +171,7 @@ impl<T: 'static> History<T> {
         self.is_ready() && self.ring.next().is_some()
     }
 
-    fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         !self.is_open() && self.poison.is_none()
     }
 
@@ -202,8 +202,8 @@ impl<T: 'static> History<T> {
         Told {
             position: self.position(),
             state: self.state(),
-            undo: Name::of(self.undo_entry().map(Entry::label)),
-            redo: Name::of(self.redo_entry().map(Entry::label)),
+            undo: Name::of(self.undo_entry()),
+            redo: Name::of(self.redo_entry()),
             is_modified: self.is_modified(),
         }
     }
@@ -359,10 +359,12 @@ impl<T: 'static> History<T> {
     /// True if the target has unsaved changes, including those of an open transaction. A history begins as saved.
     #[must_use]
     pub fn is_modified(&self) -> bool {
+        self.is_modified_in(self.state())
+    }
+
+    pub(super) fn is_modified_in(&self, state: u64) -> bool {
         let mut edits = self.open.iter().flat_map(|open| &open.edits);
-        self.poison.is_some()
-            || self.saved != Some(self.state())
-            || edits.any(|edit| edit.is_significant)
+        self.poison.is_some() || self.saved != Some(state) || edits.any(|edit| edit.is_significant)
     }
 
     /// The position at which the target is as it was saved; `None` if no undo or redo leads there.
@@ -600,6 +602,7 @@ impl<T: 'static> History<T> {
         }
     }
 
+    #[inline(never)]
     fn make_room(&mut self) {
         while self.is_over() {
             let is_only = self.ring.position() <= 1;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::FieldPath;
 use crate::fields::{AsText, How};
-use crate::world::{Activity, Change, What};
+use crate::world::{Activity, Change, ObjectName, What};
 
 /// What an entry of a history is called in lists and menus.
 ///
@@ -115,24 +115,28 @@ impl Label {
     }
 
     /// What a change of a field is called, perhaps one of an object of this name.
-    fn of_field((path, how): (&FieldPath, &How), object: Option<&Arc<str>>) -> Self {
-        let verb = match how {
-            How::Set { .. } => Verb::Set,
-            How::Insert { .. } => Verb::Insert,
-            How::Remove { .. } => Verb::Remove,
-            How::Move { .. } => Verb::Move,
-        };
-        Self::Change { verb, field: Some(path.clone()), object: object.cloned() }
+    pub(super) fn of_field(verb: Verb, path: &FieldPath, object: Option<&ObjectName>) -> Self {
+        Self::Change { verb, field: Some(path.clone()), object: object.map(ObjectName::text) }
     }
 
     /// What a change of a world is called.
     pub(super) fn of_change(change: &Change) -> Self {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
+        let of_field = |path, how: &How| {
+            let verb = match how {
+                How::Set { .. } => Verb::Set,
+                How::Insert { .. } => Verb::Insert,
+                How::Remove { .. } => Verb::Remove,
+                How::Move { .. } => Verb::Move,
+            };
+            Self::of_field(verb, path, change.name.as_ref())
+        };
         let (verb, field) = match &change.what {
-            What::Field(field) => {
-                return Self::of_field((&field.path, &field.how), change.name.as_ref());
+            What::Field(field) => return of_field(&field.path, &field.how),
+            What::Fields(fields) => {
+                let (path, how) = fields.named();
+                return of_field(path, how);
             }
-            What::Fields(fields) => return Self::of_field(fields.named(), change.name.as_ref()),
             What::Spawn(_) => (Verb::Create, None),
             What::Delete(_) => (Verb::Delete, None),
             What::Attach(detached) => (Verb::Attach, of_class(detached.class())),
@@ -142,7 +146,7 @@ impl Label {
             What::Activity { new: Activity::Active, .. } => (Verb::Resume, None),
             What::Activity { .. } => (Verb::Pause, None),
         };
-        let object = change.name.clone().filter(|name| !name.is_empty());
+        let object = change.name.as_ref().filter(|name| !name.is_empty()).map(ObjectName::text);
         Self::Change { verb, field, object }
     }
 

@@ -350,10 +350,13 @@ impl<T: 'static> History<T> {
 
     /// Notes what has changed since the last time; the events that say so.
     fn news(&mut self) -> Events {
-        let values = (self.position(), self.state(), self.is_modified());
-        let is_ready = !self.is_open() && self.poison.is_none();
-        let entry = |index: Option<usize>| self.ring.get(index.filter(|_| is_ready)?);
-        let (undo, redo) = (entry(self.ring.current()), entry(self.ring.next()));
+        let current = self.ring.current().and_then(|index| self.ring.get(index));
+        let state = current.map_or(self.base, |entry| entry.state);
+        let values = (self.position(), state, self.is_modified_in(state));
+        let (undo, redo) = match self.is_ready() {
+            true => (current, self.ring.get(self.position())),
+            false => (None, None),
+        };
         let told = &mut self.listeners.told;
         let undo = renamed(&mut told.undo, undo, &mut self.panic);
         let redo = renamed(&mut told.redo, redo, &mut self.panic);
@@ -368,7 +371,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Calls all listeners with events; if one panics, that resumes at the end of the call.
-    pub(super) fn send(&mut self, events: &[Option<HistoryEvent>]) {
+    pub(super) fn send(&mut self, events: &[HistoryEvent]) {
         let mut listeners = mem::take(&mut self.listeners.all);
         let panic = tell(&mut listeners, events, self);
         self.listeners.are_there = !listeners.is_empty();
@@ -380,25 +383,38 @@ impl<T: 'static> History<T> {
     }
 }
 
-/// Replaces a label by that of an entry. One that panics counts as none, and the panic is kept.
+/// Replaces a name by that of an entry.
 #[inline]
 fn renamed<T: 'static>(
     name: &mut Name,
     entry: Option<&Entry<T>>,
     panic: &mut Option<Panic>,
 ) -> Renamed {
-    let Some(entry) = entry else {
-        return if name.is_there() { name.replace(None) } else { (None, false) };
-    };
-    // Mostly the same field of another object was set, whose path both share.
-    if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
-        return (None, is_other);
+    // Mostly the same field of another object was set, whose path both share, and there is nothing to redo.
+    match entry {
+        None if !name.is_there() => return (None, false),
+        None => {}
+        Some(entry) => {
+            if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
+                return (None, is_other);
+            }
+        }
     }
-    let label = catch_unwind(AssertUnwindSafe(|| entry.label())).unwrap_or_else(|why| {
+    replaced(name, entry, panic)
+}
+
+/// A label that panics counts as none, and the panic is kept.
+#[inline(never)]
+fn replaced<T: 'static>(
+    name: &mut Name,
+    entry: Option<&Entry<T>>,
+    panic: &mut Option<Panic>,
+) -> Renamed {
+    let new = catch_unwind(AssertUnwindSafe(|| Name::of(entry))).unwrap_or_else(|why| {
         panic.get_or_insert(why);
-        Label::None
+        Name::Other(Label::None)
     });
-    name.replace(Some(label))
+    name.replace(new)
 }
 
 #[cold]

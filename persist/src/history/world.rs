@@ -373,9 +373,9 @@ impl Edit<'_, World> {
     /// Those of [`World::rename`].
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
         self.ready_to_change()?;
-        let old = self.target.shared_name(object);
+        let old = self.target.object_name(object);
         self.target.rename(object, name)?;
-        if let (Some(old), Some(new)) = (old, self.target.shared_name(object)) {
+        if let (Some(old), Some(new)) = (old, self.target.object_name(object)) {
             self.record_aspect(object, What::Rename { old, new });
         }
         Ok(self.target.name(object).unwrap_or_default())

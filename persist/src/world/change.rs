@@ -1,9 +1,8 @@
 //! What was done to a world, or to any other target, as data.
 
-use std::sync::Arc;
-
 use super::detached::{Detached, Moment};
 use super::migrated::{Migrated, Refused};
+use super::names::ObjectName;
 use super::object::{Activity, Owner};
 use super::parked::{self, Fragment, TreePlace};
 use super::world::World;
@@ -21,7 +20,7 @@ pub(crate) struct Change {
     pub(crate) owner: Owner,
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
-    pub(crate) name: Option<Arc<str>>,
+    pub(crate) name: Option<ObjectName>,
     pub(crate) what: What,
     /// Whether the component is to be asked if it may be as it was made last.
     #[persist(skip)]
@@ -43,9 +42,9 @@ pub(crate) enum What {
     Detach(Box<Detached>),
     Rename {
         #[persist(with = AsText)]
-        old: Arc<str>,
+        old: ObjectName,
         #[persist(with = AsText)]
-        new: Arc<str>,
+        new: ObjectName,
     },
     Move {
         old: TreePlace,
@@ -58,6 +57,11 @@ pub(crate) enum What {
 }
 
 impl Change {
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
     fn new(world: &World, owner: Owner, what: What) -> Self {
         Self { owner, name: name_of(world, owner), what, is_asked: false }
     }
@@ -155,7 +159,7 @@ impl Change {
             What::Detach(detached) if is_redo => detached.take(world, self.owner)?,
             What::Detach(detached) => detached.put(world, self.owner)?,
             What::Rename { old, new } => {
-                let name = if is_redo { new.clone() } else { old.clone() };
+                let name = if is_redo { &*new } else { &*old }.text();
                 world.check_editable()?;
                 world.rename_to(self.object()?, &name)?;
             }
@@ -210,7 +214,7 @@ impl Change {
     }
 
     /// The field that was set, and the name of its object at that time.
-    pub(crate) fn set_field(&self) -> Option<(&FieldPath, Option<&Arc<str>>)> {
+    pub(crate) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
         match &self.what {
             What::Field(change) if change.is_setting() => Some((&change.path, self.name.as_ref())),
             _ => None,
@@ -416,7 +420,7 @@ impl Change {
     fn park(&self, world: &mut World, content: Option<Fragment>) -> Result<()> {
         let content = content.ok_or_else(|| wrong("an object without its content"))?;
         let name = self.name.as_ref().ok_or_else(|| wrong("an object without a name"))?;
-        parked::park_fragment(world, self.object()?, name, &content)
+        parked::park_fragment(world, self.object()?, &name.text(), &content)
     }
 
     /// The bytes of a component or a resource, of a class of a layout, with the changes of its fields made in them.
@@ -482,9 +486,11 @@ impl Change {
     }
 }
 
-fn name_of(world: &World, owner: Owner) -> Option<Arc<str>> {
+#[expect(clippy::inline_always, reason = "as that of `Change::new`")]
+#[inline(always)]
+fn name_of(world: &World, owner: Owner) -> Option<ObjectName> {
     match owner {
-        Owner::Object(object) => world.shared_name(object),
+        Owner::Object(object) => world.object_name(object),
         Owner::Resource => None,
     }
 }

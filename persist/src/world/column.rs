@@ -1,6 +1,6 @@
 //! Values in the order of their objects: the objects themselves, and the components of one type.
 
-use std::slice;
+use std::{iter, slice};
 
 use super::directory::{Place, WIDTH, WORDS, first_bit};
 
@@ -8,7 +8,13 @@ use super::directory::{Place, WIDTH, WORDS, first_bit};
 /// each whether it is there: a column takes the memory of what is in it, and is gone through as memory is read best.
 pub(super) struct Column<T> {
     pages: Vec<Option<Box<Page<T>>>>,
+    /// Memory for the values of the next pages. It was asked for at once, so that neighbouring pages mostly lie next to
+    /// each other: where the memory jumps, a query waits for about a microsecond.
+    spare: Vec<Vec<T>>,
 }
+
+/// Bytes that a column asks for at once, at most.
+const MOST_SPARE: usize = 4 << 20;
 
 /// The values of neighbouring ids.
 pub struct Page<T> {
@@ -68,7 +74,7 @@ impl Default for Index {
 
 impl<T> Default for Column<T> {
     fn default() -> Self {
-        Self { pages: Vec::new() }
+        Self { pages: Vec::new(), spare: Vec::new() }
     }
 }
 
@@ -328,7 +334,15 @@ impl<T> Column<T> {
         // Where neighbours are full this one will be, and takes its memory at once.
         let before = place.page.checked_sub(1).and_then(|before| self.page(before));
         if before.is_some_and(|before| before.len() >= WIDTH / 2) {
-            page.items.reserve_exact(WIDTH);
+            page.items = self.spare.pop().unwrap_or_else(|| {
+                let most = MOST_SPARE / (WIDTH * size_of::<T>().max(1));
+                let count = most.min(place.page / 4);
+                // The first one that was asked for is the first to be filled.
+                let first = Vec::with_capacity(WIDTH);
+                self.spare.extend(iter::repeat_with(|| Vec::with_capacity(WIDTH)).take(count));
+                self.spare.reverse();
+                first
+            });
         }
         self.pages[place.page].insert(page).insert(place.bit, value)
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::change::Change;
 use super::column::Column;
 use super::directory::{Directory, Place};
+use super::names::ObjectName;
 use super::object::{Object, Owner};
 use super::parked::TreePlace;
 use super::prints::{Print, hash_of, print_value};
@@ -65,15 +66,13 @@ impl World {
     }
 
     /// The name of an object that is there, for labels and changes; empty if it has none.
-    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
-        let found = self.object(object)?;
-        Some(match found.name {
-            None => Arc::default(),
-            Some(name) => match self.names.base(name) {
-                Some(base) => Arc::clone(base),
-                None => Arc::clone(found.text(|| self.names.text(name))),
-            },
-        })
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
+    pub(crate) fn object_name(&self, object: ObjectId) -> Option<ObjectName> {
+        Some(self.names.object_name(self.object(object)?.name))
     }
 
     pub(crate) fn tree_place(&self, object: ObjectId) -> TreePlace {

@@ -62,6 +62,7 @@ pub use bundle::Bundle;
 pub(crate) use change::{Change, What};
 pub(crate) use detached::{Detached, Moment};
 pub(crate) use migrated::Refused;
+pub(crate) use names::ObjectName;
 pub use object::Activity;
 pub(crate) use object::Owner;
 pub use prefab::{Outside, Placed, Prefab};

@@ -3,7 +3,10 @@
 //! A name is a base and a number: objects of one base share its text, and are found by their numbers. So a name costs
 //! no table entry and no text of its own.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::fmt::{self, Display, Formatter};
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 use std::str::Utf8Error;
@@ -12,6 +15,8 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::ObjectId;
+use crate::codec::with::With;
+use crate::fields::AsText;
 
 /// A name in [`Names`]. It stays what it is while somebody [holds](Names::hold) it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +35,66 @@ impl Name {
 
     fn index(self) -> usize {
         self.base.get() as usize - 1
+    }
+}
+
+/// The name of an object at some time, which entries of histories keep: its text is made when it is asked for.
+///
+/// The text of a name of its own for each of a million objects took more time and memory than the rest of an entry.
+#[derive(PartialEq)]
+pub(crate) struct ObjectName {
+    number: u32,
+    base: Arc<str>,
+}
+
+impl ObjectName {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.base.is_empty()
+    }
+
+    pub(crate) fn text(&self) -> Arc<str> {
+        if self.number == 0 { Arc::clone(&self.base) } else { self.to_string().into() }
+    }
+}
+
+impl From<&str> for ObjectName {
+    fn from(text: &str) -> Self {
+        let (base, number) = split(text);
+        Self { number, base: base.into() }
+    }
+}
+
+impl Clone for ObjectName {
+    fn clone(&self) -> Self {
+        Self { number: self.number, base: Arc::clone(&self.base) }
+    }
+
+    /// Most objects share their base with the one before, whose owners then are not counted anew.
+    fn clone_from(&mut self, other: &Self) {
+        self.number = other.number;
+        if !Arc::ptr_eq(&self.base, &other.base) {
+            self.base = Arc::clone(&other.base);
+        }
+    }
+}
+
+impl Display for ObjectName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.base)?;
+        if self.number == 0 { Ok(()) } else { self.number.fmt(f) }
+    }
+}
+
+impl With<ObjectName> for AsText {
+    type Stored = String;
+    type Error = Infallible;
+
+    fn store(name: &ObjectName) -> impl Borrow<String> {
+        name.to_string()
+    }
+
+    fn restore(text: String) -> Result<ObjectName, Infallible> {
+        Ok(text.as_str().into())
     }
 }
 
@@ -174,6 +239,20 @@ impl Names {
     pub(super) fn base(&self, name: Name) -> Option<&Arc<str>> {
         let base = self.bases.get(name.index()).filter(|_| name.number == 0);
         base.map(|base| &base.text)
+    }
+
+    /// A name by itself, or no text if there is none.
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
+    pub(super) fn object_name(&self, name: Option<Name>) -> ObjectName {
+        let base = name.and_then(|name| self.bases.get(name.index()));
+        ObjectName {
+            number: name.map_or(0, |name| name.number),
+            base: base.map_or_else(Arc::default, |base| Arc::clone(&base.text)),
+        }
     }
 
     pub(super) fn text(&self, name: Name) -> String {

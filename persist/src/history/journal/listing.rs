@@ -123,6 +123,8 @@ pub enum JournalStep {
         name: Option<String>,
         /// The class, or the field.
         path: Option<FieldPath>,
+        /// The index of an element that was inserted, removed or moved.
+        index: Option<u64>,
         /// The value before, as far as the journal has it.
         old: Option<Value>,
         /// The value after.
@@ -322,18 +324,16 @@ impl Schemas {
             Owner::Object(object) => Some(object),
             Owner::Resource => None,
         };
-        let step = |verb, path, old, new| JournalStep::Change {
-            verb,
-            object,
-            name: change.name.as_deref().map(str::to_owned),
-            path,
-            old,
-            new,
+        let name = || change.name.as_ref().map(ToString::to_string);
+        let step = |verb, path, old, new| {
+            let index = None;
+            JournalStep::Change { verb, object, name: name(), path, index, old, new }
         };
         let text = |text: &str| Some(Value::from(text));
         let field = |field: &FieldChange| {
-            let (verb, old, new) = self.field(field);
-            step(verb, Some(field.path.clone()), old, new)
+            let (verb, index, old, new) = self.field(field);
+            let path = Some(field.path.clone());
+            JournalStep::Change { verb, object, name: name(), path, index, old, new }
         };
         shown.push(match &change.what {
             What::Field(change) => field(change),
@@ -351,7 +351,10 @@ impl Schemas {
                     _ => step(Verb::Detach, path, content, None),
                 }
             }
-            What::Rename { old, new } => step(Verb::Rename, None, text(old), text(new)),
+            What::Rename { old, new } => {
+                let [old, new] = [old, new].map(|name| text(&name.text()));
+                step(Verb::Rename, None, old, new)
+            }
             What::Move { old, new } => {
                 let [old, new] = [old, new].map(|place| Some(Value::Ref(place.parent)));
                 step(Verb::Reparent, None, old, new)
@@ -364,15 +367,18 @@ impl Schemas {
         });
     }
 
-    /// What was done to a field, and the values before and after it.
-    fn field(&self, change: &FieldChange) -> (Verb, Option<Value>, Option<Value>) {
+    /// What was done to a field, at which index of a list, and the values before and after it.
+    fn field(&self, change: &FieldChange) -> (Verb, Option<u64>, Option<Value>, Option<Value>) {
         let value = |bytes: &[u8], is_element| self.part(&change.path, bytes, is_element);
-        let index = |index: u64| Some(Value::U64(index));
         match &change.how {
-            How::Set { old, new } => (Verb::Set, value(old, false), value(new, false)),
-            How::Insert { element, .. } => (Verb::Insert, None, value(element, true)),
-            How::Remove { element, .. } => (Verb::Remove, value(element, true), None),
-            How::Move { from, to } => (Verb::Move, index(*from), index(*to)),
+            How::Set { old, new } => (Verb::Set, None, value(old, false), value(new, false)),
+            How::Insert { index, element } => {
+                (Verb::Insert, Some(*index), None, value(element, true))
+            }
+            How::Remove { index, element } => {
+                (Verb::Remove, Some(*index), value(element, true), None)
+            }
+            How::Move { from, to } => (Verb::Move, Some(*from), None, Some(Value::U64(*to))),
         }
     }
 

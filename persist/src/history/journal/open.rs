@@ -204,7 +204,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         history.end(&mut loaded.target);
         recovered.entries = history.len();
         if recovered.events > 0 {
-            history.send(&[Some(HistoryEvent::Recovered(recovered.entries))]);
+            history.send(&[HistoryEvent::Recovered(recovered.entries)]);
         }
         let session = Session { target: loaded.target, history, saves, save };
         Ok((session, recovered))
