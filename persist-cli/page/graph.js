@@ -8,7 +8,7 @@ import { firstPlaces, startLayout } from './layout.js';
 import { colour } from './theme.js';
 import { swatch } from './value.js';
 
-/** Up to so many objects, a save is shown whole at first. */
+/** A save with no more objects is shown whole at first. */
 const FEW = 3000;
 /** References that are drawn at once; of more, some. */
 const MOST_LINES = 40000;
@@ -122,7 +122,7 @@ class Graph {
     const lines = ends.length / 2;
     const what = this.mode === 'classes' ? counted(nodes.length, 'class', 'classes') : counted(nodes.length, 'object');
     const rest = left > 0 ? `, ${count(left)} more are not shown` : '';
-    const some = lines > MOST_LINES ? `, ${counted(lines, 'reference')}, of which ${count(MOST_LINES)} are drawn at once` : `, ${counted(lines, 'reference')}`;
+    const some = lines > MOST_LINES ? `, ${counted(lines, 'reference')}; ${count(MOST_LINES)} of them are drawn at once` : `, ${counted(lines, 'reference')}`;
     this.note.textContent = `${what}${rest}${some}${isMoving ? '. Arranging…' : '.'}`;
   }
 

@@ -17,7 +17,7 @@ export function startLayout(count, ends, positions, spring, moved) {
   };
 }
 
-/** Up to so many nodes, the layout finds its form from anywhere. */
+/** With no more nodes, the layout finds its form from any start. */
 const FEW = 1500;
 
 /** Where nodes begin: no two at one place, and nothing random. */
@@ -85,7 +85,7 @@ function preorder(count, ends) {
   return order;
 }
 
-/** The place of a step on a Hilbert curve in a square of so many cells. */
+/** The place of a step on a Hilbert curve in a square, whose side is a count of cells. */
 function hilbert(side, step) {
   let [x, y] = [0, 0];
   for (let size = 1; size < side; size *= 2) {

@@ -90,7 +90,7 @@ impl<'d> Objects<'d> {
             *counts.entry(part.class).or_default() += 1;
         }
         for object in self.objects.iter_mut().filter(|object| object.class.is_empty()) {
-            // Behind the components is the record of the object itself.
+            // The record of the object itself follows the components.
             let components = &object.parts[..object.parts.len().saturating_sub(1).max(1)];
             let rarest = components.iter().min_by_key(|part| counts[part.class]);
             object.class = rarest.map_or("", |part| part.class);
