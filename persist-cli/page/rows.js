@@ -89,7 +89,7 @@ export class Rows {
     const attributes = this.columns
       ? { role: 'row', 'aria-rowindex': place + 2 }
       : { role: 'option', 'aria-posinset': place + 1, 'aria-setsize': this.count };
-    return el(
+    const row = el(
       'div',
       {
         ...attributes, id: `${this.prefix}-${place}`, 'data-place': place, 'aria-selected': String(isCurrent),
@@ -97,6 +97,9 @@ export class Rows {
       },
       this.render(place),
     );
+    // Tab passes the list as one stop; arrows and Enter are for its rows.
+    for (const link of row.querySelectorAll('a')) link.tabIndex = -1;
+    return row;
   }
 
   /** Moves to a row, and scrolls to it. */
