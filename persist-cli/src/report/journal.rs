@@ -67,7 +67,7 @@ fn notes(listing: &JournalListing, save: &[u8]) -> Vec<String> {
         0 => {}
         1 => notes.push("A transaction is open; a session would roll it back.".to_owned()),
         open => {
-            notes.push(format!("{open} transactions are open; a session would roll them back."))
+            notes.push(format!("{open} transactions are open; a session would roll them back."));
         }
     }
     if let Some(torn) = &listing.torn {
@@ -87,16 +87,19 @@ impl Event {
         let mut open: Vec<_> = event.steps.iter().rev().map(|step| (step, 0)).collect();
         while let Some((step, level)) = open.pop() {
             match step {
-                JournalStep::Change { verb, object, name, path, old, new, .. } => {
+                JournalStep::Change { verb, object, name, path, index, old, new, .. } => {
                     steps.push(Step {
                         level,
                         change: verb.to_string().to_lowercase(),
                         object: object.map(ObjectId::get),
                         name: name.clone(),
-                        path: path.as_ref().map(ToString::to_string),
+                        path: path.as_ref().map(|path| match index {
+                            Some(index) => format!("{path}[{index}]"),
+                            None => path.to_string(),
+                        }),
                         old: old.as_ref().map(short),
                         new: new.as_ref().map(short),
-                    })
+                    });
                 }
                 JournalStep::Command { class, value, is_direct, steps: further, .. } => {
                     let direct =
