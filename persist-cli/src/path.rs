@@ -11,7 +11,7 @@ use persist::{Document, ObjectId, Value};
 
 use crate::exit::{Failure, Result};
 use crate::values::{Hop, is_same_key, parts};
-use crate::world::{self, World};
+use crate::world::{self, World, has_world};
 
 /// The first word of a path into the worlds of a save, unless a class has that name.
 const WORLD: &str = "World";
@@ -139,6 +139,10 @@ pub(crate) fn is_root(entry: &Entry) -> bool {
 
 /// The worlds in a value.
 pub(crate) fn worlds(from: Found<'_>) -> Vec<Found<'_>> {
+    // Most values have none, and a walk that knows where it is takes longer.
+    if !has_world(&from.value) {
+        return Vec::new();
+    }
     let (mut found, mut open) = (Vec::new(), vec![from]);
     while let Some(next) = open.pop() {
         if world::record_of(&next.value).is_some() {

@@ -8,7 +8,7 @@ use persist::{Record, Value};
 use crate::exit::Result;
 use crate::output::{DIM, NAME, Out};
 use crate::path::{Found, worlds};
-use crate::world::{self, Object, World};
+use crate::world::{self, Object, World, has_world};
 
 /// How values are shown.
 #[derive(Clone, Copy)]
@@ -126,16 +126,4 @@ fn cut(value: &Value, how: How) -> Cow<'_, Value> {
         }
     }
     Cow::Owned(copy)
-}
-
-/// True if there is a world in a value.
-pub(crate) fn has_world(value: &Value) -> bool {
-    let mut open = vec![value];
-    while let Some(next) = open.pop() {
-        if world::record_of(next).is_some() {
-            return true;
-        }
-        open.extend(crate::values::parts(next).into_iter().map(|(_, part)| part));
-    }
-    false
 }

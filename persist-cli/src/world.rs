@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use persist::reflect::HandleValue;
 use persist::{Record, Value};
 
+use crate::values::parts;
+
 /// The class of worlds in saves.
 pub(crate) const CLASS: &str = "persist.World";
 
@@ -141,6 +143,18 @@ impl<'v> Object<'v> {
             path.push_str(&format!("{:?}", self.name));
         }
     }
+}
+
+/// True if there is a world in a value.
+pub(crate) fn has_world(value: &Value) -> bool {
+    let mut open = vec![value];
+    while let Some(next) = open.pop() {
+        if record_of(next).is_some() {
+            return true;
+        }
+        open.extend(parts(next).into_iter().map(|(_, part)| part));
+    }
+    false
 }
 
 /// The record of a world.

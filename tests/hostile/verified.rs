@@ -1,10 +1,11 @@
-//! `verify` reads a save block by block, `Document` all of it: they accept the same saves.
+//! `verify` reads a save block by block, `Document` all of it: they accept the same saves. So does `usage`, whose parts
+//! are all bytes of the save.
 
 use std::cell::RefCell;
 use std::io::Cursor;
 use std::rc::Rc;
 
-use persist::save::{Compression, Verified, verify};
+use persist::save::{Compression, Verified, usage, verify};
 use persist::{Document, ErrorKind, Limits, Persist, Result, SaveManager, SaveOptions};
 use persist_tests::support::fixture_types::read;
 use persist_tests::support::forge::{
@@ -20,10 +21,17 @@ fn verified(save: &[u8]) -> Result<Verified> {
 
 /// Both accept a save, or neither does.
 fn check_same(save: &[u8], what: &dyn std::fmt::Debug) -> bool {
+    let sizes = usage(Cursor::new(save), &Limits::DEFAULT);
     let document = Document::from_slice(save).map(|document| document.entries().count());
     match (document, verified(save)) {
         (Ok(entries), Ok(found)) => {
             assert_eq!(found.objects + found.kept, entries as u64, "{what:?}");
+            let sizes = sizes.unwrap_or_else(|error| panic!("{what:?}: {error}"));
+            let parts: u64 = sizes.whole.parts.iter().map(|part| part.bytes).sum();
+            assert_eq!(parts, sizes.whole.bytes, "{what:?}");
+            if found.compressed == 0 {
+                assert_eq!(parts, save.len() as u64, "{what:?}");
+            }
             true
         }
         (Err(_), Err(_)) => false,

@@ -60,7 +60,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(crate::input::Input::read(path)?.bytes)
 }
 
-/// How many events would be done again: all, if there is no save.
+/// How many events would be replayed: all, if there is no save.
 fn unsaved(listing: &JournalListing, save: Option<&Save>) -> Option<usize> {
     let is_followed = match save {
         Some(save) => save.is_followed,
@@ -165,7 +165,7 @@ fn print_steps(steps: &[JournalStep], level: usize, out: &mut Out) -> Result<()>
         match step {
             JournalStep::Command { class, value, is_direct, steps, .. } => {
                 let value = value.as_ref().map_or_else(|| class.clone(), short);
-                let direct = if *is_direct { ", which only its program can do again" } else { "" };
+                let direct = if *is_direct { ", which only its program can redo" } else { "" };
                 writeln!(out, "{indent}command {value}{}", out.styled(WARNING, direct))?;
                 print_steps(steps, level + 1, out)?;
             }

@@ -136,7 +136,7 @@ pub enum JournalStep {
         class: String,
         /// What it was when it was done, if its class is known.
         value: Option<Value>,
-        /// True if it changed its target by its own code: only its program can do it again.
+        /// True if it changed its target by its own code: only its program can redo it.
         is_direct: bool,
         /// The steps that were done through its context.
         steps: Vec<JournalStep>,
