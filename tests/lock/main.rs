@@ -25,6 +25,7 @@ mod proposals;
 mod random;
 mod round_trips;
 mod samples;
+mod saved;
 
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::save::Registry;

@@ -28,7 +28,7 @@ pub(crate) struct Blocks<R> {
     length: u64,
     first: u64,
     at: u64,
-    /// What was read behind the last block: the head of the next one, as far as there is one.
+    /// The head of the next block, which is read with the last one.
     head: Vec<u8>,
     stored: Vec<u8>,
     plain: Vec<u8>,
@@ -114,7 +114,7 @@ impl<R: Read + Seek> Blocks<R> {
         Ok(records.min(most).min(self.limits.objects))
     }
 
-    /// Reads the next block, or the trailer behind the last one.
+    /// Reads the next block, or the trailer after the last one.
     pub(crate) fn next(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
         if self.head.first() == Some(&BLOCK_TRAILER) {
             return self.trailer().map(Err);

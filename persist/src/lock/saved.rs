@@ -88,20 +88,21 @@ impl Lock {
             .filter(|class| !classes[*class].name.starts_with("persist."))
             .collect();
         let has = |section: &&Section| {
-            own.iter().all(|class| {
-                let found = section.find(&classes[*class]);
-                found.is_some_and(|found| {
-                    is_same_class((classes, *class), (&section.classes, found))
+            // A save without classes says nothing of its version.
+            !own.is_empty()
+                && own.iter().all(|class| {
+                    let found = section.find(&classes[*class]);
+                    found.is_some_and(|found| {
+                        is_same_class((classes, *class), (&section.classes, found))
+                    })
                 })
-            })
         };
         let versions: Vec<String> =
             self.sections.iter().filter(has).map(|section| section.version.clone()).collect();
         let mut differences = Vec::new();
         if let Some(newest) = self.sections.last().filter(|_| versions.is_empty()) {
             for class in own {
-                Comparison { newest, differences: &mut differences }
-                    .class(&classes[class], classes);
+                Against { newest, differences: &mut differences }.class(&classes[class], classes);
             }
             differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
         }
@@ -116,12 +117,12 @@ impl Section {
     }
 }
 
-struct Comparison<'c> {
+struct Against<'c> {
     newest: &'c Section,
     differences: &'c mut Vec<Difference>,
 }
 
-impl Comparison<'_> {
+impl Against<'_> {
     fn add(&mut self, class: &str, field: Option<String>, verdict: Verdict, change: String) {
         let mut difference = Difference::new(class, verdict, change);
         difference.field = field;

@@ -11,7 +11,7 @@ pub(super) struct Ids {
     far: Vec<([u32; 2], Object)>,
     /// True if the far ids are in ascending order, as they are if the objects of a world were written.
     is_sorted: bool,
-    /// True if a reference was met that is wrong, or of which it is not known.
+    /// True if a reference was met that is wrong, or may be.
     has_doubt: bool,
     /// References that are not checked yet: a few at a time, as each is a miss of the cache in a large save, and the
     /// processor waits for several at once. It was 70 % of the time.
@@ -33,7 +33,7 @@ impl Object {
     /// A strong reference leads to it.
     const WANTED: u32 = 1 << 30;
     const HOLDER: u32 = 26;
-    /// Of classes, of which there are fewer: any.
+    /// Any class; there are fewer classes.
     const ANY: u32 = (1 << Self::HOLDER) - 1;
 
     fn new(flag: u32, class: u32, holder: Holder) -> Self {
@@ -53,7 +53,7 @@ impl Object {
 
     fn holder(self) -> Holder {
         let code = (self.0 >> Self::HOLDER & 15).saturating_sub(1);
-        let code = if code == 14 { 0 } else { (code / 7 + 1) << 4 | code % 7 };
+        let code = if code == 14 { 0 } else { ((code / 7 + 1) << 4) | (code % 7) };
         u8::try_from(code).ok().and_then(Holder::from_code).unwrap_or(Holder::VALUE)
     }
 
@@ -66,7 +66,7 @@ impl Object {
 }
 
 impl Ids {
-    /// For so many objects, more or fewer.
+    /// For about this many objects.
     pub(super) fn new(objects: u64) -> Self {
         let near = usize::try_from(objects).unwrap_or(0);
         Self {
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn holders_and_classes_come_back() {
         for pointer in [Pointer::Rc, Pointer::Arc] {
-            for cell in Cell::ALL {
+            for cell in [Cell::None, Cell::RefCell, Cell::RwLock, Cell::OnceLock] {
                 let object = Object::new(Object::KNOWN, 7, Holder::new(pointer, cell));
                 assert_eq!((object.class(), object.holder()), (7, Holder::new(pointer, cell)));
             }

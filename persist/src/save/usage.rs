@@ -157,12 +157,8 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
     let mut parts = parts(&tree, &stored);
     let mut header_size = Around::default();
     header_size.add(1, header_bytes, 1.0);
-    let around = [
-        ("header", header_size),
-        ("definitions", defined),
-        ("record heads", heads),
-        ("blocks", frames),
-    ];
+    let around =
+        [("header", header_size), ("definitions", defined), ("heads", heads), ("blocks", frames)];
     parts.extend(around.into_iter().map(|(name, around)| around.usage(name)));
     let sum = |of: fn(&Usage) -> u64| parts.iter().map(of).sum();
     let whole = Usage {

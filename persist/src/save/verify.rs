@@ -18,7 +18,7 @@ pub struct Verified {
     pub bytes: u64,
     /// Its blocks, without the trailer.
     pub blocks: u64,
-    /// Those that are compressed.
+    /// How many of the blocks are compressed.
     pub compressed: u64,
     /// Bytes of all blocks, decompressed.
     pub content: u64,

@@ -3,9 +3,9 @@
 //! What it accepts is what a [`Reader`](super::Reader) accepts, but for the memory of its trees. The stack is its own:
 //! neither deep values nor deep schemas can exhaust the thread's.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::unique::Unique;
 use super::walk::{Met, check_count, dynamic, fault, left_behind, path_at};
 use super::{Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
@@ -25,7 +25,8 @@ pub(crate) struct Checker {
     deepest: u32,
     /// Where the steps of each node begin; [`NOT_YET`] if it was not met.
     nodes: Vec<u32>,
-    /// The same for the variants of enums, which follow one another, and the class and first variant of each enum.
+    /// Where the steps of each variant begin; the variants of an enum follow one another. And the first variant of each enum,
+    /// with its class.
     variants: Vec<u32>,
     enums: Vec<(u32, usize)>,
     open: Vec<Frame>,
@@ -39,11 +40,11 @@ const NOT_YET: u32 = 0;
 /// Where the steps of a variant without fields begin, which has none.
 const NOTHING: u32 = 1;
 
-/// Structs are laid out inside of others down to so many levels, and until a kind has so many steps.
+/// How many levels of structs are laid out inside of others, and up to how many steps.
 const INLINED_LEVELS: u32 = 8;
 const INLINED_STEPS: usize = 128;
 
-/// Beyond so many steps nothing is laid out inside of others: a hostile save may have any number of classes.
+/// Beyond this many steps nothing is laid out inside of others: a hostile save may have any number of classes.
 const MANY_STEPS: usize = 1 << 20;
 
 /// Parts of a value without bytes that are counted; a struct may hold another twice, and that one another.
@@ -55,7 +56,7 @@ const MOST_EMPTY_PARTS: u32 = 1 << 20;
 enum Step {
     /// Stands before the steps of a kind, and says which levels its values open whatever they hold: those below this one.
     Levels(u32),
-    /// That many bytes, of which some are not any.
+    /// That many bytes, some of which are checked.
     Fixed {
         width: u32,
         checks: u32,
@@ -128,7 +129,7 @@ enum Fixed {
     Bool,
     Char,
     Handle,
-    /// The tag of an enum of so many variants, in one byte or two.
+    /// The tag of an enum, in one byte or two; the last variant, or how many there are.
     Tag(u8),
     WideTag(u32),
 }
@@ -357,30 +358,26 @@ impl Checker {
                     (self.node(root), 0, inside + u32::from(is_bare))
                 }
                 Step::End => {
-                    let at = payload.len() - before;
-                    loop {
-                        let Some(frame) = self.open.last_mut() else { return Ok(()) };
-                        if frame.is_unique
-                            && let Some(unique) = self.unique.last_mut()
-                        {
-                            unique.take(at, payload);
-                        }
-                        if let Some(left) = frame.left.checked_sub(1) {
-                            frame.left = left;
-                            next = frame.next as usize + 1;
-                            std::mem::swap(&mut frame.begin, &mut frame.next);
-                            break;
-                        }
-                        (next, around) = (frame.back as usize, frame.levels);
-                        if frame.is_unique
-                            && let Some(mut unique) = self.unique.pop()
-                            && unique.has_twice(payload)
-                        {
-                            return Err((Fail::Duplicate, unique.begin));
-                        }
-                        self.open.pop();
-                        break;
+                    let Some(frame) = self.open.last_mut() else { return Ok(()) };
+                    if frame.is_unique
+                        && let Some(unique) = self.unique.last_mut()
+                    {
+                        unique.take(payload.len() - before, payload);
                     }
+                    if let Some(left) = frame.left.checked_sub(1) {
+                        frame.left = left;
+                        next = frame.next as usize + 1;
+                        std::mem::swap(&mut frame.begin, &mut frame.next);
+                        continue;
+                    }
+                    (next, around) = (frame.back as usize, frame.levels);
+                    if frame.is_unique
+                        && let Some(mut unique) = self.unique.pop()
+                        && unique.has_twice(payload)
+                    {
+                        return Err((Fail::Duplicate, unique.begin));
+                    }
+                    self.open.pop();
                     continue;
                 }
             };
@@ -415,7 +412,7 @@ impl Checker {
         }
     }
 
-    /// True if the values of the kind whose steps begin there open too many levels, so many around them.
+    /// True if the values of the kind whose steps begin there open too many levels, with those around them.
     fn is_too_deep(&self, begin: u32, around: u32, most: u32) -> bool {
         match self.steps[begin as usize] {
             Step::Levels(levels) => around.saturating_add(levels) > most,
@@ -443,7 +440,7 @@ impl Checker {
         charge_empty(&mut self.empty, elements, &self.limits).map_err(|error| input.refuse(error))
     }
 
-    /// Checks a list of elements without bytes, below so many levels.
+    /// Checks a list of elements without bytes, which may open that many levels at most.
     #[cold]
     fn list_of_nothing(
         &mut self,
@@ -758,70 +755,11 @@ fn text(input: &mut Decoder<'_>) -> Result<(), Fail> {
     if text.is_ascii() || std::str::from_utf8(text).is_ok() { Ok(()) } else { Err(Fail::Text) }
 }
 
-/// Reads which of so many variants follows.
+/// Reads which of the variants follows.
 fn tag(variants: u32, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let tag: u32 =
         if variants > 256 { input.value::<u16>()?.into() } else { input.value::<u8>()?.into() };
     if tag < variants { Ok(tag as usize) } else { Err(Fail::Value) }
-}
-
-/// Keys of a map, or elements of a set, by where they are in the payload.
-struct Unique {
-    /// Where the value begins, and where the part that is being read does.
-    begin: usize,
-    start: usize,
-    /// One for elements, two for keys with values.
-    parts: u32,
-    /// True if the next part is a value.
-    is_value: bool,
-    found: Vec<(u32, u32)>,
-    /// True as long as each is greater than the one before it, by one of some orders: then none is there twice.
-    orders: [bool; 3],
-}
-
-/// Orders in which maps are often stored: by their bytes; by the value of a number; by texts, whose first byte is their
-/// length.
-const ORDERS: [fn(&[u8], &[u8]) -> Ordering; 3] = [
-    |a, b| a.cmp(b),
-    |a, b| a.iter().rev().cmp(b.iter().rev()),
-    |a, b| a.get(1..).cmp(&b.get(1..)),
-];
-
-impl Unique {
-    fn new(begin: usize, start: usize, parts: u32) -> Self {
-        Self { begin, start, parts, is_value: false, found: Vec::new(), orders: [true; 3] }
-    }
-
-    /// Takes the part that ends there.
-    fn take(&mut self, end: usize, payload: &[u8]) {
-        let start = std::mem::replace(&mut self.start, end);
-        let is_value = self.is_value;
-        self.is_value = !is_value && self.parts == 2;
-        if !is_value {
-            let part = &payload[start..end];
-            if let Some(last) = self.found.last() {
-                let last = bytes(*last, payload);
-                for (is_ordered, order) in self.orders.iter_mut().zip(ORDERS) {
-                    *is_ordered = *is_ordered && order(last, part) == Ordering::Less;
-                }
-            }
-            // A record has fewer bytes.
-            self.found.push((index(start), index(end)));
-        }
-    }
-
-    /// True if one of them is there twice.
-    fn has_twice(&mut self, payload: &[u8]) -> bool {
-        if self.orders.contains(&true) {
-            return false;
-        }
-        self.found.sort_unstable_by(|a, b| bytes(*a, payload).cmp(bytes(*b, payload)));
-        self.found.windows(2).any(|pair| bytes(pair[0], payload) == bytes(pair[1], payload))
-    }
-}
-
-fn bytes((start, end): (u32, u32), payload: &[u8]) -> &[u8] {
-    &payload[start as usize..end as usize]
 }
 
 const _: () = assert!(size_of::<Step>() <= 16);

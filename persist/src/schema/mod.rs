@@ -29,6 +29,7 @@ mod stored;
 mod strict;
 mod texts;
 mod transcode;
+mod unique;
 mod usage;
 mod walk;
 mod write;

@@ -40,7 +40,7 @@ impl Reader {
         reader
     }
 
-    /// Goes on with values of other classes.
+    /// Continues with values of other classes.
     pub(crate) fn for_other_classes(self) -> Self {
         Self { names: Vec::new(), ..self }
     }

@@ -8,7 +8,7 @@ use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::{Limits, Result};
 
-/// Fields that are told apart, and how deep; those beyond count as what they are in. A hostile save has any number of
+/// How many fields are counted apart, and how deep; those beyond count as what they are in. A hostile save has any number of
 /// fields, and a tree of a class in itself as many as it is deep.
 const MOST_PARTS: usize = 1 << 16;
 const MOST_LEVELS: usize = 24;
