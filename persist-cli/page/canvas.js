@@ -134,7 +134,7 @@ export class Sliced {
     if (this.isMoved && !isForced) return;
     this.isMoved = false;
     const [width, height] = [Math.max(1, box.right - box.left), Math.max(1, box.bottom - box.top)];
-    const scale = Math.min((this.width - 60) / width, (this.height - 60) / height, 2);
+    const scale = Math.min((this.width - 120) / width, (this.height - 60) / height, 2);
     this.view = { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2, scale: limited(scale) };
     this.redraw();
   }

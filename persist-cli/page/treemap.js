@@ -45,15 +45,9 @@ class Treemap {
     return this.way.at(-1);
   }
 
-  /** Opens a part. Lists and fields with one part are passed: `objects[].components[]`. */
+  /** Opens a part, which is inside of those above it. */
   open(part, above) {
-    this.way = [...this.way, ...above];
-    let inner = part;
-    this.way.push(inner);
-    while (inner.parts?.length === 1 && inner.parts[0].parts) {
-      [inner] = inner.parts;
-      this.way.push(inner);
-    }
+    this.way.push(...above, ...through(part));
     this.show();
     this.map.querySelector('.tile')?.focus();
   }
@@ -96,17 +90,17 @@ class Treemap {
   draw() {
     const box = { x: 0, y: 0, width: this.map.clientWidth, height: this.map.clientHeight };
     this.box = box;
-    const parts = (this.part.parts ?? []).slice(0, MOST);
+    const parts = largest(this.part);
     const boxes = squarify(parts.map((part) => part.bytes), box);
     fill(this.map, parts.map((part, at) => this.area(part, at, boxes[at])));
     if (parts.length === 0) fill(this.map, el('p', { class: 'none' }, 'Nothing is in it that has areas.'));
   }
 
-  /** The colour of an area: that of its class. Parts without one take those of what they are in, in turns. */
+  /** The colour of an area: that of its class, if that has one of its own, else the colours in turns. */
   colour(part, at) {
     if (part.name.startsWith('(')) return 'c10';
-    const number = this.number(part) ?? (this.way.length > 1 ? at : 10);
-    return `c${Math.min(number, 10)}`;
+    const number = this.number(part) ?? at;
+    return `c${number < 10 ? number : at % 10}`;
   }
 
   area(part, at, box) {
@@ -120,12 +114,13 @@ class Treemap {
   }
 
   inner(part, box) {
-    const parts = (part.parts ?? []).slice(0, MOST);
+    const above = through(part);
+    const parts = largest(above.at(-1));
     const room = { x: 3, y: HEAD, width: box.width - 7, height: box.height - HEAD - 4 };
     const boxes = squarify(parts.map((inner) => inner.bytes), room);
     return parts.map((inner, at) => {
       const { width, height } = boxes[at];
-      const tile = this.tile(inner, part, [part], 'tile field');
+      const tile = this.tile(inner, above.at(-1), above, 'tile field');
       Object.assign(tile.style, place(boxes[at]));
       if (width >= LEAST_WIDTH && height >= LEAST_HEIGHT) tile.append(el('span', {}, title(inner)));
       if (width >= LEAST_WIDTH && height >= 2 * LEAST_HEIGHT) tile.append(el('span', { class: 'size' }, bytes(inner.bytes)));
@@ -148,6 +143,18 @@ class Treemap {
   close() {
     this.observer.disconnect();
   }
+}
+
+/** A part and the parts in it that are alone: of lists, their elements. */
+function through(part) {
+  const way = [part];
+  while (way.at(-1).parts?.length === 1 && way.at(-1).parts[0].parts) way.push(way.at(-1).parts[0]);
+  return way;
+}
+
+/** The parts that have areas, the largest first. */
+function largest(part) {
+  return [...(part.parts ?? [])].sort((a, b) => b.bytes - a.bytes).slice(0, MOST);
 }
 
 /** A name without modules; a list by what it is of. */
