@@ -155,9 +155,9 @@ pub(crate) fn bytes(bytes: u64) -> String {
 /// replaced by `force`.
 pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     let failed = |error: io::Error| {
-        // Without the name of the temporary file, which means nothing to anybody.
-        let cause = error.get_ref().and_then(|error| error.source());
-        let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+        let cause = error.to_string();
+        // The name of the temporary file means nothing to anybody.
+        let cause = cause.split(" at path \"").next().unwrap_or_default();
         Failure::new(format!("cannot write {}: {cause}", path.display()))
     };
     if !force && path.symlink_metadata().is_ok() {

@@ -132,7 +132,6 @@ fn set_keeps_the_payloads_of_all_other_records() {
 #[test]
 fn edit_changes_a_part_in_an_editor() {
     let folder = graph();
-    // The editor of these tests makes the first 1 of each line a 7.
     let commands = [
         "edit graph.sav #3",
         "dump graph.sav #3",
@@ -141,4 +140,27 @@ fn edit_changes_a_part_in_an_editor() {
         "edit graph.sav Hero[*].name",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn an_editor_that_fails_changes_nothing() {
+    let folder = graph().with_editor("false");
+    let before = folder.read("graph.sav");
+    let mut said = folder.transcript(["edit graph.sav #3"]);
+    let folder = folder.with_editor("no-such-editor --wait");
+    said += &folder.transcript(["edit graph.sav #3"]);
+    insta::assert_snapshot!(said);
+    assert_eq!(folder.read("graph.sav"), before);
+}
+
+#[test]
+fn a_text_that_is_no_value_is_kept() {
+    let folder = graph().with_editor("sed -i s/hp/!/");
+    let before = folder.read("graph.sav");
+    let said = folder.run("edit graph.sav #3");
+    let (what, kept) = said.split_once("the text is kept in ").expect("a text that is kept");
+    assert!(what.contains("the text is no value"), "{said}");
+    let kept = kept.lines().next().unwrap_or_default();
+    assert!(std::fs::read_to_string(kept).expect("the text").contains("!: 12i16"), "{said}");
+    assert_eq!(folder.read("graph.sav"), before);
 }

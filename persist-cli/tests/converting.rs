@@ -28,6 +28,7 @@ fn saves() -> Vec<(String, Vec<u8>)> {
         (String::from("town"), game::town().expect("a town")),
         (String::from("game"), game::game().expect("a game")),
         (String::from("quest"), folder.read("quest.sav")),
+        (String::from("kept"), game::kept().expect("a save of a mod")),
     ];
     saves.extend(FIXTURES.iter().map(|name| (String::from(*name), fixture_bytes(name))));
     saves

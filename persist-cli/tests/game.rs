@@ -148,6 +148,39 @@ fn world() -> persist::Result<World> {
     Ok(world)
 }
 
+/// A save that went through a game without the mod that wrote it: what the game did not know is kept.
+pub(crate) fn kept() -> persist::Result<Vec<u8>> {
+    mod modded {
+        #[derive(persist::Persist)]
+        #[persist(class = "quest.Hero")]
+        pub(super) struct Hero {
+            pub(super) name: String,
+            pub(super) level: u32,
+            pub(super) gold: u32,
+            pub(super) items: Vec<std::rc::Rc<std::cell::RefCell<super::Item>>>,
+            pub(super) rival: std::rc::Weak<std::cell::RefCell<Hero>>,
+            pub(super) mana: u32,
+        }
+
+        #[derive(persist::Persist)]
+        #[persist(class = "mod.Familiar")]
+        pub(super) struct Familiar {
+            pub(super) power: u32,
+        }
+    }
+    let (name, items, rival) = (String::from("Ada"), Vec::new(), Weak::new());
+    let hero = modded::Hero { name, level: 7, gold: 3, items, rival, mana: 9 };
+    let mut saves = SaveManager::new();
+    saves.add(&Rc::new(RefCell::new(hero)))?;
+    saves.add(&Rc::new(RefCell::new(modded::Familiar { power: 2 })))?;
+    let save = saves.to_vec()?;
+    let mut saves = SaveManager::new();
+    saves.register::<Hero>()?;
+    let loaded = saves.from_slice(&save)?;
+    saves.adopt(loaded);
+    saves.to_vec()
+}
+
 /// What the heroes have when the game loads a save.
 pub(crate) fn gold(path: &std::path::Path) -> persist::Result<Vec<u32>> {
     let mut saves = SaveManager::new();

@@ -188,3 +188,18 @@ fn what_dump_shows_parses_back() {
         }
     }
 }
+
+#[test]
+fn what_a_game_without_its_mod_kept_is_shown() {
+    let folder = Folder::new();
+    folder.write("kept.sav", &game::kept().expect("a save"));
+    let commands = [
+        "info kept.sav",
+        "dump kept.sav",
+        "get kept.sav Familiar.power",
+        "set kept.sav Familiar.power 5",
+        "set kept.sav Hero.gold 5",
+        "dump kept.sav --json",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}

@@ -9,11 +9,18 @@ use std::process::{Command, Output, Stdio};
 /// A folder of its own for a test.
 pub(crate) struct Folder {
     folder: tempfile::TempDir,
+    editor: &'static str,
 }
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder for the test") }
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        // It makes the first 1 of each line a 7.
+        Self { folder, editor: "sed -i s/1/7/" }
+    }
+
+    pub(crate) fn with_editor(self, editor: &'static str) -> Self {
+        Self { editor, ..self }
     }
 
     /// With copies of fixtures, named as `v1/graph.sav`; they lie in the folder without theirs.
@@ -62,8 +69,8 @@ impl Folder {
             .current_dir(self.folder.path())
             .env_clear()
             .envs(std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "SystemRoot"))
-            // An editor that changes 1 to 7.
-            .env("EDITOR", "sed -i s/1/7/")
+            .env("EDITOR", self.editor)
+            .env("TMPDIR", self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

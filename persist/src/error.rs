@@ -21,10 +21,10 @@ use std::io;
 /// ```
 pub struct Error {
     // Boxed: a larger error makes every `Result` of the decoder larger.
-    inner: Box<Inner>,
+    inner: Box<ErrorDetails>,
 }
 
-struct Inner {
+struct ErrorDetails {
     kind: ErrorKind,
     message: String,
     offset: Option<u64>,
@@ -121,7 +121,7 @@ impl Error {
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
-            inner: Box::new(Inner {
+            inner: Box::new(ErrorDetails {
                 kind,
                 message: message.into(),
                 offset: None,

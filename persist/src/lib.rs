@@ -200,7 +200,7 @@ macro_rules! assert_lock {
 pub mod __private {
     pub use crate::codec::class::kind_of_class;
     pub use crate::codec::content::Content;
-    pub use crate::codec::convert::{Conversion, convert};
+    pub use crate::codec::convert::{FieldConversion, convert};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::persist::{checked, decode_row, encode_row};
@@ -209,7 +209,7 @@ pub mod __private {
     pub use crate::codec::trait_object::{
         AsTrait, Dynamic, Implements, Portable, Source, StandIn, TraitObject,
     };
-    pub use crate::codec::type_set::{Part, TypeSet};
+    pub use crate::codec::type_set::{FieldCodec, TypeSet};
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;

@@ -160,7 +160,7 @@ macro_rules! by_hand {
             const FIELDS: &'static [FieldRecord] = &[];
             const VARIANTS: &'static [VariantRecord] = &[];
             // Hidden, as it is the derive's.
-            const __ROWS: &'static [&'static [persist::__private::Part]] = &[];
+            const __ROWS: &'static [&'static [persist::__private::FieldCodec]] = &[];
 
             fn persist_field(&self, _: usize) -> Option<&dyn Any> {
                 None

@@ -278,7 +278,8 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
         }
     }
     if let Some(kept) = info.kept.filter(|kept| *kept > 0) {
-        line("kept", format_args!("{kept} records that a program did not know"), out)?;
+        let records = if kept == 1 { "1 record".into() } else { format!("{kept} records") };
+        line("kept", format_args!("{records} that a program did not know"), out)?;
     }
     for Beside { file, kind, bytes: size, generation } in &info.beside {
         let age = match generation {

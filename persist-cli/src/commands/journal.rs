@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use persist::history::{JournalEvent, JournalListing, JournalStep, Label, Occurrence};
+use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrence};
 use persist::{ObjectId, Value};
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ fn unsaved(listing: &JournalListing, save: Option<&Save>) -> Option<usize> {
         Some(save) => save.is_followed,
         None => listing.is_first(),
     };
-    let is_work = |event: &&JournalEvent| !matches!(event.what, Occurrence::Evicted(..));
+    let is_work = |event: &&ListedEvent| !matches!(event.what, Occurrence::Evicted(..));
     is_followed.then(|| listing.events.iter().filter(is_work).count())
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn what(what: Occurrence) -> String {
     }
 }
 
-fn print_event(event: &JournalEvent, head: &str, out: &mut Out) -> Result<()> {
+fn print_event(event: &ListedEvent, head: &str, out: &mut Out) -> Result<()> {
     let label = match &event.label {
         Label::None => String::new(),
         label => label.to_string(),
@@ -159,17 +159,17 @@ fn print_event(event: &JournalEvent, head: &str, out: &mut Out) -> Result<()> {
     print_steps(&event.steps, 0, out)
 }
 
-fn print_steps(steps: &[JournalStep], level: usize, out: &mut Out) -> Result<()> {
+fn print_steps(steps: &[ListedStep], level: usize, out: &mut Out) -> Result<()> {
     let indent = " ".repeat(14 + 2 * level.min(10));
     for step in steps {
         match step {
-            JournalStep::Command { class, value, is_direct, steps, .. } => {
+            ListedStep::Command { class, value, is_direct, steps, .. } => {
                 let value = value.as_ref().map_or_else(|| class.clone(), short);
                 let direct = if *is_direct { ", which only its program can redo" } else { "" };
                 writeln!(out, "{indent}command {value}{}", out.styled(WARNING, direct))?;
                 print_steps(steps, level + 1, out)?;
             }
-            JournalStep::Change { verb, object, name, path, index, old, new, .. } => {
+            ListedStep::Change { verb, object, name, path, index, old, new, .. } => {
                 let mut line = format!("{indent}{}", verb.to_string().to_lowercase());
                 line.extend(object.map(|object| format!(" {object}")));
                 line.extend(name.as_ref().map(|name| format!(" {name:?}")));
@@ -263,7 +263,7 @@ enum Step<'j> {
 
 impl<'j> Shown<'j> {
     fn of(listing: &'j JournalListing, save: &'j Option<Save>) -> Self {
-        let events = |events: &'j [JournalEvent]| events.iter().map(Event::of).collect();
+        let events = |events: &'j [ListedEvent]| events.iter().map(Event::of).collect();
         Self {
             bytes: listing.bytes,
             save: save.as_ref().map(|save| &*save.name),
@@ -284,7 +284,7 @@ impl<'j> Shown<'j> {
 }
 
 impl<'j> Event<'j> {
-    fn of(event: &'j JournalEvent) -> Self {
+    fn of(event: &'j ListedEvent) -> Self {
         Self {
             offset: event.offset,
             what: what(event.what),
@@ -294,14 +294,14 @@ impl<'j> Event<'j> {
     }
 }
 
-fn steps(all: &[JournalStep]) -> Vec<Step<'_>> {
+fn steps(all: &[ListedStep]) -> Vec<Step<'_>> {
     all.iter().filter_map(Step::of).collect()
 }
 
 impl<'j> Step<'j> {
-    fn of(step: &'j JournalStep) -> Option<Self> {
+    fn of(step: &'j ListedStep) -> Option<Self> {
         match step {
-            JournalStep::Command { class, value, is_direct, steps: further, .. } => {
+            ListedStep::Command { class, value, is_direct, steps: further, .. } => {
                 Some(Self::Command {
                     command: class,
                     value: value.as_ref().map(Mapped::shown),
@@ -309,7 +309,7 @@ impl<'j> Step<'j> {
                     steps: steps(further),
                 })
             }
-            JournalStep::Change { verb, object, name, path, index, old, new, .. } => {
+            ListedStep::Change { verb, object, name, path, index, old, new, .. } => {
                 Some(Self::Change {
                     index: *index,
                     change: verb.to_string().to_lowercase(),

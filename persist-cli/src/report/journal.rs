@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use persist::ObjectId;
-use persist::history::{JournalEvent, JournalListing, JournalStep};
+use persist::history::{JournalListing, ListedEvent, ListedStep};
 use serde::Serialize;
 
 use crate::commands::journal::{short, what};
@@ -81,13 +81,13 @@ fn notes(listing: &JournalListing, save: &[u8]) -> Vec<String> {
 }
 
 impl Event {
-    fn of(event: &JournalEvent, what: String) -> Self {
+    fn of(event: &ListedEvent, what: String) -> Self {
         let mut steps = Vec::new();
         // Commands hold steps; the first one is on top.
         let mut open: Vec<_> = event.steps.iter().rev().map(|step| (step, 0)).collect();
         while let Some((step, level)) = open.pop() {
             match step {
-                JournalStep::Change { verb, object, name, path, index, old, new, .. } => {
+                ListedStep::Change { verb, object, name, path, index, old, new, .. } => {
                     steps.push(Step {
                         level,
                         change: verb.to_string().to_lowercase(),
@@ -101,9 +101,9 @@ impl Event {
                         new: new.as_ref().map(short),
                     });
                 }
-                JournalStep::Command { class, value, is_direct, steps: further, .. } => {
+                ListedStep::Command { class, value, is_direct, steps: further, .. } => {
                     let direct =
-                        if *is_direct { ", which only its program can do again" } else { "" };
+                        if *is_direct { ", which only its program can redo" } else { "" };
                     let command = value.as_ref().map_or_else(|| class.clone(), short);
                     let change = format!("command {command}{direct}");
                     steps.push(Step { level, change, ..Step::default() });

@@ -71,7 +71,7 @@ pub fn block_impl(input: &Input) -> Option<TokenStream> {
     let span = given.span.resolved_at(Span::mixed_site());
     Some(quote_spanned! {span=>
         #[automatically_derived]
-        impl _persist::pod::Block for #ident {}
+        impl _persist::pod::PodBlock for #ident {}
 
         const _: _persist::bool = <#ident as _Persist>::__POD;
     })

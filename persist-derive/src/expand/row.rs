@@ -20,7 +20,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
         });
         bounds.implement(
             &emit! { _persist::Row<#index> },
-            &emit! { const PARTS: &'static [_persist::Part] = &[#(#parts),*]; },
+            &emit! { const PARTS: &'static [_persist::FieldCodec] = &[#(#parts),*]; },
         )
     };
     match &input.body {
@@ -63,7 +63,7 @@ pub fn all(input: &Input) -> TokenStream {
             variants.iter().enumerate().map(row).collect()
         }
     };
-    emit! { const __ROWS: &'static [&'static [_persist::Part]] = &[#(#parts),*]; }
+    emit! { const __ROWS: &'static [&'static [_persist::FieldCodec]] = &[#(#parts),*]; }
 }
 
 /// The variants that have anything to store, with their indices.

@@ -6,7 +6,7 @@ use super::encoder::{EncodeState, Encoder, SaveLinks, Stop};
 use super::fail::Fail;
 use super::persist::Persist;
 use super::row::cut_mut;
-use super::windows::{Next, SMALLEST, Window};
+use super::windows::{RemainingWindows, SMALLEST, Window};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Result};
 
@@ -81,8 +81,10 @@ impl Buffer {
         }
         let (used, rest) = self.table.split_at_mut(self.used);
         let (window, next) = match used.last_mut() {
-            Some(Window { bytes, base, .. }) => (&mut bytes[self.len - *base..], Next::Rest(rest)),
-            None => (&mut self.first[self.len..], Next::All(&mut self.table)),
+            Some(Window { bytes, base, .. }) => {
+                (&mut bytes[self.len - *base..], RemainingWindows::Rest(rest))
+            }
+            None => (&mut self.first[self.len..], RemainingWindows::All(&mut self.table)),
         };
         let state = EncodeState::new(self.len, next, env, links);
         let mut out = Encoder::new(window, &state);

@@ -6,7 +6,7 @@ use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::field::FieldAccess;
 use super::persist::Persist;
-use super::type_set::{ClassAccess, Fields, Part, TypeSet};
+use super::type_set::{ClassAccess, DynamicFields, FieldCodec, TypeSet};
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 
 /// A struct or an enum with field records of its own; the derive implements it.
@@ -39,7 +39,7 @@ pub trait Reflect: Persist {
 
     /// What is known of the fields' types: of a struct, or of each variant.
     #[doc(hidden)]
-    const __ROWS: &'static [&'static [Part]];
+    const __ROWS: &'static [&'static [FieldCodec]];
 
     /// Writes a field that a save does not have as it is: what its `convert` makes of the older value in `from`, or
     /// its default if there is none.
@@ -65,7 +65,7 @@ pub fn kind_of_class<T: Reflect>() -> Kind {
     Kind::Class(|| T::CLASS)
 }
 
-impl<T: Reflect> Fields for T {
+impl<T: Reflect> DynamicFields for T {
     fn variant(&self) -> usize {
         self.persist_variant()
     }

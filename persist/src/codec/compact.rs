@@ -7,7 +7,7 @@ use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::persist::Persist;
-use super::type_set::{Part, TypeSet};
+use super::type_set::{FieldCodec, TypeSet};
 use super::with::Adapter;
 use crate::reflect::{Integer, Kind};
 
@@ -39,7 +39,7 @@ pub enum Compact {}
 impl<T: Persist> Adapter<T> for Compact {
     const MIN: usize = T::__COMPACT_MIN;
     const FOREIGN: bool = false;
-    const PART: Part = Part::with::<T, Self>(T::__COMPACT_MIN, T::__LEAF);
+    const PART: FieldCodec = FieldCodec::with::<T, Self>(T::__COMPACT_MIN, T::__LEAF);
 
     fn kind() -> Kind {
         T::__compact_kind()

@@ -12,7 +12,7 @@ use super::persist::Persist;
 use super::type_set::TypeSet;
 use super::with::{Adapter, Same};
 use crate::env::Env;
-use crate::reflect::{Class, Inner, Kind};
+use crate::reflect::{Class, Kind, KindFn};
 use crate::{Error, ErrorKind, Result};
 
 /// The bytes of a field, as its `convert` makes them of those of a value of its older type;
@@ -41,9 +41,9 @@ pub(crate) const CONVERTED: &str = "taken by a field's `convert`";
 /// All that is asked of the types is asked by [`of`](Self::of), so that a wrong function is
 /// one error however often the derive's code makes this.
 #[doc(hidden)]
-pub struct Conversion<A, R, T> {
+pub struct FieldConversion<A, R, T> {
     function: fn(A) -> R,
-    kind: Inner,
+    kind: KindFn,
     reach: fn(&mut TypeSet),
     write: Write<A, R>,
     to: PhantomData<fn() -> T>,
@@ -53,7 +53,7 @@ pub struct Conversion<A, R, T> {
 type Write<A, R> =
     fn(fn(A) -> R, &mut Decoder<'_>, &mut Encoder<'_>) -> Result<Result<(), String>, Stop>;
 
-impl<A, R, T> Conversion<A, R, T> {
+impl<A, R, T> FieldConversion<A, R, T> {
     /// That of this function.
     pub fn of(function: fn(A) -> R) -> Self
     where

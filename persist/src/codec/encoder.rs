@@ -7,7 +7,7 @@ use super::fail::Fail;
 use super::links::{Link, Referent, Within};
 use super::text::copy;
 use super::weight::{large, large_box, levels, weight};
-use super::windows::{Next, Run};
+use super::windows::{ByteRun, RemainingWindows};
 use crate::env::Env;
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -48,7 +48,7 @@ pub struct Encoder<'a> {
 pub(super) struct EncodeState<'a> {
     /// `None` while they are asked.
     links: Cell<Option<&'a mut dyn SaveLinks>>,
-    next: Cell<Next<'a>>,
+    next: Cell<RemainingWindows<'a>>,
     env: &'a Env<'a>,
     depth: Cell<u32>,
     within: Cell<Within>,
@@ -63,7 +63,7 @@ pub(super) struct EncodeState<'a> {
 impl<'a> EncodeState<'a> {
     pub(super) fn new(
         start: usize,
-        next: Next<'a>,
+        next: RemainingWindows<'a>,
         env: &'a Env<'a>,
         links: &'a mut dyn SaveLinks,
     ) -> Self {
@@ -153,7 +153,7 @@ impl<'a> Encoder<'a> {
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         let rest = mem::take(&mut self.rest);
         if bytes.len() > rest.len() {
-            return self.run(rest.len(), &Run::Bytes(bytes));
+            return self.run(rest.len(), &ByteRun::Bytes(bytes));
         }
         let (taken, rest) = rest.split_at_mut(bytes.len());
         copy(taken, bytes);
@@ -171,7 +171,7 @@ impl<'a> Encoder<'a> {
     ) -> Result<(), Stop> {
         let rest = mem::take(&mut self.rest);
         if len > rest.len() {
-            return self.run(rest.len(), &Run::Rows { len, row, write: &write });
+            return self.run(rest.len(), &ByteRun::Rows { len, row, write: &write });
         }
         let (taken, rest) = rest.split_at_mut(len);
         write(0, taken);
@@ -181,7 +181,7 @@ impl<'a> Encoder<'a> {
 
     /// Writes a run that does not fit what is left of the window.
     #[inline(always)]
-    fn run(&mut self, left: usize, run: &Run<'_>) -> Result<(), Stop> {
+    fn run(&mut self, left: usize, run: &ByteRun<'_>) -> Result<(), Stop> {
         self.rest = grow(left, run.len(), Some(run), self.state).ok_or(Stop(()))?;
         Ok(())
     }
@@ -429,7 +429,7 @@ fn keep(state: &EncodeState<'_>, error: Error) -> Stop {
 fn grow<'a>(
     left: usize,
     len: usize,
-    run: Option<&Run<'_>>,
+    run: Option<&ByteRun<'_>>,
     state: &EncodeState<'a>,
 ) -> Option<&'a mut [u8]> {
     let start = state.end.get() - left;
@@ -443,7 +443,7 @@ fn grow<'a>(
     };
     state.next.set(next);
     state.end.set(start + window.len());
-    window.get_mut(run.map_or(0, Run::len)..)
+    window.get_mut(run.map_or(0, ByteRun::len)..)
 }
 
 #[cold]

@@ -7,12 +7,12 @@ use super::fail::Fail;
 use super::links::{Prototypes, Within};
 use super::persist::Persist;
 use super::pointer::Pointee;
-use super::unknown::{Content, Held, Piece, Unknown};
+use super::unknown::{ForeignPartKind, KeptTarget, Unknown, UnknownPiece};
 use super::visitor::{Phase, Visitor};
 use crate::Result;
 use crate::reflect::Kind;
 
-impl Piece {
+impl UnknownPiece {
     /// Writes the number of the class in the save that is being written.
     pub(crate) fn encode_class(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let class = &self.class;
@@ -31,8 +31,8 @@ impl Piece {
             out.bytes(&self.bytes[done..part.start])?;
             done = part.end;
             let number = match &part.content {
-                Content::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
-                Content::Class(index) => {
+                ForeignPartKind::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
+                ForeignPartKind::Class(index) => {
                     out.ask(|links| links.foreign_class(&self.class.schema, *index))?
                 }
             };
@@ -42,7 +42,7 @@ impl Piece {
     }
 }
 
-fn link(target: Option<&Held>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
+fn link(target: Option<&KeptTarget>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
     let Some(target) = target else { return Ok(0) };
     let target = match target.object() {
         Ok(Some(target)) => target,
@@ -106,7 +106,7 @@ impl Persist for Unknown {
         let mut dropped = Vec::new();
         for piece in &self.pieces {
             for part in piece.parts_mut().iter_mut() {
-                if let Content::Reference { target, .. } = &mut part.content {
+                if let ForeignPartKind::Reference { target, .. } = &mut part.content {
                     if visitor.phase() == Phase::Dismantle {
                         dropped.push(target.take());
                     } else {

@@ -75,7 +75,7 @@ impl Within {
 }
 
 /// A reference that can be pointed at its target.
-pub trait Slot {
+pub trait ReferenceSlot {
     /// The trait whose trait objects it points at, if it does.
     fn of(&self) -> Option<TypeId> {
         None

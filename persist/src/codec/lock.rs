@@ -9,7 +9,7 @@ use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Result};
 
 /// A cell that lends its content.
-pub(crate) trait Lock<T: ?Sized> {
+pub(crate) trait LockCell<T: ?Sized> {
     /// The content, to be read; waits so long for a lock.
     fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>>;
 
@@ -20,7 +20,7 @@ pub(crate) trait Lock<T: ?Sized> {
     fn clear(&self) {}
 }
 
-impl<T: ?Sized> Lock<T> for RefCell<T> {
+impl<T: ?Sized> LockCell<T> for RefCell<T> {
     #[inline]
     fn open(&self, _: Duration) -> Result<impl Deref<Target = T>> {
         self.try_borrow().map_err(|_| refused("RefCell", "is mutably borrowed; end the borrow"))
@@ -32,7 +32,7 @@ impl<T: ?Sized> Lock<T> for RefCell<T> {
     }
 }
 
-impl<T: ?Sized> Lock<T> for Mutex<T> {
+impl<T: ?Sized> LockCell<T> for Mutex<T> {
     fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>> {
         open_in(wait, "Mutex", || self.try_lock())
     }
@@ -46,7 +46,7 @@ impl<T: ?Sized> Lock<T> for Mutex<T> {
     }
 }
 
-impl<T: ?Sized> Lock<T> for RwLock<T> {
+impl<T: ?Sized> LockCell<T> for RwLock<T> {
     fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>> {
         open_in(wait, "RwLock", || self.try_read())
     }

@@ -89,10 +89,10 @@ pub(crate) use decoder::{Implementor, Linked, LoadLinks, NoLinks, Pointing, Rema
 pub(crate) use encoder::SaveLinks;
 pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
 pub(crate) use links::{
-    Factory, Link, Pointed, PrototypeTable, Referent, Slot, Within, charge_empty,
+    Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,
 };
-pub(crate) use lock::Lock;
-pub(crate) use object::{Object, Shared, WeakShared, give, shared};
+pub(crate) use lock::LockCell;
+pub(crate) use object::{AnyObject, Shared, WeakShared, give, shared};
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use persist::extend_fixed;
 pub(crate) use persist::{bad_part, decode_vec};
@@ -104,8 +104,10 @@ pub(crate) use trait_object::{
     AsTrait, Caster, Implements, Portable, TraitObject, not_registered, not_registered_yet,
     reach_holder, trait_name,
 };
-pub(crate) use type_set::{ClassAccess, Made, ObjectType, StandInClass, TypeSet};
-pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Held, Part, Piece, Unknown};
+pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
+pub(crate) use unknown::{
+    ForeignClass, ForeignPart, ForeignPartKind, KeptTarget, Unknown, UnknownPiece,
+};
 pub(crate) use visitor::{Phase, VisitLinks, Visitor, Visits};
 pub(crate) use weight::is_light_box;
 pub(crate) use with::ADAPTED;

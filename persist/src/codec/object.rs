@@ -14,7 +14,7 @@ use crate::reflect::Pointer;
 /// What a counted pointer leads to: a value or a cell around one.
 ///
 /// Every [`Persist`](super::Persist) type is one; a program does not need to implement it.
-pub trait Object: Any {
+pub trait AnyObject: Any {
     /// Writes the value.
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
@@ -64,29 +64,29 @@ pub struct Shared(Repr);
 /// No variant has a small field, so that the tag takes a whole word: a `Shared` is then copied as three.
 #[derive(Clone)]
 enum Repr {
-    Rc(Rc<dyn Object>),
-    Arc(sync::Arc<dyn Object>),
-    /// An `Rc` to what has no size of its own, which is not one to an `Object`.
-    BoxedRc(Rc<dyn Object>),
+    Rc(Rc<dyn AnyObject>),
+    Arc(sync::Arc<dyn AnyObject>),
+    /// An `Rc` to what has no size of its own, which is not one to an `AnyObject`.
+    BoxedRc(Rc<dyn AnyObject>),
     /// Such an `Arc`.
-    BoxedArc(Rc<dyn Object>),
+    BoxedArc(Rc<dyn AnyObject>),
 }
 
-impl From<Rc<dyn Object>> for Shared {
-    fn from(object: Rc<dyn Object>) -> Self {
+impl From<Rc<dyn AnyObject>> for Shared {
+    fn from(object: Rc<dyn AnyObject>) -> Self {
         Self(Repr::Rc(object))
     }
 }
 
-impl From<sync::Arc<dyn Object>> for Shared {
-    fn from(object: sync::Arc<dyn Object>) -> Self {
+impl From<sync::Arc<dyn AnyObject>> for Shared {
+    fn from(object: sync::Arc<dyn AnyObject>) -> Self {
         Self(Repr::Arc(object))
     }
 }
 
 impl Shared {
     /// A pointer that acts as the object that it leads to.
-    pub(crate) fn boxed(pointer: Pointer, object: impl Object) -> Self {
+    pub(crate) fn boxed(pointer: Pointer, object: impl AnyObject) -> Self {
         let object = Rc::new(object);
         Self(match pointer {
             Pointer::Rc => Repr::BoxedRc(object),
@@ -97,7 +97,7 @@ impl Shared {
     /// The object.
     #[must_use]
     #[inline]
-    pub fn object(&self) -> &dyn Object {
+    pub fn object(&self) -> &dyn AnyObject {
         match &self.0 {
             Repr::Rc(object) | Repr::BoxedRc(object) | Repr::BoxedArc(object) => &**object,
             Repr::Arc(object) => &**object,
@@ -106,7 +106,7 @@ impl Shared {
 
     /// The pointer itself if it is an `Rc` to an object that has a size.
     #[inline]
-    pub(crate) fn into_rc(self) -> Result<Rc<dyn Object>, Self> {
+    pub(crate) fn into_rc(self) -> Result<Rc<dyn AnyObject>, Self> {
         match self.0 {
             Repr::Rc(object) => Ok(object),
             other => Err(Self(other)),
@@ -178,8 +178,8 @@ impl Shared {
 /// A [`Shared`] that does not keep its object alive.
 #[derive(Clone)]
 pub(crate) enum WeakShared {
-    Rc(Weak<dyn Object>),
-    Arc(sync::Weak<dyn Object>),
+    Rc(Weak<dyn AnyObject>),
+    Arc(sync::Weak<dyn AnyObject>),
     Boxed(Rc<dyn Fn() -> Option<Shared>>),
 }
 

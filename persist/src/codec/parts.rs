@@ -1,5 +1,5 @@
 use super::persist::Persist;
-use super::type_set::{Parts, Walk};
+use super::type_set::{Parts, PartsWalk};
 use crate::Result;
 
 impl<T> Parts<'_, T> {
@@ -15,11 +15,11 @@ impl<T> Parts<'_, T> {
         exclusive: impl FnOnce(&mut T) -> &mut P,
     ) -> Result<()> {
         match &mut self.0 {
-            Walk::Types(types) => P::__reach(types),
-            Walk::Exclusive(value, visitor) => {
+            PartsWalk::Types(types) => P::__reach(types),
+            PartsWalk::Exclusive(value, visitor) => {
                 return exclusive(value).__visit_field(name, visitor);
             }
-            Walk::Shared(value, visitor) => {
+            PartsWalk::Shared(value, visitor) => {
                 return shared(value).__visit_field_shared(name, visitor);
             }
         }
@@ -56,15 +56,15 @@ impl<T> Parts<'_, T> {
             format!("[{}]", index - 1)
         };
         match &mut self.0 {
-            Walk::Types(types) => {
+            PartsWalk::Types(types) => {
                 P::__reach(types);
                 Ok(())
             }
             _ if P::__LEAF => Ok(()),
-            Walk::Exclusive(value, visitor) => visitor.nested(|visitor| {
+            PartsWalk::Exclusive(value, visitor) => visitor.nested(|visitor| {
                 exclusive(value, &mut |part| part.__visit_field(&name(), visitor))
             }),
-            Walk::Shared(value, visitor) => visitor.nested(|visitor| {
+            PartsWalk::Shared(value, visitor) => visitor.nested(|visitor| {
                 shared(value, &mut |part| part.__visit_field_shared(&name(), visitor))
             }),
         }

@@ -10,7 +10,7 @@ use super::index::Index;
 use super::index::short::_0;
 use super::links::{Factory, Prototypes, Within};
 use super::row::{At, Row, cut, cut_mut};
-use super::type_set::{Part, Parts, TypeSet};
+use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;
 use super::weight::{is_large_for, weight};
 use crate::Result;
@@ -278,7 +278,7 @@ pub trait Persist: Sized + 'static {
 
     /// What a layout needs to know of a field.
     #[doc(hidden)]
-    const __PART: Part = Part::of::<Self>();
+    const __PART: FieldCodec = FieldCodec::of::<Self>();
 
     /// Writes the head of field `I` of a struct, if it lies in the first segment.
     #[doc(hidden)]
@@ -519,7 +519,7 @@ impl FieldAccess {
     }
 }
 
-impl Part {
+impl FieldCodec {
     /// Of a field stored as its own type.
     #[must_use]
     pub const fn of<T: Persist>() -> Self {

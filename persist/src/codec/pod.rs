@@ -13,17 +13,17 @@ pub const IS_BLOCK: bool = cfg!(target_endian = "little");
 
 /// A type that is copied as one block: any bytes are a value, and none of a value's bytes is padding. The code of the
 /// derive asks for that here alone, so that rustc says once if a type has no bytemuck derives.
-pub trait Block: NoUninit + AnyBitPattern {}
+pub trait PodBlock: NoUninit + AnyBitPattern {}
 
 /// Writes one value.
 #[inline(always)]
-pub fn encode_head<T: Block>(value: &T, head: &mut [u8]) {
+pub fn encode_head<T: PodBlock>(value: &T, head: &mut [u8]) {
     head.copy_from_slice(bytemuck::bytes_of(value));
 }
 
 /// Reads one value.
 #[inline(always)]
-pub fn decode_fixed<T: Block>(head: &[u8], bad: &mut bool) -> T {
+pub fn decode_fixed<T: PodBlock>(head: &[u8], bad: &mut bool) -> T {
     bytemuck::try_pod_read_unaligned(head).unwrap_or_else(|_| {
         *bad = true;
         bytemuck::Zeroable::zeroed()
@@ -35,13 +35,13 @@ const GROUP: usize = 64;
 
 /// Writes values one after the other.
 #[inline(always)]
-pub fn encode_slice<T: Persist + Block>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
+pub fn encode_slice<T: Persist + PodBlock>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     if IS_BLOCK { out.bytes(bytemuck::must_cast_slice(items)) } else { encode_each(items, out) }
 }
 
 /// Reads `count` values.
 #[inline(always)]
-pub fn decode_list<T: Persist + Block>(
+pub fn decode_list<T: Persist + PodBlock>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
@@ -56,7 +56,7 @@ pub fn decode_list<T: Persist + Block>(
 }
 
 /// Not into memory that is set to zero first, which would go through it twice.
-fn unaligned<T: Block>(bytes: &[u8]) -> Vec<T> {
+fn unaligned<T: PodBlock>(bytes: &[u8]) -> Vec<T> {
     if bytes.len() < size_of::<T>() * GROUP {
         let items = bytes.chunks_exact(size_of::<T>());
         return items.map(bytemuck::pod_read_unaligned).collect();
@@ -73,7 +73,7 @@ fn unaligned<T: Block>(bytes: &[u8]) -> Vec<T> {
 
 /// Reads `count` values over those of a list, which keeps its allocation.
 #[inline(always)]
-pub fn decode_list_into<T: Persist + Block>(
+pub fn decode_list_into<T: Persist + PodBlock>(
     items: &mut Vec<T>,
     count: usize,
     input: &mut Decoder<'_>,

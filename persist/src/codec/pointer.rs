@@ -15,9 +15,9 @@ use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
-use super::object::{Object, Shared};
+use super::object::{AnyObject, Shared};
 use super::persist::Persist;
-use super::type_set::{Draft, Made, ObjectType, TypeSet};
+use super::type_set::{Draft, LoadedObject, ObjectType, TypeSet};
 use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::{Cell, Holder, Pointer, Target};
@@ -40,7 +40,7 @@ pub trait Family: Sized + 'static {
     fn lengthy<P: ?Sized + Lengthy>(draft: P::Draft) -> Self::Strong<P>;
 
     /// The pointer without its type.
-    fn share<X: Object>(pointer: Self::Strong<X>) -> Shared;
+    fn share<X: AnyObject>(pointer: Self::Strong<X>) -> Shared;
 
     /// The pointer with its type back, if it is of this family and type.
     fn typed<X: Any>(shared: &Shared) -> Option<Self::Strong<X>>;
@@ -78,8 +78,8 @@ macro_rules! families {
             }
 
             #[inline]
-            fn share<X: Object>(pointer: $strong<X>) -> Shared {
-                Shared::from(pointer as $strong<dyn Object>)
+            fn share<X: AnyObject>(pointer: $strong<X>) -> Shared {
+                Shared::from(pointer as $strong<dyn AnyObject>)
             }
 
             #[inline]
@@ -113,7 +113,7 @@ families! {
     ArcFamily: Arc sync::Weak arc;
 }
 
-impl<T: Persist> Object for T {
+impl<T: Persist> AnyObject for T {
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.value(self)
     }
@@ -236,7 +236,7 @@ macro_rules! sized_items {
 fn object_type<F: Family, P: ?Sized + Pointee, V: Persist>(
     size: usize,
     name: fn() -> String,
-    make: fn(&Prototypes<'_>, &mut Vec<Made>) -> Result<()>,
+    make: fn(&Prototypes<'_>, &mut Vec<LoadedObject>) -> Result<()>,
 ) -> ObjectType {
     ObjectType {
         pointee: TypeId::of::<P>(),
@@ -277,13 +277,13 @@ impl<V: Persist> Draft for Unshared<V> {
 }
 
 /// A value that is shared when it is whole.
-pub(super) fn unshared<F: Family, T: Persist>(value: T) -> Made {
-    Made::Draft(Box::new(Unshared { value, share: |value| F::share::<T>(F::new(value)) }))
+pub(super) fn unshared<F: Family, T: Persist>(value: T) -> LoadedObject {
+    LoadedObject::Draft(Box::new(Unshared { value, share: |value| F::share::<T>(F::new(value)) }))
 }
 
 fn draft<F: Family, T: Persist>(
     prototypes: &Prototypes<'_>,
-    objects: &mut Vec<Made>,
+    objects: &mut Vec<LoadedObject>,
 ) -> Result<()> {
     objects.push(unshared::<F, T>(prototypes.object()?));
     Ok(())
@@ -336,10 +336,10 @@ pub struct AsCell;
 
 fn open<F: Family, X: OpenCell>(
     prototypes: &Prototypes<'_>,
-    objects: &mut Vec<Made>,
+    objects: &mut Vec<LoadedObject>,
 ) -> Result<()> {
     let object = <AsCell as PointTo<X>>::empty::<F>(prototypes)?;
-    objects.push(Made::Shared(F::share::<X>(object)));
+    objects.push(LoadedObject::Shared(F::share::<X>(object)));
     Ok(())
 }
 
@@ -399,7 +399,7 @@ pub trait Unsized: Pointee {
 /// An object that is reached through a pointer of its own.
 struct Reached<F: Family, P: ?Sized + 'static>(F::Strong<P>);
 
-impl<F: Family, P: ?Sized + Unsized> Object for Reached<F, P> {
+impl<F: Family, P: ?Sized + Unsized> AnyObject for Reached<F, P> {
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         Unsized::encode(&*self.0, out)
     }
@@ -428,7 +428,7 @@ impl<F: Family, P: ?Sized + Unsized> Object for Reached<F, P> {
         if P::CELL != Cell::None {
             return None;
         }
-        Object::pointee(self, Duration::ZERO).ok()
+        AnyObject::pointee(self, Duration::ZERO).ok()
     }
 
     fn give(self: Arc<Self>, _: &mut dyn Any) {}
@@ -462,11 +462,11 @@ pub struct AsLengthy;
 
 fn lengthy<F: Family, P: ?Sized + Lengthy>(
     prototypes: &Prototypes<'_>,
-    objects: &mut Vec<Made>,
+    objects: &mut Vec<LoadedObject>,
 ) -> Result<()> {
     let value = P::Draft::persist_empty(prototypes)?;
     let share = |draft| share_unsized::<F, P>(&F::lengthy::<P>(draft));
-    objects.push(Made::Draft(Box::new(Unshared { value, share })));
+    objects.push(LoadedObject::Draft(Box::new(Unshared { value, share })));
     Ok(())
 }
 

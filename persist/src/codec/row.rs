@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 
 use super::index::Index;
-use super::type_set::{Part, TypeSet};
+use super::type_set::{FieldCodec, TypeSet};
 
 /// Segments of fields.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    const fn of(parts: &[Part]) -> Self {
+    const fn of(parts: &[FieldCodec]) -> Self {
         let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0 };
         let mut i = 0;
         while i < parts.len() {
@@ -48,14 +48,14 @@ impl Layout {
 /// The stored fields of a struct, or of variant `V`; the derive implements it.
 pub trait Row<V> {
     /// The fields, in declaration order.
-    const PARTS: &'static [Part];
+    const PARTS: &'static [FieldCodec];
 
     /// Their segments.
     const LAYOUT: Layout = Layout::of(Self::PARTS);
 }
 
 /// Enters what the fields of a class reach.
-pub fn reach(types: &mut TypeSet, rows: &[&[Part]]) {
+pub fn reach(types: &mut TypeSet, rows: &[&[FieldCodec]]) {
     for part in rows.iter().copied().flatten() {
         (part.reach)(types);
     }

@@ -15,13 +15,13 @@ use super::decoder::{Decoder, Implementor};
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
-use super::lock::Lock;
+use super::lock::LockCell;
 use super::object::Shared;
 use super::persist::Persist;
 use super::pointer::{
     ArcFamily, AsCell, Family, PointTo, Pointee, RcFamily, Unsized, share_unsized, unshared,
 };
-use super::type_set::{Made, StandInClass, TypeSet};
+use super::type_set::{LoadedObject, StandInClass, TypeSet};
 use super::unknown::Unknown;
 use super::visitor::Visitor;
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
@@ -281,21 +281,21 @@ fn reach_cell<F: Family, T: Persist + Pointee>(cell: Cell, types: &mut TypeSet) 
 }
 
 /// An object of a class that stands in for unknown ones, in a holder.
-fn make_stand_in<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> Made {
+fn make_stand_in<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> LoadedObject {
     match holder.parts() {
         Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, T::from(unknown)),
         Some((Pointer::Arc, cell)) => make_in::<ArcFamily, T>(cell, T::from(unknown)),
-        None => Made::Nothing,
+        None => LoadedObject::Nothing,
     }
 }
 
-fn make_in<F: Family, T: Persist>(cell: Cell, value: T) -> Made {
-    Made::Shared(match cell {
+fn make_in<F: Family, T: Persist>(cell: Cell, value: T) -> LoadedObject {
+    LoadedObject::Shared(match cell {
         Cell::None => return unshared::<F, T>(value),
         Cell::RefCell => F::share::<RefCell<T>>(F::new(RefCell::new(value))),
         Cell::Mutex => F::share::<Mutex<T>>(F::new(Mutex::new(value))),
         Cell::RwLock => F::share::<RwLock<T>>(F::new(RwLock::new(value))),
-        _ => return Made::Nothing,
+        _ => return LoadedObject::Nothing,
     })
 }
 

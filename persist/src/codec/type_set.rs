@@ -14,7 +14,7 @@ use super::object::Shared;
 use super::unknown::Unknown;
 use super::visitor::Visitor;
 use crate::Result;
-use crate::reflect::{Class, Holder, Inner, TraitName};
+use crate::reflect::{Class, Holder, KindFn, TraitName};
 
 /// Collects the types that a type reaches through its fields.
 ///
@@ -36,7 +36,7 @@ pub struct TypeSet {
 /// A type whose values no visit reaches, such as the keys of a map.
 pub(crate) struct Unvisited {
     pub(crate) place: &'static str,
-    pub(crate) kind: Inner,
+    pub(crate) kind: KindFn,
     pub(crate) name: fn() -> String,
 }
 
@@ -52,22 +52,22 @@ pub struct ObjectType {
     /// The pointer and the cell.
     pub holder: Holder,
     /// Kind of the value.
-    pub kind: Inner,
+    pub kind: KindFn,
     /// Name of the value's class.
     pub name: fn() -> String,
     /// Appends an empty object to others: where it stays, since each move of one costs as much as the rest.
-    pub make: fn(&Prototypes<'_>, &mut Vec<Made>) -> Result<()>,
+    pub make: fn(&Prototypes<'_>, &mut Vec<LoadedObject>) -> Result<()>,
     /// Reads over the value of an object in a cell.
     pub fill: fn(&Shared, &mut Decoder<'_>) -> Result<(), Fail>,
     /// Shows the value in a pointee, unless it is borrowed or locked.
-    pub look: Look,
+    pub look: ShowValue,
 }
 
 /// Shows the value in a pointee, unless it stays borrowed or locked for so long.
-pub(crate) type Look = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
+pub(crate) type ShowValue = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
 
 /// An object of a load.
-pub enum Made {
+pub enum LoadedObject {
     /// None: its record does not become one, or it has been freed.
     Nothing,
     /// One in a cell, which is filled where it is; or one that is whole.
@@ -78,9 +78,9 @@ pub enum Made {
 
 // There is one for every object of a save.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Made>() == 24);
+const _: () = assert!(size_of::<LoadedObject>() == 24);
 
-impl Made {
+impl LoadedObject {
     /// The object, if others can refer to it.
     #[inline]
     pub(crate) fn shared(&self) -> Option<&Shared> {
@@ -140,7 +140,7 @@ impl TypeSet {
 
     /// Notes that the values of a type are out of reach for a visit, so that
     /// they may hold neither references nor hooks; `place` says where they are.
-    pub fn unvisited(&mut self, place: &'static str, kind: Inner, name: fn() -> String) {
+    pub fn unvisited(&mut self, place: &'static str, kind: KindFn, name: fn() -> String) {
         self.unvisited.push(Unvisited { place, kind, name });
     }
 }
@@ -148,11 +148,11 @@ impl TypeSet {
 /// A class whose type is known at run time only.
 pub(crate) struct ClassAccess {
     /// What is known of the fields of the struct, or of each variant.
-    pub(super) rows: &'static [&'static [Part]],
+    pub(super) rows: &'static [&'static [FieldCodec]],
     /// How a value of the class is written and read as a whole.
     pub(super) whole: FieldAccess,
-    pub(super) open: fn(&dyn Any) -> Option<&dyn Fields>,
-    pub(super) open_mut: fn(&mut dyn Any) -> Option<&mut dyn Fields>,
+    pub(super) open: fn(&dyn Any) -> Option<&dyn DynamicFields>,
+    pub(super) open_mut: fn(&mut dyn Any) -> Option<&mut dyn DynamicFields>,
     /// Writes a field that a save does not have as it is; see [`Reflect`](super::Reflect).
     pub(crate) make_field: MakeField,
     /// Writes the empty value.
@@ -162,7 +162,7 @@ pub(crate) struct ClassAccess {
 type MakeField = fn(usize, usize, Option<&mut Decoder<'_>>, &mut Encoder<'_>) -> Result<(), Stop>;
 
 /// A value whose class is known at run time only: what [`Reflect`](super::Reflect) has for each value.
-pub(crate) trait Fields {
+pub(crate) trait DynamicFields {
     /// Index of the value's variant; 0 for a struct.
     fn variant(&self) -> usize;
 
@@ -247,14 +247,14 @@ pub(crate) struct StandInClass {
     /// What a stand-in holds.
     pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
     /// An object that holds it.
-    pub(crate) make: fn(Holder, Unknown) -> Made,
+    pub(crate) make: fn(Holder, Unknown) -> LoadedObject,
     /// A `Caster` to the trait.
     pub(crate) caster: Arc<dyn Any + Send + Sync>,
 }
 
 /// What is known of a field's type: what the layout needs, and what reaches and codes it by itself.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct FieldCodec {
     pub(super) head: usize,
     pub(super) fixed: bool,
     pub(super) min: usize,
@@ -264,7 +264,7 @@ pub struct Part {
     pub(super) access: &'static FieldAccess,
 }
 
-impl Part {
+impl FieldCodec {
     /// How the field is written and read by itself.
     #[must_use]
     pub fn access(&self) -> &'static FieldAccess {
@@ -275,9 +275,9 @@ impl Part {
 /// Goes to the values inside a value, in the order in which they are decoded.
 ///
 /// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once; what registration, loading and hooks need is made of that list.
-pub struct Parts<'p, T>(pub(super) Walk<'p, T>);
+pub struct Parts<'p, T>(pub(super) PartsWalk<'p, T>);
 
-pub(super) enum Walk<'p, T> {
+pub(super) enum PartsWalk<'p, T> {
     /// Over types, without a value.
     Types(&'p mut TypeSet),
     Exclusive(&'p mut T, Visitor<'p>),
@@ -286,14 +286,14 @@ pub(super) enum Walk<'p, T> {
 
 impl<'p, T> Parts<'p, T> {
     pub(super) fn types(types: &'p mut TypeSet) -> Self {
-        Self(Walk::Types(types))
+        Self(PartsWalk::Types(types))
     }
 
     pub(super) fn exclusive(value: &'p mut T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(Walk::Exclusive(value, visitor.reborrow()))
+        Self(PartsWalk::Exclusive(value, visitor.reborrow()))
     }
 
     pub(super) fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(Walk::Shared(value, visitor.reborrow()))
+        Self(PartsWalk::Shared(value, visitor.reborrow()))
     }
 }

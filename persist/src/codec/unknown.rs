@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::links::Slot;
+use super::links::ReferenceSlot;
 use super::object::{Shared, WeakShared};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Result};
@@ -28,15 +28,15 @@ use crate::{Error, ErrorKind, Result};
 pub struct Unknown {
     /// The holder of its record, if it has one of its own.
     pub(crate) holder: Option<Holder>,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<UnknownPiece>,
 }
 
 /// A value of a class of another save.
-pub(crate) struct Piece {
+pub(crate) struct UnknownPiece {
     pub(crate) class: ForeignClass,
     pub(super) bytes: Vec<u8>,
     /// What cannot be copied to another save, in order.
-    parts: RwLock<Vec<Part>>,
+    parts: RwLock<Vec<ForeignPart>>,
 }
 
 /// A class of the save that a value comes from.
@@ -51,22 +51,22 @@ pub(crate) struct ForeignClass {
 
 /// A part of the bytes that means something in one save only.
 #[derive(Clone)]
-pub(crate) struct Part {
+pub(crate) struct ForeignPart {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    pub(crate) content: Content,
+    pub(crate) content: ForeignPartKind,
 }
 
 #[derive(Clone)]
-pub(crate) enum Content {
+pub(crate) enum ForeignPartKind {
     /// The id of an object.
-    Reference { weak: bool, target: Option<Held> },
+    Reference { weak: bool, target: Option<KeptTarget> },
     /// The number of a class, by its index in the schema.
     Class(usize),
 }
 
-impl From<Piece> for Unknown {
-    fn from(piece: Piece) -> Self {
+impl From<UnknownPiece> for Unknown {
+    fn from(piece: UnknownPiece) -> Self {
         Self { holder: None, pieces: vec![piece] }
     }
 }
@@ -97,7 +97,7 @@ impl Unknown {
     }
 
     /// The one value that a stand-in holds.
-    pub(crate) fn value(&self) -> Result<&Piece> {
+    pub(crate) fn value(&self) -> Result<&UnknownPiece> {
         self.pieces.first().ok_or_else(|| {
             Error::new(
                 ErrorKind::Unsupported,
@@ -109,7 +109,7 @@ impl Unknown {
 
 thread_local! {
     /// What the running drop has still to free; `None` if none runs.
-    static WAITING: RefCell<Option<Vec<Piece>>> = const { RefCell::new(None) };
+    static WAITING: RefCell<Option<Vec<UnknownPiece>>> = const { RefCell::new(None) };
 }
 
 /// Kept objects may lead to each other in a chain of any length: a drop inside of another leaves
@@ -131,7 +131,7 @@ impl Drop for Unknown {
             }
         });
         if is_first == Ok(true) {
-            let _end = End;
+            let _end = DropGuard;
             while let Some(piece) = WAITING.with_borrow_mut(|waiting| waiting.as_mut()?.pop()) {
                 drop(piece);
             }
@@ -140,39 +140,39 @@ impl Drop for Unknown {
 }
 
 /// Ends the drop, also if a value inside panics in its own.
-struct End;
+struct DropGuard;
 
-impl Drop for End {
+impl Drop for DropGuard {
     fn drop(&mut self) {
         drop(WAITING.take());
     }
 }
 
-impl Piece {
-    pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<Part>) -> Self {
+impl UnknownPiece {
+    pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<ForeignPart>) -> Self {
         Self { class, bytes, parts: RwLock::new(parts) }
     }
 
-    pub(super) fn parts(&self) -> RwLockReadGuard<'_, Vec<Part>> {
+    pub(super) fn parts(&self) -> RwLockReadGuard<'_, Vec<ForeignPart>> {
         self.parts.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<Part>> {
+    pub(super) fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<ForeignPart>> {
         self.parts.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Clone for Piece {
+impl Clone for UnknownPiece {
     fn clone(&self) -> Self {
         Self::new(self.class.clone(), self.bytes.clone(), self.parts().clone())
     }
 }
 
-impl Slot for Part {
+impl ReferenceSlot for ForeignPart {
     fn connect(&mut self, object: &dyn Any, _: Option<&dyn Any>) -> bool {
         // Class and holder of the target have been compared with those in the schema.
-        if let Content::Reference { weak, target } = &mut self.content {
-            *target = object.downcast_ref().map(|object| Held::new(object, *weak));
+        if let ForeignPartKind::Reference { weak, target } = &mut self.content {
+            *target = object.downcast_ref().map(|object| KeptTarget::new(object, *weak));
         }
         true
     }
@@ -187,7 +187,7 @@ impl fmt::Debug for Unknown {
 
 /// A pointer to an object, or a weak one.
 #[derive(Clone)]
-enum Kept {
+enum KeptPointer {
     Strong(Shared),
     Weak(WeakShared),
 }
@@ -196,24 +196,24 @@ enum Kept {
 ///
 /// The pointer may be an `Rc`, so it lies in a table of the thread that loaded it. This is its key, which may go to any
 /// thread: an `Unknown` is `Send` and `Sync`.
-pub(crate) struct Held(Arc<Key>);
+pub(crate) struct KeptTarget(Arc<TargetKey>);
 
-struct Key {
-    home: Arc<Home>,
+struct TargetKey {
+    home: Arc<OwnerThread>,
     number: u64,
 }
 
 /// The thread of a table.
 #[derive(Default)]
-struct Home {
+struct OwnerThread {
     /// Keys that were dropped on other threads.
     gone: Mutex<Vec<u64>>,
 }
 
 #[derive(Default)]
 struct Pointers {
-    home: Arc<Home>,
-    pointers: RefCell<HashMap<u64, Kept>>,
+    home: Arc<OwnerThread>,
+    pointers: RefCell<HashMap<u64, KeptPointer>>,
     last: Cell<u64>,
 }
 
@@ -222,7 +222,7 @@ thread_local! {
 }
 
 impl Pointers {
-    fn hold(&self, pointer: Kept) -> Held {
+    fn hold(&self, pointer: KeptPointer) -> KeptTarget {
         // What is dropped may drop keys of its own.
         let gone = std::mem::take(&mut *lock(&self.home.gone));
         for number in gone {
@@ -231,10 +231,10 @@ impl Pointers {
         let number = self.last.get() + 1;
         self.last.set(number);
         self.pointers.borrow_mut().insert(number, pointer);
-        Held(Arc::new(Key { home: Arc::clone(&self.home), number }))
+        KeptTarget(Arc::new(TargetKey { home: Arc::clone(&self.home), number }))
     }
 
-    fn take(&self, number: u64) -> Option<Kept> {
+    fn take(&self, number: u64) -> Option<KeptPointer> {
         self.pointers.borrow_mut().remove(&number)
     }
 }
@@ -243,17 +243,17 @@ fn lock(gone: &Mutex<Vec<u64>>) -> std::sync::MutexGuard<'_, Vec<u64>> {
     gone.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Held {
+impl KeptTarget {
     pub(crate) fn new(object: &Shared, weak: bool) -> Self {
         let pointer = match weak {
-            true => Kept::Weak(object.downgrade()),
-            false => Kept::Strong(object.clone()),
+            true => KeptPointer::Weak(object.downgrade()),
+            false => KeptPointer::Strong(object.clone()),
         };
         POINTERS.with(|table| table.hold(pointer))
     }
 
     /// The pointer in the table, if this is its thread.
-    fn look<R>(&self, look: impl FnOnce(&Pointers, &Kept) -> R) -> Option<R> {
+    fn look<R>(&self, look: impl FnOnce(&Pointers, &KeptPointer) -> R) -> Option<R> {
         let found = POINTERS.try_with(|table| {
             if !Arc::ptr_eq(&table.home, &self.0.home) {
                 return None;
@@ -267,8 +267,8 @@ impl Held {
     /// The object; `None` if it is gone.
     pub(crate) fn object(&self) -> Result<Option<Shared>> {
         let object = self.look(|_, pointer| match pointer {
-            Kept::Strong(object) => Some(object.clone()),
-            Kept::Weak(object) => object.upgrade(),
+            KeptPointer::Strong(object) => Some(object.clone()),
+            KeptPointer::Weak(object) => object.upgrade(),
         });
         object.ok_or_else(|| {
             Error::new(
@@ -280,14 +280,14 @@ impl Held {
 }
 
 /// Each holds the object on its own, or it would not be seen how many do.
-impl Clone for Held {
+impl Clone for KeptTarget {
     fn clone(&self) -> Self {
         let again = self.look(|table, pointer| table.hold(pointer.clone()));
         again.unwrap_or_else(|| Self(Arc::clone(&self.0)))
     }
 }
 
-impl Drop for Key {
+impl Drop for TargetKey {
     fn drop(&mut self) {
         let pointer = POINTERS.try_with(|table| {
             let is_home = Arc::ptr_eq(&table.home, &self.home);
@@ -302,8 +302,8 @@ impl Drop for Key {
     }
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for KeptTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Held({})", self.0.number)
+        write!(f, "KeptTarget({})", self.0.number)
     }
 }

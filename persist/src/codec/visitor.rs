@@ -1,7 +1,7 @@
 use std::any::Any;
 use std::fmt::Display;
 
-use super::links::{Prototypes, Slot};
+use super::links::{Prototypes, ReferenceSlot};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -49,7 +49,7 @@ pub struct Visitor<'a> {
 /// What a visit asks of the load around it.
 pub(crate) trait VisitLinks {
     /// A reference that is to be connected.
-    fn reference(&mut self, slot: &mut dyn Slot) -> Result<()> {
+    fn reference(&mut self, slot: &mut dyn ReferenceSlot) -> Result<()> {
         let _ = slot;
         Ok(())
     }
@@ -164,7 +164,7 @@ impl<'a> Visitor<'a> {
     }
 
     /// Visits a reference.
-    pub fn reference(&mut self, slot: &mut dyn Slot) -> Result<()> {
+    pub fn reference(&mut self, slot: &mut dyn ReferenceSlot) -> Result<()> {
         if self.phase == Phase::Connect { self.links.reference(slot) } else { Ok(()) }
     }
 

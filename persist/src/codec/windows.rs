@@ -31,7 +31,7 @@ pub(super) struct Window {
 }
 
 /// Many bytes that are written together.
-pub(super) enum Run<'r> {
+pub(super) enum ByteRun<'r> {
     Bytes(&'r [u8]),
     /// Rows of that many bytes each; the function writes whole rows from an offset on.
     Rows {
@@ -41,7 +41,7 @@ pub(super) enum Run<'r> {
     },
 }
 
-impl Run<'_> {
+impl ByteRun<'_> {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
@@ -73,26 +73,26 @@ impl Run<'_> {
 /// The windows that an encode has not reached.
 ///
 /// They lie in a table of fixed length, so that an encode holds those that follow while those before are written to.
-pub(super) enum Next<'a> {
+pub(super) enum RemainingWindows<'a> {
     /// All; the table is made when the first is asked for.
     All(&'a mut Vec<Window>),
     Rest(&'a mut [Window]),
 }
 
-impl Default for Next<'_> {
+impl Default for RemainingWindows<'_> {
     fn default() -> Self {
         Self::Rest(&mut [])
     }
 }
 
-impl<'a> Next<'a> {
+impl<'a> RemainingWindows<'a> {
     /// A window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
     /// It begins with the run, which has `len` bytes.
     pub(super) fn window(
         self,
         start: usize,
         len: usize,
-        run: Option<&Run<'_>>,
+        run: Option<&ByteRun<'_>>,
     ) -> Option<(&'a mut [u8], Self)> {
         let windows = match self {
             Self::All(table) => {
@@ -117,7 +117,7 @@ impl<'a> Next<'a> {
                 window.base = if len >= start { 0 } else { start };
                 let room = start - window.base;
                 let whole = room + len + SMALLEST;
-                if matches!(run, Run::Rows { .. }) && whole > FROM_SYSTEM {
+                if matches!(run, ByteRun::Rows { .. }) && whole > FROM_SYSTEM {
                     window.bytes = vec![0; whole];
                     run.write(&mut window.bytes[room..room + len]);
                 } else {

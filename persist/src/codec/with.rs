@@ -16,7 +16,7 @@ use super::fail::Fail;
 use super::field::FieldAccess;
 use super::links::Prototypes;
 use super::persist::{CALL, Persist};
-use super::type_set::{Part, TypeSet};
+use super::type_set::{FieldCodec, TypeSet};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind};
 
@@ -150,7 +150,7 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     const FOREIGN: bool = true;
 
     /// What a layout needs to know of the field.
-    const PART: Part = Part::with::<T, Self>(0, true);
+    const PART: FieldCodec = FieldCodec::with::<T, Self>(0, true);
 
     /// Writes a field by itself.
     #[inline]
@@ -182,7 +182,7 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     }
 }
 
-impl Part {
+impl FieldCodec {
     /// Of a field of type `F` that an adapter stores in `min` bytes or more.
     #[must_use]
     pub const fn with<F: Any, A: Adapter<F>>(min: usize, leaf: bool) -> Self {

@@ -9,12 +9,12 @@ use crate::codec::with::With;
 
 /// Bytes that do not change. A few are kept in it, for which a place of their own would cost more than they do.
 #[derive(Clone)]
-pub(crate) struct Bytes(Held);
+pub(crate) struct Bytes(BytesRepr);
 
 const FEW: usize = 22;
 
 #[derive(Clone)]
-enum Held {
+enum BytesRepr {
     /// A few bytes, and how many they are.
     Few(u8, [u8; FEW]),
     Many(Box<[u8]>),
@@ -36,13 +36,13 @@ impl Bytes {
     pub(super) fn of_bits(bits: u64, width: usize) -> Self {
         let mut few = [0; FEW];
         few[..8].copy_from_slice(&bits.to_le_bytes());
-        Self(Held::Few(u8::try_from(width).unwrap_or(8), few))
+        Self(BytesRepr::Few(u8::try_from(width).unwrap_or(8), few))
     }
 
     fn few(bytes: &[u8]) -> Option<Self> {
         let mut few = [0; FEW];
         few.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        Some(Self(Held::Few(u8::try_from(bytes.len()).ok()?, few)))
+        Some(Self(BytesRepr::Few(u8::try_from(bytes.len()).ok()?, few)))
     }
 }
 
@@ -66,27 +66,27 @@ impl Deref for Bytes {
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Held::Few(len, few) => few.get(..usize::from(*len)).unwrap_or_default(),
-            Held::Many(bytes) => bytes,
+            BytesRepr::Few(len, few) => few.get(..usize::from(*len)).unwrap_or_default(),
+            BytesRepr::Many(bytes) => bytes,
         }
     }
 }
 
 impl From<&[u8]> for Bytes {
     fn from(bytes: &[u8]) -> Self {
-        Self::few(bytes).unwrap_or_else(|| Self(Held::Many(bytes.into())))
+        Self::few(bytes).unwrap_or_else(|| Self(BytesRepr::Many(bytes.into())))
     }
 }
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::few(&bytes).unwrap_or_else(|| Self(Held::Many(bytes.into())))
+        Self::few(&bytes).unwrap_or_else(|| Self(BytesRepr::Many(bytes.into())))
     }
 }
 
 impl Default for Bytes {
     fn default() -> Self {
-        Self(Held::Few(0, [0; FEW]))
+        Self(BytesRepr::Few(0, [0; FEW]))
     }
 }
 

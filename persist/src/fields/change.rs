@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::bytes::{AsBytes, Bytes};
 use super::links::FieldLinks;
-use super::part::{FieldPart, Room, follow};
-use super::path::{FieldPath, Steps};
+use super::part::{FieldPart, PartBuffers, follow};
+use super::path::{FieldPath, PathSteps};
 use super::paths::AsText;
 use crate::codec::ListAccess;
 use crate::codec::{
@@ -24,13 +24,13 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 pub(crate) struct FieldChange {
     #[persist(with = AsText, empty = FieldPath::new(""))]
     pub(crate) path: FieldPath,
-    pub(crate) how: How,
+    pub(crate) how: FieldEdit,
 }
 
 /// What was done to a field. The bytes of both ends are kept, so that undo and redo do not depend on each other.
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.How")]
-pub(crate) enum How {
+pub(crate) enum FieldEdit {
     /// It got another value.
     Set {
         #[persist(with = AsBytes)]
@@ -56,13 +56,13 @@ pub(crate) enum How {
 
 /// Which way a change is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Undo,
     Redo,
 }
 
-impl Way {
-    pub(crate) fn back(self) -> Self {
+impl Direction {
+    pub(crate) fn reversed(self) -> Self {
         match self {
             Self::Undo => Self::Redo,
             Self::Redo => Self::Undo,
@@ -86,18 +86,17 @@ enum Splice<'b> {
     Move(u64, u64),
 }
 
-impl How {
-    fn splice(&self, way: Way) -> Splice<'_> {
-        match (self, way) {
-            (Self::Set { new: bytes, .. }, Way::Redo)
-            | (Self::Set { old: bytes, .. }, Way::Undo) => Splice::Put(bytes),
-            (Self::Insert { index, element }, Way::Redo)
-            | (Self::Remove { index, element }, Way::Undo) => Splice::Insert(*index, element),
-            (Self::Insert { index, .. }, Way::Undo) | (Self::Remove { index, .. }, Way::Redo) => {
-                Splice::Remove(*index)
-            }
-            (Self::Move { from, to }, Way::Redo)
-            | (Self::Move { from: to, to: from }, Way::Undo) => Splice::Move(*from, *to),
+impl FieldEdit {
+    fn splice(&self, direction: Direction) -> Splice<'_> {
+        match (self, direction) {
+            (Self::Set { new: bytes, .. }, Direction::Redo)
+            | (Self::Set { old: bytes, .. }, Direction::Undo) => Splice::Put(bytes),
+            (Self::Insert { index, element }, Direction::Redo)
+            | (Self::Remove { index, element }, Direction::Undo) => Splice::Insert(*index, element),
+            (Self::Insert { index, .. }, Direction::Undo)
+            | (Self::Remove { index, .. }, Direction::Redo) => Splice::Remove(*index),
+            (Self::Move { from, to }, Direction::Redo)
+            | (Self::Move { from: to, to: from }, Direction::Undo) => Splice::Move(*from, *to),
         }
     }
 
@@ -116,7 +115,9 @@ impl FieldChange {
     /// do not go together.
     pub(crate) fn merge(&mut self, next: &mut Self) -> Option<bool> {
         match (&mut self.how, &mut next.how) {
-            (How::Set { old, new }, How::Set { new: last, .. }) if self.path.is(&next.path) => {
+            (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. })
+                if self.path.is(&next.path) =>
+            {
                 *new = mem::take(last);
                 Some(old == new)
             }
@@ -126,12 +127,12 @@ impl FieldChange {
 
     /// True if it leaves the field as it was.
     pub(crate) fn does_nothing(&self) -> bool {
-        matches!(&self.how, How::Set { old, new } if old == new)
+        matches!(&self.how, FieldEdit::Set { old, new } if old == new)
     }
 
     /// True if it sets a field, whose order with settings of other fields does not matter.
     pub(crate) fn is_setting(&self) -> bool {
-        matches!(self.how, How::Set { .. })
+        matches!(self.how, FieldEdit::Set { .. })
     }
 
     /// The bytes of a value of a class of a layout, with the change made in it.
@@ -143,13 +144,13 @@ impl FieldChange {
         &self,
         (stored, class): (&Stored, usize),
         bytes: &[u8],
-        way: Way,
+        direction: Direction,
     ) -> Result<Vec<u8>> {
         let steps = self.path.steps();
         let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
         let mut new = Vec::with_capacity(bytes.len());
-        spliced(cursor, bytes, &self.how.splice(way), &mut new)
-            .map_err(|error| error.in_field(&Steps(steps).to_string()))?;
+        spliced(cursor, bytes, &self.how.splice(direction), &mut new)
+            .map_err(|error| error.in_field(&PathSteps(steps).to_string()))?;
         Ok(new)
     }
 }
@@ -178,7 +179,7 @@ fn spliced(
 pub(crate) struct Root<'r> {
     pub(crate) registry: &'r Registry,
     pub(crate) value: &'r mut dyn Portable,
-    pub(crate) room: &'r mut Room,
+    pub(crate) buffers: &'r mut PartBuffers,
 }
 
 impl Root<'_> {
@@ -190,8 +191,8 @@ impl Root<'_> {
         check_handle: &dyn Fn(&str, HandleValue) -> Result<()>,
     ) -> Result<(FieldChange, Option<Value>)> {
         let steps = path.steps();
-        let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
-        let (mut part, value) = FieldPart::reach(self.room, self.registry, &*self.value, steps)?;
+        let in_path = |error: Error| error.in_field(&PathSteps(steps).to_string());
+        let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
         let validates = self.registry.validates(part.class);
@@ -202,11 +203,11 @@ impl Root<'_> {
                 .map_err(in_path)?
         {
             let made = catch_unwind(AssertUnwindSafe(|| {
-                part.change_list(self.registry, self.value, list, &how.splice(Way::Redo))
+                part.change_list(self.registry, self.value, list, &how.splice(Direction::Redo))
             }));
             // An element that panics when it is dropped has left the list by then.
-            if made.is_err() && matches!(how, How::Remove { .. }) {
-                part.change_list(self.registry, self.value, list, &how.splice(Way::Undo))?;
+            if made.is_err() && matches!(how, FieldEdit::Remove { .. }) {
+                part.change_list(self.registry, self.value, list, &how.splice(Direction::Undo))?;
             }
             made.unwrap_or_else(|panic| resume_unwind(panic))?;
             return Ok((FieldChange { path, how }, None));
@@ -220,33 +221,33 @@ impl Root<'_> {
                 let mut new = Vec::new();
                 cursor.write(&mut target, value, &mut new).map_err(in_path)?;
                 old_value = Some(old);
-                How::Set { old: part.bytes()[range].into(), new: new.into() }
+                FieldEdit::Set { old: part.bytes()[range].into(), new: new.into() }
             }
             Request::Insert(index, value) => {
                 let mut element = Vec::new();
                 let list = cursor.list().map_err(in_path)?;
                 list.write(&mut target, value, &mut element).map_err(in_path)?;
-                How::Insert { index: *index, element: element.into() }
+                FieldEdit::Insert { index: *index, element: element.into() }
             }
             Request::Remove(index) => {
                 let list = cursor.list().map_err(in_path)?;
                 let element = list.element(*index).map_err(in_path)?.into();
-                How::Remove { index: *index, element }
+                FieldEdit::Remove { index: *index, element }
             }
-            Request::Move(from, to) => How::Move { from: *from, to: *to },
+            Request::Move(from, to) => FieldEdit::Move { from: *from, to: *to },
         };
-        part.change(self.registry, self.value, &how.splice(Way::Redo), validates)?;
-        self.room.trim();
+        part.change(self.registry, self.value, &how.splice(Direction::Redo), validates)?;
+        self.buffers.trim();
         Ok((FieldChange { path, how }, old_value))
     }
 
     /// Makes a change again, or takes it back; true if the value then is to be asked whether it is valid, which may need
     /// others that are to follow.
-    pub(crate) fn make(&mut self, change: &FieldChange, way: Way) -> Result<bool> {
+    pub(crate) fn make(&mut self, change: &FieldChange, direction: Direction) -> Result<bool> {
         let steps = change.path.steps();
-        let (mut part, value) = FieldPart::reach(self.room, self.registry, &*self.value, steps)?;
+        let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
         let validates = self.registry.validates(part.class);
-        let splice = change.how.splice(way);
+        let splice = change.how.splice(direction);
         if let Some(list) = part.whole_list()
             && splice.is_in(list, value)
         {
@@ -255,21 +256,21 @@ impl Root<'_> {
         }
         part.encode(self.registry, &*self.value, value)?;
         part.change(self.registry, self.value, &splice, false)?;
-        self.room.trim();
+        self.buffers.trim();
         Ok(validates)
     }
 
     /// The bytes of a part that lies somewhere.
     pub(crate) fn content_at(&mut self, path: &FieldPath) -> Result<Bytes> {
-        let part = FieldPart::find(self.room, self.registry, &*self.value, path.steps())?;
+        let part = FieldPart::find(self.buffers, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
         let content = part.bytes().into();
-        self.room.trim();
+        self.buffers.trim();
         Ok(content)
     }
 
     pub(crate) fn part_mut(&mut self, path: &FieldPath) -> Result<&mut dyn Any> {
-        let (part, _) = FieldPart::reach(self.room, self.registry, &*self.value, path.steps())?;
+        let (part, _) = FieldPart::reach(self.buffers, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
         if part.is_whole() {
             return Ok(self.value);
@@ -283,7 +284,7 @@ impl Root<'_> {
     /// Puts a part back to a content that it had, unless it has it.
     pub(crate) fn put_at(&mut self, path: &FieldPath, content: &[u8]) -> Result<()> {
         let root = &*self.value;
-        let (mut part, value) = FieldPart::reach(self.room, self.registry, root, path.steps())?;
+        let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
         check_end(&part, path)?;
         // What is put back is read anew, without what is skipped in it. What cannot be encoded is not what it was.
         if part.encode(self.registry, root, value).is_ok() && part.bytes() == content {
@@ -310,7 +311,7 @@ impl FieldPart<'_> {
         request: &Request<'_>,
         (list, value): (&dyn ListAccess, &dyn Any),
         target: &mut Strict<'_>,
-    ) -> Result<Option<How>> {
+    ) -> Result<Option<FieldEdit>> {
         let get = |index: u64| list.get(value, usize::try_from(index).ok()?);
         Ok(match *request {
             Request::Insert(index, new)
@@ -319,18 +320,18 @@ impl FieldPart<'_> {
                 let mut element = Vec::new();
                 let cursor = self.start(registry)?.of_element();
                 cursor.ok_or(Fail::Value)?.write(target, new, &mut element)?;
-                Some(How::Insert { index, element: element.into() })
+                Some(FieldEdit::Insert { index, element: element.into() })
             }
             Request::Remove(index) => match get(index) {
                 Some(element) => {
                     let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(registry));
                     let write = |out: &mut Encoder<'_>| list.element().encode(element, out);
                     let element = buffer.encode_with(&registry.env(), &mut links, write)?.into();
-                    Some(How::Remove { index, element })
+                    Some(FieldEdit::Remove { index, element })
                 }
                 None => None,
             },
-            Request::Move(from, to) => get(from).and(get(to)).map(|_| How::Move { from, to }),
+            Request::Move(from, to) => get(from).and(get(to)).map(|_| FieldEdit::Move { from, to }),
             Request::Set(_) | Request::Insert(..) => None,
         })
     }
@@ -343,10 +344,10 @@ impl FieldPart<'_> {
         splice: &Splice<'_>,
         validates: bool,
     ) -> Result<()> {
-        let mut new = mem::take(&mut self.room.new);
+        let mut new = mem::take(&mut self.buffers.new);
         new.clear();
         spliced(self.cursor(registry)?, self.bytes(), splice, &mut new)
-            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))?;
+            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))?;
         let made = catch_unwind(AssertUnwindSafe(|| {
             self.put(&new, registry, root)?;
             if validates { validate(root, registry) } else { Ok(()) }
@@ -354,7 +355,7 @@ impl FieldPart<'_> {
         if !matches!(made, Ok(Ok(()))) {
             self.put(self.bytes(), registry, root)?;
         }
-        self.room.new = new;
+        self.buffers.new = new;
         made.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
@@ -373,7 +374,7 @@ impl FieldPart<'_> {
             Splice::Insert(at, element) => {
                 let insert = |input: &mut Decoder<'_>| list.insert(value, index(at), input);
                 return decode(element, registry, insert)
-                    .map_err(|error| error.in_field(&Steps(self.steps).to_string()));
+                    .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()));
             }
             Splice::Remove(at) => list.remove(value, index(at)),
             Splice::Move(from, to) => list.shift(value, index(from), index(to)),
@@ -392,7 +393,7 @@ impl FieldPart<'_> {
             }
         };
         decode(bytes, registry, read)
-            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))
     }
 }
 

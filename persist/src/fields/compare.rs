@@ -3,22 +3,22 @@
 use std::any::Any;
 
 use super::bytes::Bytes;
-use super::change::{FieldChange, How, Root, check_end};
+use super::change::{FieldChange, FieldEdit, Root, check_end};
 use super::diff::{Op, script};
-use super::part::{FieldPart, Room, Spot};
+use super::part::{FieldPart, PartBuffers, SchemaKey};
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
 use crate::Result;
 use crate::codec::ListAccess;
 use crate::codec::{FieldAccess, Portable};
 use crate::graph::Registry;
-use crate::schema::{Cursor, Target};
+use crate::schema::{Cursor, ProgramClass};
 
 /// The bytes of a whole value.
 pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec<u8>> {
-    let mut room = Room::default();
-    FieldPart::find(&mut room, registry, root, &[])?;
-    Ok(room.into_bytes())
+    let mut buffers = PartBuffers::default();
+    FieldPart::find(&mut buffers, registry, root, &[])?;
+    Ok(buffers.into_bytes())
 }
 
 /// The fields of a value of a class in which two contents of it differ: the innermost ones that lie in structs, and
@@ -31,7 +31,7 @@ pub(crate) fn compared(
     (old, new): (&[u8], &[u8]),
 ) -> Result<Vec<FieldChange>> {
     let mut comparison =
-        Comparison { registry, paths, trail: Trail::new(class, &[]), found: vec![] };
+        ValueComparison { registry, paths, trail: Trail::new(class, &[]), found: vec![] };
     if old != new {
         comparison.value(root, None, None, (old, new))?;
     }
@@ -47,23 +47,23 @@ impl Root<'_> {
         old: &[u8],
     ) -> Result<Vec<FieldChange>> {
         let root = &*self.value;
-        let (mut part, value) = FieldPart::reach(self.room, self.registry, root, path.steps())?;
+        let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
         check_end(&part, path)?;
         part.encode(self.registry, root, value)?;
         let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
         let mut comparison =
-            Comparison { registry: self.registry, paths, trail, found: Vec::new() };
+            ValueComparison { registry: self.registry, paths, trail, found: Vec::new() };
         if old != new {
-            comparison.value(value, part.access(), part.spot(), (old, new))?;
+            comparison.value(value, part.access(), part.key(), (old, new))?;
         }
         let found = comparison.found;
-        self.room.trim();
+        self.buffers.trim();
         Ok(found)
     }
 }
 
 /// What of a value has changed.
-struct Comparison<'w> {
+struct ValueComparison<'w> {
     registry: &'w Registry,
     paths: &'w Paths,
     /// Where in the value it is.
@@ -71,38 +71,38 @@ struct Comparison<'w> {
     found: Vec<FieldChange>,
 }
 
-impl Comparison<'_> {
+impl ValueComparison<'_> {
     /// Compares the bytes of a value that is there with those that it had; they differ.
     fn value(
         &mut self,
         value: &dyn Any,
         access: Option<&'static FieldAccess>,
-        spot: Option<Spot>,
+        key: Option<SchemaKey>,
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         if access.is_none_or(|access| !access.has_adapter()) {
             // Not a time, whose parts go together, nor an enum, whose fields change with the variant.
-            let is_open = |target: &Target| {
+            let is_open = |target: &ProgramClass| {
                 target.class.variants().is_empty() && target.access.field(value, 0).is_some()
             };
             let entry = self.registry.entry(value);
             if let Some((class, target)) = entry.filter(|(_, target)| is_open(target)) {
                 return self.fields(value, (class, target), (old, new));
             }
-            if let (Some(list), Some(spot)) = (access.and_then(FieldAccess::list), spot)
-                && self.list(value, list, spot, (old, new))?
+            if let (Some(list), Some(key)) = (access.and_then(FieldAccess::list), key)
+                && self.list(value, list, key, (old, new))?
             {
                 return Ok(());
             }
         }
-        self.find(How::Set { old: old.into(), new: new.into() });
+        self.find(FieldEdit::Set { old: old.into(), new: new.into() });
         Ok(())
     }
 
     fn fields(
         &mut self,
         value: &dyn Any,
-        (class, target): (usize, Target),
+        (class, target): (usize, ProgramClass),
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         let layout = self.registry.program().layout();
@@ -118,10 +118,10 @@ impl Comparison<'_> {
             self.trail.enter(field, record.name);
             match target.access.field(value, field) {
                 Some(inner) => {
-                    let (access, spot) = (target.access.access(0, field), ((class, 0, field), 0));
-                    self.value(inner, access, Some(spot), (old, new))?;
+                    let (access, key) = (target.access.access(0, field), ((class, 0, field), 0));
+                    self.value(inner, access, Some(key), (old, new))?;
                 }
-                None => self.find(How::Set { old: old.into(), new: new.into() }),
+                None => self.find(FieldEdit::Set { old: old.into(), new: new.into() }),
             }
             self.trail.leave();
             if before.rest() == behind.rest() {
@@ -136,7 +136,7 @@ impl Comparison<'_> {
         &mut self,
         value: &dyn Any,
         list: &'static dyn ListAccess,
-        (place, depth): Spot,
+        (place, depth): SchemaKey,
         (old, new): (&[u8], &[u8]),
     ) -> Result<bool> {
         let layout = self.registry.program().layout();
@@ -164,18 +164,20 @@ impl Comparison<'_> {
                     let ends = (olds[from], news[to]);
                     match list.get(value, first + to) {
                         Some(element) => {
-                            let spot = Some((place, depth + 1));
-                            self.value(element, Some(list.element()), spot, ends)?;
+                            let key = Some((place, depth + 1));
+                            self.value(element, Some(list.element()), key, ends)?;
                         }
-                        None => self.find(How::Set { old: ends.0.into(), new: ends.1.into() }),
+                        None => {
+                            self.find(FieldEdit::Set { old: ends.0.into(), new: ends.1.into() });
+                        }
                     }
                     self.trail.leave();
                 }
                 Op::Insert(to) => {
-                    self.find(How::Insert { index: at, element: news[to].into() });
+                    self.find(FieldEdit::Insert { index: at, element: news[to].into() });
                 }
                 Op::Remove(from) => {
-                    self.find(How::Remove { index: at, element: olds[from].into() });
+                    self.find(FieldEdit::Remove { index: at, element: olds[from].into() });
                 }
             }
             at += u64::from(!matches!(op, Op::Remove(_)));
@@ -183,7 +185,7 @@ impl Comparison<'_> {
         Ok(true)
     }
 
-    fn find(&mut self, how: How) {
+    fn find(&mut self, how: FieldEdit) {
         self.found.push(FieldChange { path: self.paths.at(&self.trail), how });
     }
 }

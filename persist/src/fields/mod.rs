@@ -15,14 +15,14 @@ mod paths;
 pub(crate) mod typed_path;
 
 pub(crate) use bytes::Bytes;
-pub(crate) use change::{FieldChange, How, Request, Root, Way, awaken, validate};
+pub(crate) use change::{Direction, FieldChange, FieldEdit, Request, Root, awaken, validate};
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
-pub(crate) use number::{NumberField, NumberFields, Replaced};
-pub(crate) use part::{FieldPart, Room};
+pub(crate) use number::{NumberField, NumberFields, ReplacedNumber};
+pub(crate) use part::{FieldPart, PartBuffers};
 pub(crate) use paths::{AsText, IntoFieldPath, Paths};
 
 // The root shows it.
 #[doc(hidden)]
 pub use path::FieldPath;
-pub(crate) use path::Step as PathStep;
+pub(crate) use path::PathStep;

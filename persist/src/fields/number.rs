@@ -4,8 +4,8 @@ use std::any::Any;
 use std::marker::PhantomData;
 
 use super::bytes::Bytes;
-use super::change::{FieldChange, How};
-use super::path::{FieldPath, Step};
+use super::change::{FieldChange, FieldEdit};
+use super::path::{FieldPath, PathStep};
 use crate::Value;
 use crate::codec::ClassAccess;
 use crate::graph::Registry;
@@ -14,20 +14,20 @@ use crate::reflect::{FieldRecord, Kind};
 /// The way to a number from the value that has it.
 pub(crate) struct NumberField {
     hops: Box<[(&'static ClassAccess, usize)]>,
-    number: &'static dyn Number,
+    number: &'static dyn NumberAccess,
 }
 
 impl NumberField {
     /// Follows the steps of a path; `None` if they do not lead through structs to a number, or a `validate` function, a
     /// `with` module or an older form has a say in it.
-    pub(crate) fn find(registry: &Registry, root: &dyn Any, steps: &[Step]) -> Option<Self> {
+    pub(crate) fn find(registry: &Registry, root: &dyn Any, steps: &[PathStep]) -> Option<Self> {
         let (root_class, _) = registry.entry(root)?;
         if registry.validates(root_class) {
             return None;
         }
         let (mut value, mut hops, mut last) = (root, Vec::new(), None);
         for step in steps {
-            let Step::Field(name) = step else { return None };
+            let PathStep::Field(name) = step else { return None };
             let (_, target) = registry.entry(value)?;
             if !target.class.variants().is_empty() {
                 return None;
@@ -44,9 +44,9 @@ impl NumberField {
     }
 
     /// Sets the number to a value; `None` if it is not one that the number takes as it is.
-    pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<Replaced> {
+    pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<ReplacedNumber> {
         let (old, new) = self.number.set(self.reach(root)?, value)?;
-        Some(Replaced { old, new, number: self.number })
+        Some(ReplacedNumber { old, new, number: self.number })
     }
 
     /// Sets the number to bytes that it had.
@@ -128,7 +128,7 @@ impl NumberFields {
         for ((path, field), old) in self.0.iter().zip(old) {
             let new = field.bits(root)?;
             if *old != new {
-                let how = Replaced { old: *old, new, number: field.number }.how();
+                let how = ReplacedNumber { old: *old, new, number: field.number }.how();
                 found.push(FieldChange { path: path.clone(), how });
             }
         }
@@ -143,7 +143,7 @@ impl NumberFields {
 }
 
 /// A type of numbers of at most 8 bytes.
-trait Number: Sync {
+trait NumberAccess: Sync {
     fn width(&self) -> usize;
 
     fn bits(&self, place: &dyn Any) -> Option<u64>;
@@ -158,22 +158,25 @@ trait Number: Sync {
 }
 
 /// A number that was replaced, as its bits: the change is made of them where it stays.
-pub(crate) struct Replaced {
+pub(crate) struct ReplacedNumber {
     old: u64,
     new: u64,
-    number: &'static dyn Number,
+    number: &'static dyn NumberAccess,
 }
 
-impl Replaced {
+impl ReplacedNumber {
     #[inline]
     pub(crate) fn is_other(&self) -> bool {
         self.old != self.new
     }
 
     #[inline]
-    pub(crate) fn how(&self) -> How {
+    pub(crate) fn how(&self) -> FieldEdit {
         let width = self.number.width();
-        How::Set { old: Bytes::of_bits(self.old, width), new: Bytes::of_bits(self.new, width) }
+        FieldEdit::Set {
+            old: Bytes::of_bits(self.old, width),
+            new: Bytes::of_bits(self.new, width),
+        }
     }
 
     #[inline]
@@ -182,7 +185,7 @@ impl Replaced {
     }
 }
 
-struct Of<T>(PhantomData<fn() -> T>);
+struct NumberType<T>(PhantomData<fn() -> T>);
 
 /// The bits of a number by its bytes in a save.
 fn bits_of(bytes: &[u8]) -> u64 {
@@ -193,7 +196,7 @@ fn bits_of(bytes: &[u8]) -> u64 {
 
 macro_rules! numbers {
     ($($type:ident $kind:ident: $value:ident => $of:expr),+ $(,)?) => {
-        $(impl Number for Of<$type> {
+        $(impl NumberAccess for NumberType<$type> {
             fn width(&self) -> usize {
                 size_of::<$type>()
             }
@@ -222,9 +225,9 @@ macro_rules! numbers {
         })+
 
         /// The number that a field is, if it is a plain one.
-        fn number_of(field: &FieldRecord, value: &dyn Any) -> Option<&'static dyn Number> {
+        fn number_of(field: &FieldRecord, value: &dyn Any) -> Option<&'static dyn NumberAccess> {
             Some(match field.kind() {
-                $(Kind::$kind if value.is::<$type>() => const { &Of::<$type>(PhantomData) },)+
+                $(Kind::$kind if value.is::<$type>() => const { &NumberType::<$type>(PhantomData) },)+
                 _ => return None,
             })
         }

@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use super::links::FieldLinks;
-use super::path::{Step, Steps};
+use super::path::{PathStep, PathSteps};
 use crate::codec::{Buffer, ClassAccess, FieldAccess, Portable};
 use crate::codec::{ListAccess, MapAccess};
 use crate::graph::Registry;
@@ -12,7 +12,7 @@ use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
 /// One step of the way from a value inwards.
-enum Hop {
+enum AccessStep {
     Field(&'static ClassAccess, usize),
     Element(&'static dyn ListAccess, usize),
     /// With the key as it is stored.
@@ -20,21 +20,21 @@ enum Hop {
 }
 
 /// The schema of a part: class, variant and index of a field, and how many elements deep in it the part is.
-pub(super) type Spot = ((usize, usize, usize), usize);
+pub(super) type SchemaKey = ((usize, usize, usize), usize);
 
 /// More bytes than these are not kept from one use to the next.
 const MOST_KEPT: usize = 4 << 10;
 
 /// The memory that a part takes, for the next one.
 #[derive(Default)]
-pub(crate) struct Room {
-    hops: Vec<Hop>,
+pub(crate) struct PartBuffers {
+    hops: Vec<AccessStep>,
     buffer: Buffer,
     /// Bytes that are to be put into a part.
     pub(super) new: Vec<u8>,
 }
 
-impl Room {
+impl PartBuffers {
     /// Gives back what is more than most parts need.
     pub(crate) fn trim(&mut self) {
         if self.buffer.size() > MOST_KEPT || self.new.capacity() > MOST_KEPT {
@@ -51,13 +51,13 @@ impl Room {
 pub(crate) struct FieldPart<'p> {
     /// Index of the class of the whole value.
     pub(super) class: usize,
-    pub(super) room: &'p mut Room,
+    pub(super) buffers: &'p mut PartBuffers,
     /// How it is written and read; `None` if it is the whole value.
     access: Option<&'static FieldAccess>,
     /// Class, variant and index of the last field on the way, and how many elements deep in it the part is.
     place: Option<(usize, usize, usize)>,
     depth: usize,
-    pub(super) steps: &'p [Step],
+    pub(super) steps: &'p [PathStep],
     /// How many steps led to it.
     taken: usize,
 }
@@ -65,25 +65,26 @@ pub(crate) struct FieldPart<'p> {
 impl<'p> FieldPart<'p> {
     /// Goes along a path as far as it leads through structs, enums, lists and maps.
     pub(super) fn reach<'v>(
-        room: &'p mut Room,
+        buffers: &'p mut PartBuffers,
         registry: &Registry,
         root: &'v dyn Portable,
-        steps: &'p [Step],
+        steps: &'p [PathStep],
     ) -> Result<(Self, &'v dyn Any)> {
-        room.hops.clear();
+        buffers.hops.clear();
         let mut value: &dyn Any = root;
         let Some((class, _)) = registry.entry(value) else {
             return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
         };
-        let mut part = Self { class, room, access: None, place: None, depth: 0, steps, taken: 0 };
+        let mut part =
+            Self { class, buffers, access: None, place: None, depth: 0, steps, taken: 0 };
         for step in steps {
             let inner = match step {
-                Step::Field(name) => part.field(registry, value, name)?,
-                Step::Index(index) => match part.access.and_then(FieldAccess::map) {
+                PathStep::Field(name) => part.field(registry, value, name)?,
+                PathStep::Index(index) => match part.access.and_then(FieldAccess::map) {
                     Some(map) => part.entry(registry, (map, value), &Value::U64(*index)),
                     None => part.element(value, *index),
                 },
-                Step::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
+                PathStep::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
                     (Some(map), Ok(key)) => part.entry(registry, (map, value), &key),
                     _ => None,
                 },
@@ -117,7 +118,7 @@ impl<'p> FieldPart<'p> {
                 "{class}{variant} has no field `{name}`{}",
                 suggest(name, fields.iter().map(|field| field.name))
             );
-            let missing = Steps(&self.steps[..=self.taken]).to_string();
+            let missing = PathSteps(&self.steps[..=self.taken]).to_string();
             return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
         };
         let access = target.access.access(variant, field);
@@ -125,7 +126,7 @@ impl<'p> FieldPart<'p> {
         let (Some(access), Some(inner)) = (access, target.access.field(value, field)) else {
             return Ok(None);
         };
-        self.room.hops.push(Hop::Field(target.access, field));
+        self.buffers.hops.push(AccessStep::Field(target.access, field));
         (self.access, self.place, self.depth) = (Some(access), Some((class, variant, field)), 0);
         Ok(Some(inner))
     }
@@ -134,7 +135,7 @@ impl<'p> FieldPart<'p> {
     fn element<'v>(&mut self, value: &'v dyn Any, index: u64) -> Option<&'v dyn Any> {
         let (list, index) = (self.list()?, usize::try_from(index).ok()?);
         let element = list.get(value, index)?;
-        self.room.hops.push(Hop::Element(list, index));
+        self.buffers.hops.push(AccessStep::Element(list, index));
         self.access = Some(list.element());
         self.depth += 1;
         Some(element)
@@ -149,7 +150,7 @@ impl<'p> FieldPart<'p> {
     ) -> Option<&'v dyn Any> {
         let key = self.start_of(registry, &[]).ok()?.key_bytes(key)?;
         let found = map.get(value, &key)?;
-        self.room.hops.push(Hop::Value(map, key));
+        self.buffers.hops.push(AccessStep::Value(map, key));
         self.access = Some(map.value());
         self.depth += 1;
         Some(found)
@@ -161,7 +162,7 @@ impl<'p> FieldPart<'p> {
     }
 
     /// What its bytes mean, unless it is the whole value.
-    pub(super) fn spot(&self) -> Option<Spot> {
+    pub(super) fn key(&self) -> Option<SchemaKey> {
         self.place.map(|place| (place, self.depth))
     }
 
@@ -195,20 +196,20 @@ impl<'p> FieldPart<'p> {
             Some(access) => access.encode(value, out),
             None => root.encode(out),
         };
-        let written = self.room.buffer.encode_with(&registry.env(), &mut links, write);
+        let written = self.buffers.buffer.encode_with(&registry.env(), &mut links, write);
         written
             .map(drop)
-            .map_err(|error| error.in_field(&Steps(&self.steps[..self.taken]).to_string()))
+            .map_err(|error| error.in_field(&PathSteps(&self.steps[..self.taken]).to_string()))
     }
 
     /// The part at the end of a path, with its bytes.
     pub(crate) fn find(
-        room: &'p mut Room,
+        buffers: &'p mut PartBuffers,
         registry: &Registry,
         root: &dyn Portable,
-        steps: &'p [Step],
+        steps: &'p [PathStep],
     ) -> Result<Self> {
-        let (mut part, value) = Self::reach(room, registry, root, steps)?;
+        let (mut part, value) = Self::reach(buffers, registry, root, steps)?;
         part.encode(registry, root, value)?;
         Ok(part)
     }
@@ -219,18 +220,18 @@ impl<'p> FieldPart<'p> {
         root: &'v mut dyn Portable,
     ) -> Option<(&'static FieldAccess, &'v mut dyn Any)> {
         let mut value: &mut dyn Any = root;
-        for hop in &self.room.hops {
+        for hop in &self.buffers.hops {
             value = match hop {
-                Hop::Field(access, field) => access.field_mut(value, *field)?,
-                Hop::Element(list, index) => list.get_mut(value, *index)?,
-                Hop::Value(map, key) => map.get_mut(value, key)?,
+                AccessStep::Field(access, field) => access.field_mut(value, *field)?,
+                AccessStep::Element(list, index) => list.get_mut(value, *index)?,
+                AccessStep::Value(map, key) => map.get_mut(value, key)?,
             };
         }
         Some((self.access?, value))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.room.buffer.bytes()
+        self.buffers.buffer.bytes()
     }
 
     /// At what the rest of the path leads to.
@@ -260,23 +261,23 @@ impl<'p> FieldPart<'p> {
         let value = self.cursor(registry)?.read();
         value
             .map(|(value, _)| value)
-            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))
     }
 }
 
 /// Continues from the part that some of the steps have led to.
 pub(super) fn follow<'s, 'b>(
     mut cursor: Cursor<'s, 'b>,
-    steps: &[Step],
+    steps: &[PathStep],
     taken: usize,
 ) -> Result<Cursor<'s, 'b>> {
     for (i, step) in steps.iter().enumerate().skip(taken) {
         let result = match step {
-            Step::Field(name) => cursor.field(name),
-            Step::Index(index) => cursor.index(*index),
-            Step::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
+            PathStep::Field(name) => cursor.field(name),
+            PathStep::Index(index) => cursor.index(*index),
+            PathStep::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
         };
-        result.map_err(|error| error.in_field(&Steps(&steps[..=i]).to_string()))?;
+        result.map_err(|error| error.in_field(&PathSteps(&steps[..=i]).to_string()))?;
     }
     Ok(cursor)
 }

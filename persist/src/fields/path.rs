@@ -39,41 +39,41 @@ use crate::{Error, ErrorKind, Result, Value};
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct FieldPath(Arc<Parts>);
+pub struct FieldPath(Arc<PathData>);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Parts {
+struct PathData {
     class: Cow<'static, str>,
-    steps: Vec<Step>,
-    known: Known,
+    steps: Vec<PathStep>,
+    known: LastUse,
 }
 
 /// Where a path leads in the world that it was used with last: the world's number, and one that it has given the path.
 /// It is no part of what the path is.
 #[derive(Default)]
-struct Known(AtomicU64);
+struct LastUse(AtomicU64);
 
-impl Clone for Known {
+impl Clone for LastUse {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl PartialEq for Known {
+impl PartialEq for LastUse {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Known {}
+impl Eq for LastUse {}
 
-impl Hash for Known {
+impl Hash for LastUse {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A step of a path.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Field(Cow<'static, str>),
     Index(u64),
     /// The text of a value.
@@ -84,39 +84,39 @@ impl FieldPath {
     /// The path of a whole component of a class.
     #[must_use]
     pub fn new(class: impl Into<Cow<'static, str>>) -> Self {
-        let (class, steps, known) = (class.into(), Vec::new(), Known::default());
-        Self(Arc::new(Parts { class, steps, known }))
+        let (class, steps, known) = (class.into(), Vec::new(), LastUse::default());
+        Self(Arc::new(PathData { class, steps, known }))
     }
 
-    pub(super) fn of<'s>(class: String, steps: impl Iterator<Item = &'s Step>) -> Self {
-        let (class, steps, known) = (class.into(), steps.cloned().collect(), Known::default());
-        Self(Arc::new(Parts { class, steps, known }))
+    pub(super) fn of<'s>(class: String, steps: impl Iterator<Item = &'s PathStep>) -> Self {
+        let (class, steps, known) = (class.into(), steps.cloned().collect(), LastUse::default());
+        Self(Arc::new(PathData { class, steps, known }))
     }
 
     /// An error about the part.
     pub(crate) fn locate(&self, error: Error) -> Error {
         match self.steps() {
             [] => error,
-            steps => error.in_field(&Steps(steps).to_string()),
+            steps => error.in_field(&PathSteps(steps).to_string()),
         }
     }
 
     /// The path of a field of what is at this one.
     #[must_use]
     pub fn field(self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.step(Step::Field(name.into()))
+        self.step(PathStep::Field(name.into()))
     }
 
     /// The path of an element of what is at this one: by its index, or in a map by its key.
     #[must_use]
     pub fn at(self, key: impl Into<Value>) -> Self {
-        self.step(Step::of(&key.into()))
+        self.step(PathStep::of(&key.into()))
     }
 
-    fn step(mut self, step: Step) -> Self {
+    fn step(mut self, step: PathStep) -> Self {
         let parts = Arc::make_mut(&mut self.0);
         parts.steps.push(step);
-        parts.known = Known::default();
+        parts.known = LastUse::default();
         self
     }
 
@@ -126,7 +126,7 @@ impl FieldPath {
         &self.0.class
     }
 
-    pub(crate) fn steps(&self) -> &[Step] {
+    pub(crate) fn steps(&self) -> &[PathStep] {
         &self.0.steps
     }
 
@@ -151,9 +151,9 @@ impl FieldPath {
     /// True if what is at one of them may be a part of what is at the other. Two keys may be two spellings of one.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         let mut steps = self.steps().iter().zip(other.steps());
-        let is_other = |steps: (&Step, &Step)| match steps {
-            (Step::Field(one), Step::Field(other)) => one != other,
-            (Step::Index(one), Step::Index(other)) => one != other,
+        let is_other = |steps: (&PathStep, &PathStep)| match steps {
+            (PathStep::Field(one), PathStep::Field(other)) => one != other,
+            (PathStep::Index(one), PathStep::Index(other)) => one != other,
             _ => false,
         };
         self.class() == other.class() && !steps.any(is_other)
@@ -161,13 +161,13 @@ impl FieldPath {
 
     /// The path as a reader of menus knows it: `Transform.position.x`.
     pub(crate) fn dotted(&self) -> String {
-        let steps = Steps(self.steps()).to_string();
+        let steps = PathSteps(self.steps()).to_string();
         let dot = if steps.is_empty() || steps.starts_with('[') { "" } else { "." };
         format!("{}{dot}{steps}", self.class())
     }
 }
 
-impl Step {
+impl PathStep {
     fn of(key: &Value) -> Self {
         match key.as_u64() {
             Some(index) => Self::Index(index),
@@ -191,7 +191,7 @@ impl Display for FieldPath {
         if self.steps().is_empty() {
             return Ok(());
         }
-        write!(f, ":{}", Steps(self.steps()))
+        write!(f, ":{}", PathSteps(self.steps()))
     }
 }
 
@@ -202,18 +202,18 @@ impl fmt::Debug for FieldPath {
 }
 
 /// Steps as they stand after the class.
-pub(super) struct Steps<'s>(pub(super) &'s [Step]);
+pub(super) struct PathSteps<'s>(pub(super) &'s [PathStep]);
 
-impl Display for Steps<'_> {
+impl Display for PathSteps<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (i, step) in self.0.iter().enumerate() {
             match step {
-                Step::Field(name) => {
+                PathStep::Field(name) => {
                     f.write_str(if i == 0 { "" } else { "." })?;
                     write_quoted(name, NameOf::Field, f)?;
                 }
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Key(key) => write!(f, "[{key}]")?,
+                PathStep::Index(index) => write!(f, "[{index}]")?,
+                PathStep::Key(key) => write!(f, "[{key}]")?,
             }
         }
         Ok(())
@@ -288,10 +288,10 @@ fn class(text: &str) -> Result<(String, &str), String> {
 }
 
 /// A name, and what follows it.
-fn name_step(text: &str) -> Result<(Step, &str), String> {
+fn name_step(text: &str) -> Result<(PathStep, &str), String> {
     if text.starts_with('`') {
         let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;
-        return Ok((Step::Field(name.into()), &text[end..]));
+        return Ok((PathStep::Field(name.into()), &text[end..]));
     }
     let (name, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
     if name.is_empty() {
@@ -300,21 +300,21 @@ fn name_step(text: &str) -> Result<(Step, &str), String> {
     if name.contains([':', '`']) {
         return Err(format!("the name `{name}` needs backticks around it"));
     }
-    Ok((Step::Field(name.to_owned().into()), rest))
+    Ok((PathStep::Field(name.to_owned().into()), rest))
 }
 
 /// A key, after its opening bracket, and what follows the closing one.
-fn key_step(text: &str) -> Result<(Step, &str), String> {
+fn key_step(text: &str) -> Result<(PathStep, &str), String> {
     let unclosed = || format!("`[{text}` has no closing bracket");
     if let Ok((key, end)) = first_value(text)
         && let Some(rest) = text[end..].trim_start().strip_prefix(']')
     {
-        return Ok((Step::of(&key), rest));
+        return Ok((PathStep::of(&key), rest));
     }
     // A word is a text.
     let (word, rest) = text.split_once(']').ok_or_else(unclosed)?;
     if word.is_empty() || !word.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric()) {
         return Err(format!("`[{word}]` is no key; put a text into quotes"));
     }
-    Ok((Step::of(&Value::from(word)), rest))
+    Ok((PathStep::of(&Value::from(word)), rest))
 }

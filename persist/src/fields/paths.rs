@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::path::{FieldPath, Step};
+use super::path::{FieldPath, PathStep};
 use crate::codec::with::With;
 use crate::{Error, Result};
 
@@ -29,25 +29,25 @@ const LONGEST_TEXT: usize = 256;
 pub(super) struct Trail<'c> {
     class: &'c str,
     /// Where it begins.
-    base: &'c [Step],
+    base: &'c [PathStep],
     /// Of steps that all are fields their indices.
     fields: Vec<usize>,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 impl<'c> Trail<'c> {
-    pub(super) fn new(class: &'c str, base: &'c [Step]) -> Self {
+    pub(super) fn new(class: &'c str, base: &'c [PathStep]) -> Self {
         Self { class, base, fields: Vec::new(), steps: Vec::new() }
     }
 
     pub(super) fn enter(&mut self, field: usize, name: &'static str) {
         self.fields.push(field);
-        self.steps.push(Step::Field(name.into()));
+        self.steps.push(PathStep::Field(name.into()));
     }
 
     pub(super) fn enter_element(&mut self, index: u64) {
         self.fields.push(usize::MAX);
-        self.steps.push(Step::Index(index));
+        self.steps.push(PathStep::Index(index));
     }
 
     pub(super) fn leave(&mut self) {

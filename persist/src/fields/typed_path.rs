@@ -78,14 +78,14 @@ macro_rules! field {
     (@step $path:expr; . $name:tt $($rest:tt)*) => {
         $crate::field!(@step $path.field(
             {
-                struct Name;
+                struct FieldIdent;
 
-                impl $crate::__private::Identifier for Name {
+                impl $crate::__private::Identifier for FieldIdent {
                     const NAME: &'static $crate::__private::std::primitive::str =
                         $crate::__private::std::stringify!($name);
                 }
 
-                Name
+                FieldIdent
             },
             |owner| &owner.$name,
         ); $($rest)*)

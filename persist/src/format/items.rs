@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::header::{damaged, newer};
-use super::records::{RecordPlace, Records};
+use super::records::{RecordLocation, Records};
 use super::{ADDED, MAX_ID, SEPARATOR};
 use crate::codec::{Decoder, Fail, count};
 use crate::reflect::Holder;
@@ -14,7 +14,7 @@ pub(crate) enum Item {
     /// Where it begins, with its head, and its body.
     Definition(usize, Range<usize>),
     /// By its head, with the place of its payload.
-    Record(RecordPlace),
+    Record(RecordLocation),
 }
 
 impl Item {
@@ -44,7 +44,7 @@ impl Item {
         }
         Ok(match head {
             None => Self::Definition(at, start..start + length as usize),
-            Some(record) => Self::Record(RecordPlace { start, ..record }),
+            Some(record) => Self::Record(RecordLocation { start, ..record }),
         })
     }
 }
@@ -55,7 +55,7 @@ fn record_head(
     at: usize,
     input: &mut Decoder<'_>,
     defined: Option<usize>,
-) -> Result<RecordPlace> {
+) -> Result<RecordLocation> {
     let malformed = |_| damaged(at, "the record here is malformed");
     if defined.is_some_and(|defined| class >= defined as u64) {
         let number = class + 1;
@@ -75,5 +75,5 @@ fn record_head(
     // That many are not in memory.
     let class = u32::try_from(class).ok().filter(|class| *class < Records::MOST_CLASSES);
     let Some(class) = class else { return Err(damaged(at, "there are too many classes")) };
-    Ok(RecordPlace { id, start: 0, class, holder, added: code & ADDED != 0 })
+    Ok(RecordLocation { id, start: 0, class, holder, added: code & ADDED != 0 })
 }

@@ -25,11 +25,11 @@ pub(crate) use definition::{KIND_DEPTH, SCALARS};
 pub use header::{Header, Lineage};
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use plain::{Plain, unpacked, weight};
-pub(crate) use records::{RecordPlace, Records};
+pub(crate) use records::{RecordLocation, Records};
 pub(crate) use salvage::{Wreck, nothing_whole};
 pub(crate) use scan::{Definition, Scan, check, scan};
 pub(crate) use sealer::{Sealer, with_header, write_again};
-pub(crate) use stream::{Blocks, Definitions, StreamBlock};
+pub(crate) use stream::{BlockReader, Definitions, StreamBlock};
 pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use writer::{RecordLinks, Writer};
 

@@ -4,7 +4,7 @@ use crate::reflect::Holder;
 
 /// Where a record lies in the save, and what it says of itself.
 #[derive(Clone, Copy)]
-pub(crate) struct RecordPlace {
+pub(crate) struct RecordLocation {
     pub(crate) id: u64,
     /// First byte of the payload, which follows its length.
     pub(crate) start: usize,
@@ -14,7 +14,7 @@ pub(crate) struct RecordPlace {
     pub(crate) added: bool,
 }
 
-impl RecordPlace {
+impl RecordLocation {
     /// True if it is the one value of the save.
     pub(crate) fn is_value(&self) -> bool {
         self.holder == Holder::VALUE && self.added
@@ -37,7 +37,7 @@ impl RecordPlace {
 /// Records in the order of the file.
 #[derive(Clone, Default)]
 pub(crate) struct Records {
-    places: Vec<RecordPlace>,
+    places: Vec<RecordLocation>,
     /// The largest id.
     last_id: u64,
     /// True if some id is not one more than that before it.
@@ -55,7 +55,7 @@ impl Records {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, record: RecordPlace) {
+    pub(crate) fn push(&mut self, record: RecordLocation) {
         self.has_gaps |= self.places.last().is_some_and(|last| last.id + 1 != record.id);
         self.has_value |= record.holder == Holder::VALUE;
         self.last_id = self.last_id.max(record.id);
@@ -67,7 +67,7 @@ impl Records {
     }
 
     #[inline]
-    pub(crate) fn get(&self, record: usize) -> RecordPlace {
+    pub(crate) fn get(&self, record: usize) -> RecordLocation {
         self.places[record]
     }
 
@@ -81,7 +81,7 @@ impl Records {
         self.places[record].added
     }
 
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = RecordPlace> + use<'_> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = RecordLocation> + use<'_> {
         self.places.iter().copied()
     }
 
@@ -96,7 +96,7 @@ impl Records {
     }
 
     /// The first one that is a value, or kept.
-    pub(crate) fn value(&self) -> Option<RecordPlace> {
+    pub(crate) fn value(&self) -> Option<RecordLocation> {
         let mut records = self.has_value.then(|| self.iter())?;
         records.find(|record| record.holder == Holder::VALUE)
     }
@@ -112,11 +112,11 @@ impl Records {
     }
 
     /// Takes out the records of what programs kept of objects.
-    pub(crate) fn take_kept(&mut self) -> Vec<RecordPlace> {
+    pub(crate) fn take_kept(&mut self) -> Vec<RecordLocation> {
         if !self.has_value || !self.iter().any(|record| record.is_kept()) {
             return Vec::new();
         }
-        let (kept, others): (Vec<_>, Vec<_>) = self.iter().partition(RecordPlace::is_kept);
+        let (kept, others): (Vec<_>, Vec<_>) = self.iter().partition(RecordLocation::is_kept);
         *self = others.into_iter().collect();
         kept
     }
@@ -127,8 +127,8 @@ impl Records {
     }
 }
 
-impl FromIterator<RecordPlace> for Records {
-    fn from_iter<I: IntoIterator<Item = RecordPlace>>(records: I) -> Self {
+impl FromIterator<RecordLocation> for Records {
+    fn from_iter<I: IntoIterator<Item = RecordLocation>>(records: I) -> Self {
         let mut this = Self::default();
         records.into_iter().for_each(|record| this.push(record));
         this

@@ -21,7 +21,7 @@ pub(crate) struct Wreck<'s> {
     header: Option<Header>,
     /// Its whole blocks, without compression.
     unpacker: Unpacker<'s>,
-    blocks: Vec<Whole>,
+    blocks: Vec<WholeBlock>,
     /// Where a block has all definitions, if it is right before the trailer.
     definitions: Option<Range<usize>>,
     trailer: Option<Trailer>,
@@ -33,7 +33,7 @@ pub(crate) struct Wreck<'s> {
 }
 
 /// The content of a whole block, among the plain ones.
-struct Whole {
+struct WholeBlock {
     start: usize,
     end: usize,
     is_after_damage: bool,
@@ -92,7 +92,7 @@ impl<'s> Wreck<'s> {
     /// after a lost one are of no use: their numbers are in doubt.
     pub(crate) fn scan(&self, limits: &Limits) -> Result<(Scan<'_>, Vec<ClassSchema>)> {
         let plain = &*self.unpacker.plain;
-        let content = |block: &Whole| definitions_in(&plain[block.start..block.end]);
+        let content = |block: &WholeBlock| definitions_in(&plain[block.start..block.end]);
         let found: Vec<&[u8]> = self.blocks.iter().flat_map(content).collect();
         let counted = self.trailer.map(|trailer| trailer.definitions);
         let is_counted = |bodies: &Vec<&[u8]>| counted == Some(bodies.len() as u64);
@@ -158,7 +158,7 @@ impl<'s> Wreck<'s> {
             result => result?,
         }
         let end = self.unpacker.plain.len() - CRC_SIZE;
-        self.blocks.push(Whole { start, end, is_after_damage });
+        self.blocks.push(WholeBlock { start, end, is_after_damage });
         Ok(true)
     }
 

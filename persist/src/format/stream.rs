@@ -21,7 +21,7 @@ use crate::{Error, Limits, Result};
 const LEAST_RECORD: u64 = 8;
 
 /// The blocks of a save, one after the other.
-pub(crate) struct Blocks<R> {
+pub(crate) struct BlockReader<R> {
     file: R,
     limits: Limits,
     /// Bytes of the save, and where its first block and the next one begin.
@@ -49,7 +49,7 @@ pub(crate) struct StreamBlock<'b> {
     pub(crate) content: &'b [u8],
 }
 
-impl<R: Read + Seek> Blocks<R> {
+impl<R: Read + Seek> BlockReader<R> {
     /// Reads the header of a save, which the whole file is.
     pub(crate) fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -240,7 +240,7 @@ impl Definitions {
         &mut self,
         block: &StreamBlock<'_>,
         limits: &Limits,
-        mut take: impl FnMut(&Self, super::RecordPlace) -> Result<()>,
+        mut take: impl FnMut(&Self, super::RecordLocation) -> Result<()>,
     ) -> Result<()> {
         if block.compression.is_none() {
             if *block.content == *self.bytes {

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use super::components::Edges;
 use super::links::circle_error;
-use super::made::TypeIndex;
-use super::references::{Pass, Pending};
-use super::table::{Contents, Table};
-use crate::codec::{Made, Persist, Phase, Prototypes, Slot, VisitLinks, Visitor};
+use super::loading::TypeIndex;
+use super::references::{Pass, PendingReference};
+use super::table::{OnceContents, Table};
+use crate::codec::{LoadedObject, Persist, Phase, Prototypes, ReferenceSlot, VisitLinks, Visitor};
 use crate::{Error, ErrorKind, Result};
 
 /// How many records are connected after one look at all their targets: few enough that
@@ -21,7 +21,7 @@ impl Table<'_> {
     /// Third pass: objects that could not be filled in place are shared, each after
     /// those that it must hold from the start.
     pub(super) fn build(&mut self) -> Result<()> {
-        if !self.objects.entries.iter().any(|entry| matches!(entry, Made::Draft(_))) {
+        if !self.objects.entries.iter().any(|entry| matches!(entry, LoadedObject::Draft(_))) {
             return Ok(());
         }
         self.objects.built = vec![false; self.objects.entries.len()];
@@ -46,7 +46,7 @@ impl Table<'_> {
             });
             let contents = visited.map_err(|error| self.named(record, error))?;
             self.aside.extend(contents.map(|contents| (record, contents)));
-            self.objects.entries[record] = Made::Shared(draft.build());
+            self.objects.entries[record] = LoadedObject::Shared(draft.build());
             self.objects.built[record] = true;
         }
         Ok(())
@@ -67,7 +67,7 @@ impl Table<'_> {
         }
         // Cells that can be set once are set last where they close a circle: nothing
         // could cut it if the load failed.
-        let component = self.edges(Pending::is_for_ever).components().of;
+        let component = self.edges(PendingReference::is_for_ever).components().of;
         for record in 0..self.objects.entries.len() {
             for place in self.references.of(record) {
                 let reference = self.references.get(place);
@@ -78,14 +78,14 @@ impl Table<'_> {
                 }
             }
         }
-        self.objects.order = self.edges(Pending::is_for_ever).components().order;
+        self.objects.order = self.edges(PendingReference::is_for_ever).components().order;
         Ok(found.order)
     }
 
     /// The references between objects without a cell.
-    fn edges(&self, wanted: impl Fn(Pending) -> bool) -> Edges {
+    fn edges(&self, wanted: impl Fn(PendingReference) -> bool) -> Edges {
         let entries = &self.objects.entries;
-        let is_draft = |record: usize| matches!(entries[record], Made::Draft(_));
+        let is_draft = |record: usize| matches!(entries[record], LoadedObject::Draft(_));
         let mut edges = Edges::new(entries.len());
         for record in 0..entries.len() {
             let range = if is_draft(record) { self.references.of(record) } else { 0..0 };
@@ -218,8 +218,8 @@ struct Connector<'c, 'l> {
     /// True if a reference that closes a cycle was met.
     late: bool,
     /// The contents set aside for the object that is visited.
-    taken: Contents,
-    put: Contents,
+    taken: OnceContents,
+    put: OnceContents,
 }
 
 impl<'c, 'l> Connector<'c, 'l> {
@@ -229,8 +229,8 @@ impl<'c, 'l> Connector<'c, 'l> {
             next: 0..0,
             pass: Pass::Whole,
             late: false,
-            taken: Contents::new(),
-            put: Contents::new(),
+            taken: OnceContents::new(),
+            put: OnceContents::new(),
         }
     }
 
@@ -240,9 +240,9 @@ impl<'c, 'l> Connector<'c, 'l> {
         &mut self,
         references: Range<usize>,
         pass: Pass,
-        contents: Option<Contents>,
+        contents: Option<OnceContents>,
         visit: impl FnOnce(Visitor<'_>) -> Result<()>,
-    ) -> Result<Option<Contents>> {
+    ) -> Result<Option<OnceContents>> {
         (self.next, self.pass, self.late) = (references, pass, false);
         self.taken = contents.unwrap_or_default();
         self.put.clear();
@@ -254,7 +254,7 @@ impl<'c, 'l> Connector<'c, 'l> {
         Ok(if is_empty { None } else { Some(take(&mut self.put)) })
     }
 
-    fn step(&mut self) -> Option<Pending> {
+    fn step(&mut self) -> Option<PendingReference> {
         let pass = self.pass;
         self.next
             .by_ref()
@@ -265,7 +265,7 @@ impl<'c, 'l> Connector<'c, 'l> {
 
 impl VisitLinks for Connector<'_, '_> {
     #[inline]
-    fn reference(&mut self, slot: &mut dyn Slot) -> Result<()> {
+    fn reference(&mut self, slot: &mut dyn ReferenceSlot) -> Result<()> {
         let Some(reference) = self.step() else { return Err(out_of_step()) };
         self.late |= reference.is_late();
         let Some(target) = reference.target() else { return Ok(()) };

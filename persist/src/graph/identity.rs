@@ -103,8 +103,8 @@ impl AddressMap {
     #[inline]
     pub(super) fn insert(&mut self, address: usize) -> (u32, bool) {
         match Hash::of(address).map(|hash| self.find(hash)) {
-            Some(Found::Number(number)) => (number, false),
-            Some(Found::Free(place, slot)) if self.has_room() => {
+            Some(AddressSearch::Number(number)) => (number, false),
+            Some(AddressSearch::Free(place, slot)) if self.has_room() => {
                 self.len += 1;
                 self.slots[place] = slot | u64::from(self.len);
                 (self.len - 1, true)
@@ -135,7 +135,7 @@ impl AddressMap {
     }
 
     #[inline]
-    fn find(&self, hash: Hash) -> Found {
+    fn find(&self, hash: Hash) -> AddressSearch {
         let mask = self.slots.len().wrapping_sub(1);
         let (mut place, mut wanted) = self.home(hash);
         for _ in 0..1 << FAR {
@@ -144,15 +144,15 @@ impl AddressMap {
             // Only the number is left if all else is as wanted.
             let number = slot ^ wanted;
             if number.wrapping_sub(1) < mask as u64 {
-                return Found::Number(number as u32 - 1);
+                return AddressSearch::Number(number as u32 - 1);
             }
             if *slot == 0 {
-                return Found::Free(place, wanted);
+                return AddressSearch::Free(place, wanted);
             }
             wanted = wanted.wrapping_add(mask as u64 + 1);
             place += 1;
         }
-        Found::Nothing
+        AddressSearch::Nothing
     }
 
     /// True if a new address can take the free slot that was found.
@@ -196,7 +196,9 @@ impl AddressMap {
 
     fn place(&mut self, address: usize, number: u32) {
         match Hash::of(address).map(|hash| self.find(hash)) {
-            Some(Found::Free(place, slot)) => self.slots[place] = slot | (u64::from(number) + 1),
+            Some(AddressSearch::Free(place, slot)) => {
+                self.slots[place] = slot | (u64::from(number) + 1);
+            }
             _ => drop(self.others.insert(address, number)),
         }
     }
@@ -220,7 +222,7 @@ impl AddressMap {
 }
 
 /// Where the search for an address ended.
-enum Found {
+enum AddressSearch {
     Number(u32),
     /// At this free slot, which the address can take by this value.
     Free(usize, u64),

@@ -6,16 +6,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::made::TypeIndex;
-use super::references::Pending;
-use super::table::{Refused, Table};
+use super::loading::TypeIndex;
+use super::references::PendingReference;
+use super::table::{Table, Unregistered};
 use crate::codec::{
-    ForeignClass, Linked, Made, Object, Part, Piece, Remapped, Shared, Unknown, UnknownContent,
-    Within, left_over, not_registered,
+    AnyObject, ForeignClass, ForeignPart, ForeignPartKind, Linked, LoadedObject, Remapped, Shared,
+    Unknown, UnknownPiece, Within, left_over, not_registered,
 };
-use crate::format::RecordPlace;
+use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, Met, length};
+use crate::schema::{LoadEvent, LocalValue, length};
 use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Result};
 
@@ -25,30 +25,34 @@ const HANDLE: usize = 9;
 impl Table<'_> {
     /// Keeps a value of a class that the program does not have, and what it refers to. Returns also how many bytes it
     /// takes, and how many weak references in it have no target.
-    pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Piece, usize, usize)> {
+    pub(super) fn unknown(
+        &mut self,
+        class: usize,
+        bytes: &[u8],
+    ) -> Result<(UnknownPiece, usize, usize)> {
         let stored = self.plans.stored.clone();
         let mut parts = Vec::new();
         let mut references = Vec::new();
         let mut handles = Vec::new();
-        let mut meet = |met: Met<'_>, before: usize, after: usize| {
+        let mut meet = |met: LocalValue<'_>, before: usize, after: usize| {
             let (start, end) = (bytes.len() - before, bytes.len() - after);
             let content = match met {
-                Met::Handle { arena, bits } => {
+                LocalValue::Handle { arena, bits } => {
                     handles.extend(self.handles.arena(arena).map(|arena| (start, arena, bits)));
                     return true;
                 }
-                Met::Class(class) => UnknownContent::Class(class),
-                Met::Reference { id, weak, class, holder } => {
+                LocalValue::Class(class) => ForeignPartKind::Class(class),
+                LocalValue::Reference { id, weak, class, holder } => {
                     let target = self.objects.find(id);
                     if !target.map_or(weak, |record| self.objects.is_target(record, class, holder))
                     {
                         return false;
                     }
                     references.push((target, id, weak));
-                    UnknownContent::Reference { weak, target: None }
+                    ForeignPartKind::Reference { weak, target: None }
                 }
             };
-            parts.push(Part { start, end, content });
+            parts.push(ForeignPart { start, end, content });
             true
         };
         let length = length(class, &stored, bytes, &self.env.limits, &mut meet)?;
@@ -59,7 +63,7 @@ impl Table<'_> {
                 self.ask_for(record as usize);
             }
             self.waits = true;
-            self.references.push(Pending::new(target, weak, Within::Cell));
+            self.references.push(PendingReference::new(target, weak, Within::Cell));
         }
         let name = self.kept_names.entry(class).or_insert_with(|| {
             let class = stored.schema(class);
@@ -80,11 +84,15 @@ impl Table<'_> {
             bytes[start] = state;
             bytes[start + 1..start + HANDLE].copy_from_slice(&bits.to_le_bytes());
         }
-        Ok((Piece::new(class, bytes, parts), length, dangling))
+        Ok((UnknownPiece::new(class, bytes, parts), length, dangling))
     }
 
     /// Like [`unknown`](Self::unknown), of a value that all these bytes are.
-    pub(super) fn unknown_whole(&mut self, class: usize, bytes: &[u8]) -> Result<(Piece, usize)> {
+    pub(super) fn unknown_whole(
+        &mut self,
+        class: usize,
+        bytes: &[u8],
+    ) -> Result<(UnknownPiece, usize)> {
         let (piece, length, dangling) = self.unknown(class, bytes)?;
         let left = bytes.len() - length;
         if left == 0 { Ok((piece, dangling)) } else { Err(left_over(left)) }
@@ -118,7 +126,7 @@ impl Table<'_> {
     /// Has a record kept whose class the program does not have.
     pub(super) fn ask_for(&mut self, record: usize) {
         let is_value = self.objects.records.get(record).holder == Holder::VALUE;
-        if matches!(self.objects.entries[record], Made::Nothing)
+        if matches!(self.objects.entries[record], LoadedObject::Nothing)
             && !is_value
             && self.filling != Some(record)
             && self.asked_for.insert(record)
@@ -154,7 +162,7 @@ impl Table<'_> {
         (weak, within): (bool, Within),
         of: TraitName,
     ) -> Result<Linked<'static>> {
-        let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
+        let RecordLocation { class, holder, .. } = self.objects.records.get(record as usize);
         let resolved = self.plans.resolve(class as usize);
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
@@ -169,10 +177,10 @@ impl Table<'_> {
         }
         if weak {
             self.count(LoadEvent::Dangling);
-            self.references.push(Pending::new(None, true, within));
+            self.references.push(PendingReference::new(None, true, within));
             return Ok(Linked::Nobody);
         }
-        self.refused = Some(Refused::Record(record));
+        self.refused = Some(Unregistered::Record(record));
         let error = not_registered(self.name(class), of.name);
         Ok(Linked::Unregistered { class: u64::from(class) + 1, error })
     }
@@ -192,7 +200,9 @@ impl Table<'_> {
         let stand_in = class.and_then(|class| self.registry.implementors().stand_in(class));
         self.objects.entries[index] = match stand_in {
             Some(stand_in) => (stand_in.make)(record.holder, unknown),
-            None => Made::Shared(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)),
+            None => LoadedObject::Shared(Shared::from(
+                Rc::new(RefCell::new(unknown)) as Rc<dyn AnyObject>
+            )),
         };
         Ok(())
     }

@@ -19,7 +19,7 @@ pub(super) struct Links<'s> {
     registry: &'s Registry,
     pub(super) tables: SaveTables,
     /// The objects that had ids before, which have the first numbers.
-    known: Vec<Known>,
+    known: Vec<PriorId>,
     /// The id of the first object after those.
     first_id: u64,
     /// True if an object is known by a pointer without its type.
@@ -50,7 +50,7 @@ pub(super) struct Links<'s> {
 }
 
 /// An object that had an id before.
-struct Known {
+struct PriorId {
     id: u64,
     /// True if it was added by the program.
     added: bool,
@@ -101,7 +101,7 @@ impl<'s> Links<'s> {
         if new {
             self.boxed |= shared.is_boxed();
             self.tables.objects.push(shared);
-            self.known.push(Known { id, added });
+            self.known.push(PriorId { id, added });
             if added {
                 self.tables.queue.add(number);
             }

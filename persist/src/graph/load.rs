@@ -8,14 +8,16 @@ use super::Registry;
 use super::connect::CHUNK;
 use super::fault::in_bad_field;
 use super::handles::Handles;
-use super::made::{MadeObjects, TypeIndex};
-use super::outcome::{LoadedObjects, Outcome};
-use super::table::{MADE, Refused, Table};
-use crate::codec::{Decoder, Fail, Made, Persist, Phase, Prototypes, Visitor, left_over};
+use super::loading::{LoadingObjects, TypeIndex};
+use super::outcome::{LoadOutcome, LoadedObjects};
+use super::table::{MADE, Table, Unregistered};
+use crate::codec::{Decoder, Fail, LoadedObject, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
-use crate::format::{MAX_ID, Plain, RecordPlace, Scan};
+use crate::format::{MAX_ID, Plain, RecordLocation, Scan};
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, Form, LoadEvent, Matched, Met, PlannedRow, Plans, Run, locate};
+use crate::schema::{
+    ClassSchema, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow, Plans, locate,
+};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, LoadOptions, Result};
 
@@ -29,11 +31,11 @@ pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
 pub(crate) struct Loader<'l> {
     pub(super) save: &'l [u8],
     pub(super) table: Table<'l>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: LoadOutcome,
     /// A record rewritten into the program's form.
     pub(super) scratch: Vec<u8>,
     /// What earlier programs kept of each object, by its id.
-    pub(super) before: HashMap<u64, Vec<RecordPlace>>,
+    pub(super) before: HashMap<u64, Vec<RecordLocation>>,
     /// Payloads of values that have become objects.
     pub(super) made: Vec<Vec<u8>>,
     /// The next id for one while it is decoded, and after that the first free one.
@@ -67,8 +69,8 @@ impl<'l> Loader<'l> {
             Ok::<_, Error>(matched)
         })?;
         let Scan { header, records, .. } = scan;
-        let objects = MadeObjects::new(registry, records)?;
-        let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
+        let objects = LoadingObjects::new(registry, records)?;
+        let mut before: HashMap<u64, Vec<RecordLocation>> = HashMap::new();
         for record in kept {
             check_kept(&record, &objects, &matched.stored)?;
             before.entry(record.id).or_default().push(record);
@@ -80,7 +82,7 @@ impl<'l> Loader<'l> {
         Ok(Box::new(Self {
             save: save.bytes,
             table,
-            outcome: Outcome { header, ..Outcome::default() },
+            outcome: LoadOutcome { header, ..LoadOutcome::default() },
             scratch: Vec::new(),
             before,
             made: Vec::new(),
@@ -101,7 +103,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Loads the objects of a save that a manager wrote.
-    pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, Outcome)> {
+    pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, LoadOutcome)> {
         if let Some(root) = self.table.objects.records.value() {
             let class = &self.plans().stored[root.class as usize].name;
             return Err(Error::new(
@@ -125,7 +127,7 @@ impl<'l> Loader<'l> {
     pub(crate) fn load_value<T: Persist>(
         mut self: Box<Self>,
         class: usize,
-    ) -> Result<(T, LoadedObjects, Outcome)> {
+    ) -> Result<(T, LoadedObjects, LoadOutcome)> {
         let roots: Vec<_> = self
             .table
             .objects
@@ -355,7 +357,12 @@ impl<'l> Loader<'l> {
         let records = self.table.objects.records.len();
         let is_plain = self.before.is_empty()
             && (0..self.plans().stored.len()).all(|class| self.plans().is_identical(class))
-            && self.table.objects.entries.iter().all(|entry| matches!(entry, Made::Shared(_)));
+            && self
+                .table
+                .objects
+                .entries
+                .iter()
+                .all(|entry| matches!(entry, LoadedObject::Shared(_)));
         self.table.is_plain = is_plain;
         self.table.resolves = is_plain && records <= MOST;
         // A cell that can be set once runs the hooks of its content when it is connected: then
@@ -374,7 +381,7 @@ impl<'l> Loader<'l> {
             self.table.filling = Some(index);
             self.fill(&record, Some(index), |input| draft.fill(input))?;
             self.table.filling = None;
-            self.table.objects.entries[index] = Made::Draft(draft);
+            self.table.objects.entries[index] = LoadedObject::Draft(draft);
             return Ok(());
         }
         let Some(shared) = self.table.objects.entries[index].shared().cloned() else {
@@ -388,7 +395,7 @@ impl<'l> Loader<'l> {
     /// Second pass, for one record: the value is read and its references set aside.
     fn fill<R>(
         &mut self,
-        record: &RecordPlace,
+        record: &RecordLocation,
         index: Option<usize>,
         mut read: impl FnMut(&mut Decoder<'_>) -> Result<R, Fail>,
     ) -> Result<R> {
@@ -431,7 +438,7 @@ impl<'l> Loader<'l> {
     #[cold]
     fn explained(
         &mut self,
-        record: &RecordPlace,
+        record: &RecordLocation,
         identical: bool,
         refused: Option<Error>,
         (left, fail): (usize, Option<Fail>),
@@ -448,16 +455,19 @@ impl<'l> Loader<'l> {
         let stored = record.payload(self.save);
         // The schema of the save often shows the field; a reason that
         // the type gave is better than any.
-        let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
-            Met::Reference { id, weak, class, holder } => match self.table.objects.find(id) {
-                Some(record) => {
-                    self.table.objects.is_target(record, class, holder)
-                        && (class.is_some() || self.table.refused != Some(Refused::Record(record)))
+        let mut is_target = |met: LocalValue<'_>, _: usize, _: usize| match met {
+            LocalValue::Reference { id, weak, class, holder } => {
+                match self.table.objects.find(id) {
+                    Some(record) => {
+                        self.table.objects.is_target(record, class, holder)
+                            && (class.is_some()
+                                || self.table.refused != Some(Unregistered::Record(record)))
+                    }
+                    None => weak,
                 }
-                None => weak,
-            },
-            Met::Handle { arena, bits } => handles.refused != Some((arena, bits)),
-            Met::Class(class) => !self.table.is_refused(class),
+            }
+            LocalValue::Handle { arena, bits } => handles.refused != Some((arena, bits)),
+            LocalValue::Class(class) => !self.table.is_refused(class),
         };
         let found =
             locate(class, &self.plans().stored, stored, &self.table.env.limits, &mut is_target);
@@ -481,14 +491,14 @@ impl<'l> Loader<'l> {
         self.table.of_record(record, error)
     }
 
-    fn finish(mut self) -> (LoadedObjects, Outcome) {
+    fn finish(mut self) -> (LoadedObjects, LoadOutcome) {
         let Table { plans, registry, tally, handles, .. } = &self.table;
         // The names of the program's classes by those that the save has for them.
         let names = plans.stored.iter().enumerate().filter_map(|(class, stored)| {
             Some((&*stored.name, &*registry.program().classes[plans.resolve(class)?].name))
         });
         let names: HashMap<&str, &str> = names.filter(|(stored, name)| stored != name).collect();
-        let named = |(row, run): (PlannedRow, Run)| {
+        let named = |(row, run): (PlannedRow, Occurrences)| {
             let name = names.get(&*row.class).map(|name| Arc::from(*name));
             (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
         };
@@ -506,7 +516,7 @@ impl<'l> Loader<'l> {
                 named((PlannedRow { event, class, field, detail }, run))
             });
             let mut rows: Vec<_> = rows.collect();
-            let key = |run: Run| (run.count, run.first);
+            let key = |run: Occurrences| (run.count, run.first);
             rows.sort_by(|(a, one), (b, other)| {
                 a.class.cmp(&b.class).then(key(*one).cmp(&key(*other)))
             });
@@ -518,7 +528,7 @@ impl<'l> Loader<'l> {
 }
 
 /// An error of a record with its place in the save.
-fn in_save(record: &RecordPlace, error: Error) -> Error {
+fn in_save(record: &RecordLocation, error: Error) -> Error {
     match error.offset() {
         Some(offset) => error.moved_to(record.start as u64 + offset),
         None => error.at(record.start as u64),
@@ -527,8 +537,8 @@ fn in_save(record: &RecordPlace, error: Error) -> Error {
 
 /// Checks that what was kept is one field of an object of the save.
 fn check_kept(
-    record: &RecordPlace,
-    objects: &MadeObjects<'_>,
+    record: &RecordLocation,
+    objects: &LoadingObjects<'_>,
     classes: &[ClassSchema],
 ) -> Result<()> {
     let class = &classes[record.class as usize];

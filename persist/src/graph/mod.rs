@@ -9,7 +9,7 @@ mod identity;
 mod kept;
 mod links;
 mod load;
-mod made;
+mod loading;
 mod object_list;
 mod outcome;
 mod queue;
@@ -27,7 +27,7 @@ pub use registry::{Counted, Registry};
 
 pub(crate) use components::Edges;
 pub(crate) use load::Loader;
-pub(crate) use outcome::{LoadedObjects, Outcome};
+pub(crate) use outcome::{LoadOutcome, LoadedObjects};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
 pub(crate) use tables::SaveTables;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::codec::{Object, Shared};
+use crate::codec::{AnyObject, Shared};
 use crate::reflect::Pointer;
 
 /// Holds the objects that a save meets, so that no address comes back for another one while it runs.
@@ -19,7 +19,7 @@ const CHUNK: usize = 1 << 10;
 
 enum Chunk {
     /// All are in an `Rc` and have a size, as in most graphs: two words each.
-    Rc(Vec<Rc<dyn Object>>),
+    Rc(Vec<Rc<dyn AnyObject>>),
     /// Three words each.
     Any(Vec<Shared>),
 }
@@ -56,7 +56,7 @@ impl ObjectList {
     }
 
     /// The object of this number, and the sort of pointer to it.
-    pub(super) fn object(&self, number: u32) -> (Pointer, &dyn Object) {
+    pub(super) fn object(&self, number: u32) -> (Pointer, &dyn AnyObject) {
         let place = number as usize % CHUNK;
         match &self.chunks[number as usize / CHUNK] {
             Chunk::Rc(objects) => (Pointer::Rc, &*objects[place]),
@@ -87,7 +87,7 @@ impl ObjectList {
     /// Bytes of memory.
     pub(super) fn size(&self) -> usize {
         let size = |chunk: &Chunk| match chunk {
-            Chunk::Rc(objects) => objects.capacity() * size_of::<Rc<dyn Object>>(),
+            Chunk::Rc(objects) => objects.capacity() * size_of::<Rc<dyn AnyObject>>(),
             Chunk::Any(objects) => objects.capacity() * size_of::<Shared>(),
         };
         self.chunks.iter().map(size).sum()
@@ -122,8 +122,8 @@ mod tests {
         for sorts in [1, 3, 700, 1] {
             let objects: Vec<Shared> = (0..3000_u32)
                 .map(|i| match i % sorts {
-                    0 => Shared::from(Rc::new(i) as Rc<dyn Object>),
-                    _ => Shared::from(Arc::new(i) as Arc<dyn Object>),
+                    0 => Shared::from(Rc::new(i) as Rc<dyn AnyObject>),
+                    _ => Shared::from(Arc::new(i) as Arc<dyn AnyObject>),
                 })
                 .collect();
             objects.iter().for_each(|object| list.push(object.clone()));

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::mem::take;
 use std::sync::Arc;
 
-use super::made::{MadeObjects, TypeIndex};
+use super::loading::{LoadingObjects, TypeIndex};
 use super::unheld::free_unheld;
 use super::{Implementors, Registry};
 use crate::ObjectId;
-use crate::codec::{Made, Shared, Unknown};
+use crate::codec::{LoadedObject, Shared, Unknown};
 use crate::env::SharedContext;
 use crate::format::{Header, Records};
-use crate::schema::{LoadEvent, PlannedRow, Run};
+use crate::schema::{LoadEvent, Occurrences, PlannedRow};
 
 /// What a load has made: the objects in the order of ids, those that the program had added first.
 #[derive(Default)]
 pub(crate) struct LoadedObjects {
-    entries: Vec<Made>,
+    entries: Vec<LoadedObject>,
     records: Records,
     /// Index of the class of each in the registry, if the program has it.
     classes: Vec<Option<TypeIndex>>,
@@ -35,7 +35,7 @@ pub(crate) struct LoadedObjects {
 
 impl LoadedObjects {
     /// Takes over the objects of a load.
-    pub(super) fn new(registry: &Registry, made: &mut MadeObjects<'_>) -> Self {
+    pub(super) fn new(registry: &Registry, made: &mut LoadingObjects<'_>) -> Self {
         let records = take(&mut made.records);
         let id = |record: usize| ObjectId::new(records.id(record));
         let kept = made.kept.drain().filter_map(|(record, kept)| Some((id(record)?, kept)));
@@ -111,7 +111,7 @@ impl LoadedObjects {
 
     /// Lets go of an object.
     pub(crate) fn free(&mut self, place: usize) {
-        self.entries[place] = Made::Nothing;
+        self.entries[place] = LoadedObject::Nothing;
     }
 
     /// Lets go of those without a cell, each while those that it holds are held here too.
@@ -128,13 +128,14 @@ impl LoadedObjects {
         if self.classes.iter().all(Option::is_some) {
             return;
         }
-        let shared = |entry| if let Made::Shared(shared) = entry { Some(shared) } else { None };
+        let shared =
+            |entry| if let LoadedObject::Shared(shared) = entry { Some(shared) } else { None };
         free_unheld(&entries.into_iter().filter_map(shared).collect::<Vec<_>>());
     }
 
     /// Puts them into their order, without those that have been freed.
     fn arrange(&mut self) {
-        let is_there = |entry: &Made| entry.shared().is_some();
+        let is_there = |entry: &LoadedObject| entry.shared().is_some();
         let is_in_order = match self.records.first_id() {
             Some(_) => (0..self.len()).is_sorted_by_key(|place| !self.is_added(place)),
             None => (0..self.len()).is_sorted_by_key(|place| self.key(place)),
@@ -157,24 +158,25 @@ impl LoadedObjects {
             self.built = places().map(|place| self.built[place]).collect();
         }
         let mut entries = take(&mut self.entries);
-        let mut entry = |place: usize| std::mem::replace(&mut entries[place], Made::Nothing);
+        let mut entry =
+            |place: usize| std::mem::replace(&mut entries[place], LoadedObject::Nothing);
         self.entries = places().map(&mut entry).collect();
     }
 }
 
 /// How often something happened to parts of a save, by the class of the save.
 #[derive(Default)]
-pub(super) struct Tally(HashMap<(LoadEvent, u32), Run>);
+pub(super) struct Tally(HashMap<(LoadEvent, u32), Occurrences>);
 
 impl Tally {
     /// Counts it in an object; they may come in any order.
     pub(super) fn add(&mut self, event: LoadEvent, class: u32, object: u64) {
-        let run = self.0.entry((event, class)).or_insert(Run { count: 0, first: object });
-        *run = Run { count: run.count + 1, first: run.first.min(object) };
+        let run = self.0.entry((event, class)).or_insert(Occurrences { count: 0, first: object });
+        *run = Occurrences { count: run.count + 1, first: run.first.min(object) };
     }
 
     /// The counts of one event by class.
-    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, Run)> {
+    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, Occurrences)> {
         let runs = self.0.iter().filter(move |((of, _), _)| *of == event);
         runs.map(|((_, class), run)| (*class, *run))
     }
@@ -182,9 +184,9 @@ impl Tally {
 
 /// What a load did besides making objects.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct LoadOutcome {
     pub(crate) header: Header,
-    pub(crate) events: Vec<(PlannedRow, Run)>,
+    pub(crate) events: Vec<(PlannedRow, Occurrences)>,
     /// Handles that got new ids.
     pub(crate) remapped: u64,
     pub(crate) references: u64,
@@ -192,7 +194,7 @@ pub(crate) struct Outcome {
     pub(crate) objects: Vec<(String, u64)>,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Counts objects of a class; two forms of one may stand in one save.
     pub(super) fn count_objects(&mut self, class: &str, count: u64) {
         match self.objects.iter_mut().find(|(known, _)| known == class) {

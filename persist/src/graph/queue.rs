@@ -5,7 +5,7 @@
 /// Most graphs have them in order, without a gap: what is met is written, unless only weak pointers lead to it. Then
 /// their count is all that is kept.
 #[derive(Default)]
-pub(super) struct Queue {
+pub(super) struct ObjectQueue {
     /// The first of the queue are the numbers below this one.
     ordered: u32,
     /// The numbers after them.
@@ -14,7 +14,7 @@ pub(super) struct Queue {
     in_rest: Vec<u64>,
 }
 
-impl Queue {
+impl ObjectQueue {
     /// Puts a number into the queue, unless it was in it before.
     #[inline]
     pub(super) fn add(&mut self, number: u32) {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn queue(numbers: &[u32]) -> Vec<u32> {
-        let mut queue = Queue::default();
+        let mut queue = ObjectQueue::default();
         numbers.iter().for_each(|number| queue.add(*number));
         (0..).map_while(|place| queue.get(place)).collect()
     }

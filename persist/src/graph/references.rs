@@ -9,7 +9,7 @@ use crate::{Error, ErrorKind, Result};
 /// A reference that has been decoded and waits for its target: the record of the
 /// target, and where the reference is.
 #[derive(Clone, Copy)]
-pub(super) struct Pending(u32);
+pub(super) struct PendingReference(u32);
 
 /// In which pass references are connected.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ const IN_CELL: u32 = 1 << 30;
 const IN_ONCE: u32 = 1 << 29;
 const TARGET: u32 = IN_ONCE - 1;
 
-impl Pending {
+impl PendingReference {
     /// More records than this there cannot be.
     pub(super) const MOST: usize = TARGET as usize;
 
@@ -80,7 +80,7 @@ impl Pending {
 /// The references, in the order of decoding, and whose each is.
 #[derive(Default)]
 pub(super) struct References {
-    all: Vec<Pending>,
+    all: Vec<PendingReference>,
     /// Where those of each record begin, in the order of records, and the end.
     starts: Vec<u32>,
     /// The record whose references these are first.
@@ -96,7 +96,7 @@ impl References {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, reference: Pending) {
+    pub(super) fn push(&mut self, reference: PendingReference) {
         self.all.push(reference);
     }
 
@@ -110,15 +110,15 @@ impl References {
     }
 
     #[inline]
-    pub(super) fn get(&self, place: usize) -> Pending {
+    pub(super) fn get(&self, place: usize) -> PendingReference {
         self.all[place]
     }
 
-    pub(super) fn in_places(&self, places: Range<usize>) -> &[Pending] {
+    pub(super) fn in_places(&self, places: Range<usize>) -> &[PendingReference] {
         &self.all[places]
     }
 
-    pub(super) fn all(&self) -> &[Pending] {
+    pub(super) fn all(&self) -> &[PendingReference] {
         &self.all
     }
 
@@ -150,7 +150,7 @@ impl References {
     }
 
     /// The references of records that were filled in their order.
-    pub(super) fn of_records(&self, records: Range<usize>) -> &[Pending] {
+    pub(super) fn of_records(&self, records: Range<usize>) -> &[PendingReference] {
         let start = |record: usize| self.starts[record - self.first] as usize;
         &self.all[start(records.start)..start(records.end)]
     }
@@ -177,7 +177,7 @@ impl References {
 
     /// Reorders the references since `start`: first those of `ranges[0]`, then those of `ranges[1]`, ...
     pub(super) fn reorder(&mut self, start: usize, ranges: &[Range<usize>]) {
-        let ordered: Vec<Pending> =
+        let ordered: Vec<PendingReference> =
             ranges.iter().flat_map(|range| &self.all[range.clone()]).copied().collect();
         self.all.truncate(start);
         self.all.extend(ordered);

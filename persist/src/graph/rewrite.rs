@@ -3,33 +3,41 @@
 use std::collections::{HashMap, HashSet};
 
 use super::load::{FIRST_MADE, Loader};
-use super::references::Pending;
+use super::references::PendingReference;
 use super::table::{MADE, Table};
-use crate::codec::{Made, Piece, Unknown};
-use crate::format::{MAX_ID, RecordPlace};
+use crate::codec::{LoadedObject, Unknown, UnknownPiece};
+use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
-use crate::schema::{Found, Keeps, KeptPlace, LoadEvent, SharedValue, Source, transcode};
+use crate::schema::{
+    InlinedObject, Keeps, KeptLocation, LoadEvent, SharedValue, SourceRecord, transcode,
+};
 use crate::{Error, ErrorKind, Result};
 
-fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
+fn kept_of<'l>(before: &HashMap<u64, Vec<RecordLocation>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
     let records = before.get(&id).map_or(&[][..], |records| records);
     records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
 }
 
 impl<'l> Loader<'l> {
     /// Rewrites a record into the program's form; returns what is to be kept of it.
-    pub(super) fn rewrite(&mut self, record: &RecordPlace, kept: &Keeps<'l>) -> Result<Keeps<'l>> {
+    pub(super) fn rewrite(
+        &mut self,
+        record: &RecordLocation,
+        kept: &Keeps<'l>,
+    ) -> Result<Keeps<'l>> {
         let payload = record.payload(self.save);
         let (save, before) = (self.save, &self.before);
         let Table { plans, objects, env, .. } = &mut self.table;
         let found = |id, class, holder| {
             let found = objects.find(id)?;
             let record = objects.records.get(found as usize);
-            (objects.is_target(found, Some(class), holder))
-                .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
+            (objects.is_target(found, Some(class), holder)).then(|| InlinedObject {
+                payload: record.payload(save),
+                kept: kept_of(before, id, save),
+            })
         };
-        let source = Source { class: record.class as usize, id: record.id, payload, kept };
+        let source = SourceRecord { class: record.class as usize, id: record.id, payload, kept };
         self.scratch.clear();
         // Wider numbers make it up to twice as long; what is not written costs no memory.
         self.scratch.reserve(2 * payload.len());
@@ -41,8 +49,8 @@ impl<'l> Loader<'l> {
             .kept
             .into_iter()
             .map(|(class, place)| match place {
-                KeptPlace::Payload(range) => (class, &payload[range]),
-                KeptPlace::Kept(i) => kept[i],
+                KeptLocation::Payload(range) => (class, &payload[range]),
+                KeptLocation::Kept(i) => kept[i],
             })
             .collect())
     }
@@ -63,7 +71,7 @@ impl<'l> Loader<'l> {
         if keeps.is_empty() || !self.table.plans.aside {
             return Ok(());
         }
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<UnknownPiece> = Vec::new();
         for (class, bytes) in keeps {
             pieces.push(self.table.unknown_whole(class, bytes)?.0);
             if let Ok(class) = u32::try_from(class)
@@ -94,7 +102,7 @@ impl<'l> Loader<'l> {
         })?;
         if id > MAX_ID
             || self.table.objects.records.len() as u64
-                >= self.table.env.limits.objects.min(Pending::MOST as u64)
+                >= self.table.env.limits.objects.min(PendingReference::MOST as u64)
         {
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -107,7 +115,7 @@ impl<'l> Loader<'l> {
         self.table.hold(registry.footprint(object))?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
         let start = self.made.len();
-        let record = RecordPlace { id, start, class: number, holder, added: false };
+        let record = RecordLocation { id, start, class: number, holder, added: false };
         self.table.objects.enter(made_id, record, object)?;
         self.made.push(payload);
         Ok(())
@@ -124,7 +132,7 @@ impl<'l> Loader<'l> {
         let waits = !record.added
             && record.class < MADE
             && self.table.plans.is_inlined(record.id)
-            && !matches!(self.table.objects.entries[index], Made::Nothing);
+            && !matches!(self.table.objects.entries[index], LoadedObject::Nothing);
         if waits {
             self.waiting.insert(index);
         }
@@ -147,7 +155,7 @@ impl<'l> Loader<'l> {
             }
             seen = end;
             let Some(record) = self.table.late.pop_front() else { return Ok(()) };
-            if matches!(self.table.objects.entries[record], Made::Nothing) {
+            if matches!(self.table.objects.entries[record], LoadedObject::Nothing) {
                 self.keep_object(record)?;
             } else {
                 self.fill_behind(record)?;
@@ -186,7 +194,7 @@ impl<'l> Loader<'l> {
     pub(super) fn count_unknown(&mut self) {
         for (index, entry) in self.table.objects.entries.iter().enumerate() {
             let record = self.table.objects.records.get(index);
-            if matches!(entry, Made::Nothing)
+            if matches!(entry, LoadedObject::Nothing)
                 && record.holder != Holder::VALUE
                 && !self.table.plans.is_inlined(record.id)
             {
@@ -219,14 +227,14 @@ impl<'l> Loader<'l> {
                 continue;
             }
             // Nothing is connected yet: it holds stand-ins only.
-            self.table.objects.entries[record] = Made::Nothing;
+            self.table.objects.entries[record] = LoadedObject::Nothing;
             self.table.objects.kinds[record] = None;
             freed.insert(record);
             self.table.objects.kept.remove(&record);
         }
         // The weak references to them dangle.
         let Table { objects, references, tally, .. } = &mut self.table;
-        let mut count = |record: RecordPlace, places| {
+        let mut count = |record: RecordLocation, places| {
             let targets = references.in_places(places).iter().filter_map(|held| held.target());
             for _ in targets.filter(|target| freed.contains(target)) {
                 tally.add(LoadEvent::Dangling, record.class, record.id);
@@ -237,7 +245,7 @@ impl<'l> Loader<'l> {
                 count(record, references.of(index));
             }
         }
-        if let Some(value) = objects.records.iter().find(RecordPlace::is_value) {
+        if let Some(value) = objects.records.iter().find(RecordLocation::is_value) {
             count(value, references.of_root());
         }
     }
@@ -247,7 +255,7 @@ impl<'l> Loader<'l> {
         let is_value = self.table.objects.records.has_value();
         let keeps = !is_value && !self.table.plans.options().drop_unknown;
         for i in 0..self.table.objects.records.len() {
-            if !matches!(self.table.objects.entries[i], Made::Nothing) {
+            if !matches!(self.table.objects.entries[i], LoadedObject::Nothing) {
                 continue;
             }
             let record = self.table.objects.records.get(i);

@@ -9,8 +9,8 @@ use super::tables::SaveTables;
 use super::targets::Targets;
 use super::unheld::kept;
 use crate::codec::{
-    Buffer, Encoder, Persist, Phase, Piece, Prototypes, SaveLinks, Shared, Stop, Unknown, Visitor,
-    not_registered_yet,
+    Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownPiece,
+    Visitor, not_registered_yet,
 };
 use crate::env::Env;
 use crate::format::{Header, Sealer, Writer};
@@ -18,7 +18,7 @@ use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// What is kept of objects by their ids, and those by their addresses.
-type KeptOfObjects<'s> = (&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>);
+type KeptByObject<'s> = (&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>);
 
 /// Saves a graph: a work list of objects, each written once, in the order in
 /// which they are met from the roots.
@@ -28,7 +28,7 @@ pub(crate) struct Saver<'s> {
     links: Links<'s>,
     /// What the program does not know of each object, by its id, and that by its address; and
     /// of the value.
-    kept: Option<KeptOfObjects<'s>>,
+    kept: Option<KeptByObject<'s>>,
     kept_of_value: Option<&'s Unknown>,
     /// The type of the last object: those of one type often follow one another.
     last: Option<LastType>,
@@ -178,7 +178,7 @@ impl<'s> Saver<'s> {
     /// Writes a value of a class that the program does not have.
     fn write_piece(
         &mut self,
-        piece: &Piece,
+        piece: &UnknownPiece,
         as_what: (Holder, bool),
         id: u64,
         writer: &mut Writer<'_, '_>,

@@ -17,11 +17,11 @@ const MOST_BYTES: usize = 64 << 10;
 #[derive(Default)]
 pub(super) struct Schemas {
     /// The last one that was asked for comes first.
-    known: Mutex<Vec<(Key, Arc<Matched>)>>,
+    known: Mutex<Vec<(MatchKey, Arc<Matched>)>>,
 }
 
 /// What a matching depends on besides the program.
-struct Key {
+struct MatchKey {
     /// The bodies of the definitions: two saves have one schema if all their bytes are the same.
     definitions: Vec<Box<[u8]>>,
     /// A definition within these may be beyond others.
@@ -30,7 +30,7 @@ struct Key {
     drop_unknown: bool,
 }
 
-impl Key {
+impl MatchKey {
     fn is_of(&self, definitions: &[Definition<'_>]) -> bool {
         self.definitions.len() == definitions.len()
             && self.definitions.iter().zip(definitions).all(|(known, it)| **known == *it.body)
@@ -47,7 +47,7 @@ impl Schemas {
         matching: impl FnOnce() -> Result<Matched, E>,
     ) -> Result<Arc<Matched>, E> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_meant = |(key, _): &(Key, _)| {
+        let is_meant = |(key, _): &(MatchKey, _)| {
             (key.root, key.drop_unknown) == (root, drop_unknown)
                 && key.limits == *limits
                 && key.is_of(definitions)
@@ -62,7 +62,7 @@ impl Schemas {
             return Ok(matched);
         }
         let definitions = definitions.iter().map(|definition| definition.body.into()).collect();
-        let key = Key { definitions, limits: *limits, root, drop_unknown };
+        let key = MatchKey { definitions, limits: *limits, root, drop_unknown };
         known.insert(0, (key, matched.clone()));
         known.truncate(MOST);
         Ok(matched)

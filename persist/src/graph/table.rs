@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use super::Registry;
 use super::handles::Handles;
-use super::made::{MadeObjects, TypeIndex};
+use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::Tally;
-use super::references::{Pending, References};
+use super::references::{PendingReference, References};
 use crate::codec::{
     Implementor, Linked, LoadLinks, Pointed, Pointing, Prototypes, Remapped, Shared, Unknown,
     Within, charge_empty,
 };
 use crate::env::Env;
-use crate::format::{RecordPlace, Records};
+use crate::format::{RecordLocation, Records};
 use crate::reflect::{Holder, TraitName};
 use crate::schema::{LoadEvent, Plans, contested, length};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -25,7 +25,7 @@ pub(super) struct Table<'l> {
     pub(super) registry: &'l Registry,
     pub(super) env: &'l Env<'l>,
     pub(super) plans: Plans<'l>,
-    pub(super) objects: MadeObjects<'l>,
+    pub(super) objects: LoadingObjects<'l>,
     pub(super) references: References,
     pub(super) handles: Handles<'l>,
     /// What is reported of the load.
@@ -45,7 +45,7 @@ pub(super) struct Table<'l> {
     /// Object types by what references lead to, for references whose targets are not looked at.
     guesses: Vec<(TypeId, TypeIndex)>,
     /// Why the decode stopped, if a class is not registered for a trait.
-    pub(super) refused: Option<Refused>,
+    pub(super) refused: Option<Unregistered>,
     /// Class and id of the record that is being filled.
     pub(super) record: (u32, u64),
     /// Its place, if its object is not in its entry meanwhile.
@@ -56,7 +56,7 @@ pub(super) struct Table<'l> {
     /// Whether the objects of each type hold references.
     pub(super) refers: Vec<bool>,
     /// The contents of cells that an earlier visit of an object has set aside.
-    pub(super) aside: HashMap<usize, Contents>,
+    pub(super) aside: HashMap<usize, OnceContents>,
     empty_elements: usize,
     /// What the objects and the elements that are large for their bytes take, and the most that they may.
     held: u64,
@@ -65,14 +65,14 @@ pub(super) struct Table<'l> {
 }
 
 /// Contents of cells that can be set once, in the order in which those are met.
-pub(super) type Contents = VecDeque<Option<Box<dyn Any>>>;
+pub(super) type OnceContents = VecDeque<Option<Box<dyn Any>>>;
 
 /// From here on the classes of records are the program's: of values that have become objects.
 pub(super) const MADE: u32 = Records::MOST_CLASSES;
 
 /// What a decode refused since its class is not registered for a trait.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Refused {
+pub(super) enum Unregistered {
     /// A value of this class.
     Class(usize),
     /// A reference to the object of this record.
@@ -83,7 +83,7 @@ impl<'l> Table<'l> {
     pub(super) fn new(
         (registry, env): (&'l Registry, &'l Env<'l>),
         plans: Plans<'l>,
-        objects: MadeObjects<'l>,
+        objects: LoadingObjects<'l>,
         handles: Handles<'l>,
         save_bytes: u64,
     ) -> Self {
@@ -126,7 +126,7 @@ impl<'l> Table<'l> {
     }
 
     /// Says whose value is decoded next.
-    pub(super) fn begin(&mut self, record: &RecordPlace) {
+    pub(super) fn begin(&mut self, record: &RecordLocation) {
         self.record = (record.class, record.id);
         self.handles.begin();
     }
@@ -156,7 +156,7 @@ impl<'l> Table<'l> {
             .plans
             .resolve(class)
             .is_some_and(|class| self.registry.program().implementors.contains(&class));
-        self.refused == Some(Refused::Class(class)) && !elsewhere
+        self.refused == Some(Unregistered::Class(class)) && !elsewhere
     }
 
     /// Refuses an object, or a trait object, of a class that could become several of the program's.
@@ -207,7 +207,7 @@ impl<'l> Table<'l> {
         self.of_record(&self.objects.records.get(record), error)
     }
 
-    pub(super) fn of_record(&self, record: &RecordPlace, error: Error) -> Error {
+    pub(super) fn of_record(&self, record: &RecordLocation, error: Error) -> Error {
         error.in_object(record.id).in_class(self.name(record.class))
     }
 }
@@ -220,7 +220,8 @@ impl LoadLinks for Table<'_> {
         let kind = record.and_then(|record| self.objects.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
-                let RecordPlace { class, holder, .. } = self.objects.records.get(record as usize);
+                let RecordLocation { class, holder, .. } =
+                    self.objects.records.get(record as usize);
                 self.check_contested(class as usize, |class| {
                     self.registry.object(class, holder).is_some()
                         && self.caster((of.id)(), class).is_some()
@@ -234,7 +235,7 @@ impl LoadLinks for Table<'_> {
                 if id != 0 {
                     self.count(LoadEvent::Dangling);
                 }
-                self.references.push(Pending::new(None, true, within));
+                self.references.push(PendingReference::new(None, true, within));
                 return Ok(Linked::Nobody);
             }
             return Err(missing(id, record.is_some()));
@@ -250,7 +251,7 @@ impl LoadLinks for Table<'_> {
         if let (true, Pointed::At(pointee)) = (self.in_chunks, pointed) {
             self.learn(pointee, kind);
         }
-        self.references.push(Pending::new(Some(record), weak, within));
+        self.references.push(PendingReference::new(Some(record), weak, within));
         let target = if self.resolves { self.objects.shared(record as usize) } else { None };
         self.waits |= target.is_none();
         Ok(match target.or(self.objects.stand_in(kind)) {
@@ -279,7 +280,7 @@ impl LoadLinks for Table<'_> {
             self.waits = true;
             self.objects.stand_in(kind?)?
         };
-        self.references.push(Pending::new(Some(record), weak, within));
+        self.references.push(PendingReference::new(Some(record), weak, within));
         Some(target)
     }
 
@@ -318,7 +319,7 @@ impl LoadLinks for Table<'_> {
             (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
             return Ok((length, Some(piece.into())));
         }
-        self.refused = Some(Refused::Class(class));
+        self.refused = Some(Unregistered::Class(class));
         let (stored, limits) = (&self.plans.stored, &self.env.limits);
         Ok((length(class, stored, rest, limits, &mut |_, _, _| true)?, None))
     }
@@ -355,7 +356,7 @@ impl LoadLinks for Table<'_> {
                 kind.holder.around_class(false, &(kind.name)())
             }
             None => {
-                let RecordPlace { class, holder, .. } = self.objects.records.get(record);
+                let RecordLocation { class, holder, .. } = self.objects.records.get(record);
                 holder.around_class(false, self.name(class))
             }
         }

@@ -2,7 +2,7 @@
 
 use super::identity::AddressMap;
 use super::object_list::ObjectList;
-use super::queue::Queue;
+use super::queue::ObjectQueue;
 use crate::format::ClassNumbers;
 
 /// The tables of a save, by the numbers of its objects: 32 to 48 bytes for each.
@@ -12,7 +12,7 @@ use crate::format::ClassNumbers;
 pub(crate) struct SaveTables {
     pub(super) map: AddressMap,
     pub(super) objects: ObjectList,
-    pub(super) queue: Queue,
+    pub(super) queue: ObjectQueue,
     /// Of classes.
     pub(super) numbers: ClassNumbers,
 }

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-use crate::codec::{Buffer, Encoder, Link, Object, Referent, SaveLinks};
+use crate::codec::{AnyObject, Buffer, Encoder, Link, Referent, SaveLinks};
 use crate::env::{AnyContext, Env};
 use crate::reflect::TraitName;
 use crate::{Limits, Result};
@@ -12,10 +12,10 @@ use crate::{Limits, Result};
 pub(crate) struct Targets<'e> {
     buffer: Buffer,
     env: Env<'e>,
-    found: Found,
+    found: TargetAddresses,
 }
 
-struct Found {
+struct TargetAddresses {
     /// Addresses.
     targets: Vec<usize>,
 }
@@ -38,20 +38,20 @@ impl<'e> Targets<'e> {
         Self {
             buffer: Buffer::new(),
             env: env.within(limits).to_list(),
-            found: Found { targets: Vec::new() },
+            found: TargetAddresses { targets: Vec::new() },
         }
     }
 
     /// The addresses that an object holds; some may stand there twice.
     /// Of an object that is borrowed or locked there are none.
-    pub(crate) fn of(&mut self, object: &dyn Object) -> &[usize] {
+    pub(crate) fn of(&mut self, object: &dyn AnyObject) -> &[usize] {
         self.of_all([object])
     }
 
     /// Like [`of`](Self::of), for several objects.
     pub(crate) fn of_all<'o>(
         &mut self,
-        objects: impl IntoIterator<Item = &'o dyn Object>,
+        objects: impl IntoIterator<Item = &'o dyn AnyObject>,
     ) -> &[usize] {
         self.found.targets.clear();
         for object in objects {
@@ -64,7 +64,7 @@ impl<'e> Targets<'e> {
     }
 }
 
-impl SaveLinks for Found {
+impl SaveLinks for TargetAddresses {
     fn link(&mut self, address: usize, link: Link, _: &dyn Referent) -> Result<u64> {
         if !link.weak {
             self.targets.push(address);

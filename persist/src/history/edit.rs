@@ -9,16 +9,16 @@ use hashbrown::HashSet;
 use super::Label;
 use super::failure::{Broken, Failure, guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
-use super::proof::Proved;
+use super::proof::CommandPrints;
 use super::step::{self, End, Merge, Perform, ends, finalize_all, run_all};
-use super::support::{Pending, Place, Support};
+use super::support::{ChangeTarget, PendingChange, Support};
 use super::target::world;
-use crate::fields::Way;
-use crate::world::{Moment, Movable};
+use crate::fields::Direction;
+use crate::world::{ChangeState, Movable};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
-pub(super) type Step<T> = step::Step<Performed<T>>;
-pub(super) type Steps<T> = step::Steps<Performed<T>>;
+pub(super) type Step<T> = step::StepOf<Performed<T>>;
+pub(super) type Steps<T> = step::StepsOf<Performed<T>>;
 
 /// A target that is being edited: what is done through it is recorded, in one entry.
 ///
@@ -28,9 +28,9 @@ pub struct Edit<'e, T: 'static = World> {
     pub(super) target: &'e mut T,
     pub(super) steps: Steps<T>,
     /// What was taken to be changed, and has not been compared yet.
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<PendingChange>,
     /// The places of the first of these, where there are many.
-    places: Option<Box<HashSet<Place>>>,
+    places: Option<Box<HashSet<ChangeTarget>>>,
     again: Option<Again<'e, T>>,
     /// What could not be rolled back in it.
     broken: Option<Box<Broken>>,
@@ -124,7 +124,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             }
         }
         let mut steps = std::mem::take(&mut self.steps).into_vec();
-        let back = run_all(&mut steps[start..], self.target, self.support, Way::Undo);
+        let back = run_all(&mut steps[start..], self.target, self.support, Direction::Undo);
         let is_broken = is_broken(failure, start, back);
         let undone = if is_broken { Vec::new() } else { steps.split_off(start) };
         self.steps = steps.into();
@@ -174,7 +174,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         if self.again.is_some() { Err(not_again()) } else { Ok(()) }
     }
 
-    pub(super) fn is_pending(&mut self, place: &Place) -> bool {
+    pub(super) fn is_pending(&mut self, place: &ChangeTarget) -> bool {
         if self.pending.len() <= FEW {
             return self.pending.iter().any(|pending| pending.place == *place);
         }
@@ -199,7 +199,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.close()?;
         if let Some(again) = &mut self.again {
             if let Some(step) = again.steps.get_mut(again.done) {
-                match step.run(self.target, self.support, Way::Redo) {
+                match step.run(self.target, self.support, Direction::Redo) {
                     Ok(()) => again.done += 1,
                     Err(failure) => return Err(self.fail(failure)),
                 }
@@ -451,7 +451,7 @@ pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
     /// What was before it was done, until a journal knows.
     before: Option<Box<Before>>,
     /// What it changed, if that is to be proved.
-    proved: Option<Box<Proved>>,
+    proved: Option<Box<CommandPrints>>,
     pub(super) command: C,
 }
 
@@ -513,22 +513,27 @@ impl<T: 'static> Performed<T> {
         guarded(|| Ok(self.label())).unwrap_or_default()
     }
 
-    fn go(&mut self, target: &mut T, support: &mut Support<T>, way: Way) -> Result<(), Failure> {
-        match way {
-            Way::Undo => self.undo(target, support),
-            Way::Redo => self.redo(target, support),
+    fn go(
+        &mut self,
+        target: &mut T,
+        support: &mut Support<T>,
+        direction: Direction,
+    ) -> Result<(), Failure> {
+        match direction {
+            Direction::Undo => self.undo(target, support),
+            Direction::Redo => self.redo(target, support),
         }
     }
 
     fn undo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
-        run_all(&mut self.further, target, support, Way::Undo)?;
+        run_all(&mut self.further, target, support, Direction::Undo)?;
         if !self.is_direct {
             return Ok(());
         }
         let command = &mut self.command;
         guarded(|| Ok(command.undo(target)?)).map_err(|mut failure| {
             if failure.broken.is_none() {
-                let back = run_all(&mut self.further, target, support, Way::Redo);
+                let back = run_all(&mut self.further, target, support, Direction::Redo);
                 is_broken(&mut failure, 0, back);
             }
             failure
@@ -537,7 +542,7 @@ impl<T: 'static> Performed<T> {
 
     fn redo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
         if !self.is_direct {
-            return run_all(&mut self.further, target, support, Way::Redo);
+            return run_all(&mut self.further, target, support, Direction::Redo);
         }
         let Self { command, further, .. } = self;
         let edit = Edit::again(&mut *target, support, further);
@@ -553,14 +558,14 @@ impl<T: 'static> Performed<T> {
             // What it changed directly it has put back.
             failure.broken = failure.broken.or(broken);
             if failure.broken.is_none() {
-                let back = run_all(before, target, support, Way::Undo);
+                let back = run_all(before, target, support, Direction::Undo);
                 is_broken(&mut failure, 0, back);
             }
             return Err(failure);
         }
-        run_all(behind, target, support, Way::Redo).map_err(|mut failure| {
+        run_all(behind, target, support, Direction::Redo).map_err(|mut failure| {
             if failure.broken.is_none() {
-                let back = run_all(before, target, support, Way::Undo);
+                let back = run_all(before, target, support, Direction::Undo);
                 let back = back.and_then(|()| guarded(|| Ok(command.undo(target)?)));
                 is_broken(&mut failure, 0, back);
             }
@@ -577,20 +582,25 @@ impl<T: 'static> Perform for Performed<T> {
     }
 
     /// Undoes or redoes it, and proves that this leads back, if it began at what is known.
-    fn run(&mut self, target: &mut T, support: &mut Support<T>, way: Way) -> Result<(), Failure> {
-        let is_redo = way == Way::Redo;
+    fn run(
+        &mut self,
+        target: &mut T,
+        support: &mut Support<T>,
+        direction: Direction,
+    ) -> Result<(), Failure> {
+        let is_redo = direction == Direction::Redo;
         let known = self.proved.take();
-        let is_known = |known: &Proved| support.prover.is_known(known, !is_redo, target);
+        let is_known = |known: &CommandPrints| support.prover.is_known(known, !is_redo, target);
         let (proved, known) = match known {
             Some(known) if is_known(&known) => (Some(known), None),
             known => (None, known),
         };
-        let mut result = self.go(target, support, way);
+        let mut result = self.go(target, support, direction);
         if let (Ok(()), Some(proved)) = (&result, &proved)
             && let Err(error) = support.prover.check(proved, is_redo, target, || self.any_label())
         {
             let mut failure = Failure::from(error);
-            let back = self.go(target, support, way.back()).and_then(|()| {
+            let back = self.go(target, support, direction.reversed()).and_then(|()| {
                 let back = support.prover.check(proved, !is_redo, target, || self.any_label());
                 Ok(back?)
             });
@@ -649,12 +659,17 @@ impl<T: 'static> Perform for Performed<T> {
         size_of_val(self) + self.command.held_bytes() + further + places
     }
 
-    fn store(&mut self, target: &T, support: &Support<T>, moment: Moment) -> Result<StoredStep> {
-        let before = self.before.take().filter(|_| moment == Moment::Done);
+    fn store(
+        &mut self,
+        target: &T,
+        support: &Support<T>,
+        change_state: ChangeState,
+    ) -> Result<StoredStep> {
+        let before = self.before.take().filter(|_| change_state == ChangeState::Done);
         let (class, bytes) = encoded(&self.command, support)?;
         let last_id = before.as_ref().and_then(|before| before.last_id);
         let before = before.map(|before| before.command).filter(|before| *before != bytes);
-        let further = self.further.iter_mut().map(|step| step.store(target, support, moment));
+        let further = self.further.iter_mut().map(|step| step.store(target, support, change_state));
         let (further, is_direct) = (further.collect::<Result<_>>()?, self.is_direct);
         Ok(StoredCommand { class, is_direct, before, last_id, bytes, further }.into())
     }

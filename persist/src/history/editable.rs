@@ -2,7 +2,7 @@
 
 use super::Edit;
 use super::edit::Step;
-use super::support::{Pending, Place, Was};
+use super::support::{ChangeTarget, PendingChange, PriorValue};
 use crate::codec::Reflect;
 use crate::fields::{IntoFieldPath, Request};
 use crate::graph::Registry;
@@ -98,8 +98,8 @@ impl<T: Reflect> Edit<'_, T> {
         self.ready_for(&path)?;
         let content = self.support.with_root(self.target, |root, _| root.content_at(&path));
         let content = content.map_err(|error| error.in_class(path.class()))?;
-        let (place, before) = (Place::Part(path), Was::Bytes(content));
-        self.pending.push(Pending { place, class: T::persist_name, before });
+        let (place, before) = (ChangeTarget::Part(path), PriorValue::Bytes(content));
+        self.pending.push(PendingChange { place, class: T::persist_name, before });
         Ok(())
     }
 

@@ -9,14 +9,14 @@ use std::mem;
 use std::sync::{Arc, Weak};
 
 use super::edit::{Command, Performed, Step, Steps};
-use super::entry::{Entry, Open};
+use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded, is_broken};
-use super::journal::Record;
-use super::merging::{Last, MergeKey, Merging, OpenDrag};
+use super::journal::JournalEvent;
+use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
 use super::step::{Merge, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
-use crate::fields::{FieldChange, IntoFieldPath, Request, Way};
+use crate::fields::{Direction, FieldChange, IntoFieldPath, Request};
 use crate::world::Change;
 use crate::{Error, ErrorKind, ObjectId, Result, Value, World};
 
@@ -210,8 +210,8 @@ impl<T: 'static> History<T> {
     pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
         self.check_sound()?;
         let label = label.into();
-        self.record(Record::Begun(&label))?;
-        self.open.push(Open::new(label));
+        self.record(JournalEvent::Begun(&label))?;
+        self.open.push(Transaction::new(label));
         self.tell();
         Ok(())
     }
@@ -224,7 +224,7 @@ impl<T: 'static> History<T> {
     pub fn commit(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_usable(target)?;
-        self.record(Record::Committed)?;
+        self.record(JournalEvent::Committed)?;
         self.close(target);
         self.end(target);
         Ok(())
@@ -235,9 +235,9 @@ impl<T: 'static> History<T> {
         let Some(open) = self.open.pop() else { return };
         if !open.edits.is_empty() {
             let label = open.name();
-            let entry = Entry::joined(label.clone(), open.edits);
+            let entry = UndoEntry::joined(label.clone(), open.edits);
             let entered = guarded(|| {
-                self.enter(target, entry, (Merging::No, Last::default()));
+                self.enter(target, entry, (Merging::No, MergeTarget::default()));
                 Ok(())
             });
             if let Err(failure) = entered {
@@ -265,7 +265,7 @@ impl<T: 'static> History<T> {
         let label = open.label.clone();
         let mut steps = open.into_steps();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
-        let recorded = guarded(|| Ok(self.record(Record::RolledBack)?)).map_err(|failure| {
+        let recorded = guarded(|| Ok(self.record(JournalEvent::RolledBack)?)).map_err(|failure| {
             self.panic = self.panic.take().or(failure.panic);
             failure.error
         });
@@ -275,7 +275,7 @@ impl<T: 'static> History<T> {
             self.end(target);
             return Err(error);
         }
-        match run_all(&mut steps, target, &mut self.support, Way::Undo) {
+        match run_all(&mut steps, target, &mut self.support, Direction::Undo) {
             Ok(()) => {
                 if !steps.is_empty() {
                     self.changed(target);
@@ -329,11 +329,11 @@ impl<T: 'static> History<T> {
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
-        let mut entry = Entry::new(label, steps);
+        let mut entry = UndoEntry::new(label, steps);
         let merging = match self.settle(target, &mut entry, key) {
             Ok(merging) => merging,
             Err(failure) => {
-                let Entry { label, steps, .. } = entry;
+                let UndoEntry { label, steps, .. } = entry;
                 return Err(self.withdraw(target, label, steps, failure));
             }
         };
@@ -354,18 +354,18 @@ impl<T: 'static> History<T> {
     fn settle(
         &mut self,
         target: &mut T,
-        entry: &mut Entry<T>,
+        entry: &mut UndoEntry<T>,
         key: Option<MergeKey>,
-    ) -> Result<(Merging, Last), Failure> {
+    ) -> Result<(Merging, MergeTarget), Failure> {
         let merging = guarded(|| {
             entry.weigh();
-            let last = Last { key, time: self.now(), has_cut: false };
+            let last = MergeTarget { key, time: self.now(), has_cut: false };
             Ok((self.merging(&last), last))
         });
         let (merging, last) = merging.map_err(|failure| Failure { broken: None, ..failure })?;
         let (label, steps) = (&entry.label, &mut entry.steps);
         let recorded =
-            guarded(|| Ok(self.record(Record::Done { target, label, steps, merging })?));
+            guarded(|| Ok(self.record(JournalEvent::Done { target, label, steps, merging })?));
         recorded.map_err(|failure| Failure { broken: None, ..failure })?;
         Ok((merging, last))
     }
@@ -379,7 +379,7 @@ impl<T: 'static> History<T> {
         mut steps: Steps<T>,
         mut failure: Failure,
     ) -> Error {
-        let back = run_all(&mut steps, target, &mut self.support, Way::Undo);
+        let back = run_all(&mut steps, target, &mut self.support, Direction::Undo);
         is_broken(&mut failure, 0, back);
         self.released.extend(ends(steps.into_each(), failure.done));
         self.fail(target, None, label, failure)
@@ -389,8 +389,8 @@ impl<T: 'static> History<T> {
     pub(super) fn enter(
         &mut self,
         target: &mut T,
-        mut entry: Entry<T>,
-        (merging, last): (Merging, Last),
+        mut entry: UndoEntry<T>,
+        (merging, last): (Merging, MergeTarget),
     ) {
         if let Some(open) = self.open.last_mut() {
             let entered = open.enter(entry, (merging, last), &mut self.released);
@@ -415,10 +415,10 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        let Entry { label, steps, is_significant, size, .. } = entry;
-        let summary = Summary { is_significant, size: size - size_of::<Entry<T>>() };
+        let UndoEntry { label, steps, is_significant, size, .. } = entry;
+        let summary = Summary { is_significant, size: size - size_of::<UndoEntry<T>>() };
         self.append(label, steps, summary);
-        self.has_appended(target, Last { has_cut, ..last });
+        self.has_appended(target, MergeTarget { has_cut, ..last });
     }
 
     /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
@@ -455,14 +455,14 @@ impl<T: 'static> History<T> {
     fn enter_plain(&mut self, target: &mut T, label: Label, steps: Steps<T>, summary: Summary) {
         self.changed(target);
         self.append(label, steps, summary);
-        self.has_appended(target, Last::default());
+        self.has_appended(target, MergeTarget::default());
         self.end(target);
     }
 
     /// An entry has been appended: makes room for it.
     #[expect(clippy::inline_always, reason = "as that of `append`")]
     #[inline(always)]
-    fn has_appended(&mut self, target: &T, last: Last) {
+    fn has_appended(&mut self, target: &T, last: MergeTarget) {
         (self.last, self.has_grown) = (Some(last), true);
         if self.max_bytes.is_some() {
             self.count_held(self.ring.len() - 1, target);
@@ -473,7 +473,7 @@ impl<T: 'static> History<T> {
     /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
     fn merge(
         &mut self,
-        next: &mut Entry<T>,
+        next: &mut UndoEntry<T>,
         (merging, time): (Merging, u64),
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
@@ -509,9 +509,9 @@ impl<T: 'static> History<T> {
     }
 
     /// Passes a record to the journal, if there is one.
-    pub(super) fn record(&mut self, record: Record<'_, T>) -> Result<()> {
+    pub(super) fn record(&mut self, event: JournalEvent<'_, T>) -> Result<()> {
         match &mut self.journal {
-            Some(journal) => journal.record(&self.support, record),
+            Some(journal) => journal.record(&self.support, event),
             None => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Label;
-use super::entry::Entry;
+use super::entry::UndoEntry;
 use super::ring::Ring;
 
 /// An entry of a [`History`](super::History), as it is at the time.
@@ -28,14 +28,14 @@ pub struct HistoryEntry {
 
 /// The entries of a [`History`](super::History), each made when it is asked for: see [`History::entries`](super::History::entries).
 pub struct Entries<'h, T: 'static> {
-    ring: &'h Ring<Entry<T>>,
+    ring: &'h Ring<UndoEntry<T>>,
     range: Range<usize>,
     saved: Option<usize>,
 }
 
 impl<'h, T: 'static> Entries<'h, T> {
     /// The first `len` entries of the list; the state after `saved` of them is the saved one.
-    pub(super) fn new(ring: &'h Ring<Entry<T>>, len: usize, saved: Option<usize>) -> Self {
+    pub(super) fn new(ring: &'h Ring<UndoEntry<T>>, len: usize, saved: Option<usize>) -> Self {
         Self { ring, range: 0..len, saved }
     }
 

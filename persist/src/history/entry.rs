@@ -7,13 +7,13 @@ use hashbrown::{HashMap, HashSet};
 use super::Label;
 use super::edit::{Step, Steps};
 use super::failure::{Failure, guarded};
-use super::merging::{Last, Merging};
+use super::merging::{MergeTarget, Merging};
 use super::step::{End, Merge, Summary};
 use crate::world::ObjectName;
 use crate::{FieldPath, ObjectId};
 
 /// Something that is undone and redone at once.
-pub(super) struct Entry<T: 'static> {
+pub(super) struct UndoEntry<T: 'static> {
     pub(super) label: Label,
     pub(super) steps: Steps<T>,
     /// The state after it; the one before it, if it is not significant.
@@ -22,29 +22,29 @@ pub(super) struct Entry<T: 'static> {
     /// Bytes that it takes, with those that it holds.
     pub(super) size: usize,
     /// What few entries have: a million of them is read and written with each of these bytes.
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<EntryExtras>>,
 }
 
 #[derive(Default)]
-struct Rare {
+struct EntryExtras {
     /// Bytes of what it keeps out of the target, if there is a limit.
     held: usize,
     /// Where its steps are, if they are not here.
-    away: Option<Away>,
+    away: Option<SpilledEntry>,
     /// By which object its steps are found, if many were merged into it.
     order: Option<Order>,
 }
 
 /// Where an entry is: a file, and which of those in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spilled {
+pub(super) struct SpillPosition {
     pub(super) file: u64,
     pub(super) place: usize,
 }
 
 /// Of an entry whose steps are in a file: where they are, and what it is called by them.
-pub(super) struct Away {
-    pub(super) at: Spilled,
+pub(super) struct SpilledEntry {
+    pub(super) at: SpillPosition,
     pub(super) label: Label,
     /// Whether something is done when it is dropped for good.
     pub(super) has_end: bool,
@@ -52,7 +52,7 @@ pub(super) struct Away {
     pub(super) size: usize,
 }
 
-impl<T: 'static> Entry<T> {
+impl<T: 'static> UndoEntry<T> {
     /// An entry that is not [weighed](Self::weigh) yet.
     pub(super) fn new(label: Label, steps: Steps<T>) -> Self {
         Self { label, steps, ..Self::default() }
@@ -113,15 +113,15 @@ impl<T: 'static> Entry<T> {
     }
 
     /// Where its steps are, if they are not here.
-    pub(super) fn away(&self) -> Option<&Away> {
+    pub(super) fn away(&self) -> Option<&SpilledEntry> {
         self.rare.as_ref()?.away.as_ref()
     }
 
     /// Takes the steps out, which are in a file.
-    pub(super) fn send_away(&mut self, away: Away) {
+    pub(super) fn send_away(&mut self, away: SpilledEntry) {
         self.steps = Steps::default();
         let held = self.held();
-        self.rare = Some(Box::new(Rare { held, away: Some(away), order: None }));
+        self.rare = Some(Box::new(EntryExtras { held, away: Some(away), order: None }));
     }
 
     /// Puts the steps back that were in a file.
@@ -327,7 +327,7 @@ impl<T: 'static> Entry<T> {
     }
 }
 
-impl<T: 'static> Default for Entry<T> {
+impl<T: 'static> Default for UndoEntry<T> {
     #[inline]
     fn default() -> Self {
         Self {
@@ -409,15 +409,15 @@ impl Order {
 }
 
 /// A transaction that has been begun.
-pub(super) struct Open<T: 'static> {
+pub(super) struct Transaction<T: 'static> {
     pub(super) label: Label,
     /// What was done in it, and is not merged.
-    pub(super) edits: Vec<Entry<T>>,
+    pub(super) edits: Vec<UndoEntry<T>>,
     /// The last of these, if the next edit may be merged into it.
-    pub(super) last: Option<Last>,
+    pub(super) last: Option<MergeTarget>,
 }
 
-impl<T: 'static> Open<T> {
+impl<T: 'static> Transaction<T> {
     pub(super) fn new(label: Label) -> Self {
         Self { label, edits: Vec::new(), last: None }
     }
@@ -425,8 +425,8 @@ impl<T: 'static> Open<T> {
     /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
     pub(super) fn enter(
         &mut self,
-        mut edit: Entry<T>,
-        (merging, new): (Merging, Last),
+        mut edit: UndoEntry<T>,
+        (merging, new): (Merging, MergeTarget),
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<(), Failure> {
         let last = self.edits.last_mut().filter(|_| merging != Merging::No);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::entry::Entry;
+use super::entry::UndoEntry;
 use super::failure::Panic;
 use super::{Label, Verb};
 use crate::FieldPath;
@@ -49,20 +49,20 @@ impl Subscription {
 }
 
 /// A listener, and whether it has been unsubscribed.
-type Hearing<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
+type ListenerEntry<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
 
 /// The listeners, and what was reported last.
 pub(super) struct Listeners<H> {
-    pub(super) all: Vec<Hearing<H>>,
+    pub(super) all: Vec<ListenerEntry<H>>,
     /// What was reported last; nothing is noted while there is no listener.
-    pub(super) told: Told,
+    pub(super) reported: ReportedState,
     /// True if there are listeners, also while they are called.
     pub(super) are_there: bool,
 }
 
 impl<H> Default for Listeners<H> {
     fn default() -> Self {
-        Self { all: Vec::new(), told: Told::default(), are_there: false }
+        Self { all: Vec::new(), reported: ReportedState::default(), are_there: false }
     }
 }
 
@@ -80,7 +80,7 @@ impl<H> Listeners<H> {
 
 /// Calls one listener after the other with all events, even if one panics; the first panic is given back.
 pub(super) fn tell<H>(
-    listeners: &mut Vec<Hearing<H>>,
+    listeners: &mut Vec<ListenerEntry<H>>,
     events: &[HistoryEvent],
     history: &H,
 ) -> Option<Panic> {
@@ -110,21 +110,21 @@ pub(super) fn tell<H>(
 
 /// The values that events report, and a menu shows.
 #[derive(Clone, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct ReportedState {
     pub(super) position: usize,
     pub(super) state: u64,
-    pub(super) undo: Name,
-    pub(super) redo: Name,
+    pub(super) undo: EntryName,
+    pub(super) redo: EntryName,
     pub(super) is_modified: bool,
 }
 
-impl Told {
+impl ReportedState {
     /// Notes other values; the events that say which have changed.
     #[inline]
     pub(super) fn report(
         &mut self,
         (position, state, is_modified): (usize, u64, bool),
-        (undo, redo): (Renamed, Renamed),
+        (undo, redo): (NameChange, NameChange),
     ) -> Events {
         let mut events = Events { list: [HistoryEvent::UndoText; 7], count: 0 };
         events.add(HistoryEvent::Position(position), position != self.position);
@@ -140,7 +140,7 @@ impl Told {
 
     /// The events that say how others differ from these.
     pub(super) fn until(mut self, new: &Self) -> Events {
-        let changed = |old: &Name, new: &Name| {
+        let changed = |old: &EntryName, new: &EntryName| {
             let is_there = new.is_there();
             ((old.is_there() != is_there).then_some(is_there), old != new)
         };
@@ -151,7 +151,7 @@ impl Told {
 
 /// What an entry is called that can be undone or redone, if there is one.
 #[derive(Clone, Default, PartialEq)]
-pub(super) enum Name {
+pub(super) enum EntryName {
     #[default]
     None,
     /// A field that was set, perhaps of an object: what most entries are.
@@ -159,8 +159,8 @@ pub(super) enum Name {
     Other(Label),
 }
 
-impl Name {
-    pub(super) fn of<T: 'static>(entry: Option<&Entry<T>>) -> Self {
+impl EntryName {
+    pub(super) fn of<T: 'static>(entry: Option<&UndoEntry<T>>) -> Self {
         match entry.map(|entry| (entry, entry.set_field())) {
             None => Self::None,
             Some((_, Some((path, object)))) => Self::Set(path.clone(), object.cloned()),
@@ -183,7 +183,7 @@ impl Name {
         }
     }
 
-    pub(super) fn replace(&mut self, new: Self) -> Renamed {
+    pub(super) fn replace(&mut self, new: Self) -> NameChange {
         let is_there = new.is_there();
         let renamed = ((self.is_there() != is_there).then_some(is_there), *self != new);
         *self = new;
@@ -210,7 +210,7 @@ impl Name {
 }
 
 /// The label of an entry in a file is that of its steps, too.
-impl From<Label> for Name {
+impl From<Label> for EntryName {
     fn from(label: Label) -> Self {
         match label {
             Label::Change { verb: Verb::Set, field: Some(field), object } => {
@@ -222,7 +222,7 @@ impl From<Label> for Name {
 }
 
 /// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
-pub(super) type Renamed = (Option<bool>, bool);
+pub(super) type NameChange = (Option<bool>, bool);
 
 /// The events of a call, in their order.
 pub(super) struct Events {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::world::Refused;
+use crate::world::ChangeFailure;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// Why something could not be done, or rolled back.
@@ -48,10 +48,10 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
     })
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        let mut failure = Self::from(refused.error);
-        if let Some(left) = refused.left {
+impl From<ChangeFailure> for Failure {
+    fn from(change: ChangeFailure) -> Self {
+        let mut failure = Self::from(change.error);
+        if let Some(left) = change.left {
             is_broken(&mut failure, 0, Err(left.into()));
         }
         failure

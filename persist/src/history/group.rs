@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::event::Told;
+use super::event::ReportedState;
 use super::failure::Panic;
 use super::{History, HistoryEvent, Subscription};
 use crate::Session;
@@ -48,7 +48,7 @@ type Listener = Box<dyn FnMut(&HistoryEvent) + Send>;
 
 #[derive(Default)]
 struct Group {
-    members: Vec<Member>,
+    members: Vec<GroupMember>,
     active: Option<HistoryId>,
     listeners: Vec<Listener>,
     /// What the listeners have not heard yet, in the order in which it happened.
@@ -58,26 +58,26 @@ struct Group {
     last: u64,
 }
 
-struct Member {
+struct GroupMember {
     id: HistoryId,
-    told: Told,
+    reported: ReportedState,
     subscription: Subscription,
 }
 
 impl Group {
-    fn told(&self) -> Option<&Told> {
+    fn reported(&self) -> Option<&ReportedState> {
         let active = self.active?;
-        self.members.iter().find(|member| member.id == active).map(|member| &member.told)
+        self.members.iter().find(|member| member.id == active).map(|member| &member.reported)
     }
 
     fn activate(&mut self, id: Option<HistoryId>) {
-        let old = self.told().cloned().unwrap_or_default();
+        let old = self.reported().cloned().unwrap_or_default();
         self.active = id;
-        let new = self.told().cloned().unwrap_or_default();
+        let new = self.reported().cloned().unwrap_or_default();
         self.events.extend(&*old.until(&new));
     }
 
-    fn leave(&mut self, id: HistoryId) -> Option<Member> {
+    fn leave(&mut self, id: HistoryId) -> Option<GroupMember> {
         let at = self.members.iter().position(|member| member.id == id)?;
         if self.active == Some(id) {
             self.activate(None);
@@ -150,7 +150,7 @@ fn hear<T: 'static>(membership: &Membership, event: &HistoryEvent, history: &His
         let mut group = lock(&group);
         let is_active = group.active == Some(id);
         let Some(member) = group.members.iter_mut().find(|member| member.id == id) else { return };
-        member.told = history.told();
+        member.reported = history.reported();
         if !is_active {
             return;
         }
@@ -172,10 +172,10 @@ impl Histories {
         group.last += 1;
         let id = HistoryId(group.last);
         let membership = Membership { group: Arc::downgrade(&self.group), id };
-        let told = history.told();
+        let reported = history.reported();
         let subscription =
             history.subscribe(move |event, history| hear(&membership, event, history));
-        group.members.push(Member { id, told, subscription });
+        group.members.push(GroupMember { id, reported, subscription });
         id
     }
 
@@ -223,34 +223,34 @@ impl Histories {
     /// True if the active history can undo something.
     #[must_use]
     pub fn can_undo(&self) -> bool {
-        self.show(|told| told.undo.is_there())
+        self.show(|reported| reported.undo.is_there())
     }
 
     /// True if the active history can redo something.
     #[must_use]
     pub fn can_redo(&self) -> bool {
-        self.show(|told| told.redo.is_there())
+        self.show(|reported| reported.redo.is_there())
     }
 
     /// The [undo text](History::undo_text) of the active history.
     #[must_use]
     pub fn undo_text(&self) -> String {
-        self.show(|told| told.undo.text("Undo"))
+        self.show(|reported| reported.undo.text("Undo"))
     }
 
     /// The [redo text](History::redo_text) of the active history.
     #[must_use]
     pub fn redo_text(&self) -> String {
-        self.show(|told| told.redo.text("Redo"))
+        self.show(|reported| reported.redo.text("Redo"))
     }
 
     /// True if the document of the active history has unsaved changes.
     #[must_use]
     pub fn is_modified(&self) -> bool {
-        self.show(|told| told.is_modified)
+        self.show(|reported| reported.is_modified)
     }
 
-    fn show<R: Default>(&self, show: impl FnOnce(&Told) -> R) -> R {
-        lock(&self.group).told().map(show).unwrap_or_default()
+    fn show<R: Default>(&self, show: impl FnOnce(&ReportedState) -> R) -> R {
+        lock(&self.group).reported().map(show).unwrap_or_default()
     }
 }

@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use super::edit::{Step, Steps};
 use super::entries::Entries;
-use super::entry::{Entry, Open};
-use super::event::{Listeners, Name, Subscription, Told};
+use super::entry::{Transaction, UndoEntry};
+use super::event::{EntryName, Listeners, ReportedState, Subscription};
 use super::failure::Panic;
-use super::journal::{CommandClasses, Journal, Record, Spill};
-use super::merging::{Clock, Last, MergeKey, MergeWindow, Merging, OpenDrag};
+use super::journal::{CommandClasses, Journal, JournalEvent, Spill};
+use super::merging::{Clock, MergeKey, MergeTarget, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
 use super::step::{End, Summary, ends};
 use super::support::Support;
 use super::target::world;
 use super::{Label, Poison};
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::platform::{IS_WHOLE, Timer};
 use crate::{Error, ErrorKind, Persist, Result, World};
 
@@ -59,14 +59,14 @@ use crate::{Error, ErrorKind, Persist, Result, World};
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub struct History<T: 'static = World> {
-    pub(super) ring: Ring<Entry<T>>,
+    pub(super) ring: Ring<UndoEntry<T>>,
     /// The state before the first entry.
     pub(super) base: u64,
     /// The last state that was given a number.
     pub(super) last_state: u64,
     pub(super) saved: Option<u64>,
     /// The current entry, if the next edit may be merged into it.
-    pub(super) last: Option<Last>,
+    pub(super) last: Option<MergeTarget>,
     pub(super) merge_window: Option<Duration>,
     /// The drag that was begun last; it may have ended.
     pub(super) drag: Option<OpenDrag>,
@@ -81,7 +81,7 @@ pub struct History<T: 'static = World> {
     /// Of these, bytes of what they keep out of the target.
     pub(super) held: usize,
     /// Transactions that are open, each in the one before.
-    pub(super) open: Vec<Open<T>>,
+    pub(super) open: Vec<Transaction<T>>,
     pub(super) poison: Option<Poison>,
     /// Steps that are in no list any more, and end with the call.
     pub(super) released: Vec<(Step<T>, End)>,
@@ -90,7 +90,7 @@ pub struct History<T: 'static = World> {
     pub(super) listeners: Listeners<Self>,
     pub(super) after_change: Option<AfterChange<T>>,
     /// Which way the last undo or redo went, if it failed and its entry is where it was.
-    pub(super) failed: Option<Way>,
+    pub(super) failed: Option<Direction>,
     pub(super) spill: Option<Spill>,
     pub(super) journal: Option<Box<Journal>>,
     /// How commands are read from a journal.
@@ -176,12 +176,12 @@ impl<T: 'static> History<T> {
     }
 
     /// The entry that the next undo reverts, if there is one.
-    pub(super) fn undo_entry(&self) -> Option<&Entry<T>> {
+    pub(super) fn undo_entry(&self) -> Option<&UndoEntry<T>> {
         self.ring.get(self.ring.current().filter(|_| self.can_undo())?)
     }
 
     /// The entry that the next redo applies, if there is one.
-    pub(super) fn redo_entry(&self) -> Option<&Entry<T>> {
+    pub(super) fn redo_entry(&self) -> Option<&UndoEntry<T>> {
         self.ring.get(self.ring.next().filter(|_| self.can_redo())?)
     }
 
@@ -198,19 +198,19 @@ impl<T: 'static> History<T> {
     }
 
     /// The values that events report.
-    pub(super) fn values(&self) -> Told {
-        Told {
+    pub(super) fn values(&self) -> ReportedState {
+        ReportedState {
             position: self.position(),
             state: self.state(),
-            undo: Name::of(self.undo_entry()),
-            redo: Name::of(self.redo_entry()),
+            undo: EntryName::of(self.undo_entry()),
+            redo: EntryName::of(self.redo_entry()),
             is_modified: self.is_modified(),
         }
     }
 
     /// What its listeners were told, or would be.
-    pub(super) fn told(&self) -> Told {
-        if self.listeners.are_there { self.listeners.told.clone() } else { self.values() }
+    pub(super) fn reported(&self) -> ReportedState {
+        if self.listeners.are_there { self.listeners.reported.clone() } else { self.values() }
     }
 
     /// The entries, the oldest first: what a window with the history shows. `len` and `nth` take constant time.
@@ -289,7 +289,7 @@ impl<T: 'static> History<T> {
         listener: impl FnMut(&super::HistoryEvent, &Self) + Send + 'static,
     ) -> Subscription {
         if !self.listeners.are_there {
-            self.listeners.told = self.values();
+            self.listeners.reported = self.values();
         }
         self.listeners.push(listener)
     }
@@ -299,7 +299,7 @@ impl<T: 'static> History<T> {
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
         // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
-        let _ = self.record(Record::Evicted);
+        let _ = self.record(JournalEvent::Evicted);
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
         self.ring.set_capacity(entries);
         self.has_grown |= self.max_bytes != bytes;
@@ -342,7 +342,7 @@ impl<T: 'static> History<T> {
     pub fn set_modified(&mut self, is_modified: bool) -> Result<()> {
         self.check_no_transaction()?;
         let saved = (!is_modified).then(|| self.state());
-        self.record(Record::Saved(saved))?;
+        self.record(JournalEvent::Saved(saved))?;
         self.saved = saved;
         self.last = self.last.filter(|_| is_modified);
         self.tell();
@@ -468,7 +468,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Takes an entry out of the list that does not end here.
-    pub(super) fn take_out(&mut self, index: usize) -> Option<Entry<T>> {
+    pub(super) fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
         let len = self.ring.len();
         let entry = self.ring.remove(index)?;
         if let Some(spill) = &mut self.spill {
@@ -495,7 +495,7 @@ impl<T: 'static> History<T> {
             let end = if is_applied { End::Applied } else { End::Undone };
             spill.drop_entry(away.at, away.has_end.then_some(end));
         }
-        let Entry { steps, .. } = entry;
+        let UndoEntry { steps, .. } = entry;
         if steps.iter().any(Step::has_end) {
             let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
             self.released.extend(ends(steps.into_each(), done));
@@ -562,8 +562,8 @@ impl<T: 'static> History<T> {
     }
 
     /// Steps over an entry; false if there is none. No state that was is that of the target now.
-    pub(super) fn skip(&mut self, way: Way) -> bool {
-        let is_redo = way == Way::Redo;
+    pub(super) fn skip(&mut self, direction: Direction) -> bool {
+        let is_redo = direction == Direction::Redo;
         let is_there = if is_redo { self.ring.next() } else { self.ring.current() }.is_some();
         self.ring.step(is_redo);
         self.failed = None;
@@ -663,7 +663,7 @@ impl<T: 'static> History<T> {
     }
 
     /// How an edit may become part of the one before.
-    pub(super) fn merging(&self, new: &Last) -> Merging {
+    pub(super) fn merging(&self, new: &MergeTarget) -> Merging {
         let last = match self.open.last() {
             Some(open) => open.last,
             None => {

@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use crate::FieldPath;
-use crate::fields::{AsText, How};
-use crate::world::{Activity, Change, ObjectName, What};
+use crate::fields::{AsText, FieldEdit};
+use crate::world::{Activity, Change, ChangeKind, ObjectName};
 
 /// What an entry of a history is called in lists and menus.
 ///
@@ -122,29 +122,29 @@ impl Label {
     /// What a change of a world is called.
     pub(super) fn of_change(change: &Change) -> Self {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
-        let of_field = |path, how: &How| {
+        let of_field = |path, how: &FieldEdit| {
             let verb = match how {
-                How::Set { .. } => Verb::Set,
-                How::Insert { .. } => Verb::Insert,
-                How::Remove { .. } => Verb::Remove,
-                How::Move { .. } => Verb::Move,
+                FieldEdit::Set { .. } => Verb::Set,
+                FieldEdit::Insert { .. } => Verb::Insert,
+                FieldEdit::Remove { .. } => Verb::Remove,
+                FieldEdit::Move { .. } => Verb::Move,
             };
             Self::of_field(verb, path, change.name.as_ref())
         };
         let (verb, field) = match &change.what {
-            What::Field(field) => return of_field(&field.path, &field.how),
-            What::Fields(fields) => {
+            ChangeKind::Field(field) => return of_field(&field.path, &field.how),
+            ChangeKind::Fields(fields) => {
                 let (path, how) = fields.named();
                 return of_field(path, how);
             }
-            What::Spawn(_) => (Verb::Create, None),
-            What::Delete(_) => (Verb::Delete, None),
-            What::Attach(detached) => (Verb::Attach, of_class(detached.class())),
-            What::Detach(detached) => (Verb::Detach, of_class(detached.class())),
-            What::Rename { .. } => (Verb::Rename, None),
-            What::Move { .. } => (Verb::Reparent, None),
-            What::Activity { new: Activity::Active, .. } => (Verb::Resume, None),
-            What::Activity { .. } => (Verb::Pause, None),
+            ChangeKind::Spawn(_) => (Verb::Create, None),
+            ChangeKind::Delete(_) => (Verb::Delete, None),
+            ChangeKind::Attach(detached) => (Verb::Attach, of_class(detached.class())),
+            ChangeKind::Detach(detached) => (Verb::Detach, of_class(detached.class())),
+            ChangeKind::Rename { .. } => (Verb::Rename, None),
+            ChangeKind::Move { .. } => (Verb::Reparent, None),
+            ChangeKind::Activity { new: Activity::Active, .. } => (Verb::Resume, None),
+            ChangeKind::Activity { .. } => (Verb::Pause, None),
         };
         let object = change.name.as_ref().filter(|name| !name.is_empty()).map(ObjectName::text);
         Self::Change { verb, field, object }

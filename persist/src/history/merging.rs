@@ -27,7 +27,7 @@ pub(super) enum MergeKey {
 
 /// What an edit must have in common with the one before, which nothing has followed yet, to be merged into it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Last {
+pub(super) struct MergeTarget {
     pub(super) key: Option<MergeKey>,
     /// When it was done, or last merged into, in nanoseconds of the clock.
     pub(super) time: u64,

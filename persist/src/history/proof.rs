@@ -36,14 +36,14 @@ pub(super) struct Prover<T> {
 }
 
 /// What a command changes, before it was done and after it.
-pub(super) struct Proved {
+pub(super) struct CommandPrints {
     /// None if that is the whole target.
     objects: Option<Vec<ObjectId>>,
     before: Vec<Print>,
     behind: Vec<Print>,
 }
 
-impl Proved {
+impl CommandPrints {
     /// Takes in what a command that was merged changed after this one; false if that cannot be compared any more.
     pub(super) fn merge(&mut self, next: &mut Self) -> bool {
         self.behind = std::mem::take(&mut next.behind);
@@ -62,18 +62,18 @@ impl<T: 'static> Prover<T> {
         &self,
         objects: impl FnOnce() -> Vec<ObjectId>,
         target: &T,
-    ) -> Option<Box<Proved>> {
+    ) -> Option<Box<CommandPrints>> {
         let objects = match self.proof {
             Proof::Off => return None,
             Proof::Touched => Some(objects()).filter(|objects| !objects.is_empty())?.into(),
             Proof::Whole => None,
         };
         let before = self.prints(objects.as_deref(), target);
-        Some(Box::new(Proved { objects, before, behind: Vec::new() }))
+        Some(Box::new(CommandPrints { objects, before, behind: Vec::new() }))
     }
 
     /// Looks at what the command has changed.
-    pub(super) fn end(&self, proved: &mut Proved, target: &T) {
+    pub(super) fn end(&self, proved: &mut CommandPrints, target: &T) {
         proved.behind = self.prints(proved.objects.as_deref(), target);
     }
 
@@ -94,14 +94,14 @@ impl<T: 'static> Prover<T> {
     }
 
     /// True if the target is as the command left it, or found it.
-    pub(super) fn is_known(&self, proved: &Proved, is_done: bool, target: &T) -> bool {
+    pub(super) fn is_known(&self, proved: &CommandPrints, is_done: bool, target: &T) -> bool {
         self.prints(proved.objects.as_deref(), target) == proved.known(is_done)
     }
 
     /// Refuses a target that is not as the command left it, or found it.
     pub(super) fn check(
         &self,
-        proved: &Proved,
+        proved: &CommandPrints,
         is_done: bool,
         target: &T,
         label: impl FnOnce() -> Label,

@@ -8,14 +8,14 @@ use super::failure::{Failure, Panic, guarded, is_broken};
 use super::journal::StoredStep;
 use super::support::Support;
 use super::target::{world, world_mut};
-use crate::fields::Way;
-use crate::world::{Change, Moment, Owner};
+use crate::fields::Direction;
+use crate::world::{Change, ChangeState, Owner};
 use crate::{ObjectId, Result};
 
 /// One thing that was done to a target, and can be undone and redone.
 ///
 /// If it cannot, the target is as before it, unless the failure says that it is broken.
-pub(super) enum Step<C: ?Sized> {
+pub(super) enum StepOf<C: ?Sized> {
     /// A change of a world, or of a field of any other target.
     Change(Change),
     Command(Box<C>),
@@ -26,13 +26,13 @@ pub(super) trait Perform {
     type Target: 'static;
 
     /// What it did through its context.
-    fn further(&self) -> &[Step<Self>];
+    fn further(&self) -> &[StepOf<Self>];
 
     fn run(
         &mut self,
         target: &mut Self::Target,
         support: &mut Support<Self::Target>,
-        way: Way,
+        direction: Direction,
     ) -> Result<(), Failure>;
 
     fn merge(&mut self, next: &mut Self) -> Result<Merge>;
@@ -55,7 +55,7 @@ pub(super) trait Perform {
         &mut self,
         target: &Self::Target,
         support: &Support<Self::Target>,
-        moment: Moment,
+        change_state: ChangeState,
     ) -> Result<StoredStep>;
 }
 
@@ -63,31 +63,31 @@ pub(super) trait Perform {
 pub(super) fn restored_change<C: Perform + ?Sized>(
     mut change: Change,
     target: &mut C::Target,
-    moment: Moment,
-) -> Result<Step<C>> {
-    change.restore(world_mut(target), moment)?;
-    Ok(Step::Change(change))
+    change_state: ChangeState,
+) -> Result<StepOf<C>> {
+    change.restore(world_mut(target), change_state)?;
+    Ok(StepOf::Change(change))
 }
 
-impl<C: Perform + ?Sized> Step<C> {
+impl<C: Perform + ?Sized> StepOf<C> {
     pub(super) fn run(
         &mut self,
         target: &mut C::Target,
         support: &mut Support<C::Target>,
-        way: Way,
+        direction: Direction,
     ) -> Result<(), Failure> {
         match self {
             Self::Change(change) => {
                 let applied = match world_mut(target) {
-                    Some(world) => change.apply(world, way),
-                    None => change.apply_fields(way, |field, way| {
-                        let made = support.with_root(target, |root, _| root.make(field, way));
+                    Some(world) => change.apply(world, direction),
+                    None => change.apply_fields(direction, |field, direction| {
+                        let made = support.with_root(target, |root, _| root.make(field, direction));
                         made.map_err(|error| error.in_class(field.path.class()))
                     }),
                 };
                 applied.map_err(Failure::from)
             }
-            Self::Command(command) => command.run(target, support, way),
+            Self::Command(command) => command.run(target, support, direction),
         }
     }
 
@@ -230,33 +230,33 @@ impl<C: Perform + ?Sized> Step<C> {
         &mut self,
         target: &C::Target,
         support: &Support<C::Target>,
-        moment: Moment,
+        change_state: ChangeState,
     ) -> Result<StoredStep> {
         match self {
             Self::Change(change) => {
-                Ok(StoredStep::Change(Box::new(change.stored(world(target), moment)?)))
+                Ok(StoredStep::Change(Box::new(change.stored(world(target), change_state)?)))
             }
-            Self::Command(command) => command.store(target, support, moment),
+            Self::Command(command) => command.store(target, support, change_state),
         }
     }
 }
 
 /// The steps of an entry: mostly one, which then lies in the entry.
-pub(super) enum Steps<C: ?Sized> {
-    One(Step<C>),
-    Many(Vec<Step<C>>),
+pub(super) enum StepsOf<C: ?Sized> {
+    One(StepOf<C>),
+    Many(Vec<StepOf<C>>),
 }
 
 /// What an entry keeps of its steps.
 #[derive(Clone, Copy)]
 pub(super) struct Summary {
     pub(super) is_significant: bool,
-    /// [`Steps::size`].
+    /// [`StepsOf::size`].
     pub(super) size: usize,
 }
 
-impl<C: Perform + ?Sized> Steps<C> {
-    pub(super) fn push(&mut self, step: Step<C>) {
+impl<C: Perform + ?Sized> StepsOf<C> {
+    pub(super) fn push(&mut self, step: StepOf<C>) {
         match self {
             Self::Many(steps) if steps.capacity() > 0 => steps.push(step),
             Self::Many(_) => *self = Self::One(step),
@@ -268,7 +268,7 @@ impl<C: Perform + ?Sized> Steps<C> {
         }
     }
 
-    pub(super) fn pop(&mut self) -> Option<Step<C>> {
+    pub(super) fn pop(&mut self) -> Option<StepOf<C>> {
         match self {
             Self::Many(steps) => steps.pop(),
             Self::One(_) => std::mem::take(self).into_each().next(),
@@ -276,7 +276,7 @@ impl<C: Perform + ?Sized> Steps<C> {
     }
 
     /// What they are called by what they do; `None` if there are none.
-    pub(super) fn label(steps: &[Step<C>]) -> Option<Label> {
+    pub(super) fn label(steps: &[StepOf<C>]) -> Option<Label> {
         let (first, rest) = steps.split_first()?;
         Some(match rest.len() {
             0 => first.label(),
@@ -284,14 +284,14 @@ impl<C: Perform + ?Sized> Steps<C> {
         })
     }
 
-    pub(super) fn into_vec(self) -> Vec<Step<C>> {
+    pub(super) fn into_vec(self) -> Vec<StepOf<C>> {
         match self {
             Self::One(step) => vec![step],
             Self::Many(steps) => steps,
         }
     }
 
-    pub(super) fn into_each(self) -> impl Iterator<Item = Step<C>> {
+    pub(super) fn into_each(self) -> impl Iterator<Item = StepOf<C>> {
         let (one, many) = match self {
             Self::One(step) => (Some(step), Vec::new()),
             Self::Many(steps) => (None, steps),
@@ -302,31 +302,31 @@ impl<C: Perform + ?Sized> Steps<C> {
     /// What an entry keeps of them. It asks commands, which may panic.
     #[inline]
     pub(super) fn summary(&self) -> Summary {
-        Summary { is_significant: self.iter().any(Step::is_significant), size: self.size() }
+        Summary { is_significant: self.iter().any(StepOf::is_significant), size: self.size() }
     }
 
     /// Bytes of memory that they take besides their own size.
     pub(super) fn size(&self) -> usize {
-        self.iter().map(Step::size).sum::<usize>() + self.places()
+        self.iter().map(StepOf::size).sum::<usize>() + self.places()
     }
 
     /// Bytes of memory of their list, if they have one.
     pub(super) fn places(&self) -> usize {
         match self {
             Self::One(_) => 0,
-            Self::Many(steps) => steps.len() * size_of::<Step<C>>(),
+            Self::Many(steps) => steps.len() * size_of::<StepOf<C>>(),
         }
     }
 }
 
-impl<C: ?Sized> From<Step<C>> for Steps<C> {
-    fn from(step: Step<C>) -> Self {
+impl<C: ?Sized> From<StepOf<C>> for StepsOf<C> {
+    fn from(step: StepOf<C>) -> Self {
         Self::One(step)
     }
 }
 
-impl<C: ?Sized> From<Vec<Step<C>>> for Steps<C> {
-    fn from(mut steps: Vec<Step<C>>) -> Self {
+impl<C: ?Sized> From<Vec<StepOf<C>>> for StepsOf<C> {
+    fn from(mut steps: Vec<StepOf<C>>) -> Self {
         match steps.pop() {
             Some(only) if steps.is_empty() => Self::One(only),
             last => {
@@ -337,16 +337,16 @@ impl<C: ?Sized> From<Vec<Step<C>>> for Steps<C> {
     }
 }
 
-impl<C: ?Sized> Default for Steps<C> {
+impl<C: ?Sized> Default for StepsOf<C> {
     fn default() -> Self {
         Self::Many(Vec::new())
     }
 }
 
-impl<C: ?Sized> Deref for Steps<C> {
-    type Target = [Step<C>];
+impl<C: ?Sized> Deref for StepsOf<C> {
+    type Target = [StepOf<C>];
 
-    fn deref(&self) -> &[Step<C>] {
+    fn deref(&self) -> &[StepOf<C>] {
         match self {
             Self::One(step) => std::slice::from_ref(step),
             Self::Many(steps) => steps,
@@ -354,8 +354,8 @@ impl<C: ?Sized> Deref for Steps<C> {
     }
 }
 
-impl<C: ?Sized> DerefMut for Steps<C> {
-    fn deref_mut(&mut self) -> &mut [Step<C>] {
+impl<C: ?Sized> DerefMut for StepsOf<C> {
+    fn deref_mut(&mut self) -> &mut [StepOf<C>] {
         match self {
             Self::One(step) => std::slice::from_mut(step),
             Self::Many(steps) => steps,
@@ -386,22 +386,22 @@ pub enum End {
 }
 
 fn one<C: Perform + ?Sized>(
-    steps: &mut [Step<C>],
+    steps: &mut [StepOf<C>],
     at: usize,
     target: &mut C::Target,
     support: &mut Support<C::Target>,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Failure> {
     let step = &mut steps[at];
     // No code of the program runs that could panic.
-    if let Step::Change(change) = step
-        && world_mut(target).is_some_and(|world| change.put_number(world, way))
+    if let StepOf::Change(change) = step
+        && world_mut(target).is_some_and(|world| change.put_number(world, direction))
     {
         return Ok(());
     }
-    guarded(|| step.run(target, support, way)).map_err(|mut failure| {
+    guarded(|| step.run(target, support, direction)).map_err(|mut failure| {
         failure.step = at;
-        failure.done = at + usize::from(way == Way::Undo || failure.broken.is_some());
+        failure.done = at + usize::from(direction == Direction::Undo || failure.broken.is_some());
         if let Some(broken) = &mut failure.broken {
             broken.step = at;
             broken.done = failure.done;
@@ -413,20 +413,21 @@ fn one<C: Perform + ?Sized>(
 
 /// Undoes steps, the last first, or redoes them in order; if one fails, those before it are put back.
 pub(super) fn run_all<C: Perform + ?Sized>(
-    steps: &mut [Step<C>],
+    steps: &mut [StepOf<C>],
     target: &mut C::Target,
     support: &mut Support<C::Target>,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Failure> {
     let count = steps.len();
     // The place of the first, the second and so on.
-    let place = |at: usize| if way == Way::Undo { count - 1 - at } else { at };
+    let place = |at: usize| if direction == Direction::Undo { count - 1 - at } else { at };
     for at in 0..count {
-        let Err(mut failure) = one(steps, place(at), target, support, way) else { continue };
+        let Err(mut failure) = one(steps, place(at), target, support, direction) else { continue };
         if failure.broken.is_none() {
-            failure.done = if way == Way::Undo { count } else { 0 };
+            failure.done = if direction == Direction::Undo { count } else { 0 };
             let mut before = (0..at).rev();
-            let back = before.try_for_each(|at| one(steps, place(at), target, support, way.back()));
+            let back = before
+                .try_for_each(|at| one(steps, place(at), target, support, direction.reversed()));
             is_broken(&mut failure, 0, back);
         }
         return Err(failure);
@@ -447,16 +448,16 @@ impl From<Option<bool>> for Merge {
 
 /// How steps end if `done` of them, from the first on, are done.
 pub(super) fn ends<C: ?Sized>(
-    steps: impl IntoIterator<Item = Step<C>>,
+    steps: impl IntoIterator<Item = StepOf<C>>,
     done: usize,
-) -> impl Iterator<Item = (Step<C>, End)> {
+) -> impl Iterator<Item = (StepOf<C>, End)> {
     let end = move |at| if at < done { End::Applied } else { End::Undone };
     steps.into_iter().enumerate().map(move |(at, step)| (step, end(at)))
 }
 
 /// Ends and drops steps, each of them also if others panic; the first panic is given back.
 pub(super) fn finalize_all<C: Perform + ?Sized>(
-    steps: impl IntoIterator<Item = (Step<C>, End)>,
+    steps: impl IntoIterator<Item = (StepOf<C>, End)>,
     target: &mut C::Target,
 ) -> Option<Panic> {
     let mut first = None;

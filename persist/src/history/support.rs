@@ -8,7 +8,9 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use super::target::world_mut;
 use crate::codec::{Decoder, Fail, Portable, left_over};
-use crate::fields::{Bytes, FieldChange, FieldLinks, NumberFields, Paths, Room, Root, content_of};
+use crate::fields::{
+    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, content_of,
+};
 use crate::graph::Registry;
 use crate::world::{Change, Owner, Recorded};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, World};
@@ -20,10 +22,10 @@ pub(super) struct Support<T: 'static> {
     /// How commands of these types are written, and the numbers of their classes.
     pub(super) commands: HashMap<TypeId, (usize, Encode)>,
     /// How the fields of the target are reached, once they are known.
-    fields: Option<Fields<T>>,
+    fields: Option<TargetFields<T>>,
     pub(super) paths: Paths,
     /// For changes of fields.
-    room: Room,
+    buffers: PartBuffers,
     /// Whether there is a journal.
     pub(super) is_journaled: bool,
     /// How many classes of a world the saves have, which the next session knows.
@@ -34,14 +36,14 @@ pub(super) struct Support<T: 'static> {
     pub(super) last_id: u64,
     pub(super) prover: Prover<T>,
     /// Memory for what edits take to be changed.
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<PendingChange>,
 }
 
 /// How a command is written; `None` if it is of another type.
 pub(super) type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
 
 /// How the fields of a target are reached.
-struct Fields<T> {
+struct TargetFields<T> {
     of: fn(&T) -> &dyn Portable,
     of_mut: fn(&mut T) -> &mut dyn Portable,
     read: fn(&mut Decoder<'_>) -> Result<Box<dyn Portable>, Fail>,
@@ -54,7 +56,7 @@ impl<T: 'static> Support<T> {
             commands: HashMap::new(),
             fields: None,
             paths: Paths::default(),
-            room: Room::default(),
+            buffers: PartBuffers::default(),
             is_journaled: false,
             registered: 0,
             is_replayed: false,
@@ -76,7 +78,7 @@ impl<T: Persist> Support<T> {
             return Ok(());
         }
         self.registry.register_value::<T>()?;
-        self.fields = Some(Fields {
+        self.fields = Some(TargetFields {
             of: |target| target,
             of_mut: |target| target,
             read: |input| Ok(Box::new(input.value::<T>()?)),
@@ -94,7 +96,7 @@ impl<T: 'static> Support<T> {
     ) -> Result<R> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (registry, value) = (&self.registry, (fields.of_mut)(target));
-        run(&mut Root { registry, value, room: &mut self.room }, &self.paths)
+        run(&mut Root { registry, value, buffers: &mut self.buffers }, &self.paths)
     }
 
     /// The bytes of a whole target that is no world.
@@ -152,16 +154,16 @@ impl<T: 'static> Recorded for Support<T> {
 }
 
 /// Something that may have been changed since it was taken, as it was then.
-pub(super) struct Pending {
-    pub(super) place: Place,
+pub(super) struct PendingChange {
+    pub(super) place: ChangeTarget,
     /// The class of a component or a resource, or that of the target.
     pub(super) class: fn() -> String,
-    pub(super) before: Was,
+    pub(super) before: PriorValue,
 }
 
 /// Where something is that was taken to be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum ChangeTarget {
     /// A column of a world, and an object.
     Component(usize, ObjectId),
     Resource(TypeId),
@@ -169,7 +171,7 @@ pub(super) enum Place {
     Part(FieldPath),
 }
 
-impl Place {
+impl ChangeTarget {
     fn owner(&self) -> Owner {
         match self {
             Self::Component(_, object) => Owner::Object(*object),
@@ -178,24 +180,28 @@ impl Place {
     }
 }
 
-pub(super) enum Was {
+pub(super) enum PriorValue {
     Bytes(Bytes),
     /// A component that has nothing but numbers, which are compared where they lie.
     Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
-impl Pending {
+impl PendingChange {
     /// A component or a resource of a world.
-    pub(super) fn in_world(world: &mut World, place: Place, class: fn() -> String) -> Result<Self> {
+    pub(super) fn in_world(
+        world: &mut World,
+        place: ChangeTarget,
+        class: fn() -> String,
+    ) -> Result<Self> {
         let numbers = match place {
-            Place::Component(column, object) => world.snapshot_numbers(column, object),
+            ChangeTarget::Component(column, object) => world.snapshot_numbers(column, object),
             _ => None,
         };
         let before = match numbers {
-            Some((fields, bits)) => Was::Numbers(fields, bits),
+            Some((fields, bits)) => PriorValue::Numbers(fields, bits),
             None => {
                 world.check_recordable(&class())?;
-                Was::Bytes(world.snapshot(place.owner(), &class())?)
+                PriorValue::Bytes(world.snapshot(place.owner(), &class())?)
             }
         };
         Ok(Self { place, class, before })
@@ -232,11 +238,15 @@ impl Pending {
         support: &mut Support<T>,
     ) -> Result<Vec<FieldChange>> {
         match (&self.before, &self.place, world_mut(target)) {
-            (Was::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+            (
+                PriorValue::Numbers(fields, bits),
+                ChangeTarget::Component(column, object),
+                Some(world),
+            ) => {
                 let component = world.any_component(*column, *object);
                 component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
             }
-            (Was::Bytes(content), Place::Part(path), None) => {
+            (PriorValue::Bytes(content), ChangeTarget::Part(path), None) => {
                 let changes = support.with_root(target, |root, paths| {
                     let changes = root.changes_at(paths, path, content)?;
                     if !changes.is_empty() {
@@ -246,7 +256,7 @@ impl Pending {
                 });
                 changes.map_err(|error| error.in_class(path.class()))
             }
-            (Was::Bytes(content), place, Some(world)) => {
+            (PriorValue::Bytes(content), place, Some(world)) => {
                 let (owner, class) = (place.owner(), (self.class)());
                 let changes = world.changes_since(owner, &class, content)?;
                 if !changes.is_empty() {
@@ -264,15 +274,19 @@ impl Pending {
         support: &mut Support<T>,
     ) -> Result<()> {
         match (&self.before, &self.place, world_mut(target)) {
-            (Was::Numbers(fields, bits), Place::Component(column, object), Some(world)) => {
+            (
+                PriorValue::Numbers(fields, bits),
+                ChangeTarget::Component(column, object),
+                Some(world),
+            ) => {
                 let component = world.any_component(*column, *object);
                 component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
             }
-            (Was::Bytes(content), Place::Part(path), None) => {
+            (PriorValue::Bytes(content), ChangeTarget::Part(path), None) => {
                 let put = support.with_root(target, |root, _| root.put_at(path, content));
                 put.map_err(|error| error.in_class(path.class()))
             }
-            (Was::Bytes(content), place, Some(world)) => {
+            (PriorValue::Bytes(content), place, Some(world)) => {
                 world.put_content(place.owner(), &(self.class)(), content)
             }
             _ => Err(self.is_gone()),

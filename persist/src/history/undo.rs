@@ -4,14 +4,14 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::edit::{Step, Steps};
-use super::entry::Entry;
-use super::event::{Events, HistoryEvent, Name, Renamed, tell};
+use super::entry::UndoEntry;
+use super::event::{EntryName, Events, HistoryEvent, NameChange, tell};
 use super::failure::{Broken, Failure, Panic, guarded, is_broken};
-use super::journal::{Record, spill};
+use super::journal::{JournalEvent, spill};
 use super::step::{End, finalize_all, run_all};
 use super::target::{world, world_mut};
 use super::{History, Label, Poison};
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::{Error, ErrorKind, Result};
 
 impl<T: 'static> History<T> {
@@ -82,46 +82,46 @@ impl<T: 'static> History<T> {
 
     pub(super) fn undo_one(&mut self, target: &mut T) -> Result<bool> {
         match self.ring.current() {
-            Some(index) => self.run(target, index, Way::Undo),
+            Some(index) => self.run(target, index, Direction::Undo),
             None => Ok(false),
         }
     }
 
     pub(super) fn redo_one(&mut self, target: &mut T) -> Result<bool> {
         match self.ring.next() {
-            Some(index) => self.run(target, index, Way::Redo),
+            Some(index) => self.run(target, index, Direction::Redo),
             None => Ok(false),
         }
     }
 
-    fn run(&mut self, target: &mut T, index: usize, way: Way) -> Result<bool> {
+    fn run(&mut self, target: &mut T, index: usize, direction: Direction) -> Result<bool> {
         if let Err(error) = spill::bring_back(self, index, target) {
-            self.failed = Some(way);
+            self.failed = Some(direction);
             return Err(error);
         }
         self.last = None;
-        if self.run_plain(target, index, way) {
+        if self.run_plain(target, index, direction) {
             return Ok(true);
         }
-        let is_redo = way == Way::Redo;
-        if let Err(mut failure) = self.run_steps(target, index, way) {
+        let is_redo = direction == Direction::Redo;
+        if let Err(mut failure) = self.run_steps(target, index, direction) {
             let count = self.count(index);
             if count > 1 {
                 let (step, message) = (failure.step, failure.error.message());
                 let message = format!("step {step} of {count}: {message}");
                 failure.error = failure.error.reworded(message);
             }
-            self.failed = Some(way);
+            self.failed = Some(direction);
             return Err(self.fail_at(target, index, failure));
         }
         if let Err(failure) = self.check(target, index) {
-            return Err(self.take_back(target, index, way, failure));
+            return Err(self.take_back(target, index, direction, failure));
         }
         self.changed(target);
         let is_followed = world(target).is_none() && self.is_of_fields(index);
-        let record = Record::Moved { way, is_followed };
+        let record = JournalEvent::Moved { direction, is_followed };
         if let Err(failure) = guarded(|| Ok(self.record(record)?)) {
-            return Err(self.take_back(target, index, way, failure));
+            return Err(self.take_back(target, index, direction, failure));
         }
         self.ring.step(is_redo);
         self.count_held(index, target);
@@ -130,15 +130,15 @@ impl<T: 'static> History<T> {
     }
 
     /// Undoes or redoes an entry that is the change of a number, if nobody wants to know of it; false if it is another one.
-    fn run_plain(&mut self, target: &mut T, index: usize, way: Way) -> bool {
+    fn run_plain(&mut self, target: &mut T, index: usize, direction: Direction) -> bool {
         if self.journal.is_some() || self.after_change.is_some() || self.max_bytes.is_some() {
             return false;
         }
         let entry = self.ring.get_mut(index).map(|entry| &mut entry.steps);
         let Some(Steps::One(Step::Change(change))) = entry else { return false };
-        let is_run = world_mut(target).is_some_and(|world| change.put_number(world, way));
+        let is_run = world_mut(target).is_some_and(|world| change.put_number(world, direction));
         if is_run {
-            self.ring.step(way == Way::Redo);
+            self.ring.step(direction == Direction::Redo);
         }
         is_run
     }
@@ -154,9 +154,14 @@ impl<T: 'static> History<T> {
         self.ring.get(index).map_or(0, |entry| entry.steps.len())
     }
 
-    fn run_steps(&mut self, target: &mut T, index: usize, way: Way) -> Result<(), Failure> {
+    fn run_steps(
+        &mut self,
+        target: &mut T,
+        index: usize,
+        direction: Direction,
+    ) -> Result<(), Failure> {
         let Some(entry) = self.ring.get_mut(index) else { return Ok(()) };
-        run_all(&mut entry.steps, target, &mut self.support, way)
+        run_all(&mut entry.steps, target, &mut self.support, direction)
     }
 
     /// Asks whether the target may be as it is now.
@@ -170,10 +175,16 @@ impl<T: 'static> History<T> {
     }
 
     /// Rolls back what was refused, what the journal did not take, or what did not restore the state.
-    fn take_back(&mut self, target: &mut T, index: usize, way: Way, mut failure: Failure) -> Error {
+    fn take_back(
+        &mut self,
+        target: &mut T,
+        index: usize,
+        direction: Direction,
+        mut failure: Failure,
+    ) -> Error {
         failure.broken = None;
-        self.failed = Some(way);
-        let back = self.run_steps(target, index, way.back());
+        self.failed = Some(direction);
+        let back = self.run_steps(target, index, direction.reversed());
         is_broken(&mut failure, 0, back);
         self.fail_at(target, index, failure)
     }
@@ -212,7 +223,7 @@ impl<T: 'static> History<T> {
         if self.ring.len() == 0 && self.poison.is_none() {
             return Ok(());
         }
-        self.record(Record::Cleared)?;
+        self.record(JournalEvent::Cleared)?;
         self.drop_all();
         self.end(target);
         Ok(())
@@ -227,9 +238,9 @@ impl<T: 'static> History<T> {
     pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
         self.check_world(target)?;
         self.check_sound()?;
-        let way = self.failed.ok_or_else(|| none_failed("skipped"))?;
-        self.record(Record::Skipped { is_redo: way == Way::Redo })?;
-        self.skip(way);
+        let direction = self.failed.ok_or_else(|| none_failed("skipped"))?;
+        self.record(JournalEvent::Skipped { is_redo: direction == Direction::Redo })?;
+        self.skip(direction);
         self.end(target);
         Ok(())
     }
@@ -243,12 +254,12 @@ impl<T: 'static> History<T> {
     pub fn drop_entry(&mut self, target: &mut T) -> Result<()> {
         let index = match (&self.poison, self.failed) {
             (Some(poison), _) => poison.entry,
-            (None, Some(Way::Redo)) => self.ring.next(),
-            (None, Some(Way::Undo)) => self.ring.current(),
+            (None, Some(Direction::Redo)) => self.ring.next(),
+            (None, Some(Direction::Undo)) => self.ring.current(),
             (None, None) => return Err(none_failed("dropped")),
         };
         self.check_world(target)?;
-        self.record(Record::Dropped(index))?;
+        self.record(JournalEvent::Dropped(index))?;
         self.leave_out(index);
         self.end(target);
         Ok(())
@@ -317,7 +328,8 @@ impl<T: 'static> History<T> {
 
     /// What an entry is called, for a failure: also if its command panics when it is asked.
     pub(super) fn label_of(&self, index: usize) -> Label {
-        guarded(|| Ok(self.ring.get(index).map_or(Label::None, Entry::label))).unwrap_or_default()
+        guarded(|| Ok(self.ring.get(index).map_or(Label::None, UndoEntry::label)))
+            .unwrap_or_default()
     }
 
     pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
@@ -357,16 +369,16 @@ impl<T: 'static> History<T> {
             true => (current, self.ring.get(self.position())),
             false => (None, None),
         };
-        let told = &mut self.listeners.told;
-        let undo = renamed(&mut told.undo, undo, &mut self.panic);
-        let redo = renamed(&mut told.redo, redo, &mut self.panic);
-        told.report(values, (undo, redo))
+        let reported = &mut self.listeners.reported;
+        let undo = renamed(&mut reported.undo, undo, &mut self.panic);
+        let redo = renamed(&mut reported.redo, redo, &mut self.panic);
+        reported.report(values, (undo, redo))
     }
 
     /// Notes what the values are, without telling.
     pub(super) fn tell_nothing(&mut self) {
         if self.listeners.are_there {
-            self.listeners.told = self.values();
+            self.listeners.reported = self.values();
         }
     }
 
@@ -386,10 +398,10 @@ impl<T: 'static> History<T> {
 /// Replaces a name by that of an entry.
 #[inline]
 fn renamed<T: 'static>(
-    name: &mut Name,
-    entry: Option<&Entry<T>>,
+    name: &mut EntryName,
+    entry: Option<&UndoEntry<T>>,
     panic: &mut Option<Panic>,
-) -> Renamed {
+) -> NameChange {
     // Mostly the same field of another object was set, whose path both share, and there is nothing to redo.
     match entry {
         None if !name.is_there() => return (None, false),
@@ -406,13 +418,13 @@ fn renamed<T: 'static>(
 /// A label that panics counts as none, and the panic is kept.
 #[inline(never)]
 fn replaced<T: 'static>(
-    name: &mut Name,
-    entry: Option<&Entry<T>>,
+    name: &mut EntryName,
+    entry: Option<&UndoEntry<T>>,
     panic: &mut Option<Panic>,
-) -> Renamed {
-    let new = catch_unwind(AssertUnwindSafe(|| Name::of(entry))).unwrap_or_else(|why| {
+) -> NameChange {
+    let new = catch_unwind(AssertUnwindSafe(|| EntryName::of(entry))).unwrap_or_else(|why| {
         panic.get_or_insert(why);
-        Name::Other(Label::None)
+        EntryName::Other(Label::None)
     });
     name.replace(new)
 }

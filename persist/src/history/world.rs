@@ -4,10 +4,12 @@ use std::any::TypeId;
 
 use super::Edit;
 use super::edit::Step;
-use super::support::{Pending, Place};
+use super::support::{ChangeTarget, PendingChange};
 use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
-use crate::world::{Activity, Bundle, Change, Detached, Movable, Outside, Owner, Prefab, What};
+use crate::world::{
+    Activity, Bundle, Change, ChangeKind, Detached, Movable, Outside, Owner, Prefab,
+};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 /// Fields and resources.
@@ -40,7 +42,7 @@ impl Edit<'_, World> {
         if self.target.get::<T>(object).is_none() {
             return Err(self.lacks::<T>(object));
         }
-        self.hand_out(Place::Component(column, object), T::persist_name)?;
+        self.hand_out(ChangeTarget::Component(column, object), T::persist_name)?;
         match self.target.get_mut::<T>(object) {
             Some(component) => Ok(component),
             None => Err(Error::new(ErrorKind::NotFound, "the component is not there")),
@@ -48,12 +50,12 @@ impl Edit<'_, World> {
     }
 
     /// Notes what is handed out, once.
-    fn hand_out(&mut self, place: Place, class: fn() -> String) -> Result<()> {
+    fn hand_out(&mut self, place: ChangeTarget, class: fn() -> String) -> Result<()> {
         if self.is_pending(&place) {
             return Ok(());
         }
         self.target.check_editable()?;
-        self.pending.push(Pending::in_world(self.target, place, class)?);
+        self.pending.push(PendingChange::in_world(self.target, place, class)?);
         Ok(())
     }
 
@@ -172,7 +174,7 @@ impl Edit<'_, World> {
         if self.target.resource::<T>().is_none() {
             return Err(no_resource::<T>());
         }
-        self.hand_out(Place::Resource(TypeId::of::<T>()), T::persist_name)?;
+        self.hand_out(ChangeTarget::Resource(TypeId::of::<T>()), T::persist_name)?;
         self.target.resource_mut::<T>().ok_or_else(no_resource::<T>)
     }
 
@@ -376,7 +378,7 @@ impl Edit<'_, World> {
         let old = self.target.object_name(object);
         self.target.rename(object, name)?;
         if let (Some(old), Some(new)) = (old, self.target.object_name(object)) {
-            self.record_aspect(object, What::Rename { old, new });
+            self.record_aspect(object, ChangeKind::Rename { old, new });
         }
         Ok(self.target.name(object).unwrap_or_default())
     }
@@ -405,7 +407,7 @@ impl Edit<'_, World> {
         let old = self.target.tree_place(object);
         self.target.set_parent_at(object, parent, index)?;
         let new = self.target.tree_place(object);
-        self.record_aspect(object, What::Move { old, new });
+        self.record_aspect(object, ChangeKind::Move { old, new });
         Ok(())
     }
 
@@ -419,7 +421,7 @@ impl Edit<'_, World> {
         let old = self.target.activity(object);
         self.target.set_activity(object, activity)?;
         if let Some(old) = old {
-            self.record_aspect(object, What::Activity { old, new: activity });
+            self.record_aspect(object, ChangeKind::Activity { old, new: activity });
         }
         Ok(())
     }
@@ -439,7 +441,7 @@ impl Edit<'_, World> {
         }
     }
 
-    fn record_aspect(&mut self, object: ObjectId, what: What) {
+    fn record_aspect(&mut self, object: ObjectId, what: ChangeKind) {
         let change = Change::of_aspect(self.target, object, what);
         change.into_iter().for_each(|change| self.steps.push(Step::Change(change)));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::sample::{Reads, Samples};
+use super::sample::{ProgramReads, Samples};
 use super::section::Section;
 use crate::graph::Registry;
 use crate::save::ReportRow;
@@ -32,7 +32,7 @@ pub(super) struct Loads {
 }
 
 impl Loads {
-    pub(super) fn new(section: &Section, registry: &Registry, reads: &Reads) -> Self {
+    pub(super) fn new(section: &Section, registry: &Registry, reads: &ProgramReads) -> Self {
         let mut loads = Self::default();
         if let Err(error) = loads.load(section, registry, reads) {
             loads.fail("a sample cannot be made", error);
@@ -41,7 +41,7 @@ impl Loads {
     }
 
     /// Loads the samples, without what is refused, until the rest loads.
-    fn load(&mut self, section: &Section, registry: &Registry, reads: &Reads) -> Result<()> {
+    fn load(&mut self, section: &Section, registry: &Registry, reads: &ProgramReads) -> Result<()> {
         let mut saves = SaveManager::new();
         saves.registry_mut().clone_from(registry);
         let (mut skipped, mut refused) = (HashSet::new(), HashSet::new());

@@ -104,7 +104,7 @@ use std::str::FromStr;
 
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
-use self::sample::{Reads, Samples};
+use self::sample::{ProgramReads, Samples};
 pub use self::saved::SaveCheck;
 use self::section::{PART, Section};
 use crate::graph::Registry;
@@ -213,13 +213,14 @@ impl Lock {
         report.newest = Some(newest.version.clone());
         report.is_current = text::entries(registry) == newest.entries;
         let with_parts = registry.with_objects_of(&World::TRAITS, PART);
-        let history = compare::History::new(&self.sections, registry.program());
+        let versions = compare::Versions::new(&self.sections, registry.program());
         let mut found = (Vec::new(), Vec::new());
         for (at, section) in self.sections.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| &self.sections[before]);
             if before.is_none_or(|before| before.entries != section.entries) {
                 let is_newest = section.entries == newest.entries;
-                found = compare::compare(section, (&history, at), is_newest, registry, &with_parts);
+                found =
+                    compare::compare(section, (&versions, at), is_newest, registry, &with_parts);
             }
             report.add(&section.version, &found.0, &found.1);
         }
@@ -261,7 +262,7 @@ impl Lock {
             ));
         };
         let has_boundaries = values == Values::Boundary;
-        let (reads, none) = (Reads::default(), HashSet::new());
+        let (reads, none) = (ProgramReads::default(), HashSet::new());
         Samples::new(section, &reads, &none, has_boundaries)?.save(Some(values), &HashSet::new())
     }
 }

@@ -9,14 +9,14 @@ use crate::value::Value;
 pub(super) const PART: Holder = Holder::new(Pointer::Rc, Cell::RwLock);
 
 /// What a version has, by the text of what each is known by.
-pub(super) type Entries = BTreeMap<String, Value>;
+pub(super) type SectionEntries = BTreeMap<String, Value>;
 
 /// The schemas of one version of the program, in the order of the entries of its text.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) version: String,
     /// What the rest was read from.
-    pub(super) entries: Entries,
+    pub(super) entries: SectionEntries,
     pub(super) classes: Vec<ClassSchema>,
     /// Indices of the classes that each trait has.
     pub(super) traits: Vec<(String, Vec<usize>)>,

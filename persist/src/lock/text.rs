@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::iter;
 
-use super::section::{Entries, Section};
+use super::section::{Section, SectionEntries};
 use crate::format::as_value::{
     ClassNames, ClassReader, Read, cell_of, holder, list, parts, shown, text, with,
 };
@@ -17,7 +17,7 @@ const FORMAT: u32 = 2;
 
 /// The sections, each as what differs from the one before.
 pub(super) fn write(sections: &[Section]) -> Value {
-    let nothing = Entries::new();
+    let nothing = SectionEntries::new();
     let before = iter::once(&nothing).chain(sections.iter().map(|section| &section.entries));
     let versions = before.zip(sections).map(|(before, Section { version, entries, .. })| {
         let removed = before.iter().filter(|(key, _)| !entries.contains_key(*key));
@@ -45,7 +45,7 @@ fn known_by(entry: &Record) -> Value {
 }
 
 /// What a program has.
-pub(super) fn entries(registry: &Registry) -> Entries {
+pub(super) fn entries(registry: &Registry) -> SectionEntries {
     let names = ClassNames::new(&registry.program().classes);
     let classes = registry.program().classes.iter().map(|class| names.definition(class));
     let traits = registry.trait_classes().map(|(name, mut classes)| {
@@ -90,7 +90,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>> {
 }
 
 fn sections(versions: Option<&Value>) -> Read<Vec<Section>> {
-    let mut entries = Entries::new();
+    let mut entries = SectionEntries::new();
     let mut sections: Vec<Section> = Vec::new();
     for version in list(versions, "versions")? {
         let [name, removed, added] = parts(version, "Version", ["name", "removed", "added"])?;
@@ -107,7 +107,7 @@ fn sections(versions: Option<&Value>) -> Read<Vec<Section>> {
 }
 
 /// Makes the entries of a version those of the next one.
-fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut Entries) -> Read<()> {
+fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut SectionEntries) -> Read<()> {
     let key = |entry: &Value| entry.as_record().map(|entry| known_by(entry).to_string());
     if let Some(removed) = removed {
         for gone in list(Some(removed), "removed")? {
@@ -132,7 +132,7 @@ fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut Entries) 
 }
 
 /// The section of a version that has these entries.
-pub(super) fn section(version: &str, entries: Entries) -> Read<Section> {
+pub(super) fn section(version: &str, entries: SectionEntries) -> Read<Section> {
     let all = |of: &'static str| {
         entries.values().filter(move |it| it.as_record().is_some_and(|it| it.class() == of))
     };

@@ -418,7 +418,7 @@ pub struct FieldRecord {
     /// Number by which a save may know it under another name.
     pub id: Option<u32>,
     /// Kind of the stored value.
-    pub(crate) kind: Inner,
+    pub(crate) kind: KindFn,
     /// Kind of the older value that the field's `convert` takes.
     pub convert: Option<fn() -> Kind>,
     /// True if a load gives the field its default where the save does not have it.
@@ -435,7 +435,7 @@ impl FieldRecord {
     /// The record of a field of type `F`, stored as `kind`.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new<F>(name: &'static str, offset: Option<usize>, kind: Inner) -> Self {
+    pub const fn new<F>(name: &'static str, offset: Option<usize>, kind: KindFn) -> Self {
         Self {
             name,
             aliases: &[],
@@ -455,7 +455,7 @@ impl FieldRecord {
         /// Gives the field a number of its own.
         id_number(id: u32) => id: Some(id);
         /// Adds a `convert` function that takes values of this kind.
-        converts(from: Inner) => convert: Some(from);
+        converts(from: KindFn) => convert: Some(from);
         /// Marks the field as the one that holds unknown fields.
         keeps_unknown() => keeps_unknown: true;
         /// Sets the older names of the field.
@@ -490,7 +490,7 @@ impl FieldRecord {
 }
 
 /// The kind of a part: a function, so that types may contain themselves.
-pub(crate) type Inner = fn() -> Kind;
+pub(crate) type KindFn = fn() -> Kind;
 
 /// What the bytes of a value mean.
 ///
@@ -630,7 +630,7 @@ pub enum Target {
     /// A value of one kind; the name is that of its class.
     Value {
         /// Kind of the value.
-        kind: Inner,
+        kind: KindFn,
         /// Name of its class.
         name: fn() -> String,
     },

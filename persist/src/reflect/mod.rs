@@ -33,6 +33,6 @@ pub use holder::Holder;
 pub use crate::value::HandleValue;
 
 pub(crate) use class::{
-    Argument, Body, Inner, Integer, Migration, Prototype, Reference, Target, TraitName,
+    Argument, Body, Integer, KindFn, Migration, Prototype, Reference, Target, TraitName,
 };
 pub(crate) use holder::{Cell, Pointer};

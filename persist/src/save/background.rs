@@ -151,11 +151,11 @@ struct Ticket {
     done: AtomicU64,
     total: u64,
     is_cancelled: AtomicBool,
-    result: Mutex<Outcome>,
+    result: Mutex<TicketState>,
     is_ready: Condvar,
 }
 
-enum Outcome {
+enum TicketState {
     Waiting,
     Ready(Result<SaveOutcome>),
     /// The handle has told it.
@@ -178,7 +178,7 @@ impl Ticket {
             done: AtomicU64::new(0),
             total,
             is_cancelled: AtomicBool::new(false),
-            result: Mutex::new(Outcome::Waiting),
+            result: Mutex::new(TicketState::Waiting),
             is_ready: Condvar::new(),
         }
     }
@@ -188,7 +188,7 @@ impl Ticket {
     }
 
     fn is_done(&self) -> bool {
-        !matches!(*held(&self.result), Outcome::Waiting)
+        !matches!(*held(&self.result), TicketState::Waiting)
     }
 
     fn cancel(&self) {
@@ -200,31 +200,31 @@ impl Ticket {
     }
 
     fn wait(&self) -> Result<SaveOutcome> {
-        let is_waiting = |outcome: &mut Outcome| matches!(outcome, Outcome::Waiting);
+        let is_waiting = |outcome: &mut TicketState| matches!(outcome, TicketState::Waiting);
         let result = held(&self.result);
         let result = self.is_ready.wait_while(result, is_waiting);
         let mut result = result.unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *result, Outcome::Told) {
-            Outcome::Ready(result) => result,
+        match std::mem::replace(&mut *result, TicketState::Told) {
+            TicketState::Ready(result) => result,
             // There is one handle, and its `wait` takes it.
-            Outcome::Waiting | Outcome::Told => Err(cancelled()),
+            TicketState::Waiting | TicketState::Told => Err(cancelled()),
         }
     }
 
     fn finish(&self, result: Result<SaveOutcome>) {
-        *held(&self.result) = Outcome::Ready(result);
+        *held(&self.result) = TicketState::Ready(result);
         self.is_ready.notify_all();
     }
 
     /// True if there is an error that has not been told.
     fn has_error(&self) -> bool {
-        matches!(*held(&self.result), Outcome::Ready(Err(_)))
+        matches!(*held(&self.result), TicketState::Ready(Err(_)))
     }
 
     /// The error, unless it was reported already; the handle reports it too.
     fn error(&self) -> Option<Error> {
         match &*held(&self.result) {
-            Outcome::Ready(Err(error)) => Some(Error::new(error.kind(), error.to_string())),
+            TicketState::Ready(Err(error)) => Some(Error::new(error.kind(), error.to_string())),
             _ => None,
         }
     }
@@ -233,18 +233,18 @@ impl Ticket {
 /// The thread that writes saves, and what waits for it.
 #[derive(Default)]
 pub(super) struct Worker {
-    queue: Arc<Queue>,
+    queue: Arc<SaveQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Queue {
-    state: Mutex<State>,
+struct SaveQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     waiting: VecDeque<Job>,
     /// What is being written.
     current: Option<PathBuf>,
@@ -255,7 +255,7 @@ struct State {
     ends: bool,
 }
 
-impl State {
+impl QueueState {
     /// Keeps a failed save until its error is reported.
     fn remember(&mut self, ticket: &Arc<Ticket>) {
         self.failed.retain(|failed| failed.has_error());
@@ -335,7 +335,7 @@ impl Worker {
         failed.iter().find_map(|ticket| ticket.error())
     }
 
-    fn wait_while(&self, is_busy: impl Fn(&State) -> bool) {
+    fn wait_while(&self, is_busy: impl Fn(&QueueState) -> bool) {
         if self.thread.is_some() {
             let state = held(&self.queue.state);
             drop(self.queue.changed.wait_while(state, |state| is_busy(state)));
@@ -343,7 +343,7 @@ impl Worker {
     }
 }
 
-impl Queue {
+impl SaveQueue {
     /// Writes the next save; false if there is none, and none will come.
     fn run_next(&self, waits: bool) -> bool {
         let mut state = held(&self.state);

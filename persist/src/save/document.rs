@@ -10,11 +10,13 @@ use super::SaveOutcome;
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{
-    Compression, Definition, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan,
+    Compression, Definition, Header, Plain, RecordLocation, Records, Scan, Sealer, Writer, scan,
     unpacked,
 };
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, KindSchema, Met, Reader, Stored, Strict, locate, write_value};
+use crate::schema::{
+    ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, locate, write_value,
+};
 use crate::storage::{FILES, SaveOptions};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
@@ -179,7 +181,7 @@ impl Document {
 
     fn read(
         &self,
-        record: &RecordPlace,
+        record: &RecordLocation,
         class_name: Arc<str>,
         save: &[u8],
         reader: &mut Reader,
@@ -364,7 +366,7 @@ impl Document {
         }
         for record in records.iter() {
             let mut wrong = None;
-            let mut meet = |met: Met<'_>, _: usize, _: usize| {
+            let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
                 let Some((kind, id)) = reference(&met) else { return true };
                 wrong = self.check_reference(&kind, id).err();
                 wrong.is_none()
@@ -392,8 +394,8 @@ impl Document {
 }
 
 /// The kind and the target of a reference that a walk has met.
-pub(super) fn reference(met: &Met<'_>) -> Option<(KindSchema, Option<ObjectId>)> {
-    let Met::Reference { id, weak, class, holder } = *met else { return None };
+pub(super) fn reference(met: &LocalValue<'_>) -> Option<(KindSchema, Option<ObjectId>)> {
+    let LocalValue::Reference { id, weak, class, holder } = *met else { return None };
     let kind = match class {
         Some(class) => KindSchema::Reference { holder, weak, class },
         None => KindSchema::TraitReference { holder, weak, name: "".into() },

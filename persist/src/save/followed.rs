@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::objects::Objects;
-use super::source::Source;
+use super::objects::SavedObjects;
+use super::source::SaveSource;
 use super::{LoadReport, SaveOutcome, ValueSaver};
 use crate::codec::Persist;
 use crate::format::{Digest, with_header};
@@ -23,7 +23,7 @@ impl ValueSaver {
         &mut self,
         path: &Path,
     ) -> Result<Option<(T, Digest, LoadReport)>> {
-        let found = self.read(Source::File(path), |saves, save| {
+        let found = self.read(SaveSource::File(path), |saves, save| {
             Ok((Digest::of(save)?, saves.value_of::<T>(save, None)?))
         });
         let (digest, (value, loaded), rescue) = match found {
@@ -49,7 +49,7 @@ impl ValueSaver {
 
     /// A save of a value in memory, after its `before_save` hooks have run.
     pub(crate) fn encode_followed<T: Persist>(&mut self, value: &mut T) -> Result<Vec<u8>> {
-        self.in_memory(|saves, out| saves.write_value_mut(&mut Objects::default(), out, value))
+        self.in_memory(|saves, out| saves.write_value_mut(&mut SavedObjects::default(), out, value))
     }
 
     /// Replaces a file by such a save; `before` gets its digest before anything is written.

@@ -4,18 +4,18 @@ use crate::reflect::Holder;
 
 /// The classes and holders of the objects of a save, by their ids: 4 bytes for each id from 1 to the number of objects,
 /// and 12 for each object with another id.
-pub(super) struct Ids {
-    /// The bits of an [`Object`] by id, from 1 on: as numbers, so that what is not used takes no memory.
+pub(super) struct SavedIds {
+    /// The bits of an [`KnownObject`] by id, from 1 on: as numbers, so that what is not used takes no memory.
     near: Vec<u32>,
-    /// Ids beyond those, in two halves.
-    far: Vec<([u32; 2], Object)>,
+    /// SavedIds beyond those, in two halves.
+    far: Vec<([u32; 2], KnownObject)>,
     /// True if the far ids are in ascending order, as they are if the objects of a world were written.
     is_sorted: bool,
     /// True if a reference was met that is wrong, or may be.
     has_doubt: bool,
     /// References that are not checked yet: a few at a time, as each is a miss of the cache in a large save, and the
     /// processor waits for several at once. It was 70 % of the time.
-    waiting: Vec<(u64, Object)>,
+    waiting: Vec<(u64, KnownObject)>,
     /// So that nothing is optimized away.
     touched: u32,
 }
@@ -26,9 +26,9 @@ const TOGETHER: usize = 64;
 /// The class and the holder of an object; or, if it is not known yet, those that references to it say. All bits 0 if
 /// nothing is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Object(u32);
+struct KnownObject(u32);
 
-impl Object {
+impl KnownObject {
     const KNOWN: u32 = 1 << 31;
     /// A strong reference leads to it.
     const WANTED: u32 = 1 << 30;
@@ -65,7 +65,7 @@ impl Object {
     }
 }
 
-impl Ids {
+impl SavedIds {
     /// For about this many objects.
     pub(super) fn new(objects: u64) -> Self {
         let near = usize::try_from(objects).unwrap_or(0);
@@ -81,10 +81,10 @@ impl Ids {
 
     /// Takes an object; false if it is known that another has its id.
     pub(super) fn insert(&mut self, id: u64, class: u32, holder: Holder) -> bool {
-        let object = Object::new(Object::KNOWN, class, holder);
+        let object = KnownObject::new(KnownObject::KNOWN, class, holder);
         match self.near_mut(id) {
             Some(place) => {
-                let before = Object(std::mem::replace(place, object.0));
+                let before = KnownObject(std::mem::replace(place, object.0));
                 self.has_doubt |= before.0 != 0 && !before.agrees(object);
                 !before.is_known()
             }
@@ -101,10 +101,13 @@ impl Ids {
     /// Takes a reference, which is checked now or when its object is known.
     #[inline]
     pub(super) fn refer(&mut self, id: u64, weak: bool, class: Option<usize>, holder: Holder) {
-        let class = class.map_or(Some(Object::ANY), |class| u32::try_from(class).ok());
+        let class = class.map_or(Some(KnownObject::ANY), |class| u32::try_from(class).ok());
         // Of classes beyond the most there are no records.
-        let class = class.filter(|class| *class <= Object::ANY).unwrap_or(Object::ANY);
-        self.waiting.push((id, Object::new(if weak { 0 } else { Object::WANTED }, class, holder)));
+        let class = class.filter(|class| *class <= KnownObject::ANY).unwrap_or(KnownObject::ANY);
+        self.waiting.push((
+            id,
+            KnownObject::new(if weak { 0 } else { KnownObject::WANTED }, class, holder),
+        ));
         if self.waiting.len() == TOGETHER {
             self.check();
         }
@@ -120,25 +123,25 @@ impl Ids {
         self.waiting = waiting;
     }
 
-    fn check_one(&mut self, id: u64, said: Object) {
+    fn check_one(&mut self, id: u64, said: KnownObject) {
         let Some(place) = self.near_mut(id) else {
             let is_right = match self.get(id) {
-                Some((class, holder)) => Object::new(0, class, holder).agrees(said),
+                Some((class, holder)) => KnownObject::new(0, class, holder).agrees(said),
                 // A weak one may lead nowhere; others may be to objects that come later.
-                None => id == 0 && said.0 & Object::WANTED == 0,
+                None => id == 0 && said.0 & KnownObject::WANTED == 0,
             };
             self.has_doubt |= !is_right;
             return;
         };
-        let before = Object(*place);
+        let before = KnownObject(*place);
         if before.0 == 0 {
             *place = said.0;
         } else if !before.agrees(said) {
             self.has_doubt = true;
         } else if !before.is_known() {
             let class = before.class().min(said.class());
-            let wanted = (before.0 | said.0) & Object::WANTED;
-            *place = Object::new(wanted, class, said.holder()).0;
+            let wanted = (before.0 | said.0) & KnownObject::WANTED;
+            *place = KnownObject::new(wanted, class, said.holder()).0;
         }
     }
 
@@ -151,7 +154,7 @@ impl Ids {
     pub(super) fn get(&self, id: u64) -> Option<(u32, Holder)> {
         let place = usize::try_from(id.wrapping_sub(1)).unwrap_or(usize::MAX);
         let object = match self.near.get(place) {
-            Some(object) => Some(Object(*object)),
+            Some(object) => Some(KnownObject(*object)),
             None if self.is_sorted => {
                 let place = self.far.binary_search_by_key(&halves(id), |(id, _)| *id).ok();
                 place.map(|place| self.far[place].1)
@@ -178,7 +181,9 @@ impl Ids {
     /// True if every reference that was taken leads to an object of its class and holder, when all are known.
     pub(super) fn are_sure(&mut self) -> bool {
         self.check();
-        let is_missing = |object: &u32| object & (Object::KNOWN | Object::WANTED) == Object::WANTED;
+        let is_missing = |object: &u32| {
+            object & (KnownObject::KNOWN | KnownObject::WANTED) == KnownObject::WANTED
+        };
         !self.has_doubt && !self.near.iter().any(is_missing)
     }
 }
@@ -189,7 +194,7 @@ fn halves(id: u64) -> [u32; 2] {
     [(id >> 32) as u32, id as u32]
 }
 
-const _: () = assert!(size_of::<([u32; 2], Object)>() == 12);
+const _: () = assert!(size_of::<([u32; 2], KnownObject)>() == 12);
 
 #[cfg(test)]
 mod tests {
@@ -203,16 +208,16 @@ mod tests {
     fn holders_and_classes_come_back() {
         for pointer in [Pointer::Rc, Pointer::Arc] {
             for cell in [Cell::None, Cell::RefCell, Cell::RwLock, Cell::OnceLock] {
-                let object = Object::new(Object::KNOWN, 7, Holder::new(pointer, cell));
+                let object = KnownObject::new(KnownObject::KNOWN, 7, Holder::new(pointer, cell));
                 assert_eq!((object.class(), object.holder()), (7, Holder::new(pointer, cell)));
             }
         }
-        assert_eq!(Object::new(Object::KNOWN, 0, Holder::VALUE).holder(), Holder::VALUE);
+        assert_eq!(KnownObject::new(KnownObject::KNOWN, 0, Holder::VALUE).holder(), Holder::VALUE);
     }
 
     #[test]
     fn references_to_later_objects_are_checked_when_those_come() {
-        let mut ids = Ids::new(3);
+        let mut ids = SavedIds::new(3);
         ids.refer(2, false, Some(1), RC);
         ids.refer(2, false, None, RC);
         ids.refer(0, true, Some(1), RC);
@@ -225,7 +230,7 @@ mod tests {
 
     #[test]
     fn ids_beyond_the_count_are_found_too() {
-        let mut ids = Ids::new(1);
+        let mut ids = SavedIds::new(1);
         assert!(ids.insert(1 << 40, 4, ARC) && ids.insert(9, 5, RC));
         assert_eq!(ids.get(9), None);
         assert_eq!(ids.sort(), Ok(()));

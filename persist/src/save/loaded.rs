@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::LoadReport;
 use super::source::Rescue;
-use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Unknown, Visitor};
+use crate::codec::{AnyObject, Persist, Phase, Prototypes, Shared, Unknown, Visitor};
 use crate::env::{Env, shared};
 use crate::graph::{Counted, Edges, LoadedObjects, Targets};
 use crate::reflect::ClassId;
@@ -235,7 +235,7 @@ impl Loaded {
 }
 
 /// Empties the cells of an object.
-fn empty(object: &dyn Object, mut prototypes: Prototypes<'_>) {
+fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
     // One that is borrowed is left to those who borrow it.
     let _ =
         object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut prototypes));

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::objects::{Objects, Unknowns};
-use super::source::Source;
+use super::objects::{SavedObjects, Unknowns};
+use super::source::SaveSource;
 use super::{BackgroundSave, Loaded, SaveOutcome, ValueSaver};
 use crate::codec::{Implements, Persist, Pointee};
 use crate::format::{LONGEST_DEVICE, Sealer};
@@ -55,7 +55,7 @@ use crate::{Component, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, 
 pub struct SaveManager {
     /// All but the objects.
     pub(super) values: ValueSaver,
-    pub(super) objects: Objects,
+    pub(super) objects: SavedObjects,
 }
 
 /// Classes.
@@ -207,7 +207,7 @@ impl SaveManager {
     /// [`ErrorKind::NotFound`] if there is no such file; whatever is not a whole, true save, or holds what its
     /// classes do not accept. Nothing is left of what was loaded then.
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
-        self.values.load_objects(Source::File(path.as_ref()), None, None)
+        self.values.load_objects(SaveSource::File(path.as_ref()), None, None)
     }
 
     /// Saves the objects to a file like [`save`](Self::save), with this context in place of the
@@ -233,7 +233,7 @@ impl SaveManager {
     ///
     /// Those of [`load`](Self::load); [`ErrorKind::WrongContext`] if a type needs a context of another type.
     pub fn load_with<C: Any>(&self, path: impl AsRef<Path>, context: &C) -> Result<Loaded> {
-        self.values.load_objects(Source::File(path.as_ref()), Some(context), None)
+        self.values.load_objects(SaveSource::File(path.as_ref()), Some(context), None)
     }
 
     /// Saves the objects into memory.
@@ -252,7 +252,7 @@ impl SaveManager {
     ///
     /// Those of [`load`](Self::load).
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
-        self.values.load_objects(Source::Memory(save), None, None)
+        self.values.load_objects(SaveSource::Memory(save), None, None)
     }
 }
 
@@ -283,7 +283,7 @@ impl SaveManager {
     ///
     /// Those of [`persist::load`](crate::load).
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
-        self.values.load_one(Source::File(path.as_ref()), None)
+        self.values.load_one(SaveSource::File(path.as_ref()), None)
     }
 
     /// Saves one value into memory.
@@ -302,7 +302,7 @@ impl SaveManager {
     ///
     /// Those of [`load_value`](Self::load_value).
     pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
-        self.values.load_one(Source::Memory(save), None)
+        self.values.load_one(SaveSource::Memory(save), None)
     }
 }
 
@@ -525,7 +525,7 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut Sealer<'_>) -> Result<()>,
+        write: impl FnOnce(&mut ValueSaver, &mut SavedObjects, &mut Sealer<'_>) -> Result<()>,
     ) -> Result<SaveOutcome> {
         let Self { values, objects } = self;
         values.replace(path, least, |values, out| write(values, objects, out))
@@ -536,7 +536,7 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut Sealer<'_>) -> Result<()>,
+        write: impl FnOnce(&mut ValueSaver, &mut SavedObjects, &mut Sealer<'_>) -> Result<()>,
     ) -> Result<BackgroundSave> {
         let Self { values, objects } = self;
         values.enqueue(path, least, |values, out| write(values, objects, out))

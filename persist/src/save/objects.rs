@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Loaded;
-use crate::codec::{Held, Shared, Unknown, WeakShared};
+use crate::codec::{KeptTarget, Shared, Unknown, WeakShared};
 use crate::env::Env;
 use crate::format::MAX_ID;
 use crate::graph::{Registry, SaveTables, Saver, free_unheld};
@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
 #[derive(Default)]
-pub(super) struct Objects {
+pub(super) struct SavedObjects {
     added: BTreeMap<ObjectId, Shared>,
     /// Objects that were not added but keep the ids they had in a save. They
     /// live as long as the program holds them.
@@ -28,7 +28,7 @@ pub(super) struct Objects {
     tables: SaveTables,
 }
 
-impl Objects {
+impl SavedObjects {
     pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
         let id = match self.ids.get(&shared.address()) {
             Some(id) => *id,
@@ -139,7 +139,7 @@ impl Objects {
         let met = self.met.iter().filter_map(|(id, weak)| Some((*id, weak.upgrade()?)));
         let there = self.added.iter().map(|(id, shared)| (*id, shared.clone())).chain(met);
         let mut kept = std::mem::take(&mut self.kept);
-        let held = |(id, shared)| Some((Held::new(&shared, true), id, kept.remove(&id)?));
+        let held = |(id, shared)| Some((KeptTarget::new(&shared, true), id, kept.remove(&id)?));
         Unknowns { of_value: self.root_kept.take(), of_objects: there.filter_map(held).collect() }
     }
 
@@ -160,7 +160,7 @@ impl Objects {
     }
 }
 
-impl Drop for Objects {
+impl Drop for SavedObjects {
     fn drop(&mut self) {
         self.clear();
     }
@@ -172,7 +172,7 @@ impl Drop for Objects {
 #[derive(Default)]
 pub(super) struct Unknowns {
     of_value: Option<(ClassId, Unknown)>,
-    of_objects: Vec<(Held, ObjectId, Unknown)>,
+    of_objects: Vec<(KeptTarget, ObjectId, Unknown)>,
 }
 
 const AWAY: &str = "what the program does not know of a shared object stays on the thread that loaded it; save on that thread, or register the classes";
@@ -187,8 +187,8 @@ impl Unknowns {
     /// # Errors
     ///
     /// [`ErrorKind::Unsupported`] if there are some, on another thread.
-    pub(super) fn objects(&mut self) -> Result<Objects> {
-        let mut objects = Objects::default();
+    pub(super) fn objects(&mut self) -> Result<SavedObjects> {
+        let mut objects = SavedObjects::default();
         objects.root_kept = self.of_value.clone();
         for at in (0..self.of_objects.len()).rev() {
             match self.of_objects[at].0.object().map_err(|error| error.reworded(AWAY.into()))? {

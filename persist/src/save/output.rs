@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::format::Header;
-use crate::storage::{FILES, Replaced, SaveOptions, Storage};
+use crate::storage::{Commit, FILES, SaveOptions, Storage};
 use crate::{Limits, Result, storage};
 
 /// What has become of a save; the last two are of saves in the background.
@@ -26,7 +26,7 @@ pub enum SaveOutcome {
 }
 
 impl SaveOutcome {
-    pub(super) fn of<T>(replaced: &Replaced<T>) -> Self {
+    pub(super) fn of<T>(replaced: &Commit<T>) -> Self {
         if replaced.is_locked { Self::Saved } else { Self::SavedUnlocked }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::source::Source;
+use super::source::SaveSource;
 use super::{SaveManager, SaveOutcome};
 use crate::format::{Checksums, write_again};
 use crate::world::Prefab;
@@ -63,7 +63,7 @@ impl Prefab {
     /// Those of [`SaveManager::load_value`]; [`ErrorKind::InvalidValue`](crate::ErrorKind::InvalidValue) if there
     /// is not one object at the top.
     pub fn load(saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<Self> {
-        Self::read(saves, Source::File(path.as_ref()))
+        Self::read(saves, SaveSource::File(path.as_ref()))
     }
 
     /// Loads a prefab from memory; [`as_bytes`](Self::as_bytes) gives the bytes.
@@ -72,10 +72,10 @@ impl Prefab {
     ///
     /// Those of [`load`](Self::load).
     pub fn from_slice(saves: &mut SaveManager, save: &[u8]) -> Result<Self> {
-        Self::read(saves, Source::Memory(save))
+        Self::read(saves, SaveSource::Memory(save))
     }
 
-    fn read(saves: &mut SaveManager, from: Source<'_>) -> Result<Self> {
+    fn read(saves: &mut SaveManager, from: SaveSource<'_>) -> Result<Self> {
         let (prefab, _) = saves.values.read(from, |saves, save| {
             // What has been loaded frees long chains behind the world's pointers, when that is gone.
             let (world, _loaded) = saves.value_of::<World>(save, None)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::source::Source;
+use super::source::SaveSource;
 use super::{Loaded, SaveManager};
 use crate::Result;
 use crate::codec::Persist;
@@ -17,7 +17,7 @@ impl Remap<'_> {
     /// Those of [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
     /// without a new one under [`Missing::Error`](crate::types::Missing::Error).
     pub fn load(&mut self, saves: &SaveManager, path: impl AsRef<Path>) -> Result<Loaded> {
-        saves.values.load_objects(Source::File(path.as_ref()), None, Some(self))
+        saves.values.load_objects(SaveSource::File(path.as_ref()), None, Some(self))
     }
 
     /// Loads the objects of a save in memory like [`SaveManager::from_slice`], with new ids for handles.
@@ -26,7 +26,7 @@ impl Remap<'_> {
     ///
     /// Those of [`load`](Self::load).
     pub fn from_slice(&mut self, saves: &SaveManager, save: &[u8]) -> Result<Loaded> {
-        saves.values.load_objects(Source::Memory(save), None, Some(self))
+        saves.values.load_objects(SaveSource::Memory(save), None, Some(self))
     }
 
     /// Loads one value from a file like [`SaveManager::load_value`], with new ids for handles.
@@ -39,7 +39,7 @@ impl Remap<'_> {
         saves: &mut SaveManager,
         path: impl AsRef<Path>,
     ) -> Result<(T, Loaded)> {
-        saves.values.load_one(Source::File(path.as_ref()), Some(self))
+        saves.values.load_one(SaveSource::File(path.as_ref()), Some(self))
     }
 
     /// Loads one value from a save in memory like [`SaveManager::value_from_slice`], with new ids for handles.
@@ -52,6 +52,6 @@ impl Remap<'_> {
         saves: &mut SaveManager,
         save: &[u8],
     ) -> Result<(T, Loaded)> {
-        saves.values.load_one(Source::Memory(save), Some(self))
+        saves.values.load_one(SaveSource::Memory(save), Some(self))
     }
 }

@@ -4,7 +4,7 @@ use super::Salvage;
 use super::source::Rescue;
 use crate::ObjectId;
 use crate::format::Header;
-use crate::graph::Outcome;
+use crate::graph::LoadOutcome;
 use crate::schema::LoadEvent;
 use crate::storage::Recovery;
 
@@ -40,7 +40,7 @@ pub struct ReportRow {
 }
 
 impl LoadReport {
-    pub(crate) fn new(outcome: Outcome) -> Self {
+    pub(crate) fn new(outcome: LoadOutcome) -> Self {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let rows = outcome.events.into_iter().map(|(planned, run)| ReportRow {
             event: planned.event,

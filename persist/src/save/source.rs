@@ -8,12 +8,12 @@ use super::Salvage;
 use super::output::Output;
 use super::salvage::{is_wreck, salvage};
 use crate::options::LoadPolicy;
-use crate::storage::{Reading, Recovery, keep_wreck, wrecks};
+use crate::storage::{ReadRequest, Recovery, keep_wreck, wrecks};
 use crate::{Error, Result, storage};
 
 /// A save that is loaded.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'s> {
+pub(super) enum SaveSource<'s> {
     File(&'s Path),
     Memory(&'s [u8]),
 }
@@ -25,7 +25,7 @@ pub(super) struct Rescue {
     pub(super) salvage: Option<Salvage>,
 }
 
-impl Source<'_> {
+impl SaveSource<'_> {
     pub(super) fn read<T>(
         self,
         output: &Output,
@@ -44,11 +44,11 @@ impl Source<'_> {
             }
             Self::File(path) => {
                 let Output { storage, options, limits, .. } = output;
-                let reading = Reading { storage: &**storage, limits, wait: options.wait };
-                match storage::load(reading, path, &mut read) {
+                let request = ReadRequest { storage: &**storage, limits, wait: options.wait };
+                match storage::load(request, path, &mut read) {
                     Ok((value, recovery)) => Ok((value, Rescue { recovery, salvage: None })),
                     Err(error) if salvages && error.is_damage() => {
-                        let (value, salvage) = salvage_file(reading, path, error, read)?;
+                        let (value, salvage) = salvage_file(request, path, error, read)?;
                         Ok((value, Rescue { recovery: None, salvage: Some(salvage) }))
                     }
                     Err(error) => Err(error),
@@ -60,17 +60,17 @@ impl Source<'_> {
 
 /// Loads what is whole of the save or of a backup, whichever has more.
 fn salvage_file<T>(
-    reading: Reading<'_>,
+    request: ReadRequest<'_>,
     path: &Path,
     error: Error,
     mut read: impl FnMut(&[u8]) -> Result<T>,
 ) -> Result<(T, Salvage)> {
     let (mut found, mut failed) = (Vec::new(), None);
-    for (file, wreck) in wrecks(reading, path) {
-        if !is_wreck(&wreck, reading.limits) {
+    for (file, wreck) in wrecks(request, path) {
+        if !is_wreck(&wreck, request.limits) {
             continue;
         }
-        match salvage(&wreck, reading.limits) {
+        match salvage(&wreck, request.limits) {
             Ok((save, salvage)) => found.push((file, save, salvage)),
             Err(error) => drop(failed.get_or_insert(error)),
         }
@@ -80,7 +80,7 @@ fn salvage_file<T>(
     for (file, save, salvage) in found {
         match read(&save) {
             Ok(value) => {
-                let kept = keep_wreck(reading, path, &file);
+                let kept = keep_wreck(request, path, &file);
                 return Ok((value, Salvage { file: Some(file), kept, ..salvage }));
             }
             Err(error) => drop(failed.get_or_insert(error)),

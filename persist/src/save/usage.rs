@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use crate::format::{Blocks, Compression, Definitions, Header};
+use crate::format::{BlockReader, Compression, Definitions, Header};
 use crate::schema::{Long, Stored, UsageTree};
 use crate::{Limits, Result};
 
@@ -97,7 +97,7 @@ pub struct BlockUsage {
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
-    let (header, mut blocks) = Blocks::open(file, limits)?;
+    let (header, mut blocks) = BlockReader::open(file, limits)?;
     let length = blocks.length();
     let mut definitions = Definitions::default();
     let trailer = loop {

@@ -8,14 +8,14 @@ use std::path::Path;
 
 use super::background::{BackgroundSave, Snapshot, Worker};
 use super::document::Document;
-use super::objects::{Objects, Unknowns};
+use super::objects::{SavedObjects, Unknowns};
 use super::output::{Output, SaveOutcome};
-use super::source::{Rescue, Source};
+use super::source::{Rescue, SaveSource};
 use super::{LoadReport, Loaded};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{AnyContext, Env, SharedContext, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
-use crate::graph::{LoadedObjects, Loader, Outcome, Registry};
+use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
 use crate::types::{Remap, Renumber};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result, World};
 
@@ -94,7 +94,7 @@ impl ValueSaver {
         value: &T,
     ) -> Result<SaveOutcome> {
         self.replace(path.as_ref(), 0, |saves, out| {
-            saves.write_value(&mut Objects::default(), out, value)
+            saves.write_value(&mut SavedObjects::default(), out, value)
         })
     }
 
@@ -106,7 +106,7 @@ impl ValueSaver {
     ///
     /// Those of [`SaveManager::load_value`](crate::SaveManager::load_value).
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, LoadReport)> {
-        let (value, loaded) = self.load_one(Source::File(path.as_ref()), None)?;
+        let (value, loaded) = self.load_one(SaveSource::File(path.as_ref()), None)?;
         Ok((value, self.keep_unknowns(loaded)))
     }
 
@@ -116,7 +116,7 @@ impl ValueSaver {
     ///
     /// Those of [`save_value`](Self::save_value).
     pub fn value_to_vec<T: Persist>(&mut self, value: &T) -> Result<Vec<u8>> {
-        self.in_memory(|saves, out| saves.write_value(&mut Objects::default(), out, value))
+        self.in_memory(|saves, out| saves.write_value(&mut SavedObjects::default(), out, value))
     }
 
     /// Loads one value from a save in memory, like [`load_value`](Self::load_value).
@@ -125,14 +125,14 @@ impl ValueSaver {
     ///
     /// Those of [`load_value`](Self::load_value).
     pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, LoadReport)> {
-        let (value, loaded) = self.load_one(Source::Memory(save), None)?;
+        let (value, loaded) = self.load_one(SaveSource::Memory(save), None)?;
         Ok((value, self.keep_unknowns(loaded)))
     }
 
     /// Keeps what the program does not know of a value that was loaded.
     pub(super) fn keep_unknowns(&mut self, loaded: Loaded) -> LoadReport {
         let report = loaded.report().clone();
-        let mut objects = Objects::default();
+        let mut objects = SavedObjects::default();
         objects.adopt(loaded);
         self.unknowns = objects.take_unknowns();
         report
@@ -237,7 +237,7 @@ impl ValueSaver {
     /// Writes the objects, with the manager's context if no other is given.
     pub(super) fn write_objects(
         &mut self,
-        objects: &mut Objects,
+        objects: &mut SavedObjects,
         out: &mut Sealer<'_>,
         context: Option<&dyn AnyContext>,
     ) -> Result<()> {
@@ -248,7 +248,7 @@ impl ValueSaver {
 
     pub(super) fn write_value<T: Persist>(
         &mut self,
-        objects: &mut Objects,
+        objects: &mut SavedObjects,
         out: &mut Sealer<'_>,
         value: &T,
     ) -> Result<()> {
@@ -268,7 +268,7 @@ impl ValueSaver {
     /// Writes one value after its `before_save` hooks have run.
     pub(super) fn write_value_mut<T: Persist>(
         &mut self,
-        objects: &mut Objects,
+        objects: &mut SavedObjects,
         out: &mut Sealer<'_>,
         value: &mut T,
     ) -> Result<()> {
@@ -284,7 +284,7 @@ impl ValueSaver {
 
     fn write_value_of<T: Persist>(
         &mut self,
-        objects: &mut Objects,
+        objects: &mut SavedObjects,
         class: usize,
         out: &mut Sealer<'_>,
         value: &T,
@@ -328,7 +328,7 @@ impl ValueSaver {
     /// they are registered, also in journals: nothing is registered before there is a save.
     pub(super) fn read<T>(
         &mut self,
-        from: Source<'_>,
+        from: SaveSource<'_>,
         mut read: impl FnMut(&mut Self, &[u8]) -> Result<T>,
     ) -> Result<(T, Rescue)> {
         self.settle_at(from);
@@ -336,15 +336,15 @@ impl ValueSaver {
         from.read(&output, policy, |save| read(self, save))
     }
 
-    fn settle_at(&self, from: Source<'_>) {
-        if let Source::File(path) = from {
+    fn settle_at(&self, from: SaveSource<'_>) {
+        if let SaveSource::File(path) = from {
             self.settle(path);
         }
     }
 
     pub(super) fn load_objects(
         &self,
-        from: Source<'_>,
+        from: SaveSource<'_>,
         context: Option<&dyn AnyContext>,
         mut remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded> {
@@ -357,7 +357,7 @@ impl ValueSaver {
 
     pub(super) fn load_one<T: Persist>(
         &mut self,
-        from: Source<'_>,
+        from: SaveSource<'_>,
         mut remap: Option<&mut Remap<'_>>,
     ) -> Result<(T, Loaded)> {
         let ((value, loaded), rescue) =
@@ -366,7 +366,7 @@ impl ValueSaver {
     }
 
     /// Loads one value without anything that it cannot give back.
-    pub(super) fn load_alone<T: Persist>(&mut self, from: Source<'_>) -> Result<T> {
+    pub(super) fn load_alone<T: Persist>(&mut self, from: SaveSource<'_>) -> Result<T> {
         let (value, _) = self.read(from, |saves, save| {
             let class = saves.registry.register_value::<T>()?;
             Ok(saves.decode(class, save, None, false)?.0)
@@ -404,7 +404,7 @@ impl ValueSaver {
         save: &[u8],
         remap: Option<&mut Remap<'_>>,
         keeps_unknown: bool,
-    ) -> Result<(T, LoadedObjects, Outcome)> {
+    ) -> Result<(T, LoadedObjects, LoadOutcome)> {
         let env = Env::new(self.limits(), shared(&self.registry.context));
         let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
@@ -452,7 +452,7 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome
 /// Those of [`save`], and what a hook refuses.
 pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<SaveOutcome> {
     ValueSaver::default().replace(path.as_ref(), 0, |saves, out| {
-        saves.write_value_mut(&mut Objects::default(), out, value)
+        saves.write_value_mut(&mut SavedObjects::default(), out, value)
     })
 }
 
@@ -468,7 +468,7 @@ pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<Sav
 /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such file; whatever is not a whole, true
 /// save of a `T`, and has no backup that is.
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
-    ValueSaver::default().load_alone(Source::File(path.as_ref()))
+    ValueSaver::default().load_alone(SaveSource::File(path.as_ref()))
 }
 
 /// Saves one value into memory.
@@ -487,7 +487,7 @@ pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
 /// Those of [`save_mut`].
 pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
     ValueSaver::default()
-        .in_memory(|saves, out| saves.write_value_mut(&mut Objects::default(), out, value))
+        .in_memory(|saves, out| saves.write_value_mut(&mut SavedObjects::default(), out, value))
 }
 
 /// Loads one value from a save in memory.
@@ -496,7 +496,7 @@ pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
 ///
 /// Whatever is not a whole, true save of a `T`.
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
-    ValueSaver::default().load_alone(Source::Memory(save))
+    ValueSaver::default().load_alone(SaveSource::Memory(save))
 }
 
 impl Header {

@@ -3,9 +3,9 @@
 use std::io::{Read, Seek};
 
 use super::document::{check_reference, reference};
-use super::ids::Ids;
-use crate::format::{Blocks, Compression, Definitions, Header, RecordPlace, StreamBlock};
-use crate::schema::{Checker, Met, Stored};
+use super::ids::SavedIds;
+use crate::format::{BlockReader, Compression, Definitions, Header, RecordLocation, StreamBlock};
+use crate::schema::{Checker, LocalValue, Stored};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// What [`verify`] has counted in a whole save.
@@ -66,11 +66,11 @@ pub struct Verified {
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
-    let (header, mut blocks) = Blocks::open(file, limits)?;
+    let (header, mut blocks) = BlockReader::open(file, limits)?;
     let bytes = blocks.length();
-    let mut pass = Pass {
+    let mut pass = FirstPass {
         limits: *limits,
-        ids: Ids::new(blocks.records_hint()?),
+        ids: SavedIds::new(blocks.records_hint()?),
         checker: None,
         defined: 0,
         work: 0,
@@ -97,7 +97,7 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     if pass.is_sure && pass.ids.are_sure() {
         return Ok(pass.found);
     }
-    let Pass { ids, mut found, .. } = pass;
+    let FirstPass { ids, mut found, .. } = pass;
     found.references = 0;
     let mut checker = Checker::new(Stored::new(classes), limits);
     blocks.rewind()?;
@@ -112,9 +112,9 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
 }
 
 /// The first pass over a save: what it does not know yet, the second one finds.
-struct Pass {
+struct FirstPass {
     limits: Limits,
-    ids: Ids,
+    ids: SavedIds,
     /// Of the classes that are defined so far, if they are all that these mention.
     checker: Option<Checker>,
     /// How many those are.
@@ -131,7 +131,7 @@ struct Pass {
 const FREE_WORK: u64 = 1 << 20;
 const WORK_PER_BYTE: u64 = 4;
 
-impl Pass {
+impl FirstPass {
     fn count(&mut self, block: &StreamBlock<'_>) {
         let is_compressed = !matches!(block.compression, None | Some(Compression::None));
         self.found.blocks += 1;
@@ -141,7 +141,7 @@ impl Pass {
 
     fn record(
         &mut self,
-        record: &RecordPlace,
+        record: &RecordLocation,
         block: &StreamBlock<'_>,
         definitions: &Definitions,
     ) -> Result<()> {
@@ -162,8 +162,8 @@ impl Pass {
             self.define(definitions);
         }
         let (ids, references) = (&mut self.ids, &mut self.found.references);
-        let meet = |met: Met<'_>| {
-            if let Met::Reference { id, weak, class, holder } = met {
+        let meet = |met: LocalValue<'_>| {
+            if let LocalValue::Reference { id, weak, class, holder } = met {
                 *references += 1;
                 ids.refer(id, weak, class, holder);
             }
@@ -194,15 +194,15 @@ impl Pass {
 
 /// Checks a record when all classes and objects are known; returns how many references are in it.
 fn check(
-    record: &RecordPlace,
+    record: &RecordLocation,
     block: &StreamBlock<'_>,
-    ids: &Ids,
+    ids: &SavedIds,
     checker: &mut Checker,
 ) -> Result<u64> {
     let (mut references, mut wrong) = (0, None);
     let class = record.class as usize;
     let result = checker.check(class, record.payload(block.content), |met| {
-        let Met::Reference { id, weak, class, holder } = met else { return true };
+        let LocalValue::Reference { id, weak, class, holder } = met else { return true };
         references += 1;
         let is_right = match ids.get(id) {
             Some((found, in_holder)) => {

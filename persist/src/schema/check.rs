@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::unique::Unique;
-use super::walk::{Met, check_count, dynamic, fault, left_behind, path_at};
+use super::unique::UniqueParts;
+use super::walk::{LocalValue, check_count, dynamic, fault, left_behind, path_at};
 use super::{Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
 use crate::env::Env;
@@ -18,8 +18,8 @@ use crate::{Limits, Result};
 pub(crate) struct Checker {
     stored: Stored,
     limits: Limits,
-    /// The steps of all kinds that were met so far, each kind's up to [`Step::End`].
-    steps: Vec<Step>,
+    /// The steps of all kinds that were met so far, each kind's up to [`CheckStep::End`].
+    steps: Vec<CheckStep>,
     checks: Vec<Check>,
     /// The most levels that the values of any of these kinds open, whatever they hold.
     deepest: u32,
@@ -29,8 +29,8 @@ pub(crate) struct Checker {
     /// with its class.
     variants: Vec<u32>,
     enums: Vec<(u32, usize)>,
-    open: Vec<Frame>,
-    unique: Vec<Unique>,
+    open: Vec<CheckFrame>,
+    unique: Vec<UniqueParts>,
     /// Elements without bytes, in all records so far.
     empty: usize,
 }
@@ -53,7 +53,7 @@ const MOST_EMPTY_PARTS: u32 = 1 << 20;
 /// What is done for a part of a value. `inside` are the levels at which its own parts are, counted from those of the
 /// kind whose steps these are.
 #[derive(Clone, Copy)]
-enum Step {
+enum CheckStep {
     /// Stands before the steps of a kind, and says which levels its values open whatever they hold: those below this one.
     Levels(u32),
     /// That many bytes, some of which are checked.
@@ -159,7 +159,7 @@ impl Check {
 }
 
 /// Where the steps of an inner value lead back to.
-struct Frame {
+struct CheckFrame {
     /// How many values are left after this one.
     left: u64,
     begin: u32,
@@ -179,7 +179,7 @@ impl Checker {
             stored,
             limits: *limits,
             // So that none begins at `NOT_YET`, or at `NOTHING`.
-            steps: vec![Step::End; 2],
+            steps: vec![CheckStep::End; 2],
             checks: Vec::new(),
             deepest: 0,
             variants: Vec::new(),
@@ -213,7 +213,7 @@ impl Checker {
         &mut self,
         class: usize,
         payload: &[u8],
-        mut meet: impl FnMut(Met<'_>) -> bool,
+        mut meet: impl FnMut(LocalValue<'_>) -> bool,
     ) -> Result<()> {
         let limits = self.limits;
         let mut links = NoLinks::default();
@@ -244,7 +244,7 @@ impl Checker {
         class: usize,
         payload: &[u8],
         input: &mut Decoder<'_>,
-        meet: &mut impl FnMut(Met<'_>) -> bool,
+        meet: &mut impl FnMut(LocalValue<'_>) -> bool,
     ) -> Result<(), (Fail, usize)> {
         let most = u32::try_from(levels(&self.limits)).unwrap_or(u32::MAX);
         self.open.clear();
@@ -262,7 +262,7 @@ impl Checker {
             next += 1;
             // A value inside: its steps, how many values follow it, and the levels around it.
             let (begin, left, inside) = match step {
-                Step::Fixed { width, checks, count } => {
+                CheckStep::Fixed { width, checks, count } => {
                     let bytes = input.take(width as usize).map_err(failed)?;
                     for check in &self.checks[checks as usize..][..count as usize] {
                         if !check.is_right(bytes) {
@@ -272,7 +272,7 @@ impl Checker {
                     }
                     continue;
                 }
-                Step::Option { steps, levels } => {
+                CheckStep::Option { steps, levels } => {
                     if !input.value::<bool>().map_err(failed)? {
                         next += steps as usize;
                     } else if around.saturating_add(levels) > most {
@@ -280,28 +280,28 @@ impl Checker {
                     }
                     continue;
                 }
-                Step::Compact(integer) => {
+                CheckStep::Compact(integer) => {
                     integer.count(input).map_err(failed)?;
                     continue;
                 }
-                Step::Text => {
+                CheckStep::Text => {
                     text(input).map_err(failed)?;
                     continue;
                 }
-                Step::Reference(node) => {
+                CheckStep::Reference(node) => {
                     let id = count::decode(input).map_err(failed)?;
                     if !meet(self.reference(node, id)) {
                         return Err(failed(Fail::Value));
                     }
                     continue;
                 }
-                Step::Empty(elements) => {
+                CheckStep::Empty(elements) => {
                     self.charge(u64::from(elements), input).map_err(failed)?;
                     continue;
                 }
-                Step::Fail(fail) => return Err(failed(fail)),
-                Step::Levels(_) => return Err(failed(Fail::Value)),
-                Step::ListOf { width } => {
+                CheckStep::Fail(fail) => return Err(failed(fail)),
+                CheckStep::Levels(_) => return Err(failed(Fail::Value)),
+                CheckStep::ListOf { width } => {
                     let count = count::decode(input).map_err(failed)?;
                     let all =
                         usize::try_from(count).ok().and_then(|n| n.checked_mul(width as usize));
@@ -309,7 +309,7 @@ impl Checker {
                     input.take(all.ok_or(failed(Fail::Count))?).map_err(failed)?;
                     continue;
                 }
-                Step::ListOfNothing { node, inside, is_set } => {
+                CheckStep::ListOfNothing { node, inside, is_set } => {
                     self.list_of_nothing(
                         (node, inside),
                         is_set,
@@ -319,8 +319,8 @@ impl Checker {
                     .map_err(failed)?;
                     continue;
                 }
-                Step::Value { node, inside } => (self.node(node as usize), 0, inside),
-                Step::Enum { variants, table, inside } => {
+                CheckStep::Value { node, inside } => (self.node(node as usize), 0, inside),
+                CheckStep::Enum { variants, table, inside } => {
                     let variant = tag(variants, input).map_err(failed)?;
                     let begin = self.variant(table, variant);
                     if begin == NOTHING {
@@ -328,17 +328,17 @@ impl Checker {
                     }
                     (begin, 0, inside)
                 }
-                Step::Array { node, inside, len } => {
+                CheckStep::Array { node, inside, len } => {
                     (self.node(node as usize), u64::from(len) - 1, inside)
                 }
-                Step::List { node, inside } | Step::Set { node, inside } => {
+                CheckStep::List { node, inside } | CheckStep::Set { node, inside } => {
                     let count = count::decode(input).map_err(failed)?;
                     let least = self.stored.node(node as usize).size.least;
                     check_count(count, u64::from(least), input).map_err(failed)?;
                     let Some(left) = count.checked_sub(1) else { continue };
                     (self.node(node as usize), left, inside)
                 }
-                Step::Map { node, inside } => {
+                CheckStep::Map { node, inside } => {
                     let count = count::decode(input).map_err(failed)?;
                     let least = [node, node + 1].map(|it| self.stored.node(it as usize).size.least);
                     let least = least[0].saturating_add(least[1]);
@@ -350,14 +350,14 @@ impl Checker {
                     let Some(left) = count.saturating_mul(2).checked_sub(1) else { continue };
                     (self.node(node as usize), left, inside)
                 }
-                Step::Dynamic { inside } => {
+                CheckStep::Dynamic { inside } => {
                     let class = dynamic(&self.stored, input).map_err(failed)?;
                     // A bare value stands in a record.
                     let is_bare = matches!(self.stored[class].form, Form::Value(_));
                     let root = self.stored.root(class);
                     (self.node(root), 0, inside + u32::from(is_bare))
                 }
-                Step::End => {
+                CheckStep::End => {
                     let Some(frame) = self.open.last_mut() else { return Ok(()) };
                     if frame.is_unique
                         && let Some(unique) = self.unique.last_mut()
@@ -383,24 +383,31 @@ impl Checker {
             };
             let mut follower = begin;
             let mut is_unique = false;
-            if let Step::Set { .. } = step {
+            if let CheckStep::Set { .. } = step {
                 is_unique = true;
-                self.unique.push(Unique::new(
+                self.unique.push(UniqueParts::new(
                     failed(Fail::End).1,
                     payload.len() - input.rest().len(),
                     1,
                 ));
-            } else if let Step::Map { node, .. } = step {
+            } else if let CheckStep::Map { node, .. } = step {
                 is_unique = true;
                 follower = self.node(node as usize + 1);
-                self.unique.push(Unique::new(
+                self.unique.push(UniqueParts::new(
                     failed(Fail::End).1,
                     payload.len() - input.rest().len(),
                     2,
                 ));
             }
             let back = u32::try_from(next).unwrap_or(NOT_YET);
-            self.open.push(Frame { left, begin, next: follower, back, levels: around, is_unique });
+            self.open.push(CheckFrame {
+                left,
+                begin,
+                next: follower,
+                back,
+                levels: around,
+                is_unique,
+            });
             around = around.saturating_add(inside);
             if around.saturating_add(self.deepest) > most
                 && (self.is_too_deep(begin, around, most)
@@ -415,21 +422,21 @@ impl Checker {
     /// True if the values of the kind whose steps begin there open too many levels, with those around them.
     fn is_too_deep(&self, begin: u32, around: u32, most: u32) -> bool {
         match self.steps[begin as usize] {
-            Step::Levels(levels) => around.saturating_add(levels) > most,
+            CheckStep::Levels(levels) => around.saturating_add(levels) > most,
             _ => false,
         }
     }
 
-    fn reference(&self, node: u32, id: u64) -> Met<'_> {
+    fn reference(&self, node: u32, id: u64) -> LocalValue<'_> {
         match self.stored.node(node as usize).kind {
             KindSchema::Reference { holder, weak, class } => {
-                Met::Reference { id, weak, class: Some(class), holder }
+                LocalValue::Reference { id, weak, class: Some(class), holder }
             }
             KindSchema::TraitReference { holder, weak, .. } => {
-                Met::Reference { id, weak, class: None, holder }
+                LocalValue::Reference { id, weak, class: None, holder }
             }
             // Only those have such a step.
-            _ => Met::Class(0),
+            _ => LocalValue::Class(0),
         }
     }
 
@@ -538,13 +545,13 @@ impl Checker {
             Place::Node(node) => self.nodes[node] = begin,
             Place::Variant(variant) => self.variants[variant] = begin,
         }
-        self.steps.push(Step::Levels(0));
+        self.steps.push(CheckStep::Levels(0));
         let inlined = if start < MANY_STEPS { INLINED_LEVELS } else { 1 };
-        let mut layout = Layout { checker: self, start, whole: start, levels: 0 };
+        let mut layout = StepLayout { checker: self, start, whole: start, levels: 0 };
         nodes.for_each(|node| layout.add(node, 0, inlined));
         let levels = layout.levels;
-        self.steps.push(Step::End);
-        self.steps[start] = Step::Levels(levels);
+        self.steps.push(CheckStep::End);
+        self.steps[start] = CheckStep::Levels(levels);
         self.deepest = self.deepest.max(levels);
         begin
     }
@@ -566,7 +573,7 @@ enum Place {
 }
 
 /// Steps that are being made.
-struct Layout<'c> {
+struct StepLayout<'c> {
     checker: &'c mut Checker,
     start: usize,
     /// Steps before this one stay as they are.
@@ -575,7 +582,7 @@ struct Layout<'c> {
     levels: u32,
 }
 
-impl Layout<'_> {
+impl StepLayout<'_> {
     /// Notes that every value opens this level.
     fn open(&mut self, depth: u32) {
         self.levels = self.levels.max(depth.saturating_add(1));
@@ -604,7 +611,10 @@ impl Layout<'_> {
         let has_room = inlined > 0 && self.checker.steps.len() - self.start < INLINED_STEPS;
         if kind.has_parts() {
             if !has_room {
-                return self.checker.steps.push(Step::Value { node: index(node), inside: depth });
+                return self
+                    .checker
+                    .steps
+                    .push(CheckStep::Value { node: index(node), inside: depth });
             }
             self.open(depth);
         }
@@ -614,31 +624,31 @@ impl Layout<'_> {
             KindSchema::Bool => return self.fixed(1, Some(Fixed::Bool)),
             KindSchema::Char => return self.fixed(4, Some(Fixed::Char)),
             KindSchema::Handle(_) => return self.fixed(9, Some(Fixed::Handle)),
-            KindSchema::Compact(integer) => Step::Compact(*integer),
-            KindSchema::Text => Step::Text,
+            KindSchema::Compact(integer) => CheckStep::Compact(*integer),
+            KindSchema::Text => CheckStep::Text,
             KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
-                Step::Reference(index(node))
+                CheckStep::Reference(index(node))
             }
             KindSchema::Option(_) => return self.option(first, inside, inlined),
             KindSchema::List(_) | KindSchema::Set(_)
                 if self.checker.stored.node(first).size.least == 0 =>
             {
                 let is_set = matches!(kind, KindSchema::Set(_));
-                Step::ListOfNothing { node: part, inside, is_set }
+                CheckStep::ListOfNothing { node: part, inside, is_set }
             }
             KindSchema::List(_) => match self.number(first) {
-                Some(width) => Step::ListOf { width },
-                None => Step::List { node: part, inside },
+                Some(width) => CheckStep::ListOf { width },
+                None => CheckStep::List { node: part, inside },
             },
-            KindSchema::Set(_) => Step::Set { node: part, inside },
-            KindSchema::Map(_) => Step::Map { node: part, inside },
-            KindSchema::Unknown => Step::List { node: part, inside },
+            KindSchema::Set(_) => CheckStep::Set { node: part, inside },
+            KindSchema::Map(_) => CheckStep::Map { node: part, inside },
+            KindSchema::Unknown => CheckStep::List { node: part, inside },
             KindSchema::Array(_, len) => match u32::try_from(*len) {
                 // It has bytes, hence elements.
-                Ok(len) => Step::Array { node: part, inside, len },
-                Err(_) => Step::Fail(Fail::End),
+                Ok(len) => CheckStep::Array { node: part, inside, len },
+                Err(_) => CheckStep::Fail(Fail::End),
             },
-            KindSchema::Dynamic(_) => Step::Dynamic { inside: depth },
+            KindSchema::Dynamic(_) => CheckStep::Dynamic { inside: depth },
             KindSchema::Tuple(parts) => {
                 return (first..first + parts.len())
                     .for_each(|part| self.add(part, inside, inlined));
@@ -659,27 +669,27 @@ impl Layout<'_> {
                             };
                         }
                         let table = self.checker.table(*class, count);
-                        Step::Enum { variants: index(count), table, inside }
+                        CheckStep::Enum { variants: index(count), table, inside }
                     }
                     // It was looked into.
-                    Form::Value(_) => Step::Fail(Fail::Value),
+                    Form::Value(_) => CheckStep::Fail(Fail::Value),
                 }
             }
             // It has a width.
-            _ => Step::Fail(Fail::Value),
+            _ => CheckStep::Fail(Fail::Value),
         };
         self.checker.steps.push(step);
     }
 
     fn option(&mut self, part: usize, inside: u32, inlined: u32) {
         let at = self.checker.steps.len();
-        self.checker.steps.push(Step::Option { steps: 0, levels: 0 });
+        self.checker.steps.push(CheckStep::Option { steps: 0, levels: 0 });
         self.whole = at + 1;
         let outer = std::mem::take(&mut self.levels);
         self.add(part, inside, inlined);
         let levels = std::mem::replace(&mut self.levels, outer);
         let end = self.checker.steps.len();
-        self.checker.steps[at] = Step::Option { steps: index(end - at - 1), levels };
+        self.checker.steps[at] = CheckStep::Option { steps: index(end - at - 1), levels };
         self.whole = end;
     }
 
@@ -691,10 +701,10 @@ impl Layout<'_> {
                 }
                 if empty > 0 {
                     let empty = u32::try_from(empty).unwrap_or(u32::MAX);
-                    self.checker.steps.push(Step::Empty(empty));
+                    self.checker.steps.push(CheckStep::Empty(empty));
                 }
             }
-            Err(fail) => self.checker.steps.push(Step::Fail(fail)),
+            Err(fail) => self.checker.steps.push(CheckStep::Fail(fail)),
         }
     }
 
@@ -704,14 +714,16 @@ impl Layout<'_> {
         let Checker { steps, checks, .. } = &mut *self.checker;
         let last = steps[self.whole..].last_mut();
         let (at, last) = match last {
-            Some(Step::Fixed { width: last, count, .. }) if last.checked_add(width).is_some() => {
+            Some(CheckStep::Fixed { width: last, count, .. })
+                if last.checked_add(width).is_some() =>
+            {
                 let at = std::mem::replace(last, *last + width);
                 *count += u32::from(check.is_some());
                 (at, None)
             }
             _ => {
                 let count = u32::from(check.is_some());
-                (0, Some(Step::Fixed { width, checks: index(checks.len()), count }))
+                (0, Some(CheckStep::Fixed { width, checks: index(checks.len()), count }))
             }
         };
         checks.extend(check.map(|of| Check { at, of }));
@@ -762,4 +774,4 @@ fn tag(variants: u32, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     if tag < variants { Ok(tag as usize) } else { Err(Fail::Value) }
 }
 
-const _: () = assert!(size_of::<Step>() <= 16);
+const _: () = assert!(size_of::<CheckStep>() <= 16);

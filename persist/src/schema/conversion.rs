@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::number::Width;
-use super::ops::{Conversion, Given, Member, Place};
+use super::ops::{Conversion, FieldName, Member, StoredFields};
 use super::plan::Plans;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, Stored};
 
@@ -24,7 +24,7 @@ impl Plans<'_> {
         node: usize,
         stored: &KindSchema,
         wanted: &KindSchema,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         let all = self.stored.clone();
         let mut compiler = Compiler { plans: self, all: &all, place, tries: 0, crossed: None };
@@ -60,7 +60,7 @@ impl Plans<'_> {
 
 /// On which side a value went through a newtype.
 #[derive(Clone, Copy, PartialEq)]
-enum Crossed {
+enum NewtypeSide {
     /// Out of one of the save.
     Out,
     /// Into one of the program.
@@ -70,10 +70,10 @@ enum Crossed {
 struct Compiler<'c, 'p> {
     plans: &'c mut Plans<'p>,
     all: &'c Stored,
-    place: &'c Place<'c>,
+    place: &'c FieldName<'c>,
     tries: u32,
     /// The newtype through which the value has come.
-    crossed: Option<Crossed>,
+    crossed: Option<NewtypeSide>,
 }
 
 impl Compiler<'_, '_> {
@@ -105,13 +105,13 @@ impl Compiler<'_, '_> {
             && !self.is_in(w, classes, &|target| self.is_related(*class, target), DEEPEST)
         {
             let part = all.first(*class, 0);
-            return self.cross(Crossed::Out, |this| this.convert(part, kind, w, deep));
+            return self.cross(NewtypeSide::Out, |this| this.convert(part, kind, w, deep));
         }
         if let K::Class(target) = w
             && let Some(kind) = newtype_of(&classes[*target])
             && !self.is_in(s, all, &|class| self.is_related(class, *target), DEEPEST)
         {
-            return self.cross(Crossed::In, |this| this.convert(at, s, kind, deep));
+            return self.cross(NewtypeSide::In, |this| this.convert(at, s, kind, deep));
         }
         let made = match (s, w) {
             (_, K::Option(b)) if !is_around_option(all, s) => {
@@ -153,7 +153,7 @@ impl Compiler<'_, '_> {
     /// they hold the same does not make them the same.
     fn cross(
         &mut self,
-        to: Crossed,
+        to: NewtypeSide,
         go_on: impl FnOnce(&mut Self) -> Option<usize>,
     ) -> Option<usize> {
         let before = self.crossed;
@@ -296,7 +296,7 @@ impl Compiler<'_, '_> {
         });
         let members: Vec<_> = members.collect();
         let given =
-            Given { class: &program.classes[target].name, variant: None, members: &members };
+            StoredFields { class: &program.classes[target].name, variant: None, members: &members };
         let wanted = self.plans.program.wanted(target, 0);
         let fields = self.plans.all_fields(&given, &wanted).ok()?;
         self.plans.tuples.push(Arc::new(fields));

@@ -315,7 +315,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
 }
 
 /// The bytes of elements of a list.
-type Elements<'b> = Vec<&'b [u8]>;
+type ElementBytes<'b> = Vec<&'b [u8]>;
 
 /// How many bytes are the same at the beginning of both, or at the end.
 fn alike(one: &[u8], other: &[u8], is_end: bool) -> usize {
@@ -362,7 +362,7 @@ impl<'b> ListPart<'_, 'b> {
     pub(crate) fn differing(
         &self,
         other: &Self,
-    ) -> Result<Option<(usize, Elements<'b>, Elements<'b>)>> {
+    ) -> Result<Option<(usize, ElementBytes<'b>, ElementBytes<'b>)>> {
         if [self, other].iter().any(|list| list.len > list.elements.len() as u64) {
             return Ok(None);
         }

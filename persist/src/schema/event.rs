@@ -70,7 +70,7 @@ impl PlannedRow {
 
 /// How often something was done, and the id of the first object.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Run {
+pub(crate) struct Occurrences {
     pub(crate) count: u64,
     pub(crate) first: u64,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Run {
 /// The rows of all plans, and how often each came about.
 #[derive(Default)]
 pub(super) struct Rows {
-    rows: Vec<(PlannedRow, Run)>,
+    rows: Vec<(PlannedRow, Occurrences)>,
     known: HashMap<PlannedRow, usize>,
 }
 
@@ -106,7 +106,7 @@ impl Rows {
         let detail = shared(detail, |row| &row.detail);
         let row = PlannedRow { event, class, field, detail };
         *self.known.entry(row).or_insert_with_key(|row| {
-            self.rows.push((row.clone(), Run::default()));
+            self.rows.push((row.clone(), Occurrences::default()));
             self.rows.len() - 1
         })
     }
@@ -122,7 +122,7 @@ impl Rows {
     }
 
     /// What happened, and how often.
-    pub(super) fn happened(&self) -> impl Iterator<Item = &(PlannedRow, Run)> {
+    pub(super) fn happened(&self) -> impl Iterator<Item = &(PlannedRow, Occurrences)> {
         self.rows.iter().filter(|(_, run)| run.count > 0)
     }
 }

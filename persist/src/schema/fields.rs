@@ -1,16 +1,17 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::event::{REMOVED, shortened};
-use super::ops::{Conversion, Fields, Given, Keep, Member, Place, Step};
+use super::ops::{Conversion, FieldName, FieldSource, KeepStep, Member, RecordPlan, StoredFields};
 use super::pairing::pair;
 use super::plan::Plans;
-use super::program::Wanted;
-use super::quick::{Part, Piece, Quick};
-use super::{KindSchema, LoadEvent, Target};
+use super::program::ProgramFields;
+use super::quick::{Piece, Quick, QuickStep};
+use super::{KindSchema, LoadEvent, ProgramClass};
 use crate::{Error, ErrorKind, Result};
 
 /// Writes what a migration has made of a member as a field of this node of the program's: the steps that take its pieces.
-pub(super) type Make<'m, 'p> = dyn FnMut(&mut Plans<'p>, usize, usize) -> Result<Vec<Step>> + 'm;
+pub(super) type Make<'m, 'p> =
+    dyn FnMut(&mut Plans<'p>, usize, usize) -> Result<Vec<FieldSource>> + 'm;
 
 impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.
@@ -18,15 +19,19 @@ impl<'p> Plans<'p> {
         &mut self,
         (class, variant): (usize, usize),
         target: (usize, usize),
-    ) -> Result<Fields> {
+    ) -> Result<RecordPlan> {
         let all = self.stored.clone();
         let members = all.members(class, variant);
-        let given = Given::of(&all, class, variant, &members);
+        let given = StoredFields::of(&all, class, variant, &members);
         self.all_fields(&given, &self.program.wanted(target.0, target.1))
     }
 
     /// Plans fields that follow one another.
-    pub(super) fn all_fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
+    pub(super) fn all_fields(
+        &mut self,
+        old: &StoredFields<'_>,
+        new: &ProgramFields<'_>,
+    ) -> Result<RecordPlan> {
         let mut plan = self.fields(old, new, &mut |_, _, _| Ok(Vec::new()))?;
         self.join(&mut plan, old.members);
         plan.quick = self.quick(&plan);
@@ -36,15 +41,15 @@ impl<'p> Plans<'p> {
     /// Plans the fields of a record; each of its members is a piece.
     pub(super) fn fields(
         &mut self,
-        old: &Given<'_>,
-        new: &Wanted<'_>,
+        old: &StoredFields<'_>,
+        new: &ProgramFields<'_>,
         make: &mut Make<'_, 'p>,
-    ) -> Result<Fields> {
+    ) -> Result<RecordPlan> {
         let pairing = pair(old.members, new.records);
         pairing
             .check(old.class, old.members, new.records)
             .map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
-        let mut plan = Fields {
+        let mut plan = RecordPlan {
             target: (new.class, new.variant),
             pieces: Vec::new(),
             steps: Vec::new(),
@@ -66,7 +71,7 @@ impl<'p> Plans<'p> {
             };
             is_free[source] = false;
             let path = old.path(&old.members[source].name);
-            let place = Place { class: old.class, field: &path };
+            let place = FieldName { class: old.class, field: &path };
             let stored = old.members[source].stored;
             let conversion = stored
                 .and_then(|(node, kind)| self.field_conversion(node, kind, new, field, &place));
@@ -90,8 +95,8 @@ impl<'p> Plans<'p> {
                     plan.rows.extend(self.converted(kind, &wanted.kind, &place));
                     let is_identical = self.is_identical_kind(kind, &wanted.kind);
                     plan.steps.push(match is_identical {
-                        true => Step::Copy(source),
-                        false => Step::Convert { piece: source, conversion },
+                        true => FieldSource::Copy(source),
+                        false => FieldSource::Convert { piece: source, conversion },
                     });
                 }
                 (Some((_, kind)), None) => {
@@ -108,7 +113,7 @@ impl<'p> Plans<'p> {
             }
             let is_removed = new.removed.contains(&&*member.name);
             match member.kept.filter(|_| !self.options.drop_unknown && !is_removed) {
-                Some(class) => plan.keeps.push(Keep {
+                Some(class) => plan.keeps.push(KeepStep {
                     piece,
                     class,
                     kept: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
@@ -124,13 +129,13 @@ impl<'p> Plans<'p> {
     }
 
     /// Makes one piece of neighbours that are taken over, or skipped, together.
-    fn join(&self, plan: &mut Fields, members: &[Member<'_>]) {
+    fn join(&self, plan: &mut RecordPlan, members: &[Member<'_>]) {
         // For each member the step that takes it, and whether as it is.
         let mut uses = vec![None; members.len()];
         for (i, step) in plan.steps.iter().enumerate() {
             match *step {
-                Step::Copy(piece) => uses[piece] = Some((i, true)),
-                Step::Convert { piece, .. } => uses[piece] = Some((i, false)),
+                FieldSource::Copy(piece) => uses[piece] = Some((i, true)),
+                FieldSource::Convert { piece, .. } => uses[piece] = Some((i, false)),
                 _ => {}
             }
         }
@@ -157,13 +162,13 @@ impl<'p> Plans<'p> {
             piece.span = self.stored.span(piece.nodes.clone());
         }
         for step in &mut plan.steps {
-            if let Step::Copy(piece) | Step::Convert { piece, .. } = step {
+            if let FieldSource::Copy(piece) | FieldSource::Convert { piece, .. } = step {
                 *piece = places[*piece];
             }
         }
         plan.steps.dedup();
         for step in &plan.steps {
-            if let Step::Convert { piece, conversion } = *step
+            if let FieldSource::Convert { piece, conversion } = *step
                 && !(matches!(self.conversions[conversion], Conversion::Number { .. })
                     && plan.pieces[piece].span.is_some())
             {
@@ -174,7 +179,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The quick way of a plan, if it has one.
-    fn quick(&self, plan: &Fields) -> Option<Quick> {
+    fn quick(&self, plan: &RecordPlan) -> Option<Quick> {
         let mut nodes = plan.pieces.iter().flat_map(|piece| piece.nodes.clone());
         if !plan.keeps.is_empty() || !nodes.all(|node| self.stored.is_flat(node)) {
             return None;
@@ -182,10 +187,10 @@ impl<'p> Plans<'p> {
         let mut parts = Vec::new();
         for step in &plan.steps {
             parts.push(match *step {
-                Step::Copy(piece) => Part::Copy(piece),
-                Step::Convert { piece, conversion } => match self.conversions[conversion] {
+                FieldSource::Copy(piece) => QuickStep::Copy(piece),
+                FieldSource::Convert { piece, conversion } => match self.conversions[conversion] {
                     Conversion::Number { from, to, .. } if to.widens(from) => {
-                        Part::Widen(piece, from, to)
+                        QuickStep::Widen(piece, from, to)
                     }
                     _ => return None,
                 },
@@ -205,13 +210,13 @@ impl<'p> Plans<'p> {
     ) -> Result<()> {
         let all = self.stored.clone();
         let members = all.members(class, old);
-        let old = Given::of(&all, class, old, &members);
+        let old = StoredFields::of(&all, class, old, &members);
         let new = self.program.wanted(target, new);
         let Some(source) = source.map(|source| &members[source]) else {
             return self.without_source(&old, &new, field).map(drop);
         };
         let path = old.path(&source.name);
-        let place = Place { class: old.class, field: &path };
+        let place = FieldName { class: old.class, field: &path };
         match source.stored {
             Some((node, kind))
                 if self.field_conversion(node, kind, &new, field, &place).is_none() =>
@@ -228,9 +233,9 @@ impl<'p> Plans<'p> {
         &mut self,
         node: usize,
         kind: &KindSchema,
-        new: &Wanted<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         let key = (node, new.class, new.variant, field);
         if let Some(known) = self.fields.get(&key) {
@@ -255,9 +260,9 @@ impl<'p> Plans<'p> {
         &mut self,
         node: usize,
         kind: &KindSchema,
-        new: &Wanted<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         let wanted = &new.fields[field].kind;
         let (KindSchema::Array(_, from), KindSchema::Array(part, to)) = (kind, wanted) else {
@@ -277,19 +282,19 @@ impl<'p> Plans<'p> {
     /// What a field gets that the save does not have, and what to report of it.
     fn without_source(
         &self,
-        old: &Given<'_>,
-        new: &Wanted<'_>,
+        old: &StoredFields<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
-    ) -> Result<(Step, Option<LoadEvent>)> {
+    ) -> Result<(FieldSource, Option<LoadEvent>)> {
         let (name, record) = (&new.fields[field].name, &new.records[field]);
         if record.keeps_unknown {
-            return Ok((Step::Unknown, None));
+            return Ok((FieldSource::Unknown, None));
         }
         if record.has_default {
-            return Ok((Step::Default(field), Some(LoadEvent::Defaulted)));
+            return Ok((FieldSource::Default(field), Some(LoadEvent::Defaulted)));
         }
         if self.options.fill {
-            return Ok((Step::Empty(field), Some(LoadEvent::Filled)));
+            return Ok((FieldSource::Empty(field), Some(LoadEvent::Filled)));
         }
         let path = old.path(name);
         Err(Error::new(
@@ -307,7 +312,7 @@ impl<'p> Plans<'p> {
         &mut self,
         kind: &KindSchema,
         wanted: &KindSchema,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> Option<usize> {
         (!self.matched.is_compatible(kind, wanted))
             .then(|| self.kinds_row(LoadEvent::Converted, kind, wanted, place))
@@ -319,7 +324,7 @@ impl<'p> Plans<'p> {
         event: LoadEvent,
         stored: &KindSchema,
         wanted: &KindSchema,
-        place: &Place<'_>,
+        place: &FieldName<'_>,
     ) -> usize {
         let (stored, wanted) =
             (stored.display(&self.stored), wanted.display(&self.program.classes));
@@ -332,7 +337,7 @@ impl<'p> Plans<'p> {
         &self,
         class: &str,
         stored: &KindSchema,
-        new: &Wanted<'_>,
+        new: &ProgramFields<'_>,
         field: usize,
     ) -> Error {
         let (wanted, record) = (&new.fields[field], &new.records[field]);
@@ -366,7 +371,7 @@ impl<'p> Plans<'p> {
             .collect();
         let is_own = |name: &str| {
             let mut targets = self.program.targets.iter().flatten();
-            targets.any(|Target { class, .. }| class.base_name() == name && !class.is_std())
+            targets.any(|ProgramClass { class, .. }| class.base_name() == name && !class.is_std())
         };
         // Of what is known only the arguments differ.
         let is_unknown = |name: &str| {

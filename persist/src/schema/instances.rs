@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind};
 pub(super) type Candidates = HashMap<usize, Vec<usize>>;
 
 /// The classes of a save, with those of the program that they are by their names.
-pub(super) struct Named<'s> {
+pub(super) struct NamedClasses<'s> {
     stored: &'s [ClassSchema],
     program: &'s Program,
     resolved: &'s [Option<usize>],
@@ -21,7 +21,7 @@ pub(super) struct Named<'s> {
     by_name: OnceCell<HashMap<&'s str, usize>>,
 }
 
-impl<'s> Named<'s> {
+impl<'s> NamedClasses<'s> {
     pub(super) fn new(
         stored: &'s [ClassSchema],
         program: &'s Program,

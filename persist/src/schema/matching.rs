@@ -1,10 +1,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::instances::{Candidates, Named};
+use super::instances::{Candidates, NamedClasses};
 use super::pairing::{is_same, pair};
 use super::program::Sides;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Stored, Target};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
 use crate::reflect::{Class, ClassId, FieldRecord, Migration};
 
 /// Which of the program's classes those of a save are. It is the same for all saves of one schema.
@@ -66,7 +66,7 @@ impl Matched {
     /// True if values of a stored class may become those of the program's, where they stand in
     /// the same place. An instance of a generic class may become another: its fields decide.
     pub(super) fn is_related(&self, class: usize, program: &Program, target: usize) -> bool {
-        let is_called = |target: Target| target.class.is_called(&self.stored[class].name);
+        let is_called = |target: ProgramClass| target.class.is_called(&self.stored[class].name);
         self.resolved[class] == Some(target) || program.targets[target].is_some_and(is_called)
     }
 
@@ -83,7 +83,7 @@ impl Matched {
             self.set(class, value);
         }
         let all = self.stored.clone();
-        let named = Named::new(&all, program, &self.resolved);
+        let named = NamedClasses::new(&all, program, &self.resolved);
         let mut candidates = named.candidates();
         let mut found: Vec<(usize, usize, Meeting)> = Vec::new();
         if !candidates.is_empty() {
@@ -141,7 +141,7 @@ impl Matched {
     fn identical(&self, program: &Program, drop_unknown: bool) -> Vec<bool> {
         let stored = &self.stored;
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
-        let kept = Kept::of(stored);
+        let kept = KeptClasses::of(stored);
         let is_same = |(class, schema): (usize, &ClassSchema)| {
             self.is_same(schema, program, self.resolved[class])
                 && !(keeps(schema)
@@ -179,7 +179,7 @@ impl Matched {
     }
 
     /// True if the program's class has a variant, or a field, that was kept, or says that it is gone for good.
-    fn knows(&self, class: usize, program: &Program, kept: &Kept<'_>) -> bool {
+    fn knows(&self, class: usize, program: &Program, kept: &KeptClasses<'_>) -> bool {
         let target = self.resolved[class].and_then(|target| program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
         let knows = |records: &[FieldRecord], removed: &[&str]| {
@@ -225,14 +225,14 @@ impl Matched {
 }
 
 /// The variants and fields that stand in a save as classes of their own.
-struct Kept<'s> {
+struct KeptClasses<'s> {
     variants: HashSet<&'s str>,
     fields: Vec<&'s FieldSchema>,
     /// True if two may be one field.
     doubled: bool,
 }
 
-impl<'s> Kept<'s> {
+impl<'s> KeptClasses<'s> {
     fn of(stored: &'s [ClassSchema]) -> Self {
         let variants = stored.iter().filter_map(ClassSchema::kept_variant);
         let mut kept = Self {
@@ -327,8 +327,9 @@ impl Program {
 
     /// True if a class and the stored one are instances of one generic class.
     pub(super) fn is_instance(&self, class: usize, stored: &ClassSchema) -> bool {
-        self.targets[class]
-            .is_some_and(|Target { class, .. }| class.is_generic() && class.is_called(&stored.name))
+        self.targets[class].is_some_and(|ProgramClass { class, .. }| {
+            class.is_generic() && class.is_called(&stored.name)
+        })
     }
 
     pub(super) fn find_instance(&self, stored: &ClassSchema) -> Option<usize> {
@@ -339,7 +340,7 @@ impl Program {
         let by_id = self.classes.iter().position(|class| class.id == stored.id);
         let by_alias = || {
             let targets = self.targets.iter().enumerate();
-            let has_alias = |target: &Option<Target>| {
+            let has_alias = |target: &Option<ProgramClass>| {
                 target.is_some_and(|target| target.class.aliases.contains(&&*stored.name))
             };
             only(targets.filter(|(_, target)| has_alias(target)).map(|(class, _)| class))

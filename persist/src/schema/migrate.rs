@@ -53,7 +53,7 @@ pub(super) fn migrate(
 }
 
 /// The program's classes, as what values of a migration are written.
-pub(super) struct Written<'w, 'p> {
+pub(super) struct MigrationWriter<'w, 'p> {
     pub(super) plans: &'w mut Plans<'p>,
     pub(super) env: &'w Env<'w>,
     pub(super) id: u64,
@@ -62,7 +62,7 @@ pub(super) struct Written<'w, 'p> {
     pub(super) stored: Vec<(Range<usize>, usize)>,
 }
 
-impl Written<'_, '_> {
+impl MigrationWriter<'_, '_> {
     /// Migrates the records in a value that the `migrate` of another has changed, so that they are no longer as they
     /// were stored. All others are rewritten from their stored form, as those are that no migration has seen.
     pub(super) fn migrate_changed(&mut self, value: &mut Value) -> Result<()> {
@@ -155,7 +155,7 @@ fn fields_of<'s>(class: &'s ClassSchema, record: &Record) -> Option<&'s [FieldSc
     }
 }
 
-impl WriteTarget for Written<'_, '_> {
+impl WriteTarget for MigrationWriter<'_, '_> {
     fn check_class(&self, class: usize, record: &Record) -> Result<()> {
         let program = self.plans.program;
         let wanted = &program.classes[class].name;

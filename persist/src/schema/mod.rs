@@ -39,19 +39,21 @@ pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
 pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
-pub(crate) use event::{PlannedRow, Run};
+pub(crate) use event::{Occurrences, PlannedRow};
 pub(crate) use instances::contested;
 pub(crate) use matching::Matched;
 pub(crate) use order::inner_first;
 pub(crate) use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::Plans;
-pub(crate) use program::{Program, Target};
+pub(crate) use program::{Program, ProgramClass, ProgramFields};
 pub(crate) use read::Reader;
 pub(crate) use same::is_same_class;
 pub(crate) use stored::Stored;
 pub(crate) use strict::Strict;
 pub(crate) use texts::{Texts, texts_and_classes_by_place};
-pub(crate) use transcode::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
+pub(crate) use transcode::{
+    InlinedObject, Keeps, KeptLocation, SharedValue, SourceRecord, transcode,
+};
 pub(crate) use usage::{Long, UsageTree};
-pub(crate) use walk::{Met, length, locate, paths};
-pub(crate) use write::{Target as WriteTarget, write_value};
+pub(crate) use walk::{LocalValue, length, locate, paths};
+pub(crate) use write::{WriteTarget, write_value};

@@ -7,14 +7,14 @@ use super::event::shortened;
 use super::number::Width;
 use super::pairing::StoredField;
 use super::quick::{Piece, Quick};
-use super::{Form, KeptPlace, KindSchema, Stored};
+use super::{Form, KeptLocation, KindSchema, Stored};
 use crate::reflect::Holder;
 use crate::value::{Origin, Value};
 
 /// How the records of one class become the program's.
 #[derive(Clone)]
 pub(super) enum Plan {
-    Struct(Arc<Fields>),
+    Struct(Arc<RecordPlan>),
     /// By stored variant; the row of records of a newer version.
     Enum(Arc<[VariantPlan]>, Option<usize>),
     /// A conversion and its row.
@@ -24,7 +24,7 @@ pub(super) enum Plan {
 }
 
 pub(super) enum VariantPlan {
-    Fields(Arc<Fields>),
+    Fields(Arc<RecordPlan>),
     /// The program's `other` variant.
     Other(Other),
     /// None of the program's.
@@ -51,15 +51,15 @@ pub(super) enum OtherField {
 }
 
 /// How a record becomes a struct or a variant of the program's.
-pub(super) struct Fields {
+pub(super) struct RecordPlan {
     /// The program's class and variant.
     pub(super) target: (usize, usize),
     /// What the record has, in stored order.
     pub(super) pieces: Vec<Piece>,
     /// The program's fields, in its order.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<FieldSource>,
     /// What the program does not have, and what may be kept.
-    pub(super) keeps: Vec<Keep>,
+    pub(super) keeps: Vec<KeepStep>,
     /// True if the program's class has a field for what is unknown.
     pub(super) has_room: bool,
     /// What is reported of each record.
@@ -68,7 +68,7 @@ pub(super) struct Fields {
     pub(super) quick: Option<Quick>,
 }
 
-pub(super) struct Keep {
+pub(super) struct KeepStep {
     pub(super) piece: usize,
     /// The class as which it is kept.
     pub(super) class: usize,
@@ -80,7 +80,7 @@ pub(super) struct Keep {
 
 /// Where a field of the program comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum FieldSource {
     /// A piece as it is.
     Copy(usize),
     Convert {
@@ -96,7 +96,7 @@ pub(super) enum Step {
 }
 
 /// What a stored class or variant has, or one record of it.
-pub(super) struct Given<'a> {
+pub(super) struct StoredFields<'a> {
     /// Name of the class.
     pub(super) class: &'a str,
     /// Name of the variant.
@@ -118,7 +118,7 @@ pub(super) struct Member<'a> {
     pub(super) kept: Option<usize>,
     /// Of one record: its bytes, and where they are kept from.
     pub(super) bytes: &'a [u8],
-    pub(super) place: Option<KeptPlace>,
+    pub(super) place: Option<KeptLocation>,
 }
 
 impl StoredField for Member<'_> {
@@ -135,7 +135,7 @@ impl StoredField for Member<'_> {
     }
 }
 
-impl<'a> Given<'a> {
+impl<'a> StoredFields<'a> {
     /// The fields of a stored class, of one variant if it is an enum.
     pub(super) fn of(
         all: &'a Stored,
@@ -254,7 +254,7 @@ pub(super) enum Conversion {
 
 /// The field for which a conversion is made.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct FieldName<'p> {
     pub(super) class: &'p str,
     pub(super) field: &'p str,
 }

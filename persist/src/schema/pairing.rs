@@ -74,7 +74,7 @@ enum Clash {
 
 /// Pairs the fields of a record with those of the program.
 pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pairing {
-    let mut pairs = Pairs {
+    let mut pairs = PairingBuilder {
         stored,
         records,
         copies: copies(stored),
@@ -158,7 +158,7 @@ impl FieldRecord {
 }
 
 /// A pairing that is being made.
-struct Pairs<'a, F> {
+struct PairingBuilder<'a, F> {
     stored: &'a [F],
     records: &'a [FieldRecord],
     /// Kept fields that are copies of another.
@@ -167,7 +167,7 @@ struct Pairs<'a, F> {
     sources: Vec<Option<usize>>,
 }
 
-impl<F: StoredField> Pairs<'_, F> {
+impl<F: StoredField> PairingBuilder<'_, F> {
     /// Gives each field without a source the first free stored field that it is.
     fn take(&mut self, is: impl Fn(&F, &FieldRecord) -> bool) {
         for (source, record) in self.sources.iter_mut().zip(self.records) {

@@ -3,8 +3,10 @@ use std::sync::Arc;
 
 use super::event::{REMOVED, Rows};
 use super::matching::{Matched, is_older};
-use super::ops::{Conversion, Fields, Other, OtherField, Place, Plan, VariantPlan};
-use super::{ClassSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Reader, Run, Stored};
+use super::ops::{Conversion, FieldName, Other, OtherField, Plan, RecordPlan, VariantPlan};
+use super::{
+    ClassSchema, Form, KindSchema, LoadEvent, Occurrences, PlannedRow, Program, Reader, Stored,
+};
 use crate::codec::NoLinks;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -21,7 +23,7 @@ pub(crate) struct Plans<'p> {
     other_plans: HashMap<(usize, usize), Plan>,
     pub(super) conversions: Vec<Conversion>,
     /// Tuples that become structs.
-    pub(super) tuples: Vec<Arc<Fields>>,
+    pub(super) tuples: Vec<Arc<RecordPlan>>,
     /// How deep the conversion of a tuple to a struct is in others, while they are made.
     pub(super) tuples_in_tuples: usize,
     /// The conversions of records that migrations have moved.
@@ -133,7 +135,7 @@ impl<'p> Plans<'p> {
     }
 
     /// What was done to records that the save has, and how often.
-    pub(crate) fn events(&self) -> impl Iterator<Item = (PlannedRow, Run)> {
+    pub(crate) fn events(&self) -> impl Iterator<Item = (PlannedRow, Occurrences)> {
         self.rows.happened().cloned()
     }
 
@@ -143,7 +145,7 @@ impl<'p> Plans<'p> {
     }
 
     /// True if the records of a stored class are migrated.
-    pub(super) fn is_migrated(&self, class: usize, target: usize) -> bool {
+    pub(crate) fn is_migrated(&self, class: usize, target: usize) -> bool {
         self.program.targets[target]
             .is_some_and(|target| is_older(self.stored[class].version, target.class))
     }
@@ -220,7 +222,7 @@ impl<'p> Plans<'p> {
                 plans.collect::<Result<Vec<_>>>().map(|plans| Plan::Enum(plans.into(), newer))
             }
             (Form::Value(old), Form::Value(new)) => {
-                let place = Place { class: &stored.name, field: "" };
+                let place = FieldName { class: &stored.name, field: "" };
                 match self.conversion(all.first(class, 0), old, new, &place) {
                     Some(conversion) => {
                         Ok(Plan::Value(conversion, self.converted(old, new, &place)))

@@ -12,7 +12,7 @@ use crate::reflect::{Class, FieldRecord};
 pub(crate) struct Program {
     pub(crate) classes: Vec<ClassSchema>,
     /// For each class; classes of bare values have none.
-    pub(crate) targets: Vec<Option<Target>>,
+    pub(crate) targets: Vec<Option<ProgramClass>>,
     /// The classes that are registered as objects.
     pub(crate) objects: HashSet<usize>,
     /// Names of classes that are gone for good.
@@ -47,7 +47,7 @@ impl Program {
     }
 
     /// The fields of a struct (`variant` is 0) or of a variant.
-    pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'_> {
+    pub(super) fn wanted(&self, class: usize, variant: usize) -> ProgramFields<'_> {
         let target = self.targets[class].map(|target| target.class);
         let (fields, records, removed) = match (&self.classes[class].form, target) {
             (Form::Struct(fields), Some(target)) => (&fields[..], target.fields(), target.removed),
@@ -57,12 +57,12 @@ impl Program {
             }
             _ => (&[][..], &[][..], &[][..]),
         };
-        Wanted { class, variant, fields, records, removed }
+        ProgramFields { class, variant, fields, records, removed }
     }
 
     /// The fields of a stored struct, or of each of its variants, with those that they become; of bare values, and where
     /// a struct is an enum now, none.
-    pub(super) fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
+    pub(crate) fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
         let described = self.targets[target].map(|target| target.class);
         match (&stored.form, &self.classes[target].form, described) {
             (Form::Struct(old), Form::Struct(_), Some(_)) => {
@@ -83,25 +83,25 @@ impl Program {
 
 /// The program's fields of a struct or a variant.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub(super) class: usize,
-    pub(super) variant: usize,
-    pub(super) fields: &'a [FieldSchema],
-    pub(super) records: &'a [FieldRecord],
+pub(crate) struct ProgramFields<'a> {
+    pub(crate) class: usize,
+    pub(crate) variant: usize,
+    pub(crate) fields: &'a [FieldSchema],
+    pub(crate) records: &'a [FieldRecord],
     /// Names of stored fields that are gone for good.
-    pub(super) removed: &'a [&'static str],
+    pub(crate) removed: &'a [&'static str],
 }
 
 /// The fields of a stored struct or variant, and those of the program's, if it has it.
 #[derive(Clone, Copy)]
-pub(super) struct Sides<'s> {
-    pub(super) old: &'s [FieldSchema],
-    pub(super) new: Option<Wanted<'s>>,
+pub(crate) struct Sides<'s> {
+    pub(crate) old: &'s [FieldSchema],
+    pub(crate) new: Option<ProgramFields<'s>>,
 }
 
 impl<'s> Sides<'s> {
     /// For each of the program's fields its stored one.
-    fn sources(self) -> Vec<Option<usize>> {
+    pub(crate) fn sources(self) -> Vec<Option<usize>> {
         self.new.map_or_else(Vec::new, |new| pair(self.old, new.records).sources)
     }
 
@@ -121,12 +121,12 @@ impl<'s> Sides<'s> {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Target {
+pub(crate) struct ProgramClass {
     pub(crate) class: &'static Class,
     pub(crate) access: &'static ClassAccess,
 }
 
-impl Target {
+impl ProgramClass {
     /// The records of the struct or variant of a value of the class.
     pub(crate) fn fields_of(&self, value: &dyn Any) -> &'static [FieldRecord] {
         let variant = self.access.variant(value);

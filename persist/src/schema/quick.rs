@@ -22,14 +22,14 @@ pub(super) struct Piece {
 /// How the records of a small struct are rewritten.
 pub(super) struct Quick {
     /// What follows what in the program's.
-    parts: Vec<Part>,
+    parts: Vec<QuickStep>,
     /// By how many bytes a record grows.
     growth: usize,
 }
 
 /// A part of the program's record, from a piece of the stored one.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum QuickStep {
     Copy(usize),
     Widen(usize, Width, Width),
 }
@@ -42,10 +42,10 @@ const ROOM: usize = 512;
 
 impl Quick {
     /// Of parts, unless the record has too many pieces.
-    pub(super) fn new(pieces: &[Piece], parts: Vec<Part>) -> Option<Self> {
+    pub(super) fn new(pieces: &[Piece], parts: Vec<QuickStep>) -> Option<Self> {
         let growth = parts.iter().map(|part| match part {
-            Part::Copy(_) => 0,
-            Part::Widen(_, from, to) => to.bytes() - from.bytes(),
+            QuickStep::Copy(_) => 0,
+            QuickStep::Widen(_, from, to) => to.bytes() - from.bytes(),
         });
         let growth = growth.sum();
         (pieces.len() <= PIECES && !parts.is_empty()).then_some(Self { parts, growth })
@@ -86,12 +86,12 @@ impl Quick {
             let mut free = &mut out[at..];
             for part in &self.parts {
                 match *part {
-                    Part::Copy(piece) => {
+                    QuickStep::Copy(piece) => {
                         let (to, left) = free.split_at_mut(pieces[piece].len());
                         copy(to, pieces[piece]);
                         free = left;
                     }
-                    Part::Widen(piece, from, to) => {
+                    QuickStep::Widen(piece, from, to) => {
                         let (wide, left) = free.split_at_mut(to.bytes());
                         to.widen(from, pieces[piece], wide);
                         free = left;

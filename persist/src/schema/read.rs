@@ -6,7 +6,7 @@
 use std::mem::size_of;
 use std::sync::Arc;
 
-use super::walk::{Frame, check_count, dynamic, fault, left_behind, path, tag};
+use super::walk::{WalkFrame, check_count, dynamic, fault, left_behind, path, tag};
 use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::env::Env;
@@ -24,7 +24,7 @@ const TIMES_EXPANSION: u64 = 4;
 /// Reads values of one save; keeps what they have in common.
 pub(crate) struct Reader {
     /// For each class, where one of its values was read.
-    names: Vec<Option<Arc<Names>>>,
+    names: Vec<Option<Arc<RecordNames>>>,
     /// Counts elements without bytes, over the whole save.
     empty: NoLinks,
     /// Bytes that trees may still take, and those that they could take.
@@ -91,7 +91,7 @@ impl Reader {
         input: &mut Decoder<'_>,
     ) -> Result<Value> {
         let mut open = Vec::new();
-        let value = Run { reader: self, stored, input }.parts(node, &mut open);
+        let value = ValueReader { reader: self, stored, input }.parts(node, &mut open);
         value.map_err(|error| error.in_field(&path(open.iter().map(|open| &open.frame))))
     }
 
@@ -103,11 +103,11 @@ impl Reader {
     }
 
     /// The names in values of a class, which these share.
-    pub(super) fn names(&mut self, stored: &Stored, class: usize) -> Arc<Names> {
+    pub(super) fn names(&mut self, stored: &Stored, class: usize) -> Arc<RecordNames> {
         if self.names.len() <= class {
             self.names.resize(stored.len(), None);
         }
-        self.names[class].get_or_insert_with(|| Arc::new(Names::of(stored, class))).clone()
+        self.names[class].get_or_insert_with(|| Arc::new(RecordNames::of(stored, class))).clone()
     }
 
     /// Counts the memory of values, and other work on them as if it were memory.
@@ -123,7 +123,7 @@ impl Reader {
     }
 }
 
-pub(super) struct Names {
+pub(super) struct RecordNames {
     class: Arc<str>,
     /// Of a struct one, without a name.
     pub(super) variants: Vec<VariantNames>,
@@ -135,7 +135,7 @@ pub(super) struct VariantNames {
     pub(super) fields: Vec<(Arc<str>, Option<u32>)>,
 }
 
-impl Names {
+impl RecordNames {
     fn of(stored: &Stored, class: usize) -> Self {
         let names = |name: Option<&str>, fields: &[FieldSchema]| VariantNames {
             name: name.map(Into::into),
@@ -153,13 +153,13 @@ impl Names {
 }
 
 /// A value that is being read.
-struct Run<'r, 'i, 'd> {
+struct ValueReader<'r, 'i, 'd> {
     reader: &'r mut Reader,
     stored: &'r Stored,
     input: &'i mut Decoder<'d>,
 }
 
-impl<'r, 'd> Run<'r, '_, 'd> {
+impl<'r, 'd> ValueReader<'r, '_, 'd> {
     fn read_compact<T: crate::Persist>(&mut self) -> Result<T> {
         T::__decode_compact(self.input).map_err(fault)
     }
@@ -170,7 +170,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
 
     /// Reads a value. What is open is on a stack of its own: a value may nest deeper than the
     /// calls of a small thread.
-    fn parts(&mut self, node: usize, open: &mut Vec<Open<'r, 'd>>) -> Result<Value> {
+    fn parts(&mut self, node: usize, open: &mut Vec<ReadFrame<'r, 'd>>) -> Result<Value> {
         let mut whole = self.begin(node, open)?;
         loop {
             let Some(last) = open.last_mut() else {
@@ -183,13 +183,17 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             last.before = self.input.rest();
             whole = match last.frame.next() {
                 Some(part) => self.begin(part, open)?,
-                None => open.pop().map(Open::whole).transpose()?,
+                None => open.pop().map(ReadFrame::whole).transpose()?,
             };
         }
     }
 
     /// Reads a value without parts, or opens one whose parts are next.
-    fn begin(&mut self, mut node: usize, open: &mut Vec<Open<'r, 'd>>) -> Result<Option<Value>> {
+    fn begin(
+        &mut self,
+        mut node: usize,
+        open: &mut Vec<ReadFrame<'r, 'd>>,
+    ) -> Result<Option<Value>> {
         let stored = self.stored;
         let (kind, first) = loop {
             let (kind, first) = (&stored.node(node).kind, stored.node(node).first());
@@ -207,7 +211,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             return Err(too_deep(self.input.limits()));
         }
         let least = |node: usize| stored.node(node).size.least;
-        let (frame, around) = match kind {
+        let (frame, partial) = match kind {
             KindSchema::Class(class) => self.class(*class)?,
             KindSchema::Dynamic(_) => self.dynamic()?,
             KindSchema::Option(_) => {
@@ -215,7 +219,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
                     return Ok(Some(Value::Option(None)));
                 }
                 self.reader.charge(1, size_of::<Value>())?;
-                (Frame::One(Some(first)), Around::Option(None))
+                (WalkFrame::One(Some(first)), PartialValue::Option(None))
             }
             KindSchema::List(part) | KindSchema::Set(part) => {
                 let count = self.count(least(first))?;
@@ -228,8 +232,8 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             }
             KindSchema::Map(_) => {
                 let count = self.count(least(first).saturating_add(least(first + 1)))? as u64;
-                let frame = Frame::Entries { key: first, next: 0, count };
-                (frame, Around::Map { entries: Vec::new(), key: None, seen: Vec::new() })
+                let frame = WalkFrame::Entries { key: first, next: 0, count };
+                (frame, PartialValue::Map { entries: Vec::new(), key: None, seen: Vec::new() })
             }
             KindSchema::Array(part, len) if **part == KindSchema::U8 && *len > 0 => {
                 return self.bytes(*len, false).map(Some);
@@ -238,7 +242,10 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             KindSchema::Tuple(parts) => {
                 let len = parts.len();
                 self.reader.charge(len, size_of::<Value>())?;
-                (Frame::Parts { first, len, next: 0 }, Around::Tuple(Vec::with_capacity(len)))
+                (
+                    WalkFrame::Parts { first, len, next: 0 },
+                    PartialValue::Tuple(Vec::with_capacity(len)),
+                )
             }
             // Parts that a program did not have: a list of trait objects.
             _ => {
@@ -246,7 +253,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
                 self.elements(first, count, count, false)?
             }
         };
-        open.push(Open { frame, around, before: self.input.rest() });
+        open.push(ReadFrame { frame, partial, before: self.input.rest() });
         Ok(None)
     }
 
@@ -273,14 +280,14 @@ impl<'r, 'd> Run<'r, '_, 'd> {
         count: usize,
         sure: usize,
         is_set: bool,
-    ) -> Result<(Frame<'r>, Around<'d>)> {
+    ) -> Result<(WalkFrame<'r>, PartialValue<'d>)> {
         self.reader.charge(sure, size_of::<Value>())?;
         let (values, seen) = (Vec::with_capacity(sure), is_set.then(Vec::new));
-        let frame = Frame::Elements { node: part, next: 0, count: count as u64 };
-        Ok((frame, Around::Seq { sure, values, seen }))
+        let frame = WalkFrame::Elements { node: part, next: 0, count: count as u64 };
+        Ok((frame, PartialValue::Seq { sure, values, seen }))
     }
 
-    fn class(&mut self, class: usize) -> Result<(Frame<'r>, Around<'d>)> {
+    fn class(&mut self, class: usize) -> Result<(WalkFrame<'r>, PartialValue<'d>)> {
         let stored = self.stored;
         let (form, mut variant) = (&stored[class].form, 0);
         if form.tag_width() > 0 {
@@ -296,18 +303,18 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             fields: Vec::with_capacity(fields.len()),
             origin: Some(class),
         };
-        let frame = Frame::Fields { fields, first, next: 0 };
-        Ok((frame, Around::Fields { names, variant, record }))
+        let frame = WalkFrame::Fields { fields, first, next: 0 };
+        Ok((frame, PartialValue::Fields { names, variant, record }))
     }
 
     /// Opens a trait object: the record of its class.
-    fn dynamic(&mut self) -> Result<(Frame<'r>, Around<'d>)> {
+    fn dynamic(&mut self) -> Result<(WalkFrame<'r>, PartialValue<'d>)> {
         let class = dynamic(self.stored, self.input).map_err(fault)?;
         if let Form::Value(_) = self.stored[class].form {
             // No library writes one. It would lose its class, so that it becomes a field.
             let mut record = Record::new(self.reader.names(self.stored, class).class.clone());
             record.origin = Some(class);
-            return Ok((Frame::One(Some(self.stored.root(class))), Around::Bare(record)));
+            return Ok((WalkFrame::One(Some(self.stored.root(class))), PartialValue::Bare(record)));
         }
         self.class(class)
     }
@@ -371,15 +378,15 @@ fn check_different(mut seen: Vec<&[u8]>) -> Result<()> {
 }
 
 /// A value some of whose parts are read.
-struct Open<'r, 'd> {
-    frame: Frame<'r>,
-    around: Around<'d>,
+struct ReadFrame<'r, 'd> {
+    frame: WalkFrame<'r>,
+    partial: PartialValue<'d>,
     /// What was left before the next part.
     before: &'d [u8],
 }
 
 /// What the parts of a value make, and those that are read.
-enum Around<'d> {
+enum PartialValue<'d> {
     Option(Option<Value>),
     Seq {
         /// How many are known to have bytes that are there; they are charged.
@@ -397,7 +404,7 @@ enum Around<'d> {
     },
     Tuple(Vec<Value>),
     Fields {
-        names: Arc<Names>,
+        names: Arc<RecordNames>,
         variant: usize,
         record: Record,
     },
@@ -405,13 +412,13 @@ enum Around<'d> {
     Bare(Record),
 }
 
-impl<'d> Open<'_, 'd> {
+impl<'d> ReadFrame<'_, 'd> {
     /// Adds the next part.
-    fn put(&mut self, part: Value, run: &mut Run<'_, '_, 'd>) -> Result<()> {
+    fn put(&mut self, part: Value, run: &mut ValueReader<'_, '_, 'd>) -> Result<()> {
         let bytes = &self.before[..self.before.len() - run.input.rest().len()];
-        match &mut self.around {
-            Around::Option(value) => *value = Some(part),
-            Around::Seq { sure, values, seen } => {
+        match &mut self.partial {
+            PartialValue::Option(value) => *value = Some(part),
+            PartialValue::Seq { sure, values, seen } => {
                 if let Some(seen) = seen {
                     run.reader.charge(1, size_of::<&[u8]>())?;
                     seen.push(bytes);
@@ -423,19 +430,19 @@ impl<'d> Open<'_, 'd> {
                 }
                 values.push(part);
             }
-            Around::Map { key: key @ None, seen, .. } => {
+            PartialValue::Map { key: key @ None, seen, .. } => {
                 seen.push(bytes);
                 *key = Some(part);
             }
-            Around::Map { entries, key, seen } => {
+            PartialValue::Map { entries, key, seen } => {
                 if bytes.is_empty() && seen.last().is_some_and(|key| key.is_empty()) {
                     LoadLinks::charge(&mut run.reader.empty, 1, 0, run.input.limits())?;
                 }
                 run.reader.charge(1, 2 * size_of::<Value>() + size_of::<&[u8]>())?;
                 entries.extend(key.take().map(|key| (key, part)));
             }
-            Around::Tuple(values) => values.push(part),
-            Around::Fields { names, variant, record } => {
+            PartialValue::Tuple(values) => values.push(part),
+            PartialValue::Fields { names, variant, record } => {
                 let (place, own) = (record.len(), &names.variants[*variant]);
                 let (name, number) = own.fields[place].clone();
                 let place = Some(place);
@@ -447,26 +454,26 @@ impl<'d> Open<'_, 'd> {
                     place,
                 });
             }
-            Around::Bare(record) => record.push("", part),
+            PartialValue::Bare(record) => record.push("", part),
         }
         Ok(())
     }
 
     /// The value, when all of its parts are there.
     fn whole(self) -> Result<Value> {
-        Ok(match self.around {
-            Around::Option(value) => Value::Option(value.map(Box::new)),
-            Around::Seq { values, seen, .. } => {
+        Ok(match self.partial {
+            PartialValue::Option(value) => Value::Option(value.map(Box::new)),
+            PartialValue::Seq { values, seen, .. } => {
                 check_different(seen.unwrap_or_default())?;
                 Value::Seq(values)
             }
-            Around::Map { entries, seen, .. } => {
+            PartialValue::Map { entries, seen, .. } => {
                 check_different(seen)?;
                 Value::Map(entries)
             }
-            Around::Tuple(values) => Value::Tuple(values),
-            Around::Fields { record, .. } => Value::from(record),
-            Around::Bare(record) => Value::Struct(record),
+            PartialValue::Tuple(values) => Value::Tuple(values),
+            PartialValue::Fields { record, .. } => Value::from(record),
+            PartialValue::Bare(record) => Value::Struct(record),
         })
     }
 }

@@ -8,7 +8,7 @@ pub(crate) fn is_same_class(
     (a_list, a): (&[ClassSchema], usize),
     (b_list, b): (&[ClassSchema], usize),
 ) -> bool {
-    let mut pairs = Pairs { seen: HashSet::from([(a, b)]), next: vec![(a, b)] };
+    let mut pairs = ClassPairs { seen: HashSet::from([(a, b)]), next: vec![(a, b)] };
     while let Some((a, b)) = pairs.next.pop() {
         let (a, b) = (&a_list[a], &b_list[b]);
         let head = |class: &ClassSchema| (class.id, class.version);
@@ -34,12 +34,12 @@ pub(crate) fn is_same_class(
 }
 
 /// The pairs of classes that must be the same.
-struct Pairs {
+struct ClassPairs {
     seen: HashSet<(usize, usize)>,
     next: Vec<(usize, usize)>,
 }
 
-impl Pairs {
+impl ClassPairs {
     fn fields(&mut self, a: &[FieldSchema], b: &[FieldSchema]) -> bool {
         a.len() == b.len()
             && a.iter()

@@ -4,7 +4,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
-use super::write::Target;
+use super::write::WriteTarget;
 use super::{Form, KindSchema, Stored};
 use crate::value::{Field, HandleValue, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -95,7 +95,7 @@ impl<'s> Strict<'s> {
     }
 }
 
-impl Target for Strict<'_> {
+impl WriteTarget for Strict<'_> {
     fn check_class(&self, class: usize, record: &Record) -> Result<()> {
         let wanted = &self.stored[class].name;
         if record.class() == wanted {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ops::{Conversion, Place};
+use super::ops::{Conversion, FieldName};
 use super::pairing::pair;
 use super::plan::Plans;
 use super::{Form, Program};
@@ -53,7 +53,7 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
     let (all, program) = (plans.stored.clone(), plans.program);
     if let (Form::Value(old), Form::Value(new)) = (&all[class].form, &program.classes[target].form)
     {
-        let place = Place { class: &all[class].name, field: "" };
+        let place = FieldName { class: &all[class].name, field: "" };
         plans.conversion(all.first(class, 0), old, new, &place);
     }
     let is_migrated = plans.is_migrated(class, target);
@@ -69,7 +69,7 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
             source.iter().chain(renamed).map(move |source| (field, *source))
         });
         for (field, source) in pairs {
-            let place = Place { class: &all[class].name, field: &members[source].name };
+            let place = FieldName { class: &all[class].name, field: &members[source].name };
             if let Some((node, kind)) = members[source].stored {
                 plans.field_conversion(node, kind, &wanted, field, &place);
             }

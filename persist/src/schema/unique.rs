@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Keys of a map, or elements of a set, by where they are in the payload.
-pub(super) struct Unique {
+pub(super) struct UniqueParts {
     /// Where the value begins, and where the part that is being read does.
     pub(super) begin: usize,
     start: usize,
@@ -16,17 +16,17 @@ pub(super) struct Unique {
     orders: [bool; 3],
 }
 
-type Order = fn(&[u8], &[u8]) -> Ordering;
+type PartOrder = fn(&[u8], &[u8]) -> Ordering;
 
 /// Orders in which maps are often stored: by their bytes; by the value of a number; by texts, whose first byte is their
 /// length.
-const ORDERS: [Order; 3] = [
+const ORDERS: [PartOrder; 3] = [
     |a, b| a.cmp(b),
     |a, b| a.iter().rev().cmp(b.iter().rev()),
     |a, b| a.get(1..).cmp(&b.get(1..)),
 ];
 
-impl Unique {
+impl UniqueParts {
     pub(super) fn new(begin: usize, start: usize, parts: u32) -> Self {
         Self { begin, start, parts, is_value: false, found: Vec::new(), orders: [true; 3] }
     }

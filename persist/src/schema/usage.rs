@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::walk::{Frame, Met, Walk, fault, left_behind, path};
+use super::walk::{LocalValue, Walk, WalkFrame, fault, left_behind, path};
 use super::{Alone, Form, KindSchema, Stored};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
@@ -77,8 +77,8 @@ impl UsageTree {
             let part = self.part(node, (open.last().copied(), levels), walk.frames.last(), stored);
             // The class of a trait object, which is a part of its own.
             let mut class_of = None;
-            let mut meet = |met: Met<'_>, _: usize, _: usize| {
-                if let Met::Class(class) = met {
+            let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
+                if let LocalValue::Class(class) = met {
                     class_of = Some(class);
                 }
                 true
@@ -130,7 +130,7 @@ impl UsageTree {
         &mut self,
         node: usize,
         (inside, levels): (Option<u32>, usize),
-        frame: Option<&Frame<'_>>,
+        frame: Option<&WalkFrame<'_>>,
         stored: &Stored,
     ) -> u32 {
         if let Some(part) = self.places.get(&(inside, node)) {
@@ -153,18 +153,18 @@ impl UsageTree {
 }
 
 /// The name of a part: of a field of a variant with that of the variant.
-fn name_of(frame: &Frame<'_>, node: usize, stored: &Stored) -> String {
+fn name_of(frame: &WalkFrame<'_>, node: usize, stored: &Stored) -> String {
     match frame {
-        Frame::Fields { .. } => match stored.alone(stored.field_alone(node)) {
+        WalkFrame::Fields { .. } => match stored.alone(stored.field_alone(node)) {
             Some(Alone::Field { variant: Some(variant), field, .. }) => {
                 format!("{variant}.{}", field.name)
             }
             Some(Alone::Field { field, .. }) => field.name.clone(),
             _ => String::new(),
         },
-        Frame::Parts { first, .. } => (node - first).to_string(),
-        Frame::Entries { key, .. } => String::from(if node == *key { "key" } else { "value" }),
-        Frame::Elements { .. } | Frame::One(_) => String::from("[]"),
+        WalkFrame::Parts { first, .. } => (node - first).to_string(),
+        WalkFrame::Entries { key, .. } => String::from(if node == *key { "key" } else { "value" }),
+        WalkFrame::Elements { .. } | WalkFrame::One(_) => String::from("[]"),
     }
 }
 
@@ -172,7 +172,7 @@ fn name_of(frame: &Frame<'_>, node: usize, stored: &Stored) -> String {
 fn length_of(
     mut node: usize,
     taken: usize,
-    opened: Option<&Frame<'_>>,
+    opened: Option<&WalkFrame<'_>>,
     stored: &Stored,
 ) -> (bool, u64) {
     // As the walk looks into them.
@@ -189,7 +189,7 @@ fn length_of(
             }
             KindSchema::Text => (true, taken as u64),
             KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_) => match opened {
-                Some(Frame::Elements { count, .. } | Frame::Entries { count, .. }) => {
+                Some(WalkFrame::Elements { count, .. } | WalkFrame::Entries { count, .. }) => {
                     (false, *count)
                 }
                 _ => {

@@ -16,7 +16,7 @@ const FREE_STEPS: usize = 256;
 const STEPS_PER_BYTE: usize = 64;
 
 /// What a walk meets that means something in one save only.
-pub(crate) enum Met<'s> {
+pub(crate) enum LocalValue<'s> {
     /// The id of an object; of a class, or of any.
     Reference { id: u64, weak: bool, class: Option<usize>, holder: Holder },
     /// A live handle into an arena.
@@ -27,7 +27,7 @@ pub(crate) enum Met<'s> {
 
 /// Called with what a walk meets, and how many bytes were left before and after it;
 /// says whether it may be there.
-pub(crate) type Meet<'t> = dyn FnMut(Met<'_>, usize, usize) -> bool + 't;
+pub(crate) type Meet<'t> = dyn FnMut(LocalValue<'_>, usize, usize) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes but for texts; where it
 /// fails, the frames say in which part.
@@ -35,7 +35,7 @@ pub(super) fn skip<'s>(
     node: usize,
     stored: &'s Stored,
     input: &mut Decoder<'_>,
-    frames: &mut Vec<Frame<'s>>,
+    frames: &mut Vec<WalkFrame<'s>>,
 ) -> Result<(), Fail> {
     if stored.length(node, input.rest()).is_some_and(|length| input.take(length).is_ok()) {
         return Ok(());
@@ -107,7 +107,7 @@ pub(crate) fn paths(
     stored: &Stored,
     payload: &[u8],
     limits: &Limits,
-    mut wanted: impl FnMut(&Met<'_>) -> bool,
+    mut wanted: impl FnMut(&LocalValue<'_>) -> bool,
 ) -> Result<Vec<String>> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
@@ -117,7 +117,7 @@ pub(crate) fn paths(
     let mut next = Some(stored.root(class));
     while let Some(node) = next {
         let mut is_wanted = false;
-        let mut meet = |met: Met<'_>, _: usize, _: usize| {
+        let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
             is_wanted |= wanted(&met);
             true
         };
@@ -184,7 +184,7 @@ fn not_as_written(error: &Error) -> Error {
 /// A walk over a value.
 pub(super) struct Walk<'f, 's> {
     stored: &'s Stored,
-    pub(super) frames: &'f mut Vec<Frame<'s>>,
+    pub(super) frames: &'f mut Vec<WalkFrame<'s>>,
     checks_texts: bool,
     /// Bytes that were left at first.
     whole: usize,
@@ -195,7 +195,7 @@ impl<'f, 's> Walk<'f, 's> {
     pub(super) fn new(
         stored: &'s Stored,
         input: &Decoder<'_>,
-        frames: &'f mut Vec<Frame<'s>>,
+        frames: &'f mut Vec<WalkFrame<'s>>,
     ) -> Self {
         Self { stored, frames, checks_texts: true, whole: input.rest().len(), steps: 0 }
     }
@@ -285,11 +285,15 @@ impl<'f, 's> Walk<'f, 's> {
                         return Ok(());
                     }
                     if part.least > 0 {
-                        self.frames.push(Frame::Elements { node: first, next: 0, count });
+                        self.frames.push(WalkFrame::Elements { node: first, next: 0, count });
                     }
                 }
                 KindSchema::Array(_, len) => {
-                    self.frames.push(Frame::Elements { node: first, next: 0, count: *len as u64 });
+                    self.frames.push(WalkFrame::Elements {
+                        node: first,
+                        next: 0,
+                        count: *len as u64,
+                    });
                 }
                 KindSchema::Map(_) => {
                     let count = count::decode(input)?;
@@ -297,11 +301,11 @@ impl<'f, 's> Walk<'f, 's> {
                     let least = u64::from(least[0]) + u64::from(least[1]);
                     check_count(count, least, input)?;
                     if least > 0 {
-                        self.frames.push(Frame::Entries { key: first, next: 0, count });
+                        self.frames.push(WalkFrame::Entries { key: first, next: 0, count });
                     }
                 }
                 KindSchema::Tuple(parts) => {
-                    self.frames.push(Frame::Parts { first, len: parts.len(), next: 0 });
+                    self.frames.push(WalkFrame::Parts { first, len: parts.len(), next: 0 });
                 }
                 KindSchema::Class(class) => {
                     let variant = match &stored[*class].form {
@@ -317,12 +321,12 @@ impl<'f, 's> Walk<'f, 's> {
                     };
                     let fields = stored.fields(*class, variant);
                     let first = stored.first(*class, variant);
-                    self.frames.push(Frame::Fields { fields, first, next: 0 });
+                    self.frames.push(WalkFrame::Fields { fields, first, next: 0 });
                 }
                 KindSchema::Dynamic(_) => {
                     let before = input.rest().len();
                     let class = dynamic(stored, input)?;
-                    if !meet(Met::Class(class), before, input.rest().len()) {
+                    if !meet(LocalValue::Class(class), before, input.rest().len()) {
                         return Err(Fail::Value);
                     }
                     node = stored.root(class);
@@ -333,7 +337,11 @@ impl<'f, 's> Walk<'f, 's> {
                     let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
                     let is_good = match state {
                         0 => bits == 0,
-                        1 => meet(Met::Handle { arena, bits }, before.len(), input.rest().len()),
+                        1 => meet(
+                            LocalValue::Handle { arena, bits },
+                            before.len(),
+                            input.rest().len(),
+                        ),
                         _ => state == 2,
                     };
                     if !is_good {
@@ -349,7 +357,7 @@ impl<'f, 's> Walk<'f, 's> {
                         _ => None,
                     };
                     let (id, weak, holder) = (count::decode(input)?, *weak, *holder);
-                    let met = Met::Reference { id, weak, class, holder };
+                    let met = LocalValue::Reference { id, weak, class, holder };
                     if !meet(met, before.len(), input.rest().len()) {
                         input.go_back(before);
                         return Err(Fail::Value);
@@ -399,7 +407,7 @@ fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>)
 
 /// What is being walked through, the next part counted on from the first: kinds by their nodes, or what becomes of
 /// them by their conversions.
-pub(super) enum Frame<'s> {
+pub(super) enum WalkFrame<'s> {
     /// A part without a name; taken when it is walked.
     One(Option<usize>),
     Fields {
@@ -424,7 +432,7 @@ pub(super) enum Frame<'s> {
     },
 }
 
-impl Frame<'_> {
+impl WalkFrame<'_> {
     /// The node of the next part.
     pub(super) fn next(&mut self) -> Option<usize> {
         match self {
@@ -482,7 +490,7 @@ pub(super) fn push_name(name: &str, path: &mut String) {
 pub(super) const LONGEST_PATH: usize = 1000;
 
 /// The path of the part that is being walked.
-pub(super) fn path<'f, 's: 'f>(frames: impl IntoIterator<Item = &'f Frame<'s>>) -> String {
+pub(super) fn path<'f, 's: 'f>(frames: impl IntoIterator<Item = &'f WalkFrame<'s>>) -> String {
     let mut path = String::new();
     for frame in frames {
         if path.len() <= LONGEST_PATH {

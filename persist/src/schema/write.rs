@@ -6,17 +6,17 @@
 use std::slice;
 
 use super::number::{Number, Width};
-use super::walk::{Frame, path};
+use super::walk::{WalkFrame, path};
 use super::{Form, KindSchema, Stored};
 use crate::codec::count;
 use crate::types::{Arena as _, WorldObjects};
-use crate::value::{Field, HandleValue, Parts, Record, Value, levels, too_deep};
+use crate::value::{Field, HandleValue, PartIter, Record, Value, levels, too_deep};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// How records meet the classes that they are written as.
 ///
 /// Classes, variants and fields are given by their indices; `variant` is 0 for a struct.
-pub(crate) trait Target {
+pub(crate) trait WriteTarget {
     /// Checks that a record may be written as a class.
     fn check_class(&self, class: usize, record: &Record) -> Result<()>;
 
@@ -81,22 +81,22 @@ pub(crate) trait Target {
 
 /// Appends a value as one of the kind of a node.
 pub(crate) fn write_value(
-    target: &mut dyn Target,
+    target: &mut dyn WriteTarget,
     stored: &Stored,
     node: usize,
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Run { target, stored, out }.all(node, value)
+    ValueWriter { target, stored, out }.all(node, value)
 }
 
-struct Run<'r> {
-    target: &'r mut dyn Target,
+struct ValueWriter<'r> {
+    target: &'r mut dyn WriteTarget,
     stored: &'r Stored,
     out: &'r mut Vec<u8>,
 }
 
-impl<'r> Run<'r> {
+impl<'r> ValueWriter<'r> {
     /// Appends a value. What is open is on a stack of its own: a value may nest deeper than the
     /// calls of a small thread.
     fn all(&mut self, node: usize, value: &'r Value) -> Result<()> {
@@ -105,7 +105,12 @@ impl<'r> Run<'r> {
         result.map_err(|error| error.in_field(&path(open.iter().map(|open| &open.frame))))
     }
 
-    fn parts(&mut self, node: usize, value: &'r Value, open: &mut Vec<Open<'r>>) -> Result<()> {
+    fn parts(
+        &mut self,
+        node: usize,
+        value: &'r Value,
+        open: &mut Vec<WriteFrame<'r>>,
+    ) -> Result<()> {
         self.begin(node, value, open)?;
         while let Some(last) = open.last_mut() {
             if let Some((node, part)) = last.next(self)? {
@@ -118,7 +123,12 @@ impl<'r> Run<'r> {
     }
 
     /// Appends a value without parts, or the beginning of one whose parts are next.
-    fn begin(&mut self, mut node: usize, value: &'r Value, open: &mut Vec<Open<'r>>) -> Result<()> {
+    fn begin(
+        &mut self,
+        mut node: usize,
+        value: &'r Value,
+        open: &mut Vec<WriteFrame<'r>>,
+    ) -> Result<()> {
         let stored = self.stored;
         let (kind, first) = loop {
             let at = stored.node(node);
@@ -152,7 +162,7 @@ impl<'r> Run<'r> {
                     value => value,
                 };
                 self.out.push(1);
-                Some(Open::new(Frame::One(Some(first)), Items::One(Some(value))))
+                Some(WriteFrame::new(WalkFrame::One(Some(first)), RemainingParts::One(Some(value))))
             }
             KindSchema::Tuple(kinds) if kinds.is_empty() && matches!(value, Value::Unit) => None,
             KindSchema::Tuple(kinds) => {
@@ -160,15 +170,15 @@ impl<'r> Run<'r> {
                     return Err(self.mismatch(kind, value));
                 };
                 self.check_length(kind, kinds.len(), values.len(), value)?;
-                let frame = Frame::Parts { first, len: kinds.len(), next: 0 };
-                Some(Open::new(frame, Items::Parts(value.parts())))
+                let frame = WalkFrame::Parts { first, len: kinds.len(), next: 0 };
+                Some(WriteFrame::new(frame, RemainingParts::Parts(value.parts())))
             }
             KindSchema::Unknown => {
                 let Value::Seq(values) = value else { return Err(self.mismatch(kind, value)) };
                 let count = values.len() as u64;
                 count::push(count, self.out);
-                let frame = Frame::Elements { node: first, next: 0, count };
-                Some(Open::new(frame, Items::Unknown(values.iter())))
+                let frame = WalkFrame::Elements { node: first, next: 0, count };
+                Some(WriteFrame::new(frame, RemainingParts::Unknown(values.iter())))
             }
             _ => self.elements(kind, first, value)?,
         };
@@ -199,7 +209,7 @@ impl<'r> Run<'r> {
         kind: &'r KindSchema,
         first: usize,
         value: &'r Value,
-    ) -> Result<Option<Open<'r>>> {
+    ) -> Result<Option<WriteFrame<'r>>> {
         let len = match value {
             Value::Seq(values) | Value::Tuple(values) => values.len(),
             Value::Bytes(bytes) => bytes.len(),
@@ -214,8 +224,8 @@ impl<'r> Run<'r> {
             (matches!(kind, KindSchema::Map(_)), matches!(kind, KindSchema::Set(_)));
         let part = self.stored.node(first);
         let is_pair = |kind: &KindSchema| matches!(kind, KindSchema::Tuple(it) if it.len() == 2);
-        let mut frame = Frame::Elements { node: first, next: 0, count: len as u64 };
-        let mut items = Items::Parts(value.parts());
+        let mut frame = WalkFrame::Elements { node: first, next: 0, count: len as u64 };
+        let mut items = RemainingParts::Parts(value.parts());
         match value {
             Value::Bytes(bytes) if is_map && !bytes.is_empty() => {
                 return Err(self.mismatch(kind, &Value::U8(bytes[0])).in_element(0));
@@ -227,7 +237,7 @@ impl<'r> Run<'r> {
                     let error = self.wanted("a key with its value", &part.kind);
                     return Err(error.in_element(0));
                 }
-                frame = Frame::Entries { key, next: 0, count: len as u64 };
+                frame = WalkFrame::Entries { key, next: 0, count: len as u64 };
             }
             _ if is_map => {
                 let is_pair = |part: &Value| match part {
@@ -237,22 +247,22 @@ impl<'r> Run<'r> {
                 if let Some((i, part)) = value.parts().enumerate().find(|(_, it)| !is_pair(it)) {
                     return Err(self.mismatch(kind, part).in_element(i));
                 }
-                frame = Frame::Entries { key: first, next: 0, count: len as u64 };
-                items = Items::Parts(Box::new(value.parts().flat_map(Value::parts)));
+                frame = WalkFrame::Entries { key: first, next: 0, count: len as u64 };
+                items = RemainingParts::Parts(Box::new(value.parts().flat_map(Value::parts)));
             }
             _ => {}
         }
-        let step = if matches!(frame, Frame::Entries { .. }) { 2 } else { 1 };
+        let step = if matches!(frame, WalkFrame::Entries { .. }) { 2 } else { 1 };
         let unique = if is_map {
             Some(Unique { marks: Vec::new(), step, span: 1, what: "a key" })
         } else {
             is_set.then(|| Unique { marks: Vec::new(), step, span: step, what: "an element" })
         };
-        Ok(Some(Open { unique, ..Open::new(frame, items) }))
+        Ok(Some(WriteFrame { unique, ..WriteFrame::new(frame, items) }))
     }
 
     /// Appends bytes as elements.
-    fn bytes(&mut self, node: usize, bytes: &[u8], is_set: bool) -> Result<Option<Open<'r>>> {
+    fn bytes(&mut self, node: usize, bytes: &[u8], is_set: bool) -> Result<Option<WriteFrame<'r>>> {
         let start = self.out.len();
         let mut marks = vec![start];
         if self.stored.node(node).kind == KindSchema::U8 {
@@ -261,7 +271,7 @@ impl<'r> Run<'r> {
             for (i, byte) in bytes.iter().enumerate() {
                 let (target, out) = (&mut *self.target, &mut *self.out);
                 // No byte lies in it in its turn.
-                Run { target, stored: self.stored, out }
+                ValueWriter { target, stored: self.stored, out }
                     .all(node, &Value::U8(*byte))
                     .map_err(|error| error.in_element(i))?;
                 marks.extend(is_set.then_some(self.out.len()));
@@ -291,7 +301,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    fn class(&mut self, class: usize, value: &'r Value) -> Result<Option<Open<'r>>> {
+    fn class(&mut self, class: usize, value: &'r Value) -> Result<Option<WriteFrame<'r>>> {
         let stored = self.stored;
         let (variant, fields, record) = match (&stored[class].form, value) {
             (Form::Struct(fields), Value::Struct(record)) => {
@@ -316,8 +326,11 @@ impl<'r> Run<'r> {
             }
             _ => return Err(self.wanted(&shown(value), &KindSchema::Class(class))),
         };
-        let frame = Frame::Fields { fields, first: stored.first(class, variant), next: 0 };
-        Ok(Some(Open::new(frame, Items::Fields { class, variant, record, found: 0 })))
+        let frame = WalkFrame::Fields { fields, first: stored.first(class, variant), next: 0 };
+        Ok(Some(WriteFrame::new(
+            frame,
+            RemainingParts::Fields { class, variant, record, found: 0 },
+        )))
     }
 
     /// Appends the tag of a variant.
@@ -336,14 +349,14 @@ impl<'r> Run<'r> {
         Ok(variant)
     }
 
-    fn dynamic(&mut self, kind: &KindSchema, value: &'r Value) -> Result<Option<Open<'r>>> {
+    fn dynamic(&mut self, kind: &KindSchema, value: &'r Value) -> Result<Option<WriteFrame<'r>>> {
         let Some(record) = value.as_record() else { return Err(self.mismatch(kind, value)) };
         let (class, number) = self.target.class_of(record)?;
         count::push(number, self.out);
         match (&self.stored[class].form, record.get("")) {
             (Form::Value(_), Some(value)) => {
-                let frame = Frame::One(Some(self.stored.first(class, 0)));
-                Ok(Some(Open::new(frame, Items::One(Some(value)))))
+                let frame = WalkFrame::One(Some(self.stored.first(class, 0)));
+                Ok(Some(WriteFrame::new(frame, RemainingParts::One(Some(value)))))
             }
             (Form::Value(_), None) => Err(self.mismatch(kind, value)),
             _ if self.target.stored(class, value, self.out)? => Ok(None),
@@ -429,9 +442,9 @@ impl<'r> Run<'r> {
 }
 
 /// The parts of a value, in the order of the bytes.
-enum Items<'r> {
+enum RemainingParts<'r> {
     One(Option<&'r Value>),
-    Parts(Parts<'r>),
+    Parts(PartIter<'r>),
     Fields {
         class: usize,
         variant: usize,
@@ -444,9 +457,9 @@ enum Items<'r> {
 }
 
 /// A value some of whose parts are written.
-struct Open<'r> {
-    frame: Frame<'r>,
-    items: Items<'r>,
+struct WriteFrame<'r> {
+    frame: WalkFrame<'r>,
+    items: RemainingParts<'r>,
     /// Of a set and a map.
     unique: Option<Unique>,
 }
@@ -461,21 +474,21 @@ struct Unique {
     what: &'static str,
 }
 
-impl<'r> Open<'r> {
-    fn new(frame: Frame<'r>, items: Items<'r>) -> Self {
+impl<'r> WriteFrame<'r> {
+    fn new(frame: WalkFrame<'r>, items: RemainingParts<'r>) -> Self {
         Self { frame, items, unique: None }
     }
 
     /// The next part, and the node that it is written as; `None` if there is none.
-    fn next(&mut self, run: &mut Run<'r>) -> Result<Option<(usize, &'r Value)>> {
+    fn next(&mut self, run: &mut ValueWriter<'r>) -> Result<Option<(usize, &'r Value)>> {
         if let Some(unique) = &mut self.unique {
             unique.marks.push(run.out.len());
         }
         while let Some(node) = self.frame.next() {
             let part = match &mut self.items {
-                Items::One(value) => value.take(),
-                Items::Parts(parts) => parts.next(),
-                Items::Fields { class, variant, record, found } => {
+                RemainingParts::One(value) => value.take(),
+                RemainingParts::Parts(parts) => parts.next(),
+                RemainingParts::Fields { class, variant, record, found } => {
                     let field = node - run.stored.first(*class, *variant);
                     let value = run.target.find(*class, *variant, field, record);
                     match value {
@@ -484,7 +497,7 @@ impl<'r> Open<'r> {
                     }
                     value.map(|field| &field.value)
                 }
-                Items::Unknown(parts) => match parts.next() {
+                RemainingParts::Unknown(parts) => match parts.next() {
                     Some(part) if run.target.kept(part, run.out)? => None,
                     part => part,
                 },
@@ -497,8 +510,8 @@ impl<'r> Open<'r> {
     }
 
     /// Checks the whole when all parts are written.
-    fn end(self, run: &Run<'r>) -> Result<()> {
-        if let Items::Fields { class, variant, record, found } = self.items {
+    fn end(self, run: &ValueWriter<'r>) -> Result<()> {
+        if let RemainingParts::Fields { class, variant, record, found } = self.items {
             run.target.check_rest(class, variant, found, record)?;
         }
         self.unique.map_or(Ok(()), |unique| run.check_different(&unique))

@@ -42,7 +42,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
     }
 
     fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match value.serialize(write::Writer::within(out.limits())) {
+        match value.serialize(write::AnyWriter::within(out.limits())) {
             Ok(any) => out.value(&any),
             Err(why) => Err(out.refuse(why.into_error("saved"))),
         }
@@ -56,29 +56,29 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
 
 /// Why serde refused a value.
 #[derive(Debug)]
-struct Refused(String);
+struct SerdeError(String);
 
-impl Refused {
+impl SerdeError {
     fn into_error(self, what: &str) -> Error {
         Error::new(ErrorKind::Refused, format!("serde says why it cannot be {what}: {}", self.0))
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for SerdeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for SerdeError {}
 
-impl serde::ser::Error for Refused {
+impl serde::ser::Error for SerdeError {
     fn custom<T: fmt::Display>(why: T) -> Self {
         Self(why.to_string())
     }
 }
 
-impl serde::de::Error for Refused {
+impl serde::de::Error for SerdeError {
     fn custom<T: fmt::Display>(why: T) -> Self {
         Self(why.to_string())
     }

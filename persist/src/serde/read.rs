@@ -7,10 +7,10 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::Refused;
+use super::SerdeError;
 use super::any::Any;
 
-impl IntoDeserializer<'_, Refused> for Any {
+impl IntoDeserializer<'_, SerdeError> for Any {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -19,9 +19,9 @@ impl IntoDeserializer<'_, Refused> for Any {
 }
 
 impl<'de> Deserializer<'de> for Any {
-    type Error = Refused;
+    type Error = SerdeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         match self {
             Self::Unit => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(value),
@@ -59,7 +59,7 @@ impl<'de> Deserializer<'de> for Any {
     }
 
     /// A field that was none yet when it was saved, or that no longer is.
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         match self {
             Self::None | Self::Some(_) => self.deserialize_any(visitor),
             // A field has become optional.
@@ -71,7 +71,7 @@ impl<'de> Deserializer<'de> for Any {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, SerdeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -80,12 +80,12 @@ impl<'de> Deserializer<'de> for Any {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, SerdeError> {
         match self {
             Self::Variant(_) | Self::Content(..) => visitor.visit_enum(self),
             // Of a type that names its variants by itself.
             Self::Text(variant) => visitor.visit_enum(Self::Variant(variant)),
-            value => Err(Refused::invalid_type(value.unexpected(), &"a variant of an enum")),
+            value => Err(SerdeError::invalid_type(value.unexpected(), &"a variant of an enum")),
         }
     }
 
@@ -122,53 +122,56 @@ impl Any {
 }
 
 impl<'de> EnumAccess<'de> for Any {
-    type Error = Refused;
-    type Variant = Content;
+    type Error = SerdeError;
+    type Variant = VariantContent;
 
     fn variant_seed<V: DeserializeSeed<'de>>(
         self,
         seed: V,
-    ) -> Result<(V::Value, Content), Refused> {
+    ) -> Result<(V::Value, VariantContent), SerdeError> {
         let (variant, content) = match self {
             Self::Variant(variant) => (variant, None),
             Self::Content(variant, content) => (variant, Some(*content)),
             value => {
-                return Err(Refused::invalid_type(value.unexpected(), &"a variant of an enum"));
+                return Err(SerdeError::invalid_type(value.unexpected(), &"a variant of an enum"));
             }
         };
         let variant = seed.deserialize(Self::Text(variant))?;
-        Ok((variant, Content(content)))
+        Ok((variant, VariantContent(content)))
     }
 }
 
 /// The content of a variant.
-pub(super) struct Content(Option<Any>);
+pub(super) struct VariantContent(Option<Any>);
 
-impl Content {
-    fn get(self) -> Result<Any, Refused> {
+impl VariantContent {
+    fn get(self) -> Result<Any, SerdeError> {
         self.0.ok_or_else(|| {
-            Refused::invalid_type(Unexpected::UnitVariant, &"a variant with content")
+            SerdeError::invalid_type(Unexpected::UnitVariant, &"a variant with content")
         })
     }
 }
 
-impl<'de> VariantAccess<'de> for Content {
-    type Error = Refused;
+impl<'de> VariantAccess<'de> for VariantContent {
+    type Error = SerdeError;
 
-    fn unit_variant(self) -> Result<(), Refused> {
+    fn unit_variant(self) -> Result<(), SerdeError> {
         match self.0 {
             None => Ok(()),
             Some(content) => {
-                Err(Refused::invalid_type(content.unexpected(), &"a variant without content"))
+                Err(SerdeError::invalid_type(content.unexpected(), &"a variant without content"))
             }
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Refused> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, SerdeError> {
         seed.deserialize(self.get()?)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Refused> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, SerdeError> {
         self.get()?.deserialize_any(visitor)
     }
 
@@ -176,7 +179,7 @@ impl<'de> VariantAccess<'de> for Content {
         self,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, SerdeError> {
         self.get()?.deserialize_any(visitor)
     }
 }

@@ -81,9 +81,9 @@ fn bytes_of(digits: &str) -> Option<Vec<u8>> {
 
 impl<'de, T: Persist> Deserialize<'de> for Saved<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes<T>(PhantomData<T>);
+        struct BytesVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Persist> Visitor<'de> for Bytes<T> {
+        impl<'de, T: Persist> Visitor<'de> for BytesVisitor<T> {
             type Value = Saved<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,9 +111,9 @@ impl<'de, T: Persist> Deserialize<'de> for Saved<T> {
         }
 
         if deserializer.is_human_readable() {
-            deserializer.deserialize_str(Bytes(PhantomData))
+            deserializer.deserialize_str(BytesVisitor(PhantomData))
         } else {
-            deserializer.deserialize_bytes(Bytes(PhantomData))
+            deserializer.deserialize_bytes(BytesVisitor(PhantomData))
         }
     }
 }

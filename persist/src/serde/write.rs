@@ -6,41 +6,41 @@ use serde::ser::{
     SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-use super::Refused;
+use super::SerdeError;
 use super::any::Any;
 use crate::Limits;
 
-type Written = Result<Any, Refused>;
+type AnyResult = Result<Any, SerdeError>;
 
 /// Makes an [`Any`] of a value, within the limit of depth.
 #[derive(Clone, Copy)]
-pub(super) struct Writer {
+pub(super) struct AnyWriter {
     depth: u32,
 }
 
-impl Writer {
+impl AnyWriter {
     pub(super) fn within(limits: &Limits) -> Self {
         Self { depth: limits.depth }
     }
 
     /// One level further in.
-    fn inner(self) -> Result<Self, Refused> {
+    fn inner(self) -> Result<Self, SerdeError> {
         let depth = self.depth.checked_sub(1);
         depth.map(|depth| Self { depth }).ok_or_else(|| {
-            Refused::custom("the value is nested deeper than `Limits::depth`; raise it")
+            SerdeError::custom("the value is nested deeper than `Limits::depth`; raise it")
         })
     }
 
-    fn write<T: ?Sized + Serialize>(self, value: &T) -> Written {
+    fn write<T: ?Sized + Serialize>(self, value: &T) -> AnyResult {
         value.serialize(self.inner()?)
     }
 
-    fn list(self, variant: Option<&'static str>) -> Result<Items, Refused> {
-        Ok(Items { writer: self.inner()?, variant, items: Vec::new() })
+    fn list(self, variant: Option<&'static str>) -> Result<SeqWriter, SerdeError> {
+        Ok(SeqWriter { writer: self.inner()?, variant, items: Vec::new() })
     }
 
-    fn fields(self, variant: Option<&'static str>) -> Result<Fields, Refused> {
-        Ok(Fields { writer: self.inner()?, variant, fields: Vec::new() })
+    fn fields(self, variant: Option<&'static str>) -> Result<StructWriter, SerdeError> {
+        Ok(StructWriter { writer: self.inner()?, variant, fields: Vec::new() })
     }
 }
 
@@ -54,73 +54,73 @@ fn of_variant(variant: Option<&'static str>, content: Any) -> Any {
 
 macro_rules! integers {
     ($($name:ident: $ty:ty),*) => {$(
-        fn $name(self, number: $ty) -> Written {
+        fn $name(self, number: $ty) -> AnyResult {
             Ok(Any::integer(number.into()))
         }
     )*};
 }
 
-impl Serializer for Writer {
+impl Serializer for AnyWriter {
     type Ok = Any;
-    type Error = Refused;
-    type SerializeSeq = Items;
-    type SerializeTuple = Items;
-    type SerializeTupleStruct = Items;
-    type SerializeTupleVariant = Items;
-    type SerializeMap = Entries;
-    type SerializeStruct = Fields;
-    type SerializeStructVariant = Fields;
+    type Error = SerdeError;
+    type SerializeSeq = SeqWriter;
+    type SerializeTuple = SeqWriter;
+    type SerializeTupleStruct = SeqWriter;
+    type SerializeTupleVariant = SeqWriter;
+    type SerializeMap = MapWriter;
+    type SerializeStruct = StructWriter;
+    type SerializeStructVariant = StructWriter;
 
     integers!(
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
         serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64
     );
 
-    fn serialize_u128(self, number: u128) -> Written {
+    fn serialize_u128(self, number: u128) -> AnyResult {
         Ok(i128::try_from(number).map_or(Any::Huge(number), Any::integer))
     }
 
-    fn serialize_bool(self, value: bool) -> Written {
+    fn serialize_bool(self, value: bool) -> AnyResult {
         Ok(Any::Bool(value))
     }
 
-    fn serialize_f32(self, number: f32) -> Written {
+    fn serialize_f32(self, number: f32) -> AnyResult {
         Ok(Any::F32(number))
     }
 
-    fn serialize_f64(self, number: f64) -> Written {
+    fn serialize_f64(self, number: f64) -> AnyResult {
         Ok(Any::F64(number))
     }
 
-    fn serialize_char(self, value: char) -> Written {
+    fn serialize_char(self, value: char) -> AnyResult {
         Ok(Any::Char(value))
     }
 
-    fn serialize_str(self, text: &str) -> Written {
+    fn serialize_str(self, text: &str) -> AnyResult {
         Ok(Any::Text(text.to_owned()))
     }
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Written {
+    fn serialize_bytes(self, bytes: &[u8]) -> AnyResult {
         Ok(Any::Bytes(bytes.to_owned()))
     }
 
-    fn serialize_none(self) -> Written {
+    fn serialize_none(self) -> AnyResult {
         Ok(Any::None)
     }
 
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Written {
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> AnyResult {
         self.write(value).map(|value| Any::Some(Box::new(value)))
     }
 
-    fn serialize_unit(self) -> Written {
+    fn serialize_unit(self) -> AnyResult {
         Ok(Any::Unit)
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Written {
+    fn serialize_unit_struct(self, _: &'static str) -> AnyResult {
         Ok(Any::Unit)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Written {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> AnyResult {
         Ok(Any::Variant(variant.to_owned()))
     }
 
@@ -128,7 +128,7 @@ impl Serializer for Writer {
         self,
         _: &'static str,
         value: &T,
-    ) -> Written {
+    ) -> AnyResult {
         self.write(value)
     }
 
@@ -138,19 +138,19 @@ impl Serializer for Writer {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Written {
+    ) -> AnyResult {
         self.write(value).map(|content| of_variant(Some(variant), content))
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Items, Refused> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<SeqWriter, SerdeError> {
         self.list(None)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Items, Refused> {
+    fn serialize_tuple(self, _: usize) -> Result<SeqWriter, SerdeError> {
         self.list(None)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Items, Refused> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<SeqWriter, SerdeError> {
         self.list(None)
     }
 
@@ -160,15 +160,15 @@ impl Serializer for Writer {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Items, Refused> {
+    ) -> Result<SeqWriter, SerdeError> {
         self.list(Some(variant))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Entries, Refused> {
-        Ok(Entries { writer: self.inner()?, key: None, entries: Vec::new() })
+    fn serialize_map(self, _: Option<usize>) -> Result<MapWriter, SerdeError> {
+        Ok(MapWriter { writer: self.inner()?, key: None, entries: Vec::new() })
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields, Refused> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<StructWriter, SerdeError> {
         self.fields(None)
     }
 
@@ -178,7 +178,7 @@ impl Serializer for Writer {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Fields, Refused> {
+    ) -> Result<StructWriter, SerdeError> {
         self.fields(Some(variant))
     }
 
@@ -188,24 +188,24 @@ impl Serializer for Writer {
 }
 
 /// A list or tuple that is being made.
-pub(super) struct Items {
-    writer: Writer,
+pub(super) struct SeqWriter {
+    writer: AnyWriter,
     variant: Option<&'static str>,
     items: Vec<Any>,
 }
 
 macro_rules! items {
     ($($of:ident: $add:ident),*) => {$(
-        impl $of for Items {
+        impl $of for SeqWriter {
             type Ok = Any;
-            type Error = Refused;
+            type Error = SerdeError;
 
-            fn $add<T: ?Sized + Serialize>(&mut self, item: &T) -> Result<(), Refused> {
+            fn $add<T: ?Sized + Serialize>(&mut self, item: &T) -> Result<(), SerdeError> {
                 self.items.push(self.writer.write(item)?);
                 Ok(())
             }
 
-            fn end(self) -> Written {
+            fn end(self) -> AnyResult {
                 Ok(of_variant(self.variant, Any::List(self.items)))
             }
         }
@@ -218,28 +218,28 @@ items! {
 }
 
 /// A struct that is being made.
-pub(super) struct Fields {
-    writer: Writer,
+pub(super) struct StructWriter {
+    writer: AnyWriter,
     variant: Option<&'static str>,
     fields: Vec<(String, Any)>,
 }
 
 macro_rules! fields {
     ($($of:ident),*) => {$(
-        impl $of for Fields {
+        impl $of for StructWriter {
             type Ok = Any;
-            type Error = Refused;
+            type Error = SerdeError;
 
             fn serialize_field<T: ?Sized + Serialize>(
                 &mut self,
                 name: &'static str,
                 field: &T,
-            ) -> Result<(), Refused> {
+            ) -> Result<(), SerdeError> {
                 self.fields.push((name.to_owned(), self.writer.write(field)?));
                 Ok(())
             }
 
-            fn end(self) -> Written {
+            fn end(self) -> AnyResult {
                 Ok(of_variant(self.variant, Any::Struct(self.fields)))
             }
         }
@@ -249,31 +249,31 @@ macro_rules! fields {
 fields! { SerializeStruct, SerializeStructVariant }
 
 /// A map that is being made.
-pub(super) struct Entries {
-    writer: Writer,
+pub(super) struct MapWriter {
+    writer: AnyWriter,
     key: Option<Any>,
     entries: Vec<(Any, Any)>,
 }
 
-impl SerializeMap for Entries {
+impl SerializeMap for MapWriter {
     type Ok = Any;
-    type Error = Refused;
+    type Error = SerdeError;
 
-    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Refused> {
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), SerdeError> {
         self.key = Some(self.writer.write(key)?);
         Ok(())
     }
 
-    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Refused> {
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), SerdeError> {
         let key = self
             .key
             .take()
-            .ok_or_else(|| Refused::custom("a map gives a value without its key"))?;
+            .ok_or_else(|| SerdeError::custom("a map gives a value without its key"))?;
         self.entries.push((key, self.writer.write(value)?));
         Ok(())
     }
 
-    fn end(self) -> Written {
+    fn end(self) -> AnyResult {
         Ok(Any::Map(self.entries))
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::read::{
     are_same, free_damaged, header, is_free, kept_as_damaged, known_header, read_file, whole,
 };
-use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly};
+use super::{NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
 use crate::format::{Compression, check};
 use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -62,7 +62,7 @@ impl Default for SaveOptions {
 }
 
 /// What a commit did.
-pub(crate) struct Replaced<T> {
+pub(crate) struct Commit<T> {
     /// What `write` returned.
     pub(crate) written: T,
     /// False where the storage has no locks.
@@ -78,7 +78,7 @@ pub(crate) fn replace<T>(
     options: &SaveOptions,
     limits: &Limits,
     write: impl FnOnce(&mut dyn Write, &Past) -> Result<T>,
-) -> Result<Replaced<T>> {
+) -> Result<Commit<T>> {
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
@@ -136,7 +136,7 @@ pub(crate) fn replace<T>(
     storage
         .sync_folder(folder_of(path))
         .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    Ok(Replaced { written, is_locked })
+    Ok(Commit { written, is_locked })
 }
 
 /// The error of a save that another program has replaced meanwhile, where there are no locks.
@@ -294,7 +294,7 @@ impl Write for Sum {
 }
 
 /// The lock of a save, if the storage has locks.
-pub(super) struct Locked(Option<Lock>);
+pub(super) struct Locked(Option<StorageLock>);
 
 impl Locked {
     pub(super) fn is_held(&self) -> bool {

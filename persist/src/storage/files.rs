@@ -3,7 +3,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf, is_separator};
 use std::time::Duration;
 
-use super::{Lock, NewFile, Storage, StoredFile, folder_of};
+use super::{NewFile, Storage, StorageLock, StoredFile, folder_of};
 use crate::platform::pause;
 
 /// The files of the system.
@@ -114,7 +114,7 @@ impl Storage for Files {
         Ok(names)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<StorageLock>> {
         loop {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(false);
@@ -148,7 +148,7 @@ impl Storage for Files {
 
     /// Elsewhere a lock keeps others from reading.
     #[cfg(unix)]
-    fn lock_file(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock_file(&self, path: &Path) -> io::Result<Option<StorageLock>> {
         let file = open_file(path, OpenOptions::new().read(true))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Box::new(file))),

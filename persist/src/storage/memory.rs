@@ -3,7 +3,7 @@ use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Lock, NewFile, Storage, StoredFile, folder_of};
+use super::{NewFile, Storage, StorageLock, StoredFile, folder_of};
 
 /// Files in memory, for tests and for platforms without files. Clones share them.
 ///
@@ -20,10 +20,10 @@ use super::{Lock, NewFile, Storage, StoredFile, folder_of};
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Memory(Arc<Mutex<Inner>>);
+pub struct Memory(Arc<Mutex<MemoryState>>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct MemoryState {
     files: HashMap<PathBuf, Arc<Mutex<Vec<u8>>>>,
     locked: Vec<PathBuf>,
 }
@@ -129,7 +129,7 @@ impl Storage for Memory {
         Ok(names)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<StorageLock>> {
         let locked = &mut held(&self.0).locked;
         if locked.iter().any(|other| other == path) {
             return Ok(None);

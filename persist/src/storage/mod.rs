@@ -35,13 +35,13 @@ use std::io::{self, Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-pub(crate) use commit::{Replaced, SaveOptions, replace};
+pub(crate) use commit::{Commit, SaveOptions, replace};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{are_same, generation_of, have_same_bytes, is_free, read_file, read_save};
-pub(crate) use recover::{Reading, Recovery, keep_wreck, load, wrecks};
+pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
 pub(crate) use slots::SlotFiles;
 
 /// Files in folders, as a save needs them.
@@ -196,7 +196,7 @@ pub trait Storage: Send + Sync {
 }
 
 /// Holds a lock until it is dropped: see [`Storage::lock`].
-pub(crate) type Lock = Box<dyn Any + Send>;
+pub(crate) type StorageLock = Box<dyn Any + Send>;
 
 /// A file that is read.
 pub trait StoredFile: Read + Seek + Send {}

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Files, Lock, NewFile, Storage, StoredFile};
+use super::{Files, NewFile, Storage, StorageLock, StoredFile};
 use crate::platform::pause;
 
 /// Milliseconds before each further try: 100 together.
@@ -107,11 +107,11 @@ impl<S: Storage> Storage for Patient<S> {
         patiently(|| self.0.list(folder))
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<StorageLock>> {
         self.0.lock(path)
     }
 
-    fn lock_file(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock_file(&self, path: &Path) -> io::Result<Option<StorageLock>> {
         self.0.lock_file(path)
     }
 

@@ -45,7 +45,7 @@ impl fmt::Display for Recovery {
 
 /// What a load asks of the files, besides the path.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading<'s> {
+pub(crate) struct ReadRequest<'s> {
     pub(crate) storage: &'s dyn Storage,
     pub(crate) limits: &'s Limits,
     /// How long to wait for a program that is writing the save.
@@ -54,15 +54,15 @@ pub(crate) struct Reading<'s> {
 
 /// Reads a save; a damaged one is replaced by its newest good backup.
 pub(crate) fn load<T>(
-    reading: Reading<'_>,
+    request: ReadRequest<'_>,
     path: &Path,
     mut read: impl FnMut(&[u8]) -> Result<T>,
 ) -> Result<(T, Option<Recovery>)> {
-    let Reading { storage, limits, .. } = reading;
+    let ReadRequest { storage, limits, .. } = request;
     let resolved = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     sweep(storage, &resolved);
     let mut bytes = None;
-    let result = read_current(reading, path, &resolved).and_then(|save| {
+    let result = read_current(request, path, &resolved).and_then(|save| {
         let result = read(&save);
         bytes = Some(save);
         result
@@ -96,7 +96,7 @@ pub(crate) fn load<T>(
             Ok((value, save)) => {
                 let lost = header(storage, &resolved)
                     .and_then(|header| header.generation.checked_sub(generation));
-                let damaged = put_back(reading, &resolved, bytes.as_deref(), &save);
+                let damaged = put_back(request, &resolved, bytes.as_deref(), &save);
                 let cause = damage.to_string();
                 return Ok((value, Some(Recovery { backup, lost, damaged, cause })));
             }
@@ -142,8 +142,12 @@ fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
 }
 
 /// Reads a save that may be replaced meanwhile: where a file has one name, it is without one for a moment.
-pub(super) fn read_current(reading: Reading<'_>, path: &Path, resolved: &Path) -> Result<Vec<u8>> {
-    let Reading { storage, limits, wait } = reading;
+pub(super) fn read_current(
+    request: ReadRequest<'_>,
+    path: &Path,
+    resolved: &Path,
+) -> Result<Vec<u8>> {
+    let ReadRequest { storage, limits, wait } = request;
     read_save(storage, path, limits).or_else(|error| {
         if error.kind() != ErrorKind::NotFound {
             return Err(error);
@@ -194,16 +198,16 @@ pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
 
 /// Keeps a damaged save, and puts a copy of the backup in its place; returns where it is kept.
 fn put_back(
-    reading: Reading<'_>,
+    request: ReadRequest<'_>,
     path: &Path,
     damaged: Option<&[u8]>,
     backup: &[u8],
 ) -> Option<PathBuf> {
-    let Reading { storage, limits, wait } = reading;
+    let ReadRequest { storage, limits, wait } = request;
     // Another program may have saved meanwhile; without locks, also while the copy was written.
     let is_damaged = || read_save(storage, path, limits).ok().as_deref() == damaged;
     let lock = lock(storage, path, wait).ok()?;
-    let kept = is_damaged().then(|| keep(reading, path, path, &lock))??;
+    let kept = is_damaged().then(|| keep(request, path, path, &lock))??;
     let mut copy = Temporary::with(storage, path, path, &lock, backup).ok()?;
     copy.check_own(path).ok()?;
     is_damaged().then(|| copy.replace(path))?.ok()?;
@@ -214,10 +218,10 @@ fn put_back(
 
 /// The save and its backups, the newest first, as far as they can be read.
 pub(crate) fn wrecks<'s>(
-    reading: Reading<'s>,
+    request: ReadRequest<'s>,
     path: &Path,
 ) -> impl Iterator<Item = (PathBuf, Vec<u8>)> + use<'s> {
-    let Reading { storage, limits, .. } = reading;
+    let ReadRequest { storage, limits, .. } = request;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     // A backup that the system does not let be looked at is none that could help.
     let backups = backups_by_age(storage, &path).unwrap_or_default().into_iter();
@@ -229,13 +233,13 @@ pub(crate) fn wrecks<'s>(
 /// Keeps the file that was salvaged, and the save if that is another file, as damaged saves.
 ///
 /// The next saves get their names. Returns where the salvaged file is kept.
-pub(crate) fn keep_wreck(reading: Reading<'_>, path: &Path, wreck: &Path) -> Option<PathBuf> {
-    let Reading { storage, wait, .. } = reading;
+pub(crate) fn keep_wreck(request: ReadRequest<'_>, path: &Path, wreck: &Path) -> Option<PathBuf> {
+    let ReadRequest { storage, wait, .. } = request;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     let lock = lock(storage, &path, wait).ok()?;
-    let kept = keep(reading, &path, wreck, &lock);
+    let kept = keep(request, &path, wreck, &lock);
     if wreck != path {
-        keep(reading, &path, &path, &lock);
+        keep(request, &path, &path, &lock);
     }
     // If it is not flushed, the next load keeps it again.
     let _ = storage.sync_folder(folder_of(&path));
@@ -243,8 +247,8 @@ pub(crate) fn keep_wreck(reading: Reading<'_>, path: &Path, wreck: &Path) -> Opt
 }
 
 /// Gives a file a second name as a damaged save, or a copy where files have one name.
-fn keep(reading: Reading<'_>, path: &Path, file: &Path, lock: &Locked) -> Option<PathBuf> {
-    let Reading { storage, limits, .. } = reading;
+fn keep(request: ReadRequest<'_>, path: &Path, file: &Path, lock: &Locked) -> Option<PathBuf> {
+    let ReadRequest { storage, limits, .. } = request;
     if let Some(kept) = kept_as_damaged(storage, path, file) {
         return Some(kept);
     }

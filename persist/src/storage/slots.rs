@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, lock, tidy};
 use super::read::{free_damaged, is_free};
-use super::recover::{Reading, read_current};
+use super::recover::{ReadRequest, read_current};
 use super::{SaveOptions, Storage, folder_of, names};
 use crate::format::check;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -152,7 +152,7 @@ pub(crate) fn copy(
     limits: &Limits,
 ) -> Result<()> {
     let failed = |error| Error::io("copy the save to", to, error);
-    let reading = Reading { storage, limits, wait: options.wait };
+    let reading = ReadRequest { storage, limits, wait: options.wait };
     let save = read_current(reading, from, from).map_err(|error| match error.kind() {
         ErrorKind::NotFound => no_slot(from),
         _ => error,

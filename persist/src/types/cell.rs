@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
-    AsCell, Content, Decoder, Encoder, Fail, Lock, OpenCell, Persist, Phase, Pointee, Prototypes,
-    Stop, TypeSet, Visitor, Within,
+    AsCell, Content, Decoder, Encoder, Fail, LockCell, OpenCell, Persist, Phase, Pointee,
+    Prototypes, Stop, TypeSet, Visitor, Within,
 };
 use crate::reflect::{self, Kind};
 
@@ -164,7 +164,7 @@ macro_rules! guarded {
                 }
                 if visitor.phase() == Phase::Dismantle {
                     // Nobody will look at what a hook that panicked has left.
-                    Lock::clear(self);
+                    LockCell::clear(self);
                 }
                 let mut value = self.open_mut(visitor.limits().lock_wait)?;
                 if visitor.phase() != Phase::Dismantle {

@@ -151,34 +151,34 @@ pub trait Arena: 'static {
 /// assert_eq!(format!("{handle:?}"), "Handle<items>(live 0x7)");
 /// ```
 pub struct Handle<A: Arena> {
-    state: State,
+    state: HandleState,
     bits: u64,
     /// Holds no arena: it is `Send` and `Sync` whatever that is.
     arena: PhantomData<fn() -> A>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum State {
+enum HandleState {
     Null = 0,
     Live = 1,
     Dead = 2,
 }
 
 impl<A: Arena> Handle<A> {
-    fn of(state: State, bits: u64) -> Self {
+    fn of(state: HandleState, bits: u64) -> Self {
         Self { state, bits, arena: PhantomData }
     }
 
     /// A live handle.
     #[must_use]
     pub fn new(key: A::Key) -> Self {
-        Self::of(State::Live, A::to_bits(key))
+        Self::of(HandleState::Live, A::to_bits(key))
     }
 
     /// A handle that leads nowhere.
     #[must_use]
     pub fn null() -> Self {
-        Self::of(State::Null, 0)
+        Self::of(HandleState::Null, 0)
     }
 
     /// The key; `None` if the handle is null or dead.
@@ -191,19 +191,19 @@ impl<A: Arena> Handle<A> {
     /// arena knows.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        self.state == State::Live
+        self.state == HandleState::Live
     }
 
     /// True if it never had a key, or a load took it away.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        self.state == State::Null
+        self.state == HandleState::Null
     }
 
     /// True if a load found no object for it.
     #[must_use]
     pub fn is_dead(&self) -> bool {
-        self.state == State::Dead
+        self.state == HandleState::Dead
     }
 
     /// The number of the key that a dead handle had; `None` if it is not dead.
@@ -217,9 +217,11 @@ impl<A: Arena> Handle<A> {
         let links = input.links();
         let found = check::<A>(bits, "holds").and_then(|()| links.handle(TypeId::of::<A>(), bits));
         let found = found.and_then(|found| match found {
-            Remapped::Live(new) => check::<A>(new, "gets").map(|()| Self::of(State::Live, new)),
+            Remapped::Live(new) => {
+                check::<A>(new, "gets").map(|()| Self::of(HandleState::Live, new))
+            }
             Remapped::Null => Ok(Self::null()),
-            Remapped::Dead => Ok(Self::of(State::Dead, bits)),
+            Remapped::Dead => Ok(Self::of(HandleState::Dead, bits)),
         });
         match found {
             Ok(handle) => Ok(handle),
@@ -286,7 +288,7 @@ impl<A: Arena> Persist for Handle<A> {
         match head[0] {
             0 if bits == 0 && !bad => Ok(Self::null()),
             1 if !bad => Self::load(bits, input),
-            2 if !bad => Ok(Self::of(State::Dead, bits)),
+            2 if !bad => Ok(Self::of(HandleState::Dead, bits)),
             _ => Err(Fail::Value),
         }
     }
@@ -345,9 +347,9 @@ impl<A: Arena> fmt::Debug for Handle<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Handle<{}>", A::NAME)?;
         match self.state {
-            State::Null => write!(f, "(null)"),
-            State::Live => write!(f, "(live {:#x})", self.bits),
-            State::Dead => write!(f, "(dead {:#x})", self.bits),
+            HandleState::Null => write!(f, "(null)"),
+            HandleState::Live => write!(f, "(live {:#x})", self.bits),
+            HandleState::Dead => write!(f, "(dead {:#x})", self.bits),
         }
     }
 }

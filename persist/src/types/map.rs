@@ -27,7 +27,7 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 }
 
 /// What an entry takes at least, as an element of a list.
-pub(super) type Entry<K, V> = (K, V);
+pub(super) type MapEntry<K, V> = (K, V);
 
 /// The fewest bytes of an entry.
 pub(super) const fn least<C: Adapter<K> + Adapter<V>, K: 'static, V: 'static>() -> usize {
@@ -162,11 +162,11 @@ pub(super) fn encode_hashed<'m, C: Adapter<K> + Adapter<V>, K: Persist, V: Persi
 ) -> Result<(), Stop> {
     let count = entries.len();
     count::encode_tail(count as u64, out)?;
-    out.count_elements::<Entry<K, V>>(count, least::<C, K, V>());
-    let encoded = Encoded::new::<C, K>(entries, &out.env_inside::<Entry<K, V>>())
+    out.count_elements::<MapEntry<K, V>>(count, least::<C, K, V>());
+    let encoded = Encoded::new::<C, K>(entries, &out.env_inside::<MapEntry<K, V>>())
         .map_err(|error| out.refuse(error))?;
     out.filled(count, least::<C, K, V>(), |out| {
-        encoded.write::<Entry<K, V>>(out, |value, out| C::encode(*value, out))
+        encoded.write::<MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
     })
 }
 
@@ -184,7 +184,7 @@ where
     V: Persist,
     M: Default,
 {
-    let count = input.elements_with::<Entry<K, V>>(head[0], least::<C, K, V>())?;
+    let count = input.elements_with::<MapEntry<K, V>>(head[0], least::<C, K, V>())?;
     let mut map = M::default();
     if !reserve(&mut map, count) {
         return Err(Fail::Limit);
@@ -195,7 +195,7 @@ where
     // is not always what was stored: variants may have another order.
     let mut keys = Buffer::new();
     let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-    input.nested_in::<Entry<K, V>, _>(|input| {
+    input.nested_in::<MapEntry<K, V>, _>(|input| {
         for _ in 0..count {
             let key = C::decode(input)?;
             let first = input.links().pending();
@@ -269,9 +269,9 @@ pub(super) fn encode_entries<'v, C: Adapter<K> + Adapter<V>, K: Persist, V: Pers
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     count::encode_tail(len as u64, out)?;
-    out.count_elements::<Entry<K, V>>(len, least::<C, K, V>());
+    out.count_elements::<MapEntry<K, V>>(len, least::<C, K, V>());
     out.filled(len, least::<C, K, V>(), |out| {
-        out.nested_in::<Entry<K, V>>(|out| {
+        out.nested_in::<MapEntry<K, V>>(|out| {
             for (key, value) in entries {
                 C::encode(key.borrow(), out)?;
                 C::encode(value, out)?;
@@ -302,13 +302,13 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
     input: &mut Decoder<'_>,
     place: fn(K) -> P,
 ) -> Result<Vec<(P, V)>, Fail> {
-    let count = input.elements_with::<Entry<K, V>>(head[0], least::<C, K, V>())?;
+    let count = input.elements_with::<MapEntry<K, V>>(head[0], least::<C, K, V>())?;
     let start = input.links().pending();
     let mut entries: Vec<(P, V)> = Vec::new();
     // Where the references of each entry lie.
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut sorted = true;
-    input.nested_in::<Entry<K, V>, _>(|input| {
+    input.nested_in::<MapEntry<K, V>, _>(|input| {
         for _ in 0..count {
             let key = place(C::decode(input)?);
             let first = input.links().pending();

@@ -108,7 +108,7 @@ macro_rules! struct_tables {
             )),+
         ];
         const VARIANTS: &'static [$crate::reflect::VariantRecord] = &[];
-        const __ROWS: &'static [&'static [$crate::codec::type_set::Part]] =
+        const __ROWS: &'static [&'static [$crate::codec::type_set::FieldCodec]] =
             &[&[$(<$part as $crate::codec::Persist>::__PART),+]];
     };
 }

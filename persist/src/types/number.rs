@@ -81,7 +81,7 @@ macro_rules! signed {
 
 macro_rules! numbers {
     ($($number:ident $kind:ident $($form:ident)?;)*) => {$(
-        impl pod::Block for $number {}
+        impl pod::PodBlock for $number {}
 
         #[diagnostic::do_not_recommend]
         impl Persist for $number {

@@ -26,26 +26,26 @@ impl Arena for WorldObjects {
 }
 
 /// What a stored id is by now.
-enum Found {
+enum CurrentId {
     Live(ObjectId),
     Cleared,
     Dead,
 }
 
-fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, Found), Fail> {
+fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, CurrentId), Fail> {
     let mut bad = false;
     let bits = u64::__decode_fixed(&head[1..], &mut bad);
     let found = match head[0] {
-        0 if bits == 0 => return Ok((ObjectId::NOWHERE.get(), Found::Dead)),
+        0 if bits == 0 => return Ok((ObjectId::NOWHERE.get(), CurrentId::Dead)),
         1 => input.links().handle(TypeId::of::<WorldObjects>(), bits),
         2 => Ok(Remapped::Dead),
         _ => return Err(Fail::Value),
     };
-    let live = |bits| WorldObjects::from_bits(bits).map(Found::Live);
+    let live = |bits| WorldObjects::from_bits(bits).map(CurrentId::Live);
     let found = found.and_then(|found| match found {
         Remapped::Live(new) => live(new).ok_or_else(|| no_id(new)),
-        Remapped::Null => Ok(Found::Cleared),
-        Remapped::Dead => Ok(Found::Dead),
+        Remapped::Null => Ok(CurrentId::Cleared),
+        Remapped::Dead => Ok(CurrentId::Dead),
     });
     match found {
         Ok(found) => Ok((bits, found)),
@@ -104,8 +104,8 @@ impl Persist for ObjectId {
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let (bits, found) = find(head, input)?;
         Ok(match found {
-            Found::Live(id) => id,
-            Found::Cleared | Found::Dead => Self::dead(bits),
+            CurrentId::Live(id) => id,
+            CurrentId::Cleared | CurrentId::Dead => Self::dead(bits),
         })
     }
 
@@ -113,9 +113,9 @@ impl Persist for ObjectId {
         let head = input.take(Self::__HEAD)?;
         let (bits, found) = find(head, input)?;
         Ok(match found {
-            Found::Live(id) => Some(id),
-            Found::Cleared => None,
-            Found::Dead => Some(Self::dead(bits)),
+            CurrentId::Live(id) => Some(id),
+            CurrentId::Cleared => None,
+            CurrentId::Dead => Some(Self::dead(bits)),
         })
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::codec::{
     ArcFamily, AsLengthy, Decoder, Encoder, Fail, Family, Lengthy, Linked, Persist, PointTo,
-    Pointed, Pointee, Prototypes, RcFamily, Referent, Slot, Stop, TypeSet, Unsized, Visitor, count,
-    give,
+    Pointed, Pointee, Prototypes, RcFamily, ReferenceSlot, Referent, Stop, TypeSet, Unsized,
+    Visitor, count, give,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference};
 use crate::{Error, ErrorKind, Result};
@@ -149,7 +149,7 @@ macro_rules! pointers {
             }
         }
 
-        impl<P: ?Sized + Pointee> Slot for $strong<P> {
+        impl<P: ?Sized + Pointee> ReferenceSlot for $strong<P> {
             fn of(&self) -> Option<TypeId> {
                 P::As::pointed().of()
             }
@@ -210,7 +210,7 @@ macro_rules! pointers {
             }
         }
 
-        impl<P: ?Sized + Pointee> Slot for $weak {
+        impl<P: ?Sized + Pointee> ReferenceSlot for $weak {
             fn of(&self) -> Option<TypeId> {
                 P::As::pointed().of()
             }

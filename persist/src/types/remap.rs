@@ -51,7 +51,7 @@ use crate::{Error, ErrorKind, Result};
 /// objects are kept with new ids.
 #[derive(Default)]
 pub struct Remap<'r> {
-    arenas: Vec<Entry<'r>>,
+    arenas: Vec<ArenaMapping<'r>>,
 }
 
 /// What becomes of a handle whose old id has no new one.
@@ -65,7 +65,7 @@ pub enum Missing {
     Dead,
 }
 
-struct Entry<'r> {
+struct ArenaMapping<'r> {
     arena: TypeId,
     name: &'static str,
     missing: Missing,
@@ -90,7 +90,7 @@ impl<'r> Remap<'r> {
         let arena = TypeId::of::<A>();
         self.arenas.retain(|entry| entry.arena != arena);
         let find = Box::new(move |bits| A::from_bits(bits).and_then(&mut find).map(A::to_bits));
-        self.arenas.push(Entry { arena, name: A::NAME, missing, find });
+        self.arenas.push(ArenaMapping { arena, name: A::NAME, missing, find });
         self
     }
 }

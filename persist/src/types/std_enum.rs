@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use std::ops::ControlFlow;
 
 use super::whole_items;
-use crate::codec::type_set::Part;
+use crate::codec::type_set::FieldCodec;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor};
 use crate::reflect::{Argument, Body, Class, FieldRecord, Kind, Prototype, VariantRecord};
 
@@ -16,7 +16,7 @@ macro_rules! std_enums {
                 .arguments(&[$(Argument::Type($param::persist_name)),*])
                 .prototype(Prototype::Variant(0));
             const FIELDS: &'static [FieldRecord] = &[];
-            const __ROWS: &'static [&'static [Part]] =
+            const __ROWS: &'static [&'static [FieldCodec]] =
                 &[&[<$a as Persist>::__PART], &[<$b as Persist>::__PART]];
             const VARIANTS: &'static [VariantRecord] = &[
                 VariantRecord {

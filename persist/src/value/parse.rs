@@ -58,8 +58,8 @@ struct Parser<'t> {
 }
 
 /// A value some of whose parts are parsed.
-struct Open {
-    of: Of,
+struct ParseFrame {
+    of: OpenValue,
     /// A map has keys and values in turn.
     parts: Vec<Value>,
     /// True if a comma was last.
@@ -68,7 +68,7 @@ struct Open {
     at: usize,
 }
 
-enum Of {
+enum OpenValue {
     Some,
     Seq,
     Tuple,
@@ -77,25 +77,25 @@ enum Of {
     Record(Record, Vec<String>, HashSet<String>),
 }
 
-impl Open {
-    fn new(of: Of, parser: &Parser<'_>) -> Self {
+impl ParseFrame {
+    fn new(of: OpenValue, parser: &Parser<'_>) -> Self {
         Self { of, parts: Vec::new(), comma: false, at: parser.at }
     }
 
     /// True if the key of an entry waits for its value.
     fn has_key(&self) -> bool {
-        matches!(self.of, Of::Map) && !self.parts.len().is_multiple_of(2)
+        matches!(self.of, OpenValue::Map) && !self.parts.len().is_multiple_of(2)
     }
 
     /// Takes what stands before the next part; true if there is none.
     fn ends(&mut self, parser: &mut Parser<'_>) -> Result<bool> {
         let close = match self.of {
-            Of::Some if self.parts.is_empty() => return Ok(false),
-            Of::Some => return parser.need(")").map(|()| true),
-            Of::Map if self.has_key() => return Ok(false),
-            Of::Seq => "]",
-            Of::Tuple => ")",
-            Of::Map | Of::Record(..) => "}",
+            OpenValue::Some if self.parts.is_empty() => return Ok(false),
+            OpenValue::Some => return parser.need(")").map(|()| true),
+            OpenValue::Map if self.has_key() => return Ok(false),
+            OpenValue::Seq => "]",
+            OpenValue::Tuple => ")",
+            OpenValue::Map | OpenValue::Record(..) => "}",
         };
         if parser.take(close) {
             return Ok(true);
@@ -103,7 +103,7 @@ impl Open {
         if !self.parts.is_empty() && !self.comma {
             return Err(parser.expected(&format!("`,` or `{close}`")));
         }
-        if let Of::Record(_, names, known) = &mut self.of {
+        if let OpenValue::Record(_, names, known) = &mut self.of {
             let (at, name) = (parser.at, parser.name()?);
             if !known.insert(name.clone()) {
                 return Err(parser.bad(at, &format!("the field {name} stands twice")));
@@ -128,19 +128,19 @@ impl Open {
     fn whole(self, parser: &Parser<'_>) -> Result<Value> {
         let Self { of, mut parts, comma, at } = self;
         Ok(match of {
-            Of::Some => Value::Option(parts.pop().map(Box::new)),
-            Of::Seq => Value::Seq(parts),
-            Of::Tuple if parts.is_empty() => Value::Unit,
-            Of::Tuple if parts.len() == 1 && !comma => {
+            OpenValue::Some => Value::Option(parts.pop().map(Box::new)),
+            OpenValue::Seq => Value::Seq(parts),
+            OpenValue::Tuple if parts.is_empty() => Value::Unit,
+            OpenValue::Tuple if parts.len() == 1 && !comma => {
                 return Err(parser.bad(at, "a tuple of one value is written `(value,)`"));
             }
-            Of::Tuple => Value::Tuple(parts),
-            Of::Map => {
+            OpenValue::Tuple => Value::Tuple(parts),
+            OpenValue::Map => {
                 let mut parts = parts.into_iter();
                 let entries = std::iter::from_fn(|| parts.next().zip(parts.next()));
                 Value::Map(entries.collect())
             }
-            Of::Record(mut record, names, _) => {
+            OpenValue::Record(mut record, names, _) => {
                 names.into_iter().zip(parts).for_each(|(name, part)| record.push(name, part));
                 Value::from(record)
             }
@@ -226,7 +226,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Takes a value without parts, or opens one whose parts are next.
-    fn begin(&mut self, open: &mut Vec<Open>) -> Result<Option<Value>> {
+    fn begin(&mut self, open: &mut Vec<ParseFrame>) -> Result<Option<Value>> {
         self.space();
         let begun = match self.peek() {
             Some('(' | '[' | '{' | '`') => None,
@@ -246,18 +246,18 @@ impl<'t> Parser<'t> {
             return Err(Error::new(ErrorKind::TooDeep, message).at(self.at as u64));
         }
         let of = if self.take("[") {
-            Of::Seq
+            OpenValue::Seq
         } else if self.take("{") {
-            Of::Map
+            OpenValue::Map
         } else if self.take("(") {
             if self.take(",") {
                 self.need(")")?;
                 return Ok(Some(Value::Tuple(Vec::new())));
             }
-            Of::Tuple
+            OpenValue::Tuple
         } else if self.some() {
             self.need("(")?;
-            Of::Some
+            OpenValue::Some
         } else {
             let class = self.name()?;
             let record = match self.take("::") {
@@ -270,9 +270,9 @@ impl<'t> Parser<'t> {
                 }
                 return Err(self.expected("`::` or `{` after the name of a class"));
             }
-            Of::Record(record, Vec::new(), HashSet::new())
+            OpenValue::Record(record, Vec::new(), HashSet::new())
         };
-        open.push(Open::new(of, self));
+        open.push(ParseFrame::new(of, self));
         Ok(None)
     }
 

@@ -12,33 +12,33 @@ use super::{Record, Value};
 /// A [`Record`] as serde sees it.
 #[derive(Deserialize)]
 #[serde(rename = "Record")]
-struct Parts {
+struct RecordData {
     class: String,
     variant: Option<String>,
-    fields: Fields<Vec<(String, Value)>>,
+    fields: OrderedFields<Vec<(String, Value)>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename = "Record")]
-struct PartsOf<'r> {
+struct RecordRef<'r> {
     class: &'r str,
     variant: Option<&'r str>,
-    fields: Fields<&'r Record>,
+    fields: OrderedFields<&'r Record>,
 }
 
 /// A map that keeps its order.
-struct Fields<T>(T);
+struct OrderedFields<T>(T);
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (class, variant) = (self.class(), self.variant());
-        PartsOf { class, variant, fields: Fields(self) }.serialize(serializer)
+        RecordRef { class, variant, fields: OrderedFields(self) }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Parts { class, variant, fields } = Parts::deserialize(deserializer)?;
+        let RecordData { class, variant, fields } = RecordData::deserialize(deserializer)?;
         let mut record = match variant {
             Some(variant) => Self::of_variant(class, variant),
             None => Self::new(class),
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Record {
     }
 }
 
-impl Serialize for Fields<&Record> {
+impl Serialize for OrderedFields<&Record> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, value) in self.0.fields() {
@@ -60,7 +60,7 @@ impl Serialize for Fields<&Record> {
     }
 }
 
-impl<'de> Deserialize<'de> for Fields<Vec<(String, Value)>> {
+impl<'de> Deserialize<'de> for OrderedFields<Vec<(String, Value)>> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
 
@@ -112,9 +112,9 @@ macro_rules! float {
             pub(in crate::value) fn deserialize<'de, D: Deserializer<'de>>(
                 deserializer: D,
             ) -> Result<$ty, D::Error> {
-                struct Number;
+                struct NumberVisitor;
 
-                impl Visitor<'_> for Number {
+                impl Visitor<'_> for NumberVisitor {
                     type Value = $ty;
 
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,7 +147,7 @@ macro_rules! float {
                 }
 
                 if deserializer.is_human_readable() {
-                    deserializer.deserialize_any(Number)
+                    deserializer.deserialize_any(NumberVisitor)
                 } else {
                     <$ty>::deserialize(deserializer)
                 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter, Write};
 
-use super::{HandleValue, Parts, Value};
+use super::{HandleValue, PartIter, Value};
 
 /// Columns that a value on one line takes at most, where there are several lines.
 const COLUMNS: usize = 96;
@@ -68,9 +68,9 @@ impl Write for Line {
 }
 
 /// A value some of whose parts are printed.
-struct Open<'v> {
+struct PrintFrame<'v> {
     value: &'v Value,
-    parts: Parts<'v>,
+    parts: PartIter<'v>,
     printed: usize,
 }
 
@@ -95,7 +95,7 @@ impl Printer<'_> {
     }
 
     /// Prints a value up to its first part, or all of one that fits on the line.
-    fn begin<'v>(&mut self, value: &'v Value, open: &mut Vec<Open<'v>>) -> fmt::Result {
+    fn begin<'v>(&mut self, value: &'v Value, open: &mut Vec<PrintFrame<'v>>) -> fmt::Result {
         let is_open = match value {
             Value::Struct(record) | Value::Enum(record) => {
                 record.variant().is_none() || !record.is_empty()
@@ -127,7 +127,7 @@ impl Printer<'_> {
             scalar => write_scalar(scalar, self.out)?,
         }
         if is_open {
-            open.push(Open { value, parts: value.parts(), printed: 0 });
+            open.push(PrintFrame { value, parts: value.parts(), printed: 0 });
         }
         Ok(())
     }

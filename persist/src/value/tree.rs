@@ -93,7 +93,7 @@ impl Value {
     }
 
     /// The values right inside of this one; of a map each key, then its value.
-    pub(crate) fn parts(&self) -> Parts<'_> {
+    pub(crate) fn parts(&self) -> PartIter<'_> {
         match self {
             Self::Option(value) => Box::new(value.iter().map(|value| &**value)),
             Self::Seq(values) | Self::Tuple(values) => Box::new(values.iter()),
@@ -106,7 +106,7 @@ impl Value {
     }
 
     /// Like [`parts`](Self::parts), to be changed.
-    pub(crate) fn parts_mut(&mut self) -> PartsMut<'_> {
+    pub(crate) fn parts_mut(&mut self) -> PartIterMut<'_> {
         match self {
             Self::Option(value) => Box::new(value.iter_mut().map(|value| &mut **value)),
             Self::Seq(values) | Self::Tuple(values) => Box::new(values.iter_mut()),
@@ -418,8 +418,8 @@ impl PartialEq for Record {
 impl Eq for Record {}
 
 // Walks over a whole tree keep a stack of these, so that no value is too deep for the stack of the thread.
-pub(crate) type Parts<'v> = Box<dyn Iterator<Item = &'v Value> + 'v>;
-pub(crate) type PartsMut<'v> = Box<dyn Iterator<Item = &'v mut Value> + 'v>;
+pub(crate) type PartIter<'v> = Box<dyn Iterator<Item = &'v Value> + 'v>;
+pub(crate) type PartIterMut<'v> = Box<dyn Iterator<Item = &'v mut Value> + 'v>;
 
 /// The next part of the innermost value that has one; those that have none any more are closed.
 pub(crate) fn next_part<I: Iterator>(open: &mut Vec<I>) -> Option<I::Item> {

@@ -1,8 +1,8 @@
 //! Components that objects are spawned with.
 
 use super::column::Column;
-use super::directory::Place;
-use super::world::{ColumnEntry, Command, Component, World};
+use super::directory::Location;
+use super::world::{ColumnEntry, Component, DeferredChange, World};
 use crate::{ObjectId, Result};
 
 /// Components that an object is [spawned with](World::spawn_with): a tuple of up to twelve, each of another type.
@@ -17,7 +17,7 @@ pub trait Bundle: 'static {
 
     /// Puts the components into their columns.
     #[doc(hidden)]
-    fn __put(self, columns: Slots<'_>);
+    fn __put(self, columns: BundleColumns<'_>);
 
     /// Attaches the components at the end of the phase.
     #[doc(hidden)]
@@ -26,19 +26,19 @@ pub trait Bundle: 'static {
 
 /// Where the components of a bundle go.
 #[doc(hidden)]
-pub struct Slots<'w> {
+pub struct BundleColumns<'w> {
     pub(super) all: &'w mut [ColumnEntry],
     pub(super) of: &'w [usize],
-    pub(super) place: Place,
+    pub(super) location: Location,
 }
 
-impl Slots<'_> {
+impl BundleColumns<'_> {
     #[inline]
     fn put<T: Component>(&mut self, at: usize, component: T) {
         if let Some(entry) = self.of.get(at).and_then(|column| self.all.get_mut(*column))
             && let Some(column) = entry.column.as_any_mut().downcast_mut::<Column<T>>()
         {
-            column.insert(self.place, component);
+            column.insert(self.location, component);
         }
     }
 }
@@ -52,12 +52,12 @@ macro_rules! tuple {
 
             #[inline]
             #[allow(unused_mut, reason = "the empty tuple")]
-            fn __put(self, mut _columns: Slots<'_>) {
+            fn __put(self, mut _columns: BundleColumns<'_>) {
                 $(_columns.put($at, self.$at);)*
             }
 
             fn __wait(self, _world: &mut World, _object: ObjectId, _columns: &[usize]) {
-                $(_world.commands.push_back(Command::Attach(
+                $(_world.commands.push_back(DeferredChange::Attach(
                     _object,
                     _columns[$at],
                     Box::new(self.$at),

@@ -1,12 +1,12 @@
 //! What was done to a world, or to any other target, as data.
 
-use super::detached::{Detached, Moment};
-use super::migrated::{Migrated, Refused};
+use super::detached::{ChangeState, Detached};
+use super::migrated::{ChangeFailure, Migrated};
 use super::names::ObjectName;
 use super::object::{Activity, Owner};
-use super::parked::{self, Fragment, TreePlace};
+use super::parked::{self, Fragment, TreePosition};
 use super::world::World;
-use crate::fields::{AsText, FieldChange, Way};
+use crate::fields::{AsText, Direction, FieldChange};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result};
 
@@ -21,7 +21,7 @@ pub(crate) struct Change {
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
     pub(crate) name: Option<ObjectName>,
-    pub(crate) what: What,
+    pub(crate) what: ChangeKind,
     /// Whether the component is to be asked if it may be as it was made last.
     #[persist(skip)]
     is_asked: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Change {
 
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.What")]
-pub(crate) enum What {
+pub(crate) enum ChangeKind {
     Field(FieldChange),
     /// Several fields of a component, perhaps none: what a change is on the types of a later program.
     Fields(Box<Migrated>),
@@ -47,8 +47,8 @@ pub(crate) enum What {
         new: ObjectName,
     },
     Move {
-        old: TreePlace,
-        new: TreePlace,
+        old: TreePosition,
+        new: TreePosition,
     },
     Activity {
         old: Activity,
@@ -62,39 +62,44 @@ impl Change {
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
     #[inline(always)]
-    fn new(world: &World, owner: Owner, what: What) -> Self {
+    fn new(world: &World, owner: Owner, what: ChangeKind) -> Self {
         Self { owner, name: name_of(world, owner), what, is_asked: false }
     }
 
-    fn of_object(world: &World, object: ObjectId, what: What) -> Self {
+    fn of_object(world: &World, object: ObjectId, what: ChangeKind) -> Self {
         Self::new(world, Owner::Object(object), what)
     }
 
     /// A change of a field of a target that is no world.
     pub(crate) fn of_target(change: FieldChange) -> Self {
-        Self { owner: Owner::Resource, name: None, what: What::Field(change), is_asked: false }
+        Self {
+            owner: Owner::Resource,
+            name: None,
+            what: ChangeKind::Field(change),
+            is_asked: false,
+        }
     }
 
     /// A change of a field that was made.
     #[inline]
     pub(crate) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
-        Self::new(world, owner, What::Field(change))
+        Self::new(world, owner, ChangeKind::Field(change))
     }
 
     /// An object that has just been made.
     pub(crate) fn spawned(world: &World, object: ObjectId) -> Self {
         let bare = Fragment::bare(world.parent(object));
-        Self::of_object(world, object, What::Spawn(Some(bare)))
+        Self::of_object(world, object, ChangeKind::Spawn(Some(bare)))
     }
 
     /// A copy of a prefab that has just been placed.
     pub(crate) fn copied(world: &World, object: ObjectId, is_journaled: bool) -> Result<Self> {
         let fragment = is_journaled.then(|| parked::fragment(world, object)).transpose()?;
-        Ok(Self::of_object(world, object, What::Spawn(fragment)))
+        Ok(Self::of_object(world, object, ChangeKind::Spawn(fragment)))
     }
 
     pub(crate) fn delete(world: &mut World, object: ObjectId) -> Result<Self> {
-        let change = Self::of_object(world, object, What::Delete(None));
+        let change = Self::of_object(world, object, ChangeKind::Delete(None));
         parked::park(world, object)?;
         Ok(change)
     }
@@ -110,21 +115,21 @@ impl Change {
             detached.keep_content(world)?;
         }
         detached.put(world, owner)?;
-        Ok(Self::new(world, owner, What::Attach(Box::new(detached))))
+        Ok(Self::new(world, owner, ChangeKind::Attach(Box::new(detached))))
     }
 
     pub(crate) fn detach(world: &mut World, owner: Owner, class: String) -> Result<Self> {
         let mut detached = Detached::there(class);
         detached.take(world, owner)?;
-        Ok(Self::new(world, owner, What::Detach(Box::new(detached))))
+        Ok(Self::new(world, owner, ChangeKind::Detach(Box::new(detached))))
     }
 
     /// What was done to an object besides its components; `None` if it is as it was.
-    pub(crate) fn of_aspect(world: &World, object: ObjectId, what: What) -> Option<Self> {
+    pub(crate) fn of_aspect(world: &World, object: ObjectId, what: ChangeKind) -> Option<Self> {
         let is_same = match &what {
-            What::Rename { old, new } => old == new,
-            What::Move { old, new } => old == new,
-            What::Activity { old, new } => old == new,
+            ChangeKind::Rename { old, new } => old == new,
+            ChangeKind::Move { old, new } => old == new,
+            ChangeKind::Activity { old, new } => old == new,
             _ => false,
         };
         (!is_same).then(|| Self::of_object(world, object, what))
@@ -138,38 +143,44 @@ impl Change {
     }
 
     /// Redoes the change, or undoes it.
-    pub(crate) fn apply(&mut self, world: &mut World, way: Way) -> Result<(), Refused> {
-        let is_redo = way == Way::Redo;
+    pub(crate) fn apply(
+        &mut self,
+        world: &mut World,
+        direction: Direction,
+    ) -> Result<(), ChangeFailure> {
+        let is_redo = direction == Direction::Redo;
         match &mut self.what {
-            What::Field(_) | What::Fields(_) => {
+            ChangeKind::Field(_) | ChangeKind::Fields(_) => {
                 let owner = self.owner;
-                self.apply_fields(way, |field, way| world.make_change(owner, field, way))?;
+                self.apply_fields(direction, |field, direction| {
+                    world.make_change(owner, field, direction)
+                })?;
             }
-            What::Spawn(_) if is_redo => parked::unpark(world, self.object()?)?,
-            What::Spawn(_) => {
+            ChangeKind::Spawn(_) if is_redo => parked::unpark(world, self.object()?)?,
+            ChangeKind::Spawn(_) => {
                 let object = self.object()?;
                 parked::park(world, object)?;
                 // One that is made in its place is called as it was: it cannot come back behind that.
                 parked::give_names_away(world, object);
             }
-            What::Delete(_) if is_redo => parked::park(world, self.object()?)?,
-            What::Delete(_) => parked::unpark(world, self.object()?)?,
-            What::Attach(detached) if is_redo => detached.put(world, self.owner)?,
-            What::Attach(detached) => detached.take(world, self.owner)?,
-            What::Detach(detached) if is_redo => detached.take(world, self.owner)?,
-            What::Detach(detached) => detached.put(world, self.owner)?,
-            What::Rename { old, new } => {
+            ChangeKind::Delete(_) if is_redo => parked::park(world, self.object()?)?,
+            ChangeKind::Delete(_) => parked::unpark(world, self.object()?)?,
+            ChangeKind::Attach(detached) if is_redo => detached.put(world, self.owner)?,
+            ChangeKind::Attach(detached) => detached.take(world, self.owner)?,
+            ChangeKind::Detach(detached) if is_redo => detached.take(world, self.owner)?,
+            ChangeKind::Detach(detached) => detached.put(world, self.owner)?,
+            ChangeKind::Rename { old, new } => {
                 let name = if is_redo { &*new } else { &*old }.text();
                 world.check_editable()?;
                 world.rename_to(self.object()?, &name)?;
             }
-            What::Move { old, new } => {
-                let TreePlace { parent, index } = if is_redo { *new } else { *old };
+            ChangeKind::Move { old, new } => {
+                let TreePosition { parent, index } = if is_redo { *new } else { *old };
                 let index = usize::try_from(index).unwrap_or(usize::MAX);
                 world.check_editable()?;
                 world.set_parent_at(self.object()?, parent, index)?;
             }
-            What::Activity { old, new } => {
+            ChangeKind::Activity { old, new } => {
                 let activity = if is_redo { *new } else { *old };
                 world.check_editable()?;
                 world.set_activity(self.object()?, activity)?;
@@ -181,12 +192,12 @@ impl Change {
     /// Redoes a change of fields, or undoes it, in whatever has them.
     pub(crate) fn apply_fields(
         &mut self,
-        way: Way,
-        mut make: impl FnMut(&FieldChange, Way) -> Result<bool>,
-    ) -> Result<(), Refused> {
+        direction: Direction,
+        mut make: impl FnMut(&FieldChange, Direction) -> Result<bool>,
+    ) -> Result<(), ChangeFailure> {
         self.is_asked = match &self.what {
-            What::Field(change) => make(change, way)?,
-            What::Fields(migrated) => migrated.apply(way, make)?,
+            ChangeKind::Field(change) => make(change, direction)?,
+            ChangeKind::Fields(migrated) => migrated.apply(direction, make)?,
             _ => return Err(no_world().into()),
         };
         Ok(())
@@ -201,10 +212,10 @@ impl Change {
     }
 
     /// Undoes or redoes the change of a number, without code of the program's; false if it is another change.
-    pub(crate) fn put_number(&mut self, world: &mut World, way: Way) -> bool {
+    pub(crate) fn put_number(&mut self, world: &mut World, direction: Direction) -> bool {
         let is_put = match (&self.what, self.owner) {
-            (What::Field(change), Owner::Object(object)) if world.is_still() => {
-                world.put_number(object, change, way)
+            (ChangeKind::Field(change), Owner::Object(object)) if world.is_still() => {
+                world.put_number(object, change, direction)
             }
             _ => false,
         };
@@ -216,7 +227,9 @@ impl Change {
     /// The field that was set, and the name of its object at that time.
     pub(crate) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
         match &self.what {
-            What::Field(change) if change.is_setting() => Some((&change.path, self.name.as_ref())),
+            ChangeKind::Field(change) if change.is_setting() => {
+                Some((&change.path, self.name.as_ref()))
+            }
             _ => None,
         }
     }
@@ -233,8 +246,8 @@ impl Change {
             return None;
         }
         match (&mut self.what, &mut next.what) {
-            (What::Field(one), What::Field(next)) => one.merge(next),
-            (What::Fields(one), What::Fields(next)) => one.merge(next),
+            (ChangeKind::Field(one), ChangeKind::Field(next)) => one.merge(next),
+            (ChangeKind::Fields(one), ChangeKind::Fields(next)) => one.merge(next),
             _ => None,
         }
     }
@@ -242,8 +255,8 @@ impl Change {
     /// True if it sets fields, which are independent of others but those that it [meets](Self::meets).
     pub(crate) fn is_setting(&self) -> bool {
         match &self.what {
-            What::Field(change) => change.is_setting(),
-            What::Fields(migrated) => migrated.is_setting(),
+            ChangeKind::Field(change) => change.is_setting(),
+            ChangeKind::Fields(migrated) => migrated.is_setting(),
             _ => false,
         }
     }
@@ -251,10 +264,10 @@ impl Change {
     /// True if it may change something that another one changes.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {
-            (What::Field(one), What::Field(other_field)) if other.is_setting() => {
+            (ChangeKind::Field(one), ChangeKind::Field(other_field)) if other.is_setting() => {
                 self.owner == other.owner && one.path.meets(&other_field.path)
             }
-            (What::Fields(one), What::Fields(other_fields)) => {
+            (ChangeKind::Fields(one), ChangeKind::Fields(other_fields)) => {
                 self.owner == other.owner && one.meets(other_fields)
             }
             _ => true,
@@ -264,13 +277,13 @@ impl Change {
     /// Releases what it holds out of the world, which does not come back.
     pub(crate) fn discard(&mut self, world: &mut World, is_applied: bool) {
         match (&mut self.what, self.owner) {
-            (What::Spawn(_), Owner::Object(object)) if !is_applied => {
+            (ChangeKind::Spawn(_), Owner::Object(object)) if !is_applied => {
                 parked::discard_parked(world, object);
             }
-            (What::Delete(_), Owner::Object(object)) if is_applied => {
+            (ChangeKind::Delete(_), Owner::Object(object)) if is_applied => {
                 parked::discard_parked(world, object);
             }
-            (What::Attach(detached) | What::Detach(detached), owner) => {
+            (ChangeKind::Attach(detached) | ChangeKind::Detach(detached), owner) => {
                 detached.discard(world, owner);
             }
             _ => {}
@@ -281,20 +294,20 @@ impl Change {
     pub(crate) fn has_end(&self) -> bool {
         !matches!(
             self.what,
-            What::Field(_)
-                | What::Fields(_)
-                | What::Rename { .. }
-                | What::Move { .. }
-                | What::Activity { .. }
+            ChangeKind::Field(_)
+                | ChangeKind::Fields(_)
+                | ChangeKind::Rename { .. }
+                | ChangeKind::Move { .. }
+                | ChangeKind::Activity { .. }
         )
     }
 
     /// Bytes of memory that it takes besides its own size, roughly.
     pub(crate) fn size(&self) -> usize {
         match &self.what {
-            What::Field(change) => change.how.held(),
-            What::Fields(migrated) => migrated.size(),
-            What::Attach(_) | What::Detach(_) => size_of::<Detached>(),
+            ChangeKind::Field(change) => change.how.held(),
+            ChangeKind::Fields(migrated) => migrated.size(),
+            ChangeKind::Attach(_) | ChangeKind::Detach(_) => size_of::<Detached>(),
             _ => 0,
         }
     }
@@ -303,13 +316,15 @@ impl Change {
     pub(crate) fn held(&self, world: &World, is_applied: bool) -> usize {
         match (&self.what, self.owner) {
             // Else another change has parked it, which counts it.
-            (What::Spawn(_), Owner::Object(object)) if !is_applied => {
+            (ChangeKind::Spawn(_), Owner::Object(object)) if !is_applied => {
                 parked::parked_size(world, object)
             }
-            (What::Delete(_), Owner::Object(object)) if is_applied => {
+            (ChangeKind::Delete(_), Owner::Object(object)) if is_applied => {
                 parked::parked_size(world, object)
             }
-            (What::Attach(detached) | What::Detach(detached), _) => detached.held(world),
+            (ChangeKind::Attach(detached) | ChangeKind::Detach(detached), _) => {
+                detached.held(world)
+            }
             _ => 0,
         }
     }
@@ -317,79 +332,100 @@ impl Change {
     /// The class that it is about.
     pub(crate) fn class(&self) -> Option<&str> {
         match &self.what {
-            What::Field(change) => Some(change.path.class()),
+            ChangeKind::Field(change) => Some(change.path.class()),
             // One without fields is about none any more.
-            What::Fields(migrated) => migrated.class(),
-            What::Attach(detached) | What::Detach(detached) => Some(detached.class()),
+            ChangeKind::Fields(migrated) => migrated.class(),
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => Some(detached.class()),
             _ => None,
         }
     }
 
     /// True if it changes a field, and was recorded by this program.
     pub(crate) fn is_as_recorded(&self) -> bool {
-        matches!(self.what, What::Field(_))
+        matches!(self.what, ChangeKind::Field(_))
     }
 
     /// True if it changes fields of a component or a resource that stays.
     pub(crate) fn is_of_fields(&self) -> bool {
-        matches!(self.what, What::Field(_) | What::Fields(_))
+        matches!(self.what, ChangeKind::Field(_) | ChangeKind::Fields(_))
     }
 
     /// What a journal keeps of it, or a file.
-    pub(crate) fn stored(&mut self, world: Option<&World>, moment: Moment) -> Result<Self> {
+    pub(crate) fn stored(
+        &mut self,
+        world: Option<&World>,
+        change_state: ChangeState,
+    ) -> Result<Self> {
         let what = match (&mut self.what, world) {
-            (What::Field(change), _) => What::Field(change.clone()),
-            (What::Fields(migrated), _) if moment == Moment::Spilled => {
-                What::Fields(migrated.clone())
+            (ChangeKind::Field(change), _) => ChangeKind::Field(change.clone()),
+            (ChangeKind::Fields(migrated), _) if change_state == ChangeState::Spilled => {
+                ChangeKind::Fields(migrated.clone())
             }
-            (What::Fields(migrated), _) => What::Fields(Box::new(migrated.stored())),
+            (ChangeKind::Fields(migrated), _) => ChangeKind::Fields(Box::new(migrated.stored())),
             (_, None) => return Err(no_world()),
-            (_, Some(world)) => self.stored_in(world, moment)?,
+            (_, Some(world)) => self.stored_in(world, change_state)?,
         };
         Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
     }
 
-    fn stored_in(&mut self, world: &World, moment: Moment) -> Result<What> {
+    fn stored_in(&mut self, world: &World, change_state: ChangeState) -> Result<ChangeKind> {
         Ok(match &mut self.what {
-            What::Field(_) | What::Fields(_) => return Err(no_world()),
-            What::Spawn(content) if moment == Moment::Done => What::Spawn(content.take()),
-            What::Spawn(_) => {
-                let is_out = moment == Moment::Undone;
-                What::Spawn(is_out.then(|| parked::fragment(world, self.object()?)).transpose()?)
+            ChangeKind::Field(_) | ChangeKind::Fields(_) => return Err(no_world()),
+            ChangeKind::Spawn(content) if change_state == ChangeState::Done => {
+                ChangeKind::Spawn(content.take())
             }
-            What::Delete(_) => {
-                let is_out = moment == Moment::Applied;
-                What::Delete(is_out.then(|| parked::fragment(world, self.object()?)).transpose()?)
+            ChangeKind::Spawn(_) => {
+                let is_out = change_state == ChangeState::Undone;
+                ChangeKind::Spawn(
+                    is_out.then(|| parked::fragment(world, self.object()?)).transpose()?,
+                )
             }
-            What::Attach(detached) => What::Attach(detached.stored(world, moment)?),
+            ChangeKind::Delete(_) => {
+                let is_out = change_state == ChangeState::Applied;
+                ChangeKind::Delete(
+                    is_out.then(|| parked::fragment(world, self.object()?)).transpose()?,
+                )
+            }
+            ChangeKind::Attach(detached) => {
+                ChangeKind::Attach(detached.stored(world, change_state)?)
+            }
             // What was detached a program needs that has its class in another form.
-            What::Detach(detached) => What::Detach(detached.stored(world, moment)?),
-            What::Rename { old, new } => What::Rename { old: old.clone(), new: new.clone() },
-            What::Move { old, new } => What::Move { old: *old, new: *new },
-            What::Activity { old, new } => What::Activity { old: *old, new: *new },
+            ChangeKind::Detach(detached) => {
+                ChangeKind::Detach(detached.stored(world, change_state)?)
+            }
+            ChangeKind::Rename { old, new } => {
+                ChangeKind::Rename { old: old.clone(), new: new.clone() }
+            }
+            ChangeKind::Move { old, new } => ChangeKind::Move { old: *old, new: *new },
+            ChangeKind::Activity { old, new } => ChangeKind::Activity { old: *old, new: *new },
         })
     }
 
     /// Makes it what it was when it was [stored](Self::stored), also of a target that is no world.
-    pub(crate) fn restore(&mut self, world: Option<&mut World>, moment: Moment) -> Result<()> {
+    pub(crate) fn restore(
+        &mut self,
+        world: Option<&mut World>,
+        change_state: ChangeState,
+    ) -> Result<()> {
         match world {
             _ if self.is_of_fields() => Ok(()),
-            Some(world) => self.restore_in(world, moment),
+            Some(world) => self.restore_in(world, change_state),
             None => Err(no_world()),
         }
     }
 
     /// Makes it what it was when it was [stored](Self::stored); its bytes are of the program's own classes. One that was
-    /// [done](Moment::Done) is ready to be redone.
+    /// [done](ChangeState::Done) is ready to be redone.
     ///
     /// If this fails, the world may have parked objects more.
-    fn restore_in(&mut self, world: &mut World, moment: Moment) -> Result<()> {
+    fn restore_in(&mut self, world: &mut World, change_state: ChangeState) -> Result<()> {
         let owner = self.owner;
-        let is_out = matches!(self.what, What::Detach(_)) == (moment == Moment::Applied);
+        let is_out =
+            matches!(self.what, ChangeKind::Detach(_)) == (change_state == ChangeState::Applied);
         match &mut self.what {
-            What::Spawn(content) => {
+            ChangeKind::Spawn(content) => {
                 let content = content.take();
-                if !matches!(moment, Moment::Applied | Moment::Spilled) {
+                if !matches!(change_state, ChangeState::Applied | ChangeState::Spilled) {
                     let is_bare = content.as_ref().is_some_and(Fragment::is_bare);
                     self.park(world, content)?;
                     if !is_bare {
@@ -397,13 +433,13 @@ impl Change {
                     }
                 }
             }
-            What::Delete(content) => {
+            ChangeKind::Delete(content) => {
                 let content = content.take();
-                if moment == Moment::Applied {
+                if change_state == ChangeState::Applied {
                     self.park(world, content)?;
                 }
             }
-            What::Attach(detached) | What::Detach(detached) => {
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
                 // What has just been done is to be redone: what it took out is still there.
                 let is_whole = detached.restore(world, owner, is_out)?;
                 is_whole.then_some(()).ok_or_else(|| wrong("a component without its content"))?;
@@ -412,7 +448,7 @@ impl Change {
         }
         // A resource has none to be called by.
         match &self.what {
-            What::Attach(_) | What::Detach(_) => Ok(()),
+            ChangeKind::Attach(_) | ChangeKind::Detach(_) => Ok(()),
             _ => self.object().map(drop),
         }
     }
@@ -428,11 +464,11 @@ impl Change {
         &self,
         class: (&Stored, usize),
         bytes: &[u8],
-        way: Way,
+        direction: Direction,
     ) -> Result<Vec<u8>> {
         match &self.what {
-            What::Field(change) => change.in_bytes(class, bytes, way),
-            What::Fields(migrated) => migrated.in_bytes(class, bytes, way),
+            ChangeKind::Field(change) => change.in_bytes(class, bytes, direction),
+            ChangeKind::Fields(migrated) => migrated.in_bytes(class, bytes, direction),
             _ => Ok(bytes.to_vec()),
         }
     }
@@ -443,10 +479,10 @@ impl Change {
         &self,
         class: (&Stored, usize),
         bytes: &[u8],
-        way: Way,
+        direction: Direction,
     ) -> Option<Result<Vec<u8>>> {
         match &self.what {
-            What::Fields(migrated) => migrated.recorded_in_bytes(class, bytes, way),
+            ChangeKind::Fields(migrated) => migrated.recorded_in_bytes(class, bytes, direction),
             _ => None,
         }
     }
@@ -454,18 +490,18 @@ impl Change {
     /// Replaces a change of fields by what it is on today's types.
     pub(crate) fn migrate(&mut self, fields: Vec<FieldChange>) {
         let migrated = match &self.what {
-            What::Field(change) => Migrated::of(change, fields),
-            What::Fields(migrated) => migrated.with(fields),
+            ChangeKind::Field(change) => Migrated::of(change, fields),
+            ChangeKind::Fields(migrated) => migrated.with(fields),
             _ => return,
         };
-        self.what = What::Fields(Box::new(migrated));
+        self.what = ChangeKind::Fields(Box::new(migrated));
     }
 
     /// True if, on this way, a component or a resource comes into the world.
-    pub(crate) fn puts(&self, way: Way) -> bool {
+    pub(crate) fn puts(&self, direction: Direction) -> bool {
         match &self.what {
-            What::Attach(_) => way == Way::Redo,
-            What::Detach(_) => way == Way::Undo,
+            ChangeKind::Attach(_) => direction == Direction::Redo,
+            ChangeKind::Detach(_) => direction == Direction::Undo,
             _ => false,
         }
     }
@@ -473,14 +509,14 @@ impl Change {
     /// The bytes of a whole component or resource that comes or goes.
     pub(crate) fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
         match &mut self.what {
-            What::Attach(detached) | What::Detach(detached) => detached.content_mut(),
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => detached.content_mut(),
             _ => None,
         }
     }
 
     /// Gives the class of a component or a resource that comes or goes the name that it has in the program.
     pub(crate) fn set_class(&mut self, name: &str) {
-        if let What::Attach(detached) | What::Detach(detached) = &mut self.what {
+        if let ChangeKind::Attach(detached) | ChangeKind::Detach(detached) = &mut self.what {
             detached.set_class(name);
         }
     }

@@ -53,12 +53,12 @@ impl Children {
     /// Puts a child in at an index; one that is too large is the end.
     pub(super) fn insert(&mut self, index: usize, child: ObjectId) {
         match self.shape() {
-            Shape::List(list) if index >= list.len() => list.push(child),
-            Shape::List(list) => {
+            ChildList::List(list) if index >= list.len() => list.push(child),
+            ChildList::List(list) => {
                 list.insert(index, child);
                 self.note_pass();
             }
-            Shape::Blocks(blocks) => blocks.insert(index, child),
+            ChildList::Blocks(blocks) => blocks.insert(index, child),
         }
     }
 
@@ -66,34 +66,34 @@ impl Children {
     pub(super) fn remove(&mut self, child: ObjectId) {
         match self.shape() {
             // The last one is what a removal of the parent asks for.
-            Shape::List(list) if list.last() == Some(&child) => drop(list.pop()),
-            Shape::List(list) => {
+            ChildList::List(list) if list.last() == Some(&child) => drop(list.pop()),
+            ChildList::List(list) => {
                 if let Some(index) = list.iter().position(|other| *other == child) {
                     list.remove(index);
                     self.note_pass();
                 }
             }
-            Shape::Blocks(blocks) => blocks.remove(child),
+            ChildList::Blocks(blocks) => blocks.remove(child),
         }
     }
 
     pub(super) fn retain(&mut self, is_kept: impl FnMut(&ObjectId) -> bool) {
         self.list();
-        if let Shape::List(list) = self.shape() {
+        if let ChildList::List(list) = self.shape() {
             list.retain(is_kept);
         }
     }
 
     /// What they are in: a list, unless it has not been read since there are blocks.
-    fn shape(&mut self) -> Shape<'_> {
+    fn shape(&mut self) -> ChildList<'_> {
         if self.list.get().is_some() {
             self.blocks = None;
         }
         match &mut self.blocks {
-            Some(blocks) => Shape::Blocks(blocks),
+            Some(blocks) => ChildList::Blocks(blocks),
             None => {
                 self.list.get_or_init(Vec::new);
-                Shape::List(self.list.get_mut().expect("it was made just now"))
+                ChildList::List(self.list.get_mut().expect("it was made just now"))
             }
         }
     }
@@ -111,7 +111,7 @@ impl Children {
     }
 }
 
-enum Shape<'c> {
+enum ChildList<'c> {
     List(&'c mut Vec<ObjectId>),
     Blocks(&'c mut Blocks),
 }

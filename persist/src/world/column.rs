@@ -2,7 +2,7 @@
 
 use std::{iter, slice};
 
-use super::directory::{Place, WIDTH, WORDS, first_bit};
+use super::directory::{Location, WIDTH, WORDS, first_bit};
 
 /// Values by place. Each page has the values of neighbouring ids, close together and in their order, and says by a bit for
 /// each whether it is there: a column takes the memory of what is in it, and is gone through as memory is read best.
@@ -20,12 +20,12 @@ const MOST_SPARE: usize = 4 << 20;
 pub struct Page<T> {
     /// One value for each bit, in order, except for those that are out.
     items: Vec<T>,
-    out: Option<Out>,
-    index: Index,
+    out: Option<Displaced>,
+    index: Occupancy,
 }
 
 /// Which ids have values.
-struct Index {
+struct Occupancy {
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
     /// How many bits the words before each have; counts only where the word has bits itself. So a value that comes after
@@ -37,12 +37,12 @@ struct Index {
 
 /// A value that is out of its place for a while. The last of the page is in its place.
 #[derive(Clone, Copy)]
-pub(super) struct Out {
+pub(super) struct Displaced {
     pub(super) bit: u32,
     rank: u32,
 }
 
-impl Out {
+impl Displaced {
     /// The values of its page in the order of their bits.
     pub(super) fn in_order<R>(self, items: impl Iterator<Item = R>) -> Vec<R> {
         let mut items: Vec<R> = items.collect();
@@ -56,17 +56,17 @@ impl Out {
 /// A page that is gone through: the words of its mask, and its values, in the order of their bits if none is out.
 pub struct Opened<'p, I> {
     pub(super) words: &'p [u64; WORDS],
-    pub(super) out: Option<Out>,
+    pub(super) out: Option<Displaced>,
     pub(super) items: I,
 }
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), out: None, index: Index::default() }
+        Self { items: Vec::new(), out: None, index: Occupancy::default() }
     }
 }
 
-impl Default for Index {
+impl Default for Occupancy {
     fn default() -> Self {
         Self { mask: [0; WORDS], before: [0; WORDS], end: 0 }
     }
@@ -82,7 +82,7 @@ fn split(bit: u32) -> (usize, u64) {
     (bit as usize / 64, 1 << (bit % 64))
 }
 
-impl Index {
+impl Occupancy {
     fn has(&self, bit: u32) -> bool {
         let (word, one) = split(bit);
         self.mask[word] & one != 0
@@ -261,7 +261,7 @@ impl<T> Page<T> {
 
     /// What is out stays away for good: the others come into order.
     fn forget_out(&mut self) {
-        let Some(Out { bit, rank }) = self.out.take() else { return };
+        let Some(Displaced { bit, rank }) = self.out.take() else { return };
         let rank = rank as usize;
         if rank < self.items.len() {
             self.items[rank..].rotate_left(1);
@@ -276,7 +276,7 @@ impl<T> Page<T> {
             return self.remove(bit);
         }
         let rank = self.place(bit)?;
-        self.out = Some(Out { bit, rank: rank as u32 });
+        self.out = Some(Displaced { bit, rank: rank as u32 });
         Some(self.items.swap_remove(rank))
     }
 }
@@ -302,41 +302,41 @@ impl<T> Column<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, place: Place) -> Option<&T> {
-        self.page(place.page)?.get(place.bit)
+    pub(super) fn get(&self, location: Location) -> Option<&T> {
+        self.page(location.page)?.get(location.bit)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
-        self.page_mut(place.page)?.get_mut(place.bit)
+    pub(super) fn get_mut(&mut self, location: Location) -> Option<&mut T> {
+        self.page_mut(location.page)?.get_mut(location.bit)
     }
 
-    pub(super) fn has(&self, place: Place) -> bool {
-        self.page(place.page).is_some_and(|page| page.has(place.bit))
+    pub(super) fn has(&self, location: Location) -> bool {
+        self.page(location.page).is_some_and(|page| page.has(location.bit))
     }
 
     /// Puts a value in, and returns the one that was there.
     #[inline]
-    pub(super) fn insert(&mut self, place: Place, value: T) -> Option<T> {
-        match self.page_mut(place.page) {
-            Some(page) => page.insert(place.bit, value),
-            None => self.insert_first(place, value),
+    pub(super) fn insert(&mut self, location: Location, value: T) -> Option<T> {
+        match self.page_mut(location.page) {
+            Some(page) => page.insert(location.bit, value),
+            None => self.insert_first(location, value),
         }
     }
 
     /// Puts the first value into a page.
     #[cold]
-    fn insert_first(&mut self, place: Place, value: T) -> Option<T> {
-        if self.pages.len() <= place.page {
-            self.pages.resize_with(place.page + 1, || None);
+    fn insert_first(&mut self, location: Location, value: T) -> Option<T> {
+        if self.pages.len() <= location.page {
+            self.pages.resize_with(location.page + 1, || None);
         }
         let mut page = Box::<Page<T>>::default();
         // Where neighbours are full this one will be, and takes its memory at once.
-        let before = place.page.checked_sub(1).and_then(|before| self.page(before));
+        let before = location.page.checked_sub(1).and_then(|before| self.page(before));
         if before.is_some_and(|before| before.len() >= WIDTH / 2) {
             page.items = self.spare.pop().unwrap_or_else(|| {
                 let most = MOST_SPARE / (WIDTH * size_of::<T>().max(1));
-                let count = most.min(place.page / 4);
+                let count = most.min(location.page / 4);
                 // The first one that was asked for is the first to be filled.
                 let first = Vec::with_capacity(WIDTH);
                 self.spare.extend(iter::repeat_with(|| Vec::with_capacity(WIDTH)).take(count));
@@ -344,17 +344,17 @@ impl<T> Column<T> {
                 first
             });
         }
-        self.pages[place.page].insert(page).insert(place.bit, value)
+        self.pages[location.page].insert(page).insert(location.bit, value)
     }
 
-    pub(super) fn remove(&mut self, place: Place) -> Option<T> {
-        self.page_mut(place.page)?.remove(place.bit)
+    pub(super) fn remove(&mut self, location: Location) -> Option<T> {
+        self.page_mut(location.page)?.remove(location.bit)
     }
 
     /// Takes a value out for a while: it is not there until [`insert`](Self::insert) puts it back, which costs
     /// nothing in between.
-    pub(super) fn take(&mut self, place: Place) -> Option<T> {
-        self.page_mut(place.page)?.take(place.bit)
+    pub(super) fn take(&mut self, location: Location) -> Option<T> {
+        self.page_mut(location.page)?.take(location.bit)
     }
 
     /// Makes room for a page that came into the directory.

@@ -7,7 +7,7 @@ use super::directory::WORDS;
 use crate::ObjectId;
 
 /// Goes through the pages of columns, the words of their masks, and the values of a page.
-pub trait Cursor {
+pub trait QueryCursor {
     type Item;
 
     /// Items of a page or a word that are asked for together: in a loop over them nothing else is left to be done.
@@ -121,7 +121,7 @@ impl<'w, P: Pages<'w>> InColumn<'w, P> {
     }
 }
 
-impl<'w, P: Pages<'w>> Cursor for InColumn<'w, P> {
+impl<'w, P: Pages<'w>> QueryCursor for InColumn<'w, P> {
     type Item = P::Item;
     type Run = P::Items;
 
@@ -216,7 +216,7 @@ impl<R: Iterator> Iterator for MaybeRun<R> {
     }
 }
 
-impl<C: Cursor> Cursor for Maybe<C> {
+impl<C: QueryCursor> QueryCursor for Maybe<C> {
     type Item = Option<C::Item>;
     type Run = MaybeRun<C::Run>;
 
@@ -285,7 +285,7 @@ impl Iterator for IdRun {
     }
 }
 
-impl Cursor for Ids {
+impl QueryCursor for Ids {
     type Item = ObjectId;
     type Run = IdRun;
 

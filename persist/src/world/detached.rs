@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// When a change is stored, which says what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum ChangeState {
     /// It has just been done, and must be redone where it has not been.
     Done,
     Applied,
@@ -30,7 +30,7 @@ pub(crate) struct Detached {
     class: String,
     /// Its content for a journal: where it is out of the world, or has just come into it.
     content: Option<Vec<u8>>,
-    slot: Slot,
+    slot: ComponentSlot,
     /// While it is out of the world.
     #[persist(skip)]
     live: Option<Live>,
@@ -42,7 +42,7 @@ pub(crate) struct Detached {
 /// Where a component is among those of its object.
 #[derive(crate::Persist, Clone, Default)]
 #[persist(crate = crate, class = "persist.Slot")]
-struct Slot {
+struct ComponentSlot {
     /// How many are before it; none if it is to be the last.
     position: Option<u64>,
     is_started: bool,
@@ -73,7 +73,7 @@ impl Live {
 
 impl Detached {
     fn new(class: String, live: Option<Live>) -> Self {
-        Self { class, content: None, slot: Slot::default(), live, replaced: Vec::new() }
+        Self { class, content: None, slot: ComponentSlot::default(), live, replaced: Vec::new() }
     }
 
     /// A component that has not been in an object.
@@ -171,7 +171,7 @@ impl Detached {
         world.check_idle()?;
         match owner {
             Owner::Object(object) => {
-                let (component, slot) = Slot::take(world, object, &self.class)?;
+                let (component, slot) = ComponentSlot::take(world, object, &self.class)?;
                 (self.live, self.slot) = (Some(Live::Component(component)), slot);
                 let replaced = mem::take(&mut self.replaced);
                 if let Some(found) = world.object_mut(object).filter(|_| !replaced.is_empty()) {
@@ -210,14 +210,14 @@ impl Detached {
     }
 
     /// What a journal keeps of it; one that has just come into the world has its content from before that.
-    pub(super) fn stored(&mut self, world: &World, moment: Moment) -> Result<Box<Self>> {
-        if moment == Moment::Spilled {
+    pub(super) fn stored(&mut self, world: &World, change_state: ChangeState) -> Result<Box<Self>> {
+        if change_state == ChangeState::Spilled {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 "what it holds while it is out of the world stays in memory",
             ));
         }
-        let content = match self.content.take().filter(|_| moment == Moment::Done) {
+        let content = match self.content.take().filter(|_| change_state == ChangeState::Done) {
             Some(content) => Some(content),
             None => self.encoded(world)?,
         };
@@ -239,7 +239,7 @@ impl Detached {
     }
 }
 
-impl Slot {
+impl ComponentSlot {
     /// Takes a component out of its object, with its place there.
     fn take(
         world: &mut World,
@@ -272,8 +272,8 @@ impl Slot {
         let column = world.new_column((*component).__component_type());
         let (shapes, registry) = (&mut world.shapes, &world.registry);
         let mut replaced = Vec::new();
-        let place = world.directory.place(object);
-        if let Some(found) = place.and_then(|place| world.objects.get_mut(place)) {
+        let location = world.directory.location(object);
+        if let Some(found) = location.and_then(|location| world.objects.get_mut(location)) {
             let mut columns = shapes.columns(found.shape).to_vec();
             let position = self.position.and_then(|position| usize::try_from(position).ok());
             let position = position.unwrap_or(usize::MAX);

@@ -25,7 +25,7 @@ pub(super) struct Directory {
 
 /// A place in every column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) page: usize,
     pub(super) bit: u32,
 }
@@ -39,9 +39,9 @@ fn split(id: ObjectId) -> (u64, u32) {
 impl Directory {
     /// The place of an id, if there is its page.
     #[inline]
-    pub(super) fn place(&self, id: ObjectId) -> Option<Place> {
+    pub(super) fn location(&self, id: ObjectId) -> Option<Location> {
         let (key, bit) = split(id);
-        Some(Place { page: self.find(key).ok()?, bit })
+        Some(Location { page: self.find(key).ok()?, bit })
     }
 
     #[inline]
@@ -56,13 +56,13 @@ impl Directory {
     }
 
     /// The place of an id, and whether its page is new and other columns need it too.
-    pub(super) fn enter(&mut self, id: ObjectId) -> (Place, bool) {
+    pub(super) fn enter(&mut self, id: ObjectId) -> (Location, bool) {
         let (key, bit) = split(id);
         match self.find(key) {
-            Ok(page) => (Place { page, bit }, false),
+            Ok(page) => (Location { page, bit }, false),
             Err(page) => {
                 self.keys.insert(page, key);
-                (Place { page, bit }, true)
+                (Location { page, bit }, true)
             }
         }
     }
@@ -100,16 +100,17 @@ mod tests {
         }
         let check = |directory: &Directory, numbers: &[u64]| {
             let places =
-                numbers.iter().map(|number| directory.place(id(*number)).expect("entered"));
-            let places: Vec<(usize, u32)> = places.map(|place| (place.page, place.bit)).collect();
+                numbers.iter().map(|number| directory.location(id(*number)).expect("entered"));
+            let places: Vec<(usize, u32)> =
+                places.map(|location| (location.page, location.bit)).collect();
             assert!(places.is_sorted());
             let ids = places.iter().map(|(page, bit)| directory.id(*page, *bit));
             assert!(ids.eq(numbers.iter().map(|number| Some(id(*number)))));
         };
         check(&directory, &[1, width - 1, width, 3 * width, 5 * width - 1]);
-        assert_eq!(directory.place(id(2 * width)), None);
+        assert_eq!(directory.location(id(2 * width)), None);
         directory.retain_pages(&[true, false, true, true]);
-        assert_eq!(directory.place(id(width)), None);
+        assert_eq!(directory.location(id(width)), None);
         check(&directory, &[1, width - 1, 3 * width, 5 * width - 1]);
     }
 }

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use super::change::Change;
 use super::column::Column;
-use super::directory::{Directory, Place};
+use super::directory::{Directory, Location};
 use super::names::ObjectName;
 use super::object::{Object, Owner};
-use super::parked::TreePlace;
+use super::parked::TreePosition;
 use super::prints::{Print, hash_of, print_value};
 use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, FieldChange, FieldPart, How, IntoFieldPath, NumberField, NumberFields, Paths, Replaced,
-    Request, Room, Root, Way, content_of,
+    Bytes, Direction, FieldChange, FieldEdit, FieldPart, IntoFieldPath, NumberField, NumberFields,
+    PartBuffers, Paths, ReplacedNumber, Request, Root, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -25,8 +25,8 @@ use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
 
 /// Where a component or a resource is, until the next one comes or goes.
 #[derive(Clone, Copy)]
-enum Spot {
-    Component(usize, Place),
+enum EditTarget {
+    Component(usize, Location),
     Resource(usize),
 }
 
@@ -75,11 +75,11 @@ impl World {
         Some(self.names.object_name(self.object(object)?.name))
     }
 
-    pub(crate) fn tree_place(&self, object: ObjectId) -> TreePlace {
+    pub(crate) fn tree_place(&self, object: ObjectId) -> TreePosition {
         let parent = self.parent(object);
         let above = parent.and_then(|parent| self.object(parent));
         let index = above.and_then(|above| above.position(object));
-        TreePlace { parent, index: index.unwrap_or(0) as u64 }
+        TreePosition { parent, index: index.unwrap_or(0) as u64 }
     }
 
     /// True if an object has a component of a class, or the world a resource.
@@ -225,8 +225,8 @@ impl World {
         let (owner, path) = (Owner::from(object.into()), path.into_field_path(&self.paths)?);
         let read = || {
             let root = self.root(owner, path.class())?;
-            let mut room = Room::default();
-            FieldPart::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
+            let mut buffers = PartBuffers::default();
+            FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value(&self.registry)
         };
         read().map_err(|error| owner.name(error, path.class()))
     }
@@ -300,21 +300,26 @@ impl World {
         &mut self,
         owner: Owner,
         change: &FieldChange,
-        way: Way,
+        direction: Direction,
     ) -> Result<bool> {
         self.check_editable()?;
         if let Owner::Object(object) = owner
-            && self.put_number(object, change, way)
+            && self.put_number(object, change, direction)
         {
             return Ok(false);
         }
-        self.with_root(owner, change.path.class(), |root, _| root.make(change, way))
+        self.with_root(owner, change.path.class(), |root, _| root.make(change, direction))
     }
 
     /// Makes the change of a number again, or takes it back, without code of the program's; false if it is another change.
-    pub(crate) fn put_number(&mut self, object: ObjectId, change: &FieldChange, way: Way) -> bool {
-        let How::Set { old, new } = &change.how else { return false };
-        let bytes = if way == Way::Redo { new } else { old };
+    pub(crate) fn put_number(
+        &mut self,
+        object: ObjectId,
+        change: &FieldChange,
+        direction: Direction,
+    ) -> bool {
+        let FieldEdit::Set { old, new } = &change.how else { return false };
+        let bytes = if direction == Direction::Redo { new } else { old };
         let put = self.number_field(object, &change.path);
         put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
     }
@@ -326,7 +331,7 @@ impl World {
         object: ObjectId,
         path: &FieldPath,
         value: &Value,
-    ) -> Option<Replaced> {
+    ) -> Option<ReplacedNumber> {
         let (root, field) = self.number_field(object, path)?;
         field.set(root, value)
     }
@@ -338,8 +343,8 @@ impl World {
         object: ObjectId,
     ) -> Option<(Arc<NumberFields>, Vec<u64>)> {
         let Self { numbers, registry, columns, directory, .. } = self;
-        let (entry, place) = (columns.get(column)?, directory.place(object)?);
-        let root: &dyn Any = entry.column.get(place)?.portable();
+        let (entry, location) = (columns.get(column)?, directory.location(object)?);
+        let root: &dyn Any = entry.column.get(location)?.portable();
         let known = &mut numbers.of_columns;
         if known.len() <= column {
             known.resize_with(column + 1, || None);
@@ -355,8 +360,8 @@ impl World {
         column: usize,
         object: ObjectId,
     ) -> Option<&mut dyn Any> {
-        let place = self.directory.place(object)?;
-        Some(self.columns.get_mut(column)?.column.get_mut(place)?.portable_mut())
+        let location = self.directory.location(object)?;
+        Some(self.columns.get_mut(column)?.column.get_mut(location)?.portable_mut())
     }
 
     /// The component of an object whose field a path leads to, and the field, if it is a number.
@@ -371,8 +376,8 @@ impl World {
             None => self.resolve(object, path, world)?,
         };
         let (column, field) = self.numbers.known.get(number as usize)?;
-        let place = self.directory.place(object)?;
-        let component = self.columns.get_mut(*column)?.column.get_mut(place)?;
+        let location = self.directory.location(object)?;
+        let component = self.columns.get_mut(*column)?.column.get_mut(location)?;
         Some((component.portable_mut(), field))
     }
 
@@ -382,8 +387,8 @@ impl World {
         let number = match self.numbers.by_path.get(path) {
             Some(number) => *number,
             None => {
-                let (column, place) = self.component_place(object, path.class()).ok()?;
-                let root: &dyn Any = self.columns[column].column.get(place)?.portable();
+                let (column, location) = self.component_location(object, path.class()).ok()?;
+                let root: &dyn Any = self.columns[column].column.get(location)?.portable();
                 let field = NumberField::find(&self.registry, root, path.steps());
                 match field.filter(|_| self.numbers.known.len() < MOST_NUMBERS) {
                     Some(field) => {
@@ -451,52 +456,52 @@ impl World {
     /// What has the fields of a path: a component of an object, or a resource.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
         match self.spot(owner, class)? {
-            Spot::Component(column, place) => {
-                let component = self.columns[column].column.get(place);
+            EditTarget::Component(column, location) => {
+                let component = self.columns[column].column.get(location);
                 Ok(component.ok_or_else(|| running(class))?.portable())
             }
-            Spot::Resource(place) => Ok((*self.resources.values[place].2).portable()),
+            EditTarget::Resource(location) => Ok((*self.resources.values[location].2).portable()),
         }
     }
 
     /// Like [`root`](Self::root), to be changed; also the objects that there are.
-    fn root_mut(&mut self, owner: Owner, class: &str) -> Result<(Root<'_>, Objects<'_>)> {
+    fn root_mut(&mut self, owner: Owner, class: &str) -> Result<(Root<'_>, LiveObjects<'_>)> {
         let spot = self.spot(owner, class)?;
-        let Self { registry, room, columns, resources, directory, objects, .. } = self;
+        let Self { registry, buffers, columns, resources, directory, objects, .. } = self;
         let value = match spot {
-            Spot::Component(column, place) => {
-                let component = columns[column].column.get_mut(place);
+            EditTarget::Component(column, location) => {
+                let component = columns[column].column.get_mut(location);
                 component.ok_or_else(|| running(class))?.portable_mut()
             }
-            Spot::Resource(place) => (*resources.values[place].2).portable_mut(),
+            EditTarget::Resource(location) => (*resources.values[location].2).portable_mut(),
         };
-        Ok((Root { registry, value, room }, Objects { directory, objects }))
+        Ok((Root { registry, value, buffers }, LiveObjects { directory, objects }))
     }
 
-    fn spot(&self, owner: Owner, class: &str) -> Result<Spot> {
+    fn spot(&self, owner: Owner, class: &str) -> Result<EditTarget> {
         Ok(match owner {
             Owner::Object(object) => {
-                let (column, place) = self.component_place(object, class)?;
-                Spot::Component(column, place)
+                let (column, location) = self.component_location(object, class)?;
+                EditTarget::Component(column, location)
             }
-            Owner::Resource => Spot::Resource(self.resource_place(class)?),
+            Owner::Resource => EditTarget::Resource(self.resource_place(class)?),
         })
     }
 
     /// The column of a class, and the place there of an object that has such a component.
-    fn component_place(&self, object: ObjectId, class: &str) -> Result<(usize, Place)> {
-        let (column, place) = (self.column_of_class(class), self.directory.place(object));
-        if let (Ok(column), Some(place)) = (&column, place)
-            && self.columns[*column].column.has(place)
+    fn component_location(&self, object: ObjectId, class: &str) -> Result<(usize, Location)> {
+        let (column, location) = (self.column_of_class(class), self.directory.location(object));
+        if let (Ok(column), Some(location)) = (&column, location)
+            && self.columns[*column].column.has(location)
         {
-            return Ok((*column, place));
+            return Ok((*column, location));
         }
         let found = self.check(object)?;
         let column = column
             .map_err(|error| with_colon(class, error, |class| self.by_class.contains_key(class)))?;
         // One that runs is out of its place.
-        match place.filter(|_| self.shapes.columns(found.shape).contains(&column)) {
-            Some(place) => Ok((column, place)),
+        match location.filter(|_| self.shapes.columns(found.shape).contains(&column)) {
+            Some(location) => Ok((column, location)),
             None => Err(Error::new(
                 ErrorKind::NotFound,
                 match self.name(object) {
@@ -524,19 +529,19 @@ impl World {
 }
 
 /// The objects that there are, beside a component that is changed.
-struct Objects<'w> {
+struct LiveObjects<'w> {
     directory: &'w Directory,
     objects: &'w Column<Object>,
 }
 
-impl Objects<'_> {
+impl LiveObjects<'_> {
     /// Refuses the id of an object that is not there.
     fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
         let HandleValue::Live(bits) = handle else { return Ok(()) };
-        let place = |id| self.directory.place(id);
+        let location = |id| self.directory.location(id);
         let is_there = || {
-            let place = ObjectId::new(bits).and_then(place);
-            place.is_some_and(|place| self.objects.has(place))
+            let location = ObjectId::new(bits).and_then(location);
+            location.is_some_and(|location| self.objects.has(location))
         };
         if arena != WorldObjects::NAME || is_there() {
             return Ok(());

@@ -1,10 +1,10 @@
 //! How a world is read from a save.
 
 use super::column::Column;
-use super::directory::Place;
+use super::directory::Location;
 use super::object::{Activity, KeptComponent, Object, Shape};
 use super::resources::{AnyResource, UnknownResource, any};
-use super::stored::{Content, Objects, StoredObject, StoredWorld, encode_objects};
+use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
 use super::visit;
 use super::world::{AnyComponent, LAST_ID, UnknownComponent, World, charge_pages};
 use crate::codec::{
@@ -19,7 +19,7 @@ use crate::types::{Remap, decode_text_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// A world that is read.
-struct Reading<'w> {
+struct WorldReader<'w> {
     world: &'w mut World,
     /// The columns of class numbers, as they are met.
     by_number: Vec<Option<usize>>,
@@ -36,14 +36,14 @@ struct Reading<'w> {
     has_children: bool,
 }
 
-impl Reading<'_> {
+impl WorldReader<'_> {
     fn enter(&mut self, column: usize, is_started: bool) {
         self.columns.push(column);
         self.started += u16::from(is_started);
     }
 }
 
-impl<'w> Reading<'w> {
+impl<'w> WorldReader<'w> {
     fn of(world: &'w mut World) -> Self {
         Self {
             world,
@@ -99,7 +99,7 @@ impl<'w> Reading<'w> {
             self.has_children = true;
             *object.children_mut() = children.into();
         }
-        let place = self.world.enter(id, object);
+        let location = self.world.enter(id, object);
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
         let started = count.saturating_sub(waiting);
@@ -107,11 +107,11 @@ impl<'w> Reading<'w> {
         self.started = 0;
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
             for at in 0..count {
-                self.decode_component(id, place, at < started, input)?;
+                self.decode_component(id, location, at < started, input)?;
             }
             Ok(())
         })?;
-        if let Some(object) = self.world.objects.get_mut(place) {
+        if let Some(object) = self.world.objects.get_mut(location) {
             // Many objects that are read one after the other have one shape.
             if *self.world.shapes.columns(self.shape) != *self.columns {
                 self.shape = self.world.shapes.of(&self.columns);
@@ -134,7 +134,7 @@ impl<'w> Reading<'w> {
     fn decode_component(
         &mut self,
         id: ObjectId,
-        place: Place,
+        location: Location,
         is_started: bool,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
@@ -143,7 +143,7 @@ impl<'w> Reading<'w> {
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
         if let Some(column) = self.by_number.get(number).copied().flatten() {
             self.enter(column, is_started);
-            return match self.world.columns[column].column.decode(place, input)? {
+            return match self.world.columns[column].column.decode(location, input)? {
                 true => Ok(()),
                 false => Err(input.refuse(self.twice(id, column))),
             };
@@ -154,7 +154,9 @@ impl<'w> Reading<'w> {
         if of.id == std::any::TypeId::of::<UnknownComponent>() {
             let content = component.__into_any().downcast::<UnknownComponent>();
             let content = content.map_err(|_| Fail::Value)?.content;
-            let Some(object) = self.world.objects.get_mut(place) else { return Err(Fail::Value) };
+            let Some(object) = self.world.objects.get_mut(location) else {
+                return Err(Fail::Value);
+            };
             let before = self.columns.len();
             object.unknown_list().push(KeptComponent { before, is_started, content });
             self.world.has_unknown = true;
@@ -176,10 +178,10 @@ impl<'w> Reading<'w> {
             by_number[number] = Some(column);
         }
         let entry = &self.world.columns[column];
-        if entry.column.has(place) {
+        if entry.column.has(location) {
             return Err(input.refuse(self.twice(id, column)));
         }
-        charge_pages(entry.column.pages(), place, input)?;
+        charge_pages(entry.column.pages(), location, input)?;
         self.enter(column, is_started);
         self.world.put(column, id, component);
         Ok(())
@@ -201,11 +203,11 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     }
     let head = input.take(1)?;
     let count = input.elements::<StoredObject>(head)?;
-    let mut reading = Reading::of(world);
+    let mut reading = WorldReader::of(world);
     input.nested_in::<StoredObject, _>(|input| {
         (0..count).try_for_each(|_| reading.decode_object(input))
     })?;
-    let Reading { has_children, held, .. } = reading;
+    let WorldReader { has_children, held, .. } = reading;
     if has_children && let Err(error) = connect_children(world) {
         return Err(input.refuse(error));
     }
@@ -322,7 +324,7 @@ impl Persist for World {
     }
 
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_objects(self, Objects::All, Content::World, out)
+        encode_objects(self, ObjectSelection::All, EncodeScope::World, out)
     }
 
     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {

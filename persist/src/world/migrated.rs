@@ -2,17 +2,17 @@
 
 use std::mem;
 
-use crate::fields::{AsText, Bytes, FieldChange, How, Way};
+use crate::fields::{AsText, Bytes, Direction, FieldChange, FieldEdit};
 use crate::schema::Stored;
 use crate::{Error, FieldPath, Result};
 
-pub(crate) struct Refused {
+pub(crate) struct ChangeFailure {
     pub(crate) error: Error,
     /// What could not be put back then.
     pub(crate) left: Option<Error>,
 }
 
-impl From<Error> for Refused {
+impl From<Error> for ChangeFailure {
     fn from(error: Error) -> Self {
         Self { error, left: None }
     }
@@ -25,7 +25,7 @@ pub(crate) struct Migrated {
     /// What was changed where it was recorded, and how, without the bytes of elements: so it is called and merged.
     #[persist(with = AsText, empty = FieldPath::new(""))]
     path: FieldPath,
-    how: How,
+    how: FieldEdit,
     fields: Vec<FieldChange>,
     /// What was recorded, while its journal is replayed: an undo there is one of these.
     recorded: Vec<FieldChange>,
@@ -36,8 +36,12 @@ impl Migrated {
     pub(super) fn of(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
         let recorded = vec![change.clone()];
         let how = match &change.how {
-            How::Insert { index, .. } => How::Insert { index: *index, element: Bytes::default() },
-            How::Remove { index, .. } => How::Remove { index: *index, element: Bytes::default() },
+            FieldEdit::Insert { index, .. } => {
+                FieldEdit::Insert { index: *index, element: Bytes::default() }
+            }
+            FieldEdit::Remove { index, .. } => {
+                FieldEdit::Remove { index: *index, element: Bytes::default() }
+            }
             how => how.clone(),
         };
         Self { path: change.path.clone(), how, fields, recorded }
@@ -60,7 +64,7 @@ impl Migrated {
     }
 
     /// What was changed where it was recorded, and how.
-    pub(crate) fn named(&self) -> (&FieldPath, &How) {
+    pub(crate) fn named(&self) -> (&FieldPath, &FieldEdit) {
         (&self.path, &self.how)
     }
 
@@ -69,7 +73,7 @@ impl Migrated {
     }
 
     pub(super) fn is_setting(&self) -> bool {
-        matches!(self.how, How::Set { .. })
+        matches!(self.how, FieldEdit::Set { .. })
     }
 
     /// The bytes of a value, with the fields set in them.
@@ -77,9 +81,9 @@ impl Migrated {
         &self,
         class: (&Stored, usize),
         bytes: &[u8],
-        way: Way,
+        direction: Direction,
     ) -> Result<Vec<u8>> {
-        all_in_bytes(&self.fields, class, bytes, way)
+        all_in_bytes(&self.fields, class, bytes, direction)
     }
 
     /// Like [`in_bytes`](Self::in_bytes), of a value of the program that recorded it; `None` if that is not known.
@@ -87,27 +91,28 @@ impl Migrated {
         &self,
         class: (&Stored, usize),
         bytes: &[u8],
-        way: Way,
+        direction: Direction,
     ) -> Option<Result<Vec<u8>>> {
-        (!self.recorded.is_empty()).then(|| all_in_bytes(&self.recorded, class, bytes, way))
+        (!self.recorded.is_empty()).then(|| all_in_bytes(&self.recorded, class, bytes, direction))
     }
 
     /// Sets the fields; if one refuses, those before it are put back. True if the value then is to be asked whether it is
     /// valid.
     pub(super) fn apply(
         &self,
-        way: Way,
-        mut make: impl FnMut(&FieldChange, Way) -> Result<bool>,
-    ) -> Result<bool, Refused> {
-        let fields = ordered(&self.fields, way);
+        direction: Direction,
+        mut make: impl FnMut(&FieldChange, Direction) -> Result<bool>,
+    ) -> Result<bool, ChangeFailure> {
+        let fields = ordered(&self.fields, direction);
         let mut is_asked = false;
         for (at, field) in fields.iter().enumerate() {
-            match make(field, way) {
+            match make(field, direction) {
                 Ok(asks) => is_asked |= asks,
                 Err(error) => {
                     let mut done = fields[..at].iter().rev();
-                    let left = done.try_for_each(|field| make(field, way.back()).map(drop));
-                    return Err(Refused { error, left: left.err() });
+                    let left =
+                        done.try_for_each(|field| make(field, direction.reversed()).map(drop));
+                    return Err(ChangeFailure { error, left: left.err() });
                 }
             }
         }
@@ -116,7 +121,8 @@ impl Migrated {
 
     /// As the changes where they were recorded.
     pub(super) fn merge(&mut self, next: &mut Self) -> Option<bool> {
-        let (How::Set { old, new }, How::Set { new: last, .. }) = (&mut self.how, &mut next.how)
+        let (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. }) =
+            (&mut self.how, &mut next.how)
         else {
             return None;
         };
@@ -150,10 +156,10 @@ impl Migrated {
 }
 
 /// Changes in the order in which they are made.
-fn ordered(fields: &[FieldChange], way: Way) -> Vec<&FieldChange> {
-    match way {
-        Way::Redo => fields.iter().collect(),
-        Way::Undo => fields.iter().rev().collect(),
+fn ordered(fields: &[FieldChange], direction: Direction) -> Vec<&FieldChange> {
+    match direction {
+        Direction::Redo => fields.iter().collect(),
+        Direction::Undo => fields.iter().rev().collect(),
     }
 }
 
@@ -161,8 +167,8 @@ fn all_in_bytes(
     fields: &[FieldChange],
     class: (&Stored, usize),
     bytes: &[u8],
-    way: Way,
+    direction: Direction,
 ) -> Result<Vec<u8>> {
-    let make = |bytes: Vec<u8>, field: &FieldChange| field.in_bytes(class, &bytes, way);
-    ordered(fields, way).into_iter().try_fold(bytes.to_vec(), make)
+    let make = |bytes: Vec<u8>, field: &FieldChange| field.in_bytes(class, &bytes, direction);
+    ordered(fields, direction).into_iter().try_fold(bytes.to_vec(), make)
 }

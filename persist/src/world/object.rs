@@ -16,7 +16,7 @@ use crate::{Error, ObjectId};
 pub(super) struct Object {
     pub(super) name: Option<Name>,
     pub(super) parent: Option<ObjectId>,
-    rare: OnceCell<Box<Rare>>,
+    rare: OnceCell<Box<ObjectExtras>>,
     /// Which components it has, in which order.
     pub(super) shape: Shape,
     /// How many of them, from the first on, have been started; the others follow these.
@@ -28,7 +28,7 @@ pub(super) struct Object {
 
 /// What most objects do not have.
 #[derive(Default)]
-struct Rare {
+struct ObjectExtras {
     children: Children,
     unknown: Vec<KeptComponent>,
     /// Its name, once it was asked for, unless this is its base.
@@ -45,7 +45,7 @@ pub(super) struct KeptComponent {
 
 /// A component of an object: its column, or its index among those whose class the program does not have.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum ComponentIndex {
     Known(usize),
     Unknown(usize),
 }
@@ -106,7 +106,7 @@ impl Object {
         }
     }
 
-    fn rare_mut(&mut self) -> &mut Rare {
+    fn rare_mut(&mut self) -> &mut ObjectExtras {
         self.rare.get_or_init(Box::default);
         self.rare.get_mut().expect("it was made just now")
     }
@@ -178,17 +178,20 @@ impl Shapes {
     }
 
     /// The components of an object in their order.
-    pub(super) fn parts<'o>(&'o self, object: &'o Object) -> impl Iterator<Item = Part> + 'o {
+    pub(super) fn parts<'o>(
+        &'o self,
+        object: &'o Object,
+    ) -> impl Iterator<Item = ComponentIndex> + 'o {
         let mut columns = self.columns(object.shape).iter();
         let (all, mut unknown) = (columns.len(), object.unknown().iter().enumerate().peekable());
         std::iter::from_fn(move || {
             let before = all - columns.len();
             let is_next = |(_, kept): &(usize, &KeptComponent)| kept.before <= before;
             match unknown.next_if(is_next) {
-                Some((index, _)) => Some(Part::Unknown(index)),
+                Some((index, _)) => Some(ComponentIndex::Unknown(index)),
                 None => match columns.next() {
-                    Some(column) => Some(Part::Known(*column)),
-                    None => unknown.next().map(|(index, _)| Part::Unknown(index)),
+                    Some(column) => Some(ComponentIndex::Known(*column)),
+                    None => unknown.next().map(|(index, _)| ComponentIndex::Unknown(index)),
                 },
             }
         })
@@ -230,13 +233,13 @@ impl Shapes {
 /// The shapes of bundles that were met.
 #[derive(Default)]
 pub(super) struct Bundles {
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<BundleShape>,
     pub(super) by_type: HashMap<TypeId, usize>,
     /// The one that was asked for last: many objects of one bundle are made one after the other.
     pub(super) last: usize,
 }
 
-pub(super) struct Known {
+pub(super) struct BundleShape {
     pub(super) of: TypeId,
     pub(super) shape: Shape,
     pub(super) columns: Arc<[usize]>,

@@ -3,14 +3,14 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use super::bundle::{Bundle, Slots};
+use super::bundle::{Bundle, BundleColumns};
 use super::column::{Column, Page};
-use super::directory::Place;
+use super::directory::Location;
 use super::names::Name;
-use super::object::{Activity, Known, Object};
+use super::object::{Activity, BundleShape, Object};
 use super::world::{
-    AnyComponent, ColumnEntry, Command, Component, ComponentType, LAST_ID, ParkedObject, Phase,
-    UnknownComponent, World,
+    AnyComponent, ColumnEntry, Component, ComponentType, DeferredChange, FramePhase, LAST_ID,
+    ParkedObject, UnknownComponent, World,
 };
 use crate::codec::Caster;
 use crate::graph::Registry;
@@ -32,11 +32,11 @@ impl World {
     }
 
     pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
-        self.objects.get(self.directory.place(id)?)
+        self.objects.get(self.directory.location(id)?)
     }
 
     pub(super) fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
-        self.objects.get_mut(self.directory.place(id)?)
+        self.objects.get_mut(self.directory.location(id)?)
     }
 
     /// The object, or an error that says that it is not there.
@@ -54,7 +54,7 @@ impl World {
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
     }
 
-    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Place {
+    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Location {
         let name = self.name_newcomer(id, name);
         self.enter(id, Object::new(name))
     }
@@ -70,16 +70,16 @@ impl World {
     }
 
     /// Puts an object in.
-    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Place {
-        let (place, is_new) = self.directory.enter(id);
+    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Location {
+        let (location, is_new) = self.directory.enter(id);
         if is_new {
-            self.objects.insert_page(place.page);
-            self.columns.iter_mut().for_each(|entry| entry.column.insert_page(place.page));
+            self.objects.insert_page(location.page);
+            self.columns.iter_mut().for_each(|entry| entry.column.insert_page(location.page));
         }
-        if self.objects.insert(place, object).is_none() {
+        if self.objects.insert(location, object).is_none() {
             self.count += 1;
         }
-        place
+        location
     }
 
     /// Puts in an object that has its name.
@@ -115,10 +115,10 @@ impl World {
     }
 
     /// Takes an object out, without its components.
-    pub(super) fn take_object(&mut self, place: Place) -> Option<Object> {
-        let object = self.objects.remove(place)?;
+    pub(super) fn take_object(&mut self, location: Location) -> Option<Object> {
+        let object = self.objects.remove(location)?;
         self.count -= 1;
-        self.emptied += usize::from(self.objects.page(place.page).is_some_and(Page::is_empty));
+        self.emptied += usize::from(self.objects.page(location.page).is_some_and(Page::is_empty));
         Some(object)
     }
 
@@ -138,8 +138,8 @@ impl World {
 
     /// Takes an object without components out.
     fn leave(&mut self, object: ObjectId) {
-        let Some(place) = self.directory.place(object) else { return };
-        if let Some(name) = self.take_object(place).and_then(|found| found.name) {
+        let Some(location) = self.directory.location(object) else { return };
+        if let Some(name) = self.take_object(location).and_then(|found| found.name) {
             self.names.leave(name);
             self.names.drop(name);
         }
@@ -338,8 +338,8 @@ impl World {
         object: ObjectId,
         component: Box<dyn AnyComponent>,
     ) {
-        if let Some(place) = self.directory.place(object) {
-            self.columns[column].column.put(place, component);
+        if let Some(location) = self.directory.location(object) {
+            self.columns[column].column.put(location, component);
         }
     }
 
@@ -361,7 +361,7 @@ impl World {
         component: Box<dyn AnyComponent>,
     ) -> Result<()> {
         self.check_or_expect(object)?;
-        self.commands.push_back(Command::Attach(object, column, component));
+        self.commands.push_back(DeferredChange::Attach(object, column, component));
         Ok(())
     }
 
@@ -369,7 +369,7 @@ impl World {
         if self.is_running() {
             // Also the one that runs, which is out of its place.
             let has = self.shape_of(object).contains(&column);
-            self.commands.push_back(Command::Detach(object, column));
+            self.commands.push_back(DeferredChange::Detach(object, column));
             return has;
         }
         self.flush();
@@ -379,9 +379,9 @@ impl World {
     }
 
     /// Notes that an object has a component more.
-    pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Place> {
-        let place = self.directory.place(object)?;
-        let found = self.objects.get_mut(place)?;
+    pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Location> {
+        let location = self.directory.location(object)?;
+        let found = self.objects.get_mut(location)?;
         if !found.unknown().is_empty() {
             // What was loaded before the class was registered is replaced, too.
             let name = (self.columns[column].of.name)();
@@ -393,7 +393,7 @@ impl World {
         if self.waiting.last() != Some(&object) {
             self.waiting.push(object);
         }
-        Some(place)
+        Some(location)
     }
 
     /// Releases and drops a component; false if there is none.
@@ -409,9 +409,9 @@ impl World {
         object: ObjectId,
         column: usize,
     ) -> Option<Box<dyn AnyComponent>> {
-        let place = self.directory.place(object)?;
-        let component = self.columns.get_mut(column)?.column.remove(place)?;
-        if let Some(found) = self.objects.get_mut(place) {
+        let location = self.directory.location(object)?;
+        let component = self.columns.get_mut(column)?.column.remove(location)?;
+        if let Some(found) = self.objects.get_mut(location) {
             found.lose(column, &mut self.shapes);
         }
         Some(component)
@@ -424,7 +424,7 @@ impl World {
         column: usize,
         component: Box<dyn AnyComponent>,
     ) {
-        if self.columns[column].hooks & Phase::Release.bit() == 0 {
+        if self.columns[column].hooks & FramePhase::Release.bit() == 0 {
             return;
         }
         (self.columns[column].of.release)(self, column, object, component.__into_any());
@@ -438,10 +438,10 @@ impl World {
         let mut objects = Vec::with_capacity(ids.len());
         for id in ids {
             let shape = part.shape_of(id);
-            let Some(place) = part.directory.place(id) else { continue };
-            let Some(mut object) = part.objects.remove(place) else { continue };
+            let Some(location) = part.directory.location(id) else { continue };
+            let Some(mut object) = part.objects.remove(location) else { continue };
             let components = shape.iter().filter_map(|column| {
-                Some((columns[*column], part.columns[*column].column.remove(place)?))
+                Some((columns[*column], part.columns[*column].column.remove(location)?))
             });
             let components: Vec<_> = components.collect();
             let shape: Vec<usize> = components.iter().map(|(column, _)| *column).collect();
@@ -485,7 +485,7 @@ impl World {
         }
         let shape = self.shapes.of(&columns);
         let at = self.bundles.known.len();
-        self.bundles.known.push(Known { of, shape, columns: columns.into() });
+        self.bundles.known.push(BundleShape { of, shape, columns: columns.into() });
         self.bundles.by_type.insert(of, at);
         self.bundles.last = at;
         Ok(at)
@@ -499,13 +499,13 @@ impl World {
         bundle: usize,
         components: B,
     ) {
-        let place = self.enter_bundle(id, name, bundle);
+        let location = self.enter_bundle(id, name, bundle);
         let of = &self.bundles.known[bundle].columns;
-        components.__put(Slots { all: &mut self.columns, of, place });
+        components.__put(BundleColumns { all: &mut self.columns, of, location });
     }
 
     /// Puts in an object that gets the components of a bundle.
-    fn enter_bundle(&mut self, id: ObjectId, name: &str, bundle: usize) -> Place {
+    fn enter_bundle(&mut self, id: ObjectId, name: &str, bundle: usize) -> Location {
         let name = self.name_newcomer(id, name);
         let known = &self.bundles.known[bundle];
         let (shape, is_bare) = (known.shape, known.columns.is_empty());
@@ -527,7 +527,7 @@ impl World {
         self.flush();
         let id = self.new_id();
         if self.is_running() {
-            self.commands.push_back(Command::Spawn(id, name.into()));
+            self.commands.push_back(DeferredChange::Spawn(id, name.into()));
             let columns = Arc::clone(&self.bundles.known[bundle].columns);
             components.__wait(self, id, &columns);
         } else {
@@ -579,22 +579,22 @@ impl World {
     }
 
     /// A change of an object that is gone meanwhile is none.
-    fn apply(&mut self, command: Command) {
+    fn apply(&mut self, command: DeferredChange) {
         match command {
-            Command::Spawn(id, name) => {
+            DeferredChange::Spawn(id, name) => {
                 self.spawn_now(id, &name);
             }
-            Command::Place(objects) => self.place_now(objects),
-            Command::Attach(object, column, component) => {
+            DeferredChange::Place(objects) => self.place_now(objects),
+            DeferredChange::Attach(object, column, component) => {
                 if self.contains(object) {
                     self.attach_now(object, column, component);
                 } else {
                     self.release(object, column, component);
                 }
             }
-            Command::Detach(object, column) => drop(self.detach_now(object, column)),
-            Command::Remove(object) => self.remove_now(object),
-            Command::SetParent(object, parent, at) => {
+            DeferredChange::Detach(object, column) => drop(self.detach_now(object, column)),
+            DeferredChange::Remove(object) => self.remove_now(object),
+            DeferredChange::SetParent(object, parent, at) => {
                 // It was checked when it was asked for; what has changed since may refuse it.
                 let _ = self.set_parent_now(object, parent, at);
             }

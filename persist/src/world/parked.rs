@@ -7,7 +7,7 @@ use super::names::Name;
 use super::object::Object;
 use super::objects::missing;
 use super::recorded::content_size;
-use super::stored::{Content, Source, live, save_of};
+use super::stored::{EncodeScope, ObjectSource, live, save_of};
 use super::world::{LAST_ID, Parked, ParkedObject, World};
 use crate::codec::TraitObject as _;
 use crate::types::Remap;
@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 #[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Place")]
-pub(crate) struct TreePlace {
+pub(crate) struct TreePosition {
     pub(crate) parent: Option<ObjectId>,
     pub(crate) index: u64,
 }
@@ -26,13 +26,13 @@ pub(crate) struct TreePlace {
 pub(crate) struct Fragment {
     /// A save of a world that has only these objects; empty for a bare one, without components.
     save: Vec<u8>,
-    place: TreePlace,
+    place: TreePosition,
 }
 
 impl Fragment {
     /// An object without components, as the last child of its parent.
     pub(super) fn bare(parent: Option<ObjectId>) -> Self {
-        Self { save: Vec::new(), place: TreePlace { parent, index: u64::MAX } }
+        Self { save: Vec::new(), place: TreePosition { parent, index: u64::MAX } }
     }
 
     pub(super) fn is_bare(&self) -> bool {
@@ -53,18 +53,18 @@ pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
     world.check_idle()?;
     world.flush();
     world.check(object)?;
-    let TreePlace { index, .. } = world.tree_place(object);
+    let TreePosition { index, .. } = world.tree_place(object);
     let subtree = world.subtree(object);
     world.unlink(object);
     let mut objects = Vec::new();
     for id in subtree {
-        let Some(place) = world.directory.place(id) else { continue };
+        let Some(location) = world.directory.location(id) else { continue };
         let columns = world.shape_of(id);
         let components = columns
             .iter()
-            .filter_map(|column| Some((*column, world.columns[*column].column.remove(place)?)));
+            .filter_map(|column| Some((*column, world.columns[*column].column.remove(location)?)));
         let components = components.collect();
-        let Some(object) = world.take_object(place) else { continue };
+        let Some(object) = world.take_object(location) else { continue };
         if let Some(name) = object.name {
             world.names.reserve(name);
             world.names.leave(name);
@@ -160,8 +160,8 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
     let (mut objects, place) = match world.parked.get(&object) {
         Some(Parked { objects, index, .. }) => {
             let parent = objects.first().and_then(|root| root.object.parent);
-            let sources = objects.iter().map(|found| (found.id, Source::Parked(found)));
-            (sources.collect(), TreePlace { parent, index: *index })
+            let sources = objects.iter().map(|found| (found.id, ObjectSource::Parked(found)));
+            (sources.collect(), TreePosition { parent, index: *index })
         }
         None => {
             world.check(object)?;
@@ -169,7 +169,7 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
         }
     };
     objects.sort_unstable_by_key(|(id, _)| *id);
-    Ok(Fragment { save: save_of(world, &objects, Content::Objects)?, place })
+    Ok(Fragment { save: save_of(world, &objects, EncodeScope::Objects)?, place })
 }
 
 /// Parks an object of this name that was in another world, or in this one in another run.
@@ -182,7 +182,7 @@ pub(super) fn park_fragment(
     fragment: &Fragment,
 ) -> Result<()> {
     world.check_idle()?;
-    let Fragment { save, place: TreePlace { parent, index } } = fragment;
+    let Fragment { save, place: TreePosition { parent, index } } = fragment;
     let objects = match fragment.is_bare() {
         true => bare_object(world, object, name)?,
         false => loaded_objects(world, object, save)?,

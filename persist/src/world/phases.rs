@@ -4,11 +4,12 @@ use std::any::{Any, TypeId};
 use std::mem;
 
 use super::column::{Column, Page};
-use super::directory::Place;
+use super::directory::Location;
 use super::object::{Activity, Shapes};
 use super::stored::StoredWorld;
 use super::world::{
-    AnyComponent, Command, Component, ComponentType, Context, ParkedObject, Phase, World,
+    AnyComponent, Component, ComponentType, Context, DeferredChange, FramePhase, ParkedObject,
+    World,
 };
 use crate::ObjectId;
 use crate::codec::TypeSet;
@@ -66,14 +67,14 @@ fn start_waiting(world: &mut World, step: f64) {
             let started = found.started;
             let columns = world.shape_of(object);
             // If one panics, those behind it are started by the next update.
-            let mut rest = Rest { world, waiting: &waiting[at..] };
+            let mut rest = StartGuard { world, waiting: &waiting[at..] };
             for column in columns.iter().skip(started.into()).copied() {
                 match rest.world.object_mut(object) {
                     Some(found) if !found.is_held => found.started += 1,
                     // It may have paused itself.
                     _ => break,
                 }
-                run_one(rest.world, column, object, Phase::Start, step);
+                run_one(rest.world, column, object, FramePhase::Start, step);
             }
             rest.waiting = &[];
         }
@@ -81,7 +82,7 @@ fn start_waiting(world: &mut World, step: f64) {
     }
 }
 
-fn run_phase(world: &mut World, phase: Phase, step: f64) {
+fn run_phase(world: &mut World, phase: FramePhase, step: f64) {
     let wanted = world.shapes.any(|column| world.columns[column].hooks & phase.bit() != 0);
     if !wanted.contains(&true) {
         return;
@@ -90,7 +91,7 @@ fn run_phase(world: &mut World, phase: Phase, step: f64) {
     for page in 0..world.directory.len() {
         let Some(bits) = world.objects.page(page).map(Page::bits) else { continue };
         for bit in bits {
-            let found = world.objects.get(Place { page, bit });
+            let found = world.objects.get(Location { page, bit });
             let Some(found) = found.filter(|found| {
                 wanted.get(Shapes::index(found.shape)).is_some_and(|wanted| *wanted)
                     && !found.is_held
@@ -102,7 +103,7 @@ fn run_phase(world: &mut World, phase: Phase, step: f64) {
             for column in columns.iter().take(started.into()) {
                 run_one(world, *column, object, phase, step);
                 // It may have paused itself, or put another world in place of this one.
-                let found = world.objects.get(Place { page, bit });
+                let found = world.objects.get(Location { page, bit });
                 if found.is_none_or(|found| found.is_held) {
                     break;
                 }
@@ -112,7 +113,7 @@ fn run_phase(world: &mut World, phase: Phase, step: f64) {
 }
 
 #[inline]
-fn run_one(world: &mut World, column: usize, object: ObjectId, phase: Phase, step: f64) {
+fn run_one(world: &mut World, column: usize, object: ObjectId, phase: FramePhase, step: f64) {
     let of = world.columns.get(column).filter(|entry| entry.hooks & phase.bit() != 0);
     if let Some(run) = of.map(|entry| entry.of.run) {
         run(world, column, object, phase, step);
@@ -124,12 +125,12 @@ pub(super) fn run_hook<T: Component>(
     world: &mut World,
     column: usize,
     object: ObjectId,
-    phase: Phase,
+    phase: FramePhase,
     step: f64,
 ) {
-    let Some(place) = world.directory.place(object) else { return };
+    let Some(location) = world.directory.location(object) else { return };
     let entry = world.columns[column].column.as_any_mut().downcast_mut::<Column<T>>();
-    let Some(component) = entry.and_then(|column| column.take(place)) else { return };
+    let Some(component) = entry.and_then(|column| column.take(location)) else { return };
     world.running += 1;
     let mut running = Running { world, column, object, component: Some(component) };
     running.run(phase, step);
@@ -150,7 +151,7 @@ pub(super) fn run_release<T: Component>(
 /// Releases those components of an object that may have something to do then.
 fn release_components(world: &mut World, object: ObjectId) {
     for column in world.shape_of(object).iter().copied() {
-        if world.columns[column].hooks & Phase::Release.bit() == 0 {
+        if world.columns[column].hooks & FramePhase::Release.bit() == 0 {
             continue;
         }
         if let Some(component) = world.take_out(object, column) {
@@ -164,8 +165,9 @@ pub(super) fn release_all(world: &mut World) {
     world.is_dropped = true;
     world.running += 1;
     // Most worlds have no such method, which is known after the first of each type.
-    let is_released =
-        |world: &World| world.columns.iter().any(|entry| entry.hooks & Phase::Release.bit() != 0);
+    let is_released = |world: &World| {
+        world.columns.iter().any(|entry| entry.hooks & FramePhase::Release.bit() != 0)
+    };
     'objects: for page in 0..world.directory.len() {
         let Some(bits) = world.objects.page(page).map(Page::bits) else { continue };
         for bit in bits {
@@ -181,10 +183,10 @@ pub(super) fn release_all(world: &mut World) {
     parked.into_iter().for_each(|object| world.discard(object));
     while let Some(command) = world.commands.pop_front() {
         match command {
-            Command::Attach(object, column, component) => {
+            DeferredChange::Attach(object, column, component) => {
                 world.release(object, column, component);
             }
-            Command::Place(objects) => {
+            DeferredChange::Place(objects) => {
                 for ParkedObject { id, components, .. } in objects {
                     for (column, component) in components {
                         world.release(id, column, component);
@@ -201,7 +203,7 @@ pub(super) fn update(world: &mut World, step: f64) {
         return;
     }
     world.flush();
-    for phase in [Phase::PreUpdate, Phase::Update, Phase::PostUpdate] {
+    for phase in [FramePhase::PreUpdate, FramePhase::Update, FramePhase::PostUpdate] {
         start_waiting(world, step);
         run_phase(world, phase, step);
         world.flush();
@@ -231,16 +233,16 @@ struct Running<'w, T: Component> {
 }
 
 impl<T: Component> Running<'_, T> {
-    fn run(&mut self, phase: Phase, step: f64) {
+    fn run(&mut self, phase: FramePhase, step: f64) {
         let Some(component) = &mut self.component else { return };
         let (object, column) = (self.object, self.column);
         let context = &mut Context { world: &mut *self.world, object, step, column };
         match phase {
-            Phase::Start => component.on_start(context),
-            Phase::PreUpdate => component.on_pre_update(context),
-            Phase::Update => component.on_update(context),
-            Phase::PostUpdate => component.on_post_update(context),
-            Phase::Release => component.on_release(context),
+            FramePhase::Start => component.on_start(context),
+            FramePhase::PreUpdate => component.on_pre_update(context),
+            FramePhase::Update => component.on_update(context),
+            FramePhase::PostUpdate => component.on_post_update(context),
+            FramePhase::Release => component.on_release(context),
         }
     }
 }
@@ -253,20 +255,20 @@ impl<T: Component> Drop for Running<'_, T> {
         let column = self.world.columns.get_mut(self.column);
         let column = column.and_then(|entry| entry.column.as_any_mut().downcast_mut::<Column<T>>());
         if let (Some(component), Some(column)) = (self.component.take(), column)
-            && let Some(place) = self.world.directory.place(self.object)
+            && let Some(location) = self.world.directory.location(self.object)
         {
-            column.insert(place, component);
+            column.insert(location, component);
         }
     }
 }
 
 /// Objects that are still to be started if one of them panics.
-struct Rest<'w, 'o> {
+struct StartGuard<'w, 'o> {
     world: &'w mut World,
     waiting: &'o [ObjectId],
 }
 
-impl Drop for Rest<'_, '_> {
+impl Drop for StartGuard<'_, '_> {
     fn drop(&mut self) {
         self.world.waiting.extend_from_slice(self.waiting);
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::World;
 use super::load::{forget, load_part};
-use super::stored::{Content, check_ids, live, save_of};
-use super::world::{Command, ComponentType, LAST_ID};
+use super::stored::{EncodeScope, check_ids, live, save_of};
+use super::world::{ComponentType, DeferredChange, LAST_ID};
 use crate::format::unpacked;
 use crate::types::{Missing, Remap, WorldObjects};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
@@ -151,7 +151,7 @@ impl Prefab {
         }
         let used = world.columns.iter().zip(is_used).filter(|(_, is_used)| *is_used);
         Ok(Self {
-            save: save_of(world, &live(world, &ids), Content::Copy)?.into(),
+            save: save_of(world, &live(world, &ids), EncodeScope::Copy)?.into(),
             root,
             types: used.map(|(entry, _)| entry.of).collect(),
             ids: ids.into(),
@@ -190,7 +190,7 @@ impl Prefab {
         // From here on nothing fails.
         world.last_id = last;
         if world.is_running() {
-            world.commands.push_back(Command::Place(objects));
+            world.commands.push_back(DeferredChange::Place(objects));
         } else {
             world.place_now(objects);
         }

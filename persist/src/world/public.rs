@@ -4,12 +4,12 @@ use std::any::TypeId;
 
 use super::bundle::Bundle;
 use super::column::Page;
-use super::object::{Activity, Part};
+use super::object::{Activity, ComponentIndex};
 use super::prefab::{Outside, Placed, Prefab};
 use super::query::{self, Query, SharedQuery};
 use super::references::{self, Reference};
 use super::resources::Movable;
-use super::world::{Command, Component, World};
+use super::world::{Component, DeferredChange, World};
 use super::{objects::missing, phases};
 use crate::codec::Pointee;
 use crate::graph::Registry;
@@ -48,7 +48,7 @@ impl World {
     pub fn spawn(&mut self, name: &str) -> ObjectId {
         let id = self.new_id();
         if self.is_running() {
-            self.commands.push_back(Command::Spawn(id, name.into()));
+            self.commands.push_back(DeferredChange::Spawn(id, name.into()));
         } else {
             self.flush();
             self.spawn_now(id, name);
@@ -139,7 +139,7 @@ impl World {
             return false;
         }
         if self.is_running() {
-            self.commands.push_back(Command::Remove(object));
+            self.commands.push_back(DeferredChange::Remove(object));
         } else {
             self.remove_now(object);
             self.flush();
@@ -320,7 +320,7 @@ impl World {
             self.check_or_expect(object)?;
             parent.map_or(Ok(()), |parent| self.check_or_expect(parent))?;
             self.check_above(object, parent)?;
-            self.commands.push_back(Command::SetParent(object, parent, index));
+            self.commands.push_back(DeferredChange::SetParent(object, parent, index));
             return Ok(());
         }
         self.flush();
@@ -348,8 +348,9 @@ impl World {
         self.flush();
         self.check(object)?;
         self.detach_now(object, column);
-        if let (Some(place), Some(column)) = (self.link(object, column), self.column_mut::<T>()) {
-            column.insert(place, component);
+        if let (Some(location), Some(column)) = (self.link(object, column), self.column_mut::<T>())
+        {
+            column.insert(location, component);
         }
         self.flush();
         Ok(())
@@ -394,15 +395,15 @@ impl World {
     #[must_use]
     #[inline]
     pub fn get<T: Component>(&self, object: ObjectId) -> Option<&T> {
-        self.column::<T>()?.get(self.directory.place(object)?)
+        self.column::<T>()?.get(self.directory.location(object)?)
     }
 
     /// A component of an object, to be changed.
     #[must_use]
     #[inline]
     pub fn get_mut<T: Component>(&mut self, object: ObjectId) -> Option<&mut T> {
-        let place = self.directory.place(object)?;
-        self.column_mut::<T>()?.get_mut(place)
+        let location = self.directory.location(object)?;
+        self.column_mut::<T>()?.get_mut(location)
     }
 
     /// The names of the classes of an object's components, in the order in which they were attached; those of
@@ -410,8 +411,8 @@ impl World {
     pub fn classes(&self, object: ObjectId) -> Vec<String> {
         let Some(found) = self.object(object) else { return Vec::new() };
         let class = |part| match part {
-            Part::Known(column) => (self.columns[column].of.name)(),
-            Part::Unknown(index) => found.unknown()[index].content.class().to_owned(),
+            ComponentIndex::Known(column) => (self.columns[column].of.name)(),
+            ComponentIndex::Unknown(index) => found.unknown()[index].content.class().to_owned(),
         };
         self.shapes.parts(found).map(class).collect()
     }

@@ -6,7 +6,7 @@ use std::{mem, slice};
 use hashbrown::HashMap;
 
 use super::column::{Column, Page};
-use super::cursor::{Cursor, Ids, InColumn, Maybe};
+use super::cursor::{Ids, InColumn, Maybe, QueryCursor};
 use super::directory::{Directory, WIDTH, WORDS};
 use super::object::Object;
 use super::world::{ColumnEntry, Component, World};
@@ -19,7 +19,7 @@ pub trait Query {
     type Item<'w>;
 
     #[doc(hidden)]
-    type Cursor<'w>: Cursor<Item = Self::Item<'w>>;
+    type Cursor<'w>: QueryCursor<Item = Self::Item<'w>>;
 
     #[doc(hidden)]
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>>;
@@ -97,15 +97,15 @@ fn twice<T: Component>() -> Error {
 
 /// The objects that have what a query asks for, in the order in which they were made.
 struct QueryIter<'w, Q: Query> {
-    run: Run<'w, Q>,
+    run: QueryRun<'w, Q>,
     /// In a box, so that a loop keeps the run in registers: nothing that is called has the address of it.
-    rest: Box<Rest<'w, Q>>,
+    rest: Box<RemainingPages<'w, Q>>,
 }
 
-type Run<'w, Q> = <<Q as Query>::Cursor<'w> as Cursor>::Run;
+type QueryRun<'w, Q> = <<Q as Query>::Cursor<'w> as QueryCursor>::Run;
 
 /// What comes after a run.
-struct Rest<'w, Q: Query> {
+struct RemainingPages<'w, Q: Query> {
     cursor: Q::Cursor<'w>,
     /// The objects of the pages that are not begun.
     pages: slice::Iter<'w, Option<Box<Page<Object>>>>,
@@ -118,13 +118,13 @@ struct Rest<'w, Q: Query> {
     bits: u64,
 }
 
-impl<'w, Q: Query> Rest<'w, Q> {
+impl<'w, Q: Query> RemainingPages<'w, Q> {
     /// The item that comes next, and the run after it.
     ///
     /// Called, not inlined, or the loop over a run has no registers left for it.
     #[cold]
     #[inline(never)]
-    fn advance(&mut self) -> (Option<Q::Item<'w>>, Run<'w, Q>) {
+    fn advance(&mut self) -> (Option<Q::Item<'w>>, QueryRun<'w, Q>) {
         loop {
             if let Some(item) = self.next_item() {
                 return (Some(item), Q::Cursor::empty());
@@ -151,7 +151,7 @@ impl<'w, Q: Query> Rest<'w, Q> {
 
     /// Goes to the next page or word that has items, which are a run or those of [`next_item`](Self::next_item); `None`
     /// after the last.
-    fn next_run(&mut self) -> Option<Run<'w, Q>> {
+    fn next_run(&mut self) -> Option<QueryRun<'w, Q>> {
         loop {
             if self.word == WORDS {
                 self.objects = None;
@@ -195,7 +195,8 @@ impl<'w, Q: Query> QueryIter<'w, Q> {
     fn new(world: (&'w Column<Object>, &'w Directory), cursor: Q::Cursor<'w>) -> Self {
         let (objects, directory) = world;
         let pages = objects.pages().iter();
-        let rest = Rest { cursor, pages, objects: None, page: 0, word: 0, directory, bits: 0 };
+        let rest =
+            RemainingPages { cursor, pages, objects: None, page: 0, word: 0, directory, bits: 0 };
         Self { run: Q::Cursor::empty(), rest: Box::new(rest) }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::World;
-use super::stored::{Content, live, save_of};
+use super::stored::{EncodeScope, live, save_of};
 use crate::format::scan;
-use crate::schema::{Met, Stored, paths};
+use crate::schema::{LocalValue, Stored, paths};
 use crate::types::{Arena, WorldObjects};
 use crate::{Limits, ObjectId, Result};
 
@@ -27,7 +27,7 @@ type Holders = HashMap<u64, (u64, String)>;
 /// All places that hold the id of an object.
 pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
     let ids: Vec<ObjectId> = world.objects().collect();
-    let save = save_of(world, &live(world, &ids), Content::World)?;
+    let save = save_of(world, &live(world, &ids), EncodeScope::World)?;
     let mut needle = [1; 9];
     needle[1..].copy_from_slice(&id.get().to_le_bytes());
     let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
@@ -37,8 +37,8 @@ pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
     let limits = &Limits::DEFAULT;
     let (found, classes) = scan(&save, limits)?;
     let stored = Stored::new(classes);
-    let is_it = |met: &Met<'_>| match met {
-        Met::Handle { arena, bits } => *arena == WorldObjects::NAME && *bits == id.get(),
+    let is_it = |met: &LocalValue<'_>| match met {
+        LocalValue::Handle { arena, bits } => *arena == WorldObjects::NAME && *bits == id.get(),
         _ => false,
     };
     let mut references = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
         let mut targets = Vec::new();
         let paths = paths(record.class as usize, &stored, record.payload(&save), limits, |met| {
             let target = match met {
-                Met::Reference { id, weak: false, .. } => Some(*id),
+                LocalValue::Reference { id, weak: false, .. } => Some(*id),
                 _ => None,
             };
             targets.extend(target);

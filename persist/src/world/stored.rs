@@ -3,10 +3,10 @@
 //! It is written and read by hand, to and from its columns; the bytes are those of [`StoredWorld`], whose
 //! schema it has.
 
-use super::directory::Place;
-use super::object::{Activity, KeptComponent, Object, Part, Shape, Shapes};
+use super::directory::Location;
+use super::object::{Activity, ComponentIndex, KeptComponent, Object, Shape, Shapes};
 use super::resources::AnyResource;
-use super::world::{AnyComponent, ComponentType, Items, ParkedObject, World};
+use super::world::{AnyComponent, ComponentType, ErasedComponents, ParkedObject, World};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
 use crate::format::{Compression, Header, Sealer};
 use crate::graph::{SaveTables, Saver};
@@ -39,7 +39,7 @@ pub(super) struct StoredObject {
 
 /// What of a world is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum EncodeScope {
     World,
     /// Some objects; none of their components counts as started.
     Copy,
@@ -49,30 +49,30 @@ pub(super) enum Content {
 
 /// Where an object is that is written.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'w> {
-    Live(Place),
+pub(super) enum ObjectSource<'w> {
+    Live(Location),
     Parked(&'w ParkedObject),
 }
 
 /// The objects that are written, in ascending order.
 #[derive(Clone, Copy)]
-pub(super) enum Objects<'o, 'w> {
+pub(super) enum ObjectSelection<'o, 'w> {
     All,
-    These(&'o [(ObjectId, Source<'w>)]),
+    These(&'o [(ObjectId, ObjectSource<'w>)]),
 }
 
 /// What is known of a column while objects are written.
 #[derive(Default)]
-struct Progress<'w> {
+struct ColumnProgress<'w> {
     /// The number of its class in this save, once it was met.
     number: Option<u64>,
     /// The components of a page whose objects all are written.
-    items: Option<Box<dyn Items + 'w>>,
+    items: Option<Box<dyn ErasedComponents + 'w>>,
 }
 
 /// How many bytes the components of a shape have, each after the number of its class, on the page that is written.
 #[derive(Clone, Copy)]
-enum Width {
+enum RowWidth {
     /// Until an object of the shape was written.
     Unknown,
     Varies,
@@ -82,41 +82,45 @@ enum Width {
 /// Writes objects, and what else is asked for.
 pub(super) fn encode_objects(
     world: &World,
-    objects: Objects<'_, '_>,
-    content: Content,
+    objects: ObjectSelection<'_, '_>,
+    content: EncodeScope,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    let progress = world.columns.iter().map(|_| Progress::default()).collect();
-    let widths = vec![Width::Varies; world.shapes.len()];
+    let progress = world.columns.iter().map(|_| ColumnProgress::default()).collect();
+    let widths = vec![RowWidth::Varies; world.shapes.len()];
     WorldWriter { world, content, progress, widths }.objects(objects, out)
 }
 
 /// Objects of a world that are written.
 struct WorldWriter<'w> {
     world: &'w World,
-    content: Content,
+    content: EncodeScope,
     /// Of each column.
-    progress: Vec<Progress<'w>>,
+    progress: Vec<ColumnProgress<'w>>,
     /// Of each shape.
-    widths: Vec<Width>,
+    widths: Vec<RowWidth>,
 }
 
 impl<'w> WorldWriter<'w> {
-    fn objects(&mut self, objects: Objects<'_, 'w>, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn objects(
+        &mut self,
+        objects: ObjectSelection<'_, 'w>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
         let count = match objects {
-            Objects::All => self.world.count,
-            Objects::These(objects) => objects.len(),
+            ObjectSelection::All => self.world.count,
+            ObjectSelection::These(objects) => objects.len(),
         };
         out.value(&self.world.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| match objects {
-            Objects::All => {
+            ObjectSelection::All => {
                 (0..self.world.directory.len()).try_for_each(|page| self.encode_page(page, out))
             }
-            Objects::These(objects) => objects.iter().try_for_each(|(id, source)| {
+            ObjectSelection::These(objects) => objects.iter().try_for_each(|(id, source)| {
                 let object = match source {
-                    Source::Live(place) => self.world.objects.get(*place),
-                    Source::Parked(parked) => Some(&parked.object),
+                    ObjectSource::Live(location) => self.world.objects.get(*location),
+                    ObjectSource::Parked(parked) => Some(&parked.object),
                 };
                 match object {
                     Some(object) => self.encode_object(*id, object, *source, out),
@@ -126,8 +130,8 @@ impl<'w> WorldWriter<'w> {
         })?;
         let resources = &self.world.resources;
         let count = match self.content {
-            Content::World => resources.values.len() + resources.unknown.len(),
-            Content::Copy | Content::Objects => 0,
+            EncodeScope::World => resources.values.len() + resources.unknown.len(),
+            EncodeScope::Copy | EncodeScope::Objects => 0,
         };
         count::encode(count as u64, out)?;
         if count == 0 {
@@ -145,14 +149,14 @@ impl<'w> WorldWriter<'w> {
     }
 
     fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        self.widths.fill(Width::Unknown);
+        self.widths.fill(RowWidth::Unknown);
         for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
             progress.items = entry.column.items(page);
         }
         let Some(objects) = self.world.objects.page(page) else { return Ok(()) };
         for (bit, object) in objects.bits().zip(objects.items()) {
             let Some(id) = self.world.directory.id(page, bit) else { return Err(out.no_field()) };
-            self.encode_object(id, object, Source::Live(Place { page, bit }), out)?;
+            self.encode_object(id, object, ObjectSource::Live(Location { page, bit }), out)?;
         }
         Ok(())
     }
@@ -161,7 +165,7 @@ impl<'w> WorldWriter<'w> {
         &mut self,
         id: ObjectId,
         object: &Object,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         let world = self.world;
@@ -173,7 +177,7 @@ impl<'w> WorldWriter<'w> {
             kept.before < started || (kept.before == started && kept.is_started)
         };
         let started = match self.content {
-            Content::Copy => 0,
+            EncodeScope::Copy => 0,
             _ => started + unknown.iter().filter(is_started).count(),
         };
         let all = columns.len() + unknown.len();
@@ -195,8 +199,8 @@ impl<'w> WorldWriter<'w> {
                 return columns.try_for_each(|column| self.encode_component(*column, source, out));
             }
             world.shapes.parts(object).try_for_each(|part| match part {
-                Part::Known(column) => self.encode_component(column, source, out),
-                Part::Unknown(index) => encode_unknown(&unknown[index].content, out),
+                ComponentIndex::Known(column) => self.encode_component(column, source, out),
+                ComponentIndex::Unknown(index) => encode_unknown(&unknown[index].content, out),
             })
         })
     }
@@ -211,10 +215,10 @@ impl<'w> WorldWriter<'w> {
     ) -> Result<bool, Stop> {
         let Some(width) = self.widths.get_mut(Shapes::index(shape)) else { return Ok(false) };
         match *width {
-            Width::Varies => return Ok(false),
-            Width::Unknown => {
+            RowWidth::Varies => return Ok(false),
+            RowWidth::Unknown => {
                 let mut widths = columns.iter().map(|column| {
-                    let Progress { number, items } = &self.progress[*column];
+                    let ColumnProgress { number, items } = &self.progress[*column];
                     number.filter(|number| *number <= count::SHORT)?;
                     items.as_ref()?.width()
                 });
@@ -222,14 +226,14 @@ impl<'w> WorldWriter<'w> {
                 let sum = widths.try_fold(0, |sum, width| Some(sum + 1 + width?));
                 let is_met = columns.iter().all(|column| self.progress[*column].number.is_some());
                 if is_met {
-                    *width = sum.map_or(Width::Varies, Width::Fixed);
+                    *width = sum.map_or(RowWidth::Varies, RowWidth::Fixed);
                 }
                 return Ok(false);
             }
-            Width::Fixed(width) => {
+            RowWidth::Fixed(width) => {
                 let mut row = out.take(width)?;
                 for column in columns {
-                    if let Progress { items: Some(items), number: Some(number) } =
+                    if let ColumnProgress { items: Some(items), number: Some(number) } =
                         &mut self.progress[*column]
                     {
                         items.put_next(*number, &mut row);
@@ -289,10 +293,10 @@ impl<'w> WorldWriter<'w> {
     fn encode_component(
         &mut self,
         column: usize,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        if let Source::Parked(parked) = source {
+        if let ObjectSource::Parked(parked) = source {
             let component = parked.components.iter().find(|(of, _)| *of == column);
             return match component {
                 Some((_, component)) => {
@@ -316,8 +320,8 @@ impl<'w> WorldWriter<'w> {
         };
         let encoded = match (&mut progress.items, source) {
             (Some(items), _) => items.encode_next(number, out),
-            (None, Source::Live(place)) => entry.column.encode(place, number, out),
-            (None, Source::Parked(_)) => None,
+            (None, ObjectSource::Live(location)) => entry.column.encode(location, number, out),
+            (None, ObjectSource::Parked(_)) => None,
         };
         encoded.unwrap_or_else(|| {
             Err(out.refuse(Error::new(
@@ -371,12 +375,12 @@ fn unregistered(class: &str) -> Error {
 /// A save of objects of the world, in ascending order, or of the whole world.
 pub(super) fn save_of(
     world: &World,
-    objects: &[(ObjectId, Source<'_>)],
-    content: Content,
+    objects: &[(ObjectId, ObjectSource<'_>)],
+    content: EncodeScope,
 ) -> Result<Vec<u8>> {
-    let shape = |(_, source): &(ObjectId, Source<'_>)| match source {
-        Source::Live(place) => world.objects.get(*place).map(|object| object.shape),
-        Source::Parked(parked) => Some(parked.object.shape),
+    let shape = |(_, source): &(ObjectId, ObjectSource<'_>)| match source {
+        ObjectSource::Live(location) => world.objects.get(*location).map(|object| object.shape),
+        ObjectSource::Parked(parked) => Some(parked.object.shape),
     };
     let mut shapes: Vec<Shape> = objects.iter().filter_map(shape).collect();
     shapes.dedup();
@@ -396,7 +400,7 @@ pub(super) fn save_of(
     let mut save = Vec::new();
     let env = registry.env();
     let mut encode = |out: &mut crate::codec::Encoder<'_>| {
-        encode_objects(world, Objects::These(objects), content, out)
+        encode_objects(world, ObjectSelection::These(objects), content, out)
     };
     Saver::new(&registry, &env, 1, &mut SaveTables::default()).save_root(
         class,
@@ -410,9 +414,9 @@ pub(super) fn save_of(
 }
 
 /// Objects that are there.
-pub(super) fn live(world: &World, ids: &[ObjectId]) -> Vec<(ObjectId, Source<'static>)> {
-    let place = |id: &ObjectId| Some((*id, Source::Live(world.directory.place(*id)?)));
-    ids.iter().filter_map(place).collect()
+pub(super) fn live(world: &World, ids: &[ObjectId]) -> Vec<(ObjectId, ObjectSource<'static>)> {
+    let location = |id: &ObjectId| Some((*id, ObjectSource::Live(world.directory.location(*id)?)));
+    ids.iter().filter_map(location).collect()
 }
 
 /// Ids of a world inside would be taken for those of this one.

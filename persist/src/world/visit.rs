@@ -1,21 +1,21 @@
 //! Visits of what is in a world: its references and hooks.
 
 use super::column::Page;
-use super::directory::Place;
-use super::object::{Part, Shapes};
+use super::directory::Location;
+use super::object::{ComponentIndex, Shapes};
 use super::world::World;
 use crate::Result;
 use crate::codec::{Persist, TraitObject, Visitor};
 
 /// The objects that hold anything to be visited.
-fn visited(world: &World) -> impl Iterator<Item = Place> {
+fn visited(world: &World) -> impl Iterator<Item = Location> {
     let wanted = world.shapes.any(|column| !world.columns[column].of.is_leaf);
     let is_none = !wanted.contains(&true) && !world.has_unknown;
     let pages = if is_none { 0..0 } else { 0..world.directory.len() };
     let bits = |page| world.objects.page(page).into_iter().flat_map(Page::bits);
-    let places = pages.flat_map(move |page| bits(page).map(move |bit| Place { page, bit }));
-    places.filter(move |place| {
-        world.objects.get(*place).is_some_and(|object| {
+    let places = pages.flat_map(move |page| bits(page).map(move |bit| Location { page, bit }));
+    places.filter(move |location| {
+        world.objects.get(*location).is_some_and(|object| {
             wanted.get(Shapes::index(object.shape)).is_some_and(|wanted| *wanted)
                 || !object.unknown().is_empty()
         })
@@ -25,20 +25,20 @@ fn visited(world: &World) -> impl Iterator<Item = Place> {
 /// Visits what [`decode`](Persist::decode) has read, in that order.
 pub(super) fn visit(world: &mut World, visitor: &mut Visitor<'_>) -> Result<()> {
     let (objects, mut parts) = (visited(world).collect::<Vec<_>>(), Vec::new());
-    for place in objects {
-        let Some(object) = world.objects.get_mut(place) else { continue };
+    for location in objects {
+        let Some(object) = world.objects.get_mut(location) else { continue };
         parts.clear();
         parts.extend(world.shapes.parts(object));
         for part in &parts {
             let column = match part {
-                Part::Known(column) => *column,
-                Part::Unknown(index) => {
+                ComponentIndex::Known(column) => *column,
+                ComponentIndex::Unknown(index) => {
                     object.unknown_mut()[*index].content.__visit(visitor)?;
                     continue;
                 }
             };
             let entry = &mut world.columns[column];
-            if let Some(component) = entry.column.get_mut(place) {
+            if let Some(component) = entry.column.get_mut(location) {
                 visitor.nested(|visitor| component.portable_mut().visit(visitor)).map_err(
                     |error| {
                         let name = object.name.map(|name| world.names.text(name));
@@ -57,13 +57,15 @@ pub(super) fn visit(world: &mut World, visitor: &mut Visitor<'_>) -> Result<()> 
 
 /// Visits the parts through shared pointers.
 pub(super) fn visit_shared(world: &World, visitor: &mut Visitor<'_>) -> Result<()> {
-    for place in visited(world) {
-        let Some(object) = world.objects.get(place) else { continue };
+    for location in visited(world) {
+        let Some(object) = world.objects.get(location) else { continue };
         for part in world.shapes.parts(object) {
             match part {
-                Part::Unknown(index) => object.unknown()[index].content.__visit_shared(visitor)?,
-                Part::Known(column) => {
-                    if let Some(component) = world.columns[column].column.get(place) {
+                ComponentIndex::Unknown(index) => {
+                    object.unknown()[index].content.__visit_shared(visitor)?;
+                }
+                ComponentIndex::Known(column) => {
+                    if let Some(component) = world.columns[column].column.get(location) {
                         visitor.nested(|visitor| component.portable().visit_shared(visitor))?;
                     }
                 }

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::HashMap;
 
 use super::column::Column;
-use super::directory::{Directory, Place};
+use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
 use super::resources::{Movable, Resources};
 use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Unknown, count, is_light_box};
-use crate::fields::{NumberField, NumberFields, Paths, Room};
+use crate::fields::{NumberField, NumberFields, PartBuffers, Paths};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
 
@@ -64,33 +64,33 @@ use crate::{FieldPath, ObjectId, Result};
 pub trait Component: Persist + Pointee + Movable {
     /// Runs once, before the first of the others but [`on_release`](Self::on_release). A save knows whether it ran.
     fn on_start(&mut self, context: &mut Context<'_>) {
-        context.not_there(Phase::Start);
+        context.not_there(FramePhase::Start);
     }
 
     /// Runs in every update, before that of any object.
     fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        context.not_there(Phase::PreUpdate);
+        context.not_there(FramePhase::PreUpdate);
     }
 
     /// Runs in every update.
     fn on_update(&mut self, context: &mut Context<'_>) {
-        context.not_there(Phase::Update);
+        context.not_there(FramePhase::Update);
     }
 
     /// Runs in every update, after the updates of all objects.
     fn on_post_update(&mut self, context: &mut Context<'_>) {
-        context.not_there(Phase::PostUpdate);
+        context.not_there(FramePhase::PostUpdate);
     }
 
     /// Runs once, when the component is replaced, detached, or removed with its object, or when the world is
     /// dropped.
     fn on_release(&mut self, context: &mut Context<'_>) {
-        context.not_there(Phase::Release);
+        context.not_there(FramePhase::Release);
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum FramePhase {
     Start = 0,
     PreUpdate = 1,
     Update = 2,
@@ -98,7 +98,7 @@ pub(super) enum Phase {
     Release = 4,
 }
 
-impl Phase {
+impl FramePhase {
     pub(super) fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -128,7 +128,7 @@ impl Context<'_> {
     }
 
     /// The type has not this method: it need not be asked again.
-    fn not_there(&mut self, phase: Phase) {
+    fn not_there(&mut self, phase: FramePhase) {
         if let Some(entry) = self.world.columns.get_mut(self.column) {
             entry.hooks &= !phase.bit();
         }
@@ -149,7 +149,7 @@ pub(crate) struct ComponentType {
     pub(super) name: fn() -> String,
     pub(super) new_column: fn() -> Box<dyn AnyColumn>,
     /// Runs a method of the component of an object.
-    pub(super) run: fn(&mut World, usize, ObjectId, Phase, f64),
+    pub(super) run: fn(&mut World, usize, ObjectId, FramePhase, f64),
     /// Runs `on_release` of a component that is out of its column.
     pub(super) release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
     /// True if no value has references or hooks.
@@ -186,20 +186,25 @@ impl AsRef<Unknown> for UnknownComponent {
 pub(super) trait AnyColumn: Any + Send {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
-    fn has(&self, place: Place) -> bool;
-    fn get(&self, place: Place) -> Option<&dyn AnyComponent>;
-    fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent>;
-    fn put(&mut self, place: Place, component: Box<dyn AnyComponent>);
-    fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>>;
+    fn has(&self, location: Location) -> bool;
+    fn get(&self, location: Location) -> Option<&dyn AnyComponent>;
+    fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent>;
+    fn put(&mut self, location: Location, component: Box<dyn AnyComponent>);
+    fn remove(&mut self, location: Location) -> Option<Box<dyn AnyComponent>>;
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
     /// The components of a page, one after the other; `None` if one of them is out of its place, or there are none.
-    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>>;
+    fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>>;
     /// Writes the component of a place after the number of its class, as a box holds it; `None` if there is none.
-    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
+    fn encode(
+        &self,
+        location: Location,
+        number: u64,
+        out: &mut Encoder<'_>,
+    ) -> Option<Result<(), Stop>>;
     /// Reads the component of a place; false, without reading, if there is one.
-    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail>;
+    fn decode(&mut self, location: Location, input: &mut Decoder<'_>) -> Result<bool, Fail>;
 }
 
 /// Writes a component as a box holds it: the number of its class, and the value.
@@ -224,7 +229,7 @@ fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Re
 }
 
 /// Components of a type that is known at run time only, to be written one after the other.
-pub(super) trait Items {
+pub(super) trait ErasedComponents {
     /// Writes the next one after the number of its class, as a box holds it; `None` if there is none.
     fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
     /// Bytes of each without the number, if all have as many and nothing is to be counted.
@@ -233,7 +238,7 @@ pub(super) trait Items {
     fn put_next(&mut self, number: u64, row: &mut &mut [u8]);
 }
 
-impl<T: Component> Items for std::slice::Iter<'_, T> {
+impl<T: Component> ErasedComponents for std::slice::Iter<'_, T> {
     fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
         self.next().map(|component| encode(component, number, out))
     }
@@ -263,26 +268,26 @@ impl<T: Component> AnyColumn for Column<T> {
         self
     }
 
-    fn has(&self, place: Place) -> bool {
-        self.has(place)
+    fn has(&self, location: Location) -> bool {
+        self.has(location)
     }
 
-    fn get(&self, place: Place) -> Option<&dyn AnyComponent> {
-        self.get(place).map(|component| component as &dyn AnyComponent)
+    fn get(&self, location: Location) -> Option<&dyn AnyComponent> {
+        self.get(location).map(|component| component as &dyn AnyComponent)
     }
 
-    fn get_mut(&mut self, place: Place) -> Option<&mut dyn AnyComponent> {
-        self.get_mut(place).map(|component| component as &mut dyn AnyComponent)
+    fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent> {
+        self.get_mut(location).map(|component| component as &mut dyn AnyComponent)
     }
 
-    fn put(&mut self, place: Place, component: Box<dyn AnyComponent>) {
+    fn put(&mut self, location: Location, component: Box<dyn AnyComponent>) {
         if let Ok(component) = component.__into_any().downcast::<T>() {
-            self.insert(place, *component);
+            self.insert(location, *component);
         }
     }
 
-    fn remove(&mut self, place: Place) -> Option<Box<dyn AnyComponent>> {
-        self.remove(place).map(|component| Box::new(component) as Box<dyn AnyComponent>)
+    fn remove(&mut self, location: Location) -> Option<Box<dyn AnyComponent>> {
+        self.remove(location).map(|component| Box::new(component) as Box<dyn AnyComponent>)
     }
 
     fn insert_page(&mut self, page: usize) {
@@ -297,27 +302,32 @@ impl<T: Component> AnyColumn for Column<T> {
         self.pages().len()
     }
 
-    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>> {
+    fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>> {
         let page = self.page(page).filter(|page| !page.is_empty() && page.out().is_none())?;
         Some(Box::new(page.items().iter()))
     }
 
-    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
-        self.get(place).map(|component| encode(component, number, out))
+    fn encode(
+        &self,
+        location: Location,
+        number: u64,
+        out: &mut Encoder<'_>,
+    ) -> Option<Result<(), Stop>> {
+        self.get(location).map(|component| encode(component, number, out))
     }
 
-    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail> {
-        if self.has(place) {
+    fn decode(&mut self, location: Location, input: &mut Decoder<'_>) -> Result<bool, Fail> {
+        if self.has(location) {
             return Ok(false);
         }
-        charge_pages(self.pages().len(), place, input)?;
+        charge_pages(self.pages().len(), location, input)?;
         input.charge_box::<T>(T::__MIN)?;
         // What is not registered is inside: this component has not been passed over.
         let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
             Err(Fail::Unregistered) => Err(Fail::Refused),
             result => result,
         })?;
-        self.insert(place, component);
+        self.insert(location, component);
         Ok(true)
     }
 }
@@ -326,10 +336,10 @@ impl<T: Component> AnyColumn for Column<T> {
 #[inline]
 pub(super) fn charge_pages(
     pages: usize,
-    place: Place,
+    location: Location,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
-    let pages = (place.page + 1).saturating_sub(pages);
+    let pages = (location.page + 1).saturating_sub(pages);
     if pages > 1 {
         input.charge(0, (pages * size_of::<Option<Box<u8>>>()) as u64)?;
     }
@@ -411,7 +421,7 @@ pub struct World {
     pub(super) running: u32,
     /// True once nothing more can be attached, since the last methods run.
     pub(super) is_dropped: bool,
-    pub(super) commands: VecDeque<Command>,
+    pub(super) commands: VecDeque<DeferredChange>,
     /// Objects with components that have not been started; some may have been since.
     pub(super) waiting: Vec<ObjectId>,
     /// Objects that are removed at the end of the frame, if they are still expired then.
@@ -419,7 +429,7 @@ pub struct World {
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
     /// For changes of fields.
-    pub(super) room: Room,
+    pub(super) buffers: PartBuffers,
     pub(crate) paths: Paths,
     pub(super) numbers: Numbers,
     pub(super) identity: Identity,
@@ -472,7 +482,7 @@ pub(super) struct ParkedObject {
 }
 
 /// A change that waits for the end of the phase.
-pub(super) enum Command {
+pub(super) enum DeferredChange {
     /// Puts in an object of a base name.
     Spawn(ObjectId, Box<str>),
     /// Puts in objects of a prefab, in ascending order of their ids.
@@ -484,7 +494,7 @@ pub(super) enum Command {
     SetParent(ObjectId, Option<ObjectId>, usize),
 }
 
-impl Command {
+impl DeferredChange {
     /// True if it puts in this object.
     pub(super) fn brings(&self, id: ObjectId) -> bool {
         match self {

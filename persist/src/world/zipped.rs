@@ -3,7 +3,7 @@
 use std::iter::Zip;
 use std::marker::PhantomData;
 
-use super::cursor::Cursor;
+use super::cursor::QueryCursor;
 
 /// Pairs of pairs as flat tuples. Zipped slices are gone through with one count for all.
 pub struct Flat<Z, T>(Z, PhantomData<fn() -> T>);
@@ -48,7 +48,7 @@ macro_rules! tuple {
             }
         }
 
-        impl<$($part: Cursor),+> Cursor for ($($part,)+) {
+        impl<$($part: QueryCursor),+> QueryCursor for ($($part,)+) {
             type Item = ($($part::Item,)+);
             type Run = Flat<zipped!($($part::Run),+), Self::Item>;
 

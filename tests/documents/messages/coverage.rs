@@ -44,7 +44,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "it takes a build without the feature; compression_off.rs looks at it",
     ),
     ("format/definition.rs", "{class} record of {length} bytes", HUGE),
-    ("graph/made.rs", "a save has at most", HUGE),
+    ("graph/loading.rs", "a save has at most", HUGE),
     ("graph/kept.rs", "what is kept is of class number", HARM),
     ("graph/kept.rs", "a {name} stands for a trait", HARM),
     ("graph/links.rs", "the object ids are used up", HUGE),

@@ -414,7 +414,7 @@ macro_rules! by_hand {
             const CLASS: &'static Class = &$class;
             const FIELDS: &'static [FieldRecord] = &[];
             const VARIANTS: &'static [VariantRecord] = &[];
-            const __ROWS: &'static [&'static [persist::__private::Part]] = &[];
+            const __ROWS: &'static [&'static [persist::__private::FieldCodec]] = &[];
 
             fn persist_field(&self, _: usize) -> Option<&dyn Any> {
                 None

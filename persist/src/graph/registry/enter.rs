@@ -9,7 +9,7 @@ use super::rules::{check_aliases, check_classes, check_removed_classes, check_un
 use super::{ObjectEntry, Registry};
 use crate::codec::{ObjectType, TypeSet};
 use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName};
-use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, VariantSchema};
+use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, ProgramClass, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
 /// A registration. Unless it is [finished](Self::finish), the registry is as it was before.
@@ -21,12 +21,12 @@ pub(super) struct Entering<'r> {
     /// Takes out of the other tables what has come in.
     undo: Vec<Undo>,
     /// Classes of traits that may stand in holders, and reach further types there.
-    held: Vec<Held>,
+    held: Vec<HeldClass>,
     is_done: bool,
 }
 
 /// A holder, and what enters a class in it.
-type Held = (Holder, fn(Holder, &mut TypeSet));
+type HeldClass = (Holder, fn(Holder, &mut TypeSet));
 
 type Undo = Box<dyn FnOnce(&mut Registry)>;
 
@@ -40,7 +40,7 @@ impl<'r> Entering<'r> {
     pub(super) fn types(&mut self, types: &TypeSet) -> Result<()> {
         let mut new = Vec::new();
         for &(class, access) in &types.classes {
-            new.extend(self.class(Target { class, access })?);
+            new.extend(self.class(ProgramClass { class, access })?);
         }
         // All classes have an index now.
         for (index, class, is_first) in new {
@@ -194,7 +194,7 @@ impl<'r> Entering<'r> {
 
     /// Enters a class, whose form follows when all classes have an index; says which it is and whether it is the first
     /// type of that. `None` if it is there.
-    fn class(&mut self, target: Target) -> Result<Option<(usize, &'static Class, bool)>> {
+    fn class(&mut self, target: ProgramClass) -> Result<Option<(usize, &'static Class, bool)>> {
         let class = target.class;
         let type_id = class.type_id();
         if self.registry.by_type.contains_key(&type_id) {
@@ -219,7 +219,7 @@ impl<'r> Entering<'r> {
     /// `PhantomData<T>`.
     fn is_same_generic(&self, other: usize, class: &Class) -> bool {
         let generic = |class: &Class| class.type_name().split_once('<').map(|(name, _)| name);
-        self.registry.program.targets[other].is_some_and(|Target { class: other, .. }| {
+        self.registry.program.targets[other].is_some_and(|ProgramClass { class: other, .. }| {
             generic(class).is_some_and(|name| !name.is_empty())
                 && generic(class) == generic(other)
                 && class.name() == other.name()
@@ -227,7 +227,13 @@ impl<'r> Entering<'r> {
     }
 
     /// Adds a class, whose form follows.
-    fn push(&mut self, id: ClassId, name: String, version: u32, target: Option<Target>) -> usize {
+    fn push(
+        &mut self,
+        id: ClassId,
+        name: String,
+        version: u32,
+        target: Option<ProgramClass>,
+    ) -> usize {
         let Registry { program, by_id, by_name, .. } = &mut *self.registry;
         let index = program.classes.len();
         by_id.insert(id, index);

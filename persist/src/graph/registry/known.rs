@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// What follows from the classes of a registry.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct ClassFacts {
     /// By class.
     pub(super) traits: Vec<Traits>,
     /// With the classes that empty trait objects are of.
@@ -20,7 +20,7 @@ pub(super) struct Known {
     pub(super) footprints: Vec<u64>,
 }
 
-impl Known {
+impl ClassFacts {
     pub(super) fn of(
         program: &Program,
         implementors: &Implementors,

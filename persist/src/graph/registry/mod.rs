@@ -17,7 +17,7 @@ use hashbrown::HashMap;
 use self::enter::Entering;
 pub(crate) use self::implementors::Implementors;
 use self::implementors::TraitClass;
-use self::known::Known;
+use self::known::ClassFacts;
 use super::schemas::Schemas;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
@@ -26,7 +26,7 @@ use crate::codec::{
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
 use crate::reflect::{Class, ClassId, FieldRecord, Holder, Pointer};
-use crate::schema::{KindSchema, Program, Target};
+use crate::schema::{KindSchema, Program, ProgramClass};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The classes that a program saves and loads.
@@ -62,7 +62,7 @@ pub struct Registry {
     by_name: HashMap<String, usize>,
     /// Index and fields of each Rust type that is a struct or an enum. Types
     /// that differ in markers alone, `Id<Hero>` and `Id<Orc>`, share a class.
-    by_type: HashMap<TypeId, (usize, Target)>,
+    by_type: HashMap<TypeId, (usize, ProgramClass)>,
     /// The classes of other types that are saved on their own, such as a `Vec<Hero>`.
     values: HashMap<TypeId, usize>,
     /// The object type behind each pointer.
@@ -73,7 +73,7 @@ pub struct Registry {
     /// By class, whether an empty value of it has been found to end.
     ends: Vec<bool>,
     /// What follows from all classes, once that was asked for.
-    known: OnceLock<Known>,
+    known: OnceLock<ClassFacts>,
     pub(super) schemas: Schemas,
     pub(super) first_numbers: FirstNumbers,
     /// What types reach while values of the program are saved, loaded or edited. It is here since every manager and
@@ -292,8 +292,8 @@ impl Registry {
         self.known().footprints[object]
     }
 
-    fn known(&self) -> &Known {
-        self.known.get_or_init(|| Known::of(&self.program, &self.implementors, &self.objects))
+    fn known(&self) -> &ClassFacts {
+        self.known.get_or_init(|| ClassFacts::of(&self.program, &self.implementors, &self.objects))
     }
 
     /// Forgets what followed from the classes before there were others.
@@ -500,7 +500,7 @@ impl Registry {
     }
 
     /// Index of the class of a value, and how to reach its fields.
-    pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, Target)> {
+    pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, ProgramClass)> {
         self.by_type.get(&value.type_id()).copied()
     }
 
@@ -510,7 +510,7 @@ impl Registry {
         value: &dyn Any,
         name: &str,
         path: &str,
-    ) -> Result<(Target, usize, &'static FieldRecord)> {
+    ) -> Result<(ProgramClass, usize, &'static FieldRecord)> {
         let Some((_, target)) = self.entry(value) else {
             return Err(Error::new(
                 ErrorKind::NotFound,

@@ -124,10 +124,14 @@ fn holds_unknown(kind: &KindSchema) -> bool {
 }
 
 /// A name and the older ones of the same field or variant.
-type Names = (&'static str, &'static [&'static str]);
+type LiveName = (&'static str, &'static [&'static str]);
 
 /// What is gone for good is not there.
-fn check_removed(class: &Class, removed: &[&str], live: impl Iterator<Item = Names>) -> Result<()> {
+fn check_removed(
+    class: &Class,
+    removed: &[&str],
+    live: impl Iterator<Item = LiveName>,
+) -> Result<()> {
     for (name, aliases) in live {
         let is_gone = |name: &&str| removed.contains(name);
         if let Some(gone) = std::iter::once(&name).chain(aliases).find(|name| is_gone(name)) {

@@ -13,17 +13,17 @@ use crate::history::edit::{Command, Performed, Step};
 use crate::history::failure::Failure;
 use crate::history::step::restored_change;
 use crate::history::support::Support;
-use crate::world::Moment;
+use crate::world::ChangeState;
 use crate::{Error, ErrorKind, Limits, Persist, Result};
 
 /// The command classes that a journal can hold, by their numbers.
 pub(in crate::history) type CommandClasses<T> = HashMap<usize, CommandClass<T>>;
 
-type Read<T> = fn(&[u8], &Reading<'_>) -> Result<Box<Performed<T>>>;
+type ReadCommand<T> = fn(&[u8], &CommandReader<'_>) -> Result<Box<Performed<T>>>;
 
 pub(in crate::history) struct CommandClass<T: 'static> {
     name: fn() -> String,
-    read: Read<T>,
+    read: ReadCommand<T>,
 }
 
 impl<T: 'static> Clone for CommandClass<T> {
@@ -38,7 +38,7 @@ impl<T: 'static> CommandClass<T> {
     pub(super) fn of<C: Command<T> + Persist>() -> Self {
         Self {
             name: C::persist_name,
-            read: |bytes, reading| Ok(Performed::new(reading.command::<C>(bytes)?)),
+            read: |bytes, reader| Ok(Performed::new(reader.command::<C>(bytes)?)),
         }
     }
 
@@ -46,9 +46,9 @@ impl<T: 'static> CommandClass<T> {
     pub(super) fn read(
         &self,
         stored: &StoredCommand,
-        reading: &Reading<'_>,
+        reader: &CommandReader<'_>,
     ) -> Result<Box<Performed<T>>> {
-        let mut command = (self.read)(&stored.bytes, reading)?;
+        let mut command = (self.read)(&stored.bytes, reader)?;
         command.is_direct = stored.is_direct;
         Ok(command)
     }
@@ -59,11 +59,11 @@ impl<T: 'static> CommandClass<T> {
         stored: &StoredCommand,
         target: &mut T,
         support: &mut Support<T>,
-        reading: &Reading<'_>,
+        reader: &CommandReader<'_>,
     ) -> Result<Step<T>, Failure> {
         let before = stored.before.as_ref().unwrap_or(&stored.bytes);
-        let mut command = (self.read)(before, reading)?;
-        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reading));
+        let mut command = (self.read)(before, reader)?;
+        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reader));
         let after = after.transpose()?;
         if !command.perform(target, support)? {
             return Err(Error::new(
@@ -98,13 +98,14 @@ pub(super) fn encode<C: Persist>(
 pub(super) fn restored<T: 'static>(
     stored: Vec<StoredStep>,
     target: &mut T,
-    moment: Moment,
+    change_state: ChangeState,
     read: &mut dyn FnMut(StoredCommand) -> Result<Box<Performed<T>>>,
 ) -> Result<Vec<Step<T>>> {
     let restored = |step| match step {
-        StoredStep::Change(change) => restored_change(*change, target, moment),
+        StoredStep::Change(change) => restored_change(*change, target, change_state),
         StoredStep::Command(mut command) => {
-            let further = restored(std::mem::take(&mut command.further), target, moment, read)?;
+            let further =
+                restored(std::mem::take(&mut command.further), target, change_state, read)?;
             let mut command = read(*command)?;
             command.further = further;
             Ok(Step::Command(command))
@@ -122,13 +123,13 @@ fn encoded<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {
 }
 
 /// What commands are read with.
-pub(super) struct Reading<'r> {
+pub(super) struct CommandReader<'r> {
     /// The classes of the program, and those of the program that wrote them if it is another.
     pub(super) registry: &'r Registry,
     pub(super) numbers: Option<&'r [Option<usize>]>,
 }
 
-impl Reading<'_> {
+impl CommandReader<'_> {
     /// A command of the program's class.
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
         let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);

@@ -9,36 +9,36 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::commands::{CommandClass, CommandClasses, Reading};
-use super::frame::{Frame, Kind};
+use super::commands::{CommandClass, CommandClasses, CommandReader};
+use super::frame::{Frame, FrameKind};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
 };
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
 use crate::history::target::world;
-use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
-use crate::world::{Change, Moment, Owner, Recorded};
+use crate::schema::{FieldSchema, Form, KindSchema, Plans, SourceRecord, Stored, transcode};
+use crate::world::{Change, ChangeState, Owner, Recorded};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// A component of an object, a resource or another target, by its class where it was recorded.
-pub(super) type Key = (Owner, String);
+pub(super) type ComponentKey = (Owner, String);
 
 /// What components and resources were where they were recorded.
 #[derive(Default)]
-pub(super) struct Contents {
+pub(super) struct RecordedComponents {
     /// At the point that a replay has come to.
-    known: HashMap<Key, Vec<u8>>,
+    known: HashMap<ComponentKey, Vec<u8>>,
     /// After the edit that comes next.
-    next: HashMap<Key, Vec<u8>>,
+    next: HashMap<ComponentKey, Vec<u8>>,
 }
 
-impl Contents {
+impl RecordedComponents {
     /// Notes what something is after the edit that comes next.
-    pub(super) fn enter(&mut self, key: Key, bytes: Vec<u8>) {
+    pub(super) fn enter(&mut self, key: ComponentKey, bytes: Vec<u8>) {
         self.next.insert(key, bytes);
     }
 
@@ -51,11 +51,11 @@ impl Contents {
     pub(super) fn follow<T: 'static>(
         &mut self,
         steps: &[Step<T>],
-        way: Way,
+        direction: Direction,
         classes: &Classes<'_>,
     ) {
         let mut steps: Vec<&Step<T>> = steps.iter().collect();
-        if way == Way::Undo {
+        if direction == Direction::Undo {
             steps.reverse();
         }
         if self.known.is_empty() {
@@ -66,7 +66,7 @@ impl Contents {
             let Ok((number, _)) = classes.known(class) else { return self.clear() };
             for step in &steps {
                 let Step::Change(change) = step else { return self.clear() };
-                match change.recorded_in_bytes((&stored, number), content, way) {
+                match change.recorded_in_bytes((&stored, number), content, direction) {
                     Some(Ok(changed)) => *content = changed,
                     _ => return self.clear(),
                 }
@@ -90,13 +90,15 @@ impl Contents {
                 keys.extend(change.class().map(|class| (change.owner, class.to_owned())));
             });
         }
-        let goes_forth = |key: &Key| self.known.contains_key(key) && !behind.contains_key(key);
-        let (forth, back): (HashSet<Key>, HashSet<Key>) = keys.into_iter().partition(goes_forth);
-        let (contents, moment) = (&mut self.known, Moment::Done);
-        let mut run = Evolution { classes, recorded, contents, moment };
-        run.all(steps, Way::Redo, &|key| forth.contains(key))?;
+        let goes_forth =
+            |key: &ComponentKey| self.known.contains_key(key) && !behind.contains_key(key);
+        let (forth, back): (HashSet<ComponentKey>, HashSet<ComponentKey>) =
+            keys.into_iter().partition(goes_forth);
+        let (contents, change_state) = (&mut self.known, ChangeState::Done);
+        let mut run = Evolution { classes, recorded, contents, change_state };
+        run.all(steps, Direction::Redo, &|key| forth.contains(key))?;
         run.contents = &mut next;
-        run.all(steps, Way::Undo, &|key| back.contains(key))?;
+        run.all(steps, Direction::Undo, &|key| back.contains(key))?;
         self.known.extend(behind);
         Ok(())
     }
@@ -114,16 +116,16 @@ impl Contents {
         let count = entries.len();
         let (applied, undone) = entries.split_at_mut(position.min(count));
         let mut contents = now.clone();
-        let moment = Moment::Applied;
-        let mut run = Evolution { classes, recorded, contents: &mut contents, moment };
+        let change_state = ChangeState::Applied;
+        let mut run = Evolution { classes, recorded, contents: &mut contents, change_state };
         for steps in applied.iter_mut().rev() {
-            run.all(steps, Way::Undo, &|_| true)?;
+            run.all(steps, Direction::Undo, &|_| true)?;
         }
         let mut contents = now.clone();
         run.contents = &mut contents;
-        run.moment = Moment::Undone;
+        run.change_state = ChangeState::Undone;
         for steps in undone {
-            run.all(steps, Way::Redo, &|_| true)?;
+            run.all(steps, Direction::Redo, &|_| true)?;
         }
         self.known = now;
         Ok(())
@@ -142,8 +144,8 @@ struct Evolution<'e, 'p> {
     classes: &'e mut Classes<'p>,
     recorded: &'e dyn Recorded,
     /// What is known at the current step: before it, or after it.
-    contents: &'e mut HashMap<Key, Vec<u8>>,
-    moment: Moment,
+    contents: &'e mut HashMap<ComponentKey, Vec<u8>>,
+    change_state: ChangeState,
 }
 
 impl Evolution<'_, '_> {
@@ -151,57 +153,67 @@ impl Evolution<'_, '_> {
     fn all(
         &mut self,
         steps: &mut [StoredStep],
-        way: Way,
-        is_it: &dyn Fn(&Key) -> bool,
+        direction: Direction,
+        is_it: &dyn Fn(&ComponentKey) -> bool,
     ) -> Result<()> {
         let count = steps.len();
         for at in 0..count {
-            let at = if way == Way::Undo { count - 1 - at } else { at };
+            let at = if direction == Direction::Undo { count - 1 - at } else { at };
             match &mut steps[at] {
                 // It is done anew by its own code.
                 StoredStep::Command(command)
-                    if command.is_direct && self.moment == Moment::Done => {}
-                StoredStep::Command(command) => self.all(&mut command.further, way, is_it)?,
-                StoredStep::Change(step) => self.one(step, way, is_it)?,
+                    if command.is_direct && self.change_state == ChangeState::Done => {}
+                StoredStep::Command(command) => self.all(&mut command.further, direction, is_it)?,
+                StoredStep::Change(step) => self.one(step, direction, is_it)?,
             }
         }
         Ok(())
     }
 
-    fn one(&mut self, change: &mut Change, way: Way, is_it: &dyn Fn(&Key) -> bool) -> Result<()> {
+    fn one(
+        &mut self,
+        change: &mut Change,
+        direction: Direction,
+        is_it: &dyn Fn(&ComponentKey) -> bool,
+    ) -> Result<()> {
         let Some(class) = change.class() else { return Ok(()) };
         let key = (change.owner, class.to_owned());
         if self.classes.is_same(&key.1) || !is_it(&key) {
             return Ok(());
         }
         if change.is_of_fields() {
-            self.fields(change, way, &key)
+            self.fields(change, direction, &key)
         } else {
-            self.whole(change, way, key)
+            self.whole(change, direction, key)
         }
     }
 
-    fn fields(&mut self, change: &mut Change, way: Way, key: &Key) -> Result<()> {
+    fn fields(
+        &mut self,
+        change: &mut Change,
+        direction: Direction,
+        key: &ComponentKey,
+    ) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
         let Some(content) = self.contents.get_mut(key) else {
             return Err(wrong("a change without the value before it"));
         };
-        let run = |bytes: &[u8], way: Way| {
-            let changed = change.in_bytes((&stored, number), bytes, way);
+        let run = |bytes: &[u8], direction: Direction| {
+            let changed = change.in_bytes((&stored, number), bytes, direction);
             changed.map_err(|error| error.in_class(&*key.1))
         };
         // A command may have changed what is known of it otherwise: the step has what it took away, and what it put there.
         let (before, behind);
-        match way {
-            Way::Redo => {
-                behind = run(content, Way::Redo)?;
-                before = run(&behind, Way::Undo)?;
+        match direction {
+            Direction::Redo => {
+                behind = run(content, Direction::Redo)?;
+                before = run(&behind, Direction::Undo)?;
                 content.clone_from(&behind);
             }
-            Way::Undo => {
-                before = run(content, Way::Undo)?;
-                behind = run(&before, Way::Redo)?;
+            Direction::Undo => {
+                before = run(content, Direction::Undo)?;
+                behind = run(&before, Direction::Redo)?;
                 content.clone_from(&before);
             }
         }
@@ -211,10 +223,15 @@ impl Evolution<'_, '_> {
         Ok(())
     }
 
-    fn whole(&mut self, change: &mut Change, way: Way, key: Key) -> Result<()> {
+    fn whole(
+        &mut self,
+        change: &mut Change,
+        direction: Direction,
+        key: ComponentKey,
+    ) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
-        let puts = change.puts(way);
+        let puts = change.puts(direction);
         let content = change.content_mut();
         match content.as_deref().filter(|_| puts) {
             Some(bytes) => drop(self.contents.insert(key, bytes.clone())),
@@ -272,9 +289,9 @@ impl<'p> Programs<'p> {
         commands: &CommandClasses<T>,
     ) -> Result<()> {
         let steps = match frame.kind {
-            Kind::Program => return self.read(&read(frame.payload)?),
-            Kind::Entry => read::<StoredEntry>(frame.payload)?.steps,
-            Kind::Done => read::<StoredDone>(frame.payload)?.steps,
+            FrameKind::Program => return self.read(&read(frame.payload)?),
+            FrameKind::Entry => read::<StoredEntry>(frame.payload)?.steps,
+            FrameKind::Done => read::<StoredDone>(frame.payload)?.steps,
             _ => return Ok(()),
         };
         steps.iter().try_for_each(|step| self.check_step(step, commands))
@@ -338,10 +355,10 @@ pub(super) struct Classes<'p> {
     registry: &'p Registry,
     options: LoadOptions,
     /// `None` before the journal says which classes it has.
-    found: Option<Found<'p>>,
+    found: Option<ResolvedClasses<'p>>,
 }
 
-struct Found<'p> {
+struct ResolvedClasses<'p> {
     plans: Box<Plans<'p>>,
     /// Which of the program's classes those of each number are.
     numbers: Vec<Option<usize>>,
@@ -367,15 +384,15 @@ impl<'p> Classes<'p> {
         let is_shifted =
             numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
         let by_name = plans.stored.iter().map(|class| class.name.clone()).zip(0..).collect();
-        let found = Found { plans, numbers, by_name, same: Vec::new() };
+        let found = ResolvedClasses { plans, numbers, by_name, same: Vec::new() };
         let same = (0..count).map(|class| self.is_class_same(&found, class, is_shifted)).collect();
-        self.found = Some(Found { same, ..found });
+        self.found = Some(ResolvedClasses { same, ..found });
         Ok(())
     }
 
     /// What commands of the journal are read with.
-    pub(super) fn reading(&self) -> Reading<'_> {
-        Reading { registry: self.registry, numbers: self.numbers() }
+    pub(super) fn reading(&self) -> CommandReader<'_> {
+        CommandReader { registry: self.registry, numbers: self.numbers() }
     }
 
     /// Which of the program's classes those of each number are, if that is not the same.
@@ -396,12 +413,14 @@ impl<'p> Classes<'p> {
     /// A value of a class in the form that the program has.
     pub(super) fn bring_on<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let env = self.registry.env();
-        let Some(Found { plans, .. }) = &mut self.found else { return Err(wrong("no classes")) };
+        let Some(ResolvedClasses { plans, .. }) = &mut self.found else {
+            return Err(wrong("no classes"));
+        };
         if plans.is_identical(class) {
             return Ok(bytes.into());
         }
         let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
-        let source = Source { class, id: 1, payload: bytes, kept: &[] };
+        let source = SourceRecord { class, id: 1, payload: bytes, kept: &[] };
         transcode(plans, &source, &|_, _, _| None, &mut 2, &env, &mut out).map_err(|error| {
             let name = &plans.stored[class].name;
             error.in_class(&**name)
@@ -420,7 +439,7 @@ impl<'p> Classes<'p> {
         found.by_name.get(name).is_some_and(|class| found.same[*class])
     }
 
-    fn is_class_same(&self, found: &Found<'p>, class: usize, is_shifted: bool) -> bool {
+    fn is_class_same(&self, found: &ResolvedClasses<'p>, class: usize, is_shifted: bool) -> bool {
         let Some(own) = found.numbers[class] else { return false };
         let is_moved = is_shifted && self.registry.traits(own).dynamic;
         let is_identical = found.plans.is_identical(class) && !is_moved;
@@ -429,7 +448,7 @@ impl<'p> Classes<'p> {
 
     /// True if a class and those inside of it have the names that they have in the program, and so have their fields and
     /// variants. Steps know fields by their names, while equal bytes may be of fields that have other ones now.
-    fn has_same_names(&self, found: &Found<'p>, class: usize) -> bool {
+    fn has_same_names(&self, found: &ResolvedClasses<'p>, class: usize) -> bool {
         let are_named = |stored: &[FieldSchema], own: &[FieldSchema]| {
             stored.iter().map(|field| &field.name).eq(own.iter().map(|field| &field.name))
         };

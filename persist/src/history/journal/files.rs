@@ -3,28 +3,28 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::frame::{Scan, scan};
+use super::frame::{JournalScan, scan};
 use super::recovered::{Recovered, Stopped, Torn};
 use crate::format::Digest;
-use crate::storage::{Lock, Storage, are_same, is_free, names};
+use crate::storage::{Storage, StorageLock, are_same, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
 /// What a session has locked while it is open: its journal, and its save against sessions with other journals.
 pub(super) struct Locks {
-    pub(super) journal: Option<Lock>,
-    pub(super) _save: Option<Lock>,
+    pub(super) journal: Option<StorageLock>,
+    pub(super) _save: Option<StorageLock>,
     /// The file of the journal itself, which may have other names.
-    pub(super) file: Option<Lock>,
+    pub(super) file: Option<StorageLock>,
 }
 
 /// The journal that a session continues.
 pub(super) struct Chosen {
     pub(super) path: PathBuf,
-    pub(super) scan: Scan,
+    pub(super) scan: JournalScan,
 }
 
 /// The journals that there are.
-pub(super) struct Files {
+pub(super) struct JournalFiles {
     /// That of the save.
     pub(super) chosen: Option<Chosen>,
     /// The journals that are in the way; nothing is known of one whose header is damaged.
@@ -85,7 +85,7 @@ pub(super) fn find(
     journal: &Path,
     digest: Option<&Digest>,
     recovered: &mut Recovered,
-) -> Result<Files> {
+) -> Result<JournalFiles> {
     let mut found = Vec::new();
     for path in [journal.to_owned(), names::next_journal(journal)] {
         match scan(storage, &path) {
@@ -114,7 +114,7 @@ pub(super) fn find(
     chosen.sort_by_key(|found| std::cmp::Reverse((is_of_generation(found), found.scan.sequence)));
     let rest = chosen.split_off(chosen.len().min(1));
     others.extend(rest);
-    Ok(Files { chosen: chosen.pop(), others })
+    Ok(JournalFiles { chosen: chosen.pop(), others })
 }
 
 /// Chooses the journal of the save. Of others that have something in them copies are kept; those for which there is no room
@@ -125,7 +125,7 @@ pub(super) fn choose(
     digest: Option<&Digest>,
     recovered: &mut Recovered,
 ) -> Result<(Option<Chosen>, Vec<PathBuf>)> {
-    let Files { chosen, others } = find(storage, journal, digest, recovered)?;
+    let JournalFiles { chosen, others } = find(storage, journal, digest, recovered)?;
     let mut unkept = Vec::new();
     for damaged in std::mem::take(&mut recovered.kept) {
         keep_if_room(storage, &damaged, journal, recovered, &mut unkept)?;
@@ -162,7 +162,7 @@ pub(super) fn keep_if_room(
     Ok(())
 }
 
-pub(super) fn torn(scan: &Scan) -> Option<Torn> {
+pub(super) fn torn(scan: &JournalScan) -> Option<Torn> {
     scan.is_torn.then(|| Torn { offset: scan.end, bytes: scan.size - scan.end })
 }
 

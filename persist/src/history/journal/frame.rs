@@ -30,7 +30,7 @@ pub(super) const CRC: usize = 4;
 /// What a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     /// The classes by which the following frames are written.
     Program = 1,
     /// What the history was when the journal began; its entries follow.
@@ -51,13 +51,13 @@ pub(super) enum Kind {
     Skipped = 27,
 }
 
-impl Kind {
+impl FrameKind {
     fn from_code(code: u8) -> Option<Self> {
-        use Kind::{
+        use FrameKind::{
             Begun, Cleared, Committed, Content, Done, Dropped, Entry, Evicted, Program, Redone,
             RolledBack, Saved, Skipped, Stacks, Undone,
         };
-        const ALL: [Kind; 15] = [
+        const ALL: [FrameKind; 15] = [
             Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
             Saved, Cleared, Dropped, Evicted, Skipped,
         ];
@@ -130,7 +130,12 @@ fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
 }
 
 /// Appends a frame.
-pub(super) fn push(kind: Kind, sequence: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn push(
+    kind: FrameKind,
+    sequence: u64,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let Ok(length) = u32::try_from(payload.len()) else {
         return Err(Error::new(
             ErrorKind::TooLarge,
@@ -152,13 +157,13 @@ pub(super) fn push(kind: Kind, sequence: u64, payload: &[u8], out: &mut Vec<u8>)
 }
 
 /// What stands in front of a payload.
-struct Head {
+struct FrameHead {
     length: u64,
     kind: u8,
     sequence: u64,
 }
 
-impl Head {
+impl FrameHead {
     fn read(bytes: &[u8; HEAD]) -> Self {
         Self {
             length: u64::from(LittleEndian::read_u32(bytes)),
@@ -168,8 +173,8 @@ impl Head {
     }
 
     /// The kind of a frame whose checksum is right.
-    fn kind(&self) -> Result<Kind> {
-        Kind::from_code(self.kind).ok_or_else(|| {
+    fn kind(&self) -> Result<FrameKind> {
+        FrameKind::from_code(self.kind).ok_or_else(|| {
             let message = format!(
                 "the journal has a frame of kind {}, which this program does not know; open it with a newer version of the program",
                 self.kind
@@ -183,12 +188,12 @@ impl Head {
 pub(super) struct Frame<'r> {
     pub(super) offset: u64,
     pub(super) sequence: u64,
-    pub(super) kind: Kind,
+    pub(super) kind: FrameKind,
     pub(super) payload: &'r [u8],
 }
 
 /// Reads the frames of a journal, each whole in memory, no other.
-pub(super) struct Reader {
+pub(super) struct FrameReader {
     file: BufReader<Box<dyn StoredFile>>,
     /// Which save it follows.
     pub(super) follows: Option<Digest>,
@@ -203,7 +208,7 @@ pub(super) struct Reader {
 }
 
 /// Why there is no further frame.
-pub(super) enum Stop {
+pub(super) enum FrameStop {
     /// The file ends.
     End,
     /// It ends in the middle of an append; `is_garbled` if the last frame has its length, and not its checksum.
@@ -212,7 +217,7 @@ pub(super) enum Stop {
     Damaged(Error),
 }
 
-impl Reader {
+impl FrameReader {
     /// Opens a journal and reads its header.
     pub(super) fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
         let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
@@ -227,16 +232,16 @@ impl Reader {
     }
 
     /// The next frame whose number is above that of the last.
-    pub(super) fn next(&mut self) -> io::Result<Result<Frame<'_>, Stop>> {
+    pub(super) fn next(&mut self) -> io::Result<Result<Frame<'_>, FrameStop>> {
         loop {
             let offset = self.offset;
             let left = self.size.saturating_sub(offset);
             let mut head = [0; HEAD];
             if left < (HEAD + CRC) as u64 {
-                return Ok(Err(if left == 0 { Stop::End } else { TORN }));
+                return Ok(Err(if left == 0 { FrameStop::End } else { TORN }));
             }
             self.file.read_exact(&mut head)?;
-            let found = Head::read(&head);
+            let found = FrameHead::read(&head);
             let length = (HEAD + CRC) as u64 + found.length;
             if length > left {
                 return Ok(Err(TORN));
@@ -256,14 +261,14 @@ impl Reader {
             let (content, crc) = bytes.split_at(whole - CRC);
             if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
                 return Ok(Err(if length == left {
-                    Stop::Torn { is_garbled: true }
+                    FrameStop::Torn { is_garbled: true }
                 } else {
                     damaged(offset)
                 }));
             }
             let kind = match found.kind() {
                 Ok(kind) => kind,
-                Err(error) => return Ok(Err(Stop::Damaged(error.at(offset)))),
+                Err(error) => return Ok(Err(FrameStop::Damaged(error.at(offset)))),
             };
             self.offset += length;
             match self.sequence {
@@ -295,24 +300,24 @@ impl Reader {
     }
 }
 
-const TORN: Stop = Stop::Torn { is_garbled: false };
+const TORN: FrameStop = FrameStop::Torn { is_garbled: false };
 
 #[cold]
-fn damaged(offset: u64) -> Stop {
+fn damaged(offset: u64) -> FrameStop {
     let message = "the journal is damaged, the checksum of a frame does not match";
-    Stop::Damaged(Error::new(ErrorKind::Damaged, message).at(offset))
+    FrameStop::Damaged(Error::new(ErrorKind::Damaged, message).at(offset))
 }
 
 #[cold]
-fn gap(offset: u64, last: u64, found: u64) -> Stop {
+fn gap(offset: u64, last: u64, found: u64) -> FrameStop {
     let message = format!(
         "frames of the journal are missing, number {found} follows number {last}; it is damaged"
     );
-    Stop::Damaged(Error::new(ErrorKind::Damaged, message).at(offset))
+    FrameStop::Damaged(Error::new(ErrorKind::Damaged, message).at(offset))
 }
 
 /// What a journal holds, as far as that is known without doing it again.
-pub(super) struct Scan {
+pub(super) struct JournalScan {
     pub(super) follows: Option<Digest>,
     pub(super) size: u64,
     /// Where the good frames end.
@@ -344,25 +349,25 @@ impl OpenTransaction {
     /// What is open after a frame.
     pub(super) fn behind(open: Option<Self>, frame: &Frame<'_>) -> Option<Self> {
         match (frame.kind, open) {
-            (Kind::Begun, None) => Some(Self {
+            (FrameKind::Begun, None) => Some(Self {
                 offset: frame.offset,
                 before: frame.sequence.saturating_sub(1),
                 depth: 1,
             }),
-            (Kind::Begun, Some(open)) => Some(Self { depth: open.depth + 1, ..open }),
-            (Kind::Committed | Kind::RolledBack, Some(open)) if open.depth > 1 => {
+            (FrameKind::Begun, Some(open)) => Some(Self { depth: open.depth + 1, ..open }),
+            (FrameKind::Committed | FrameKind::RolledBack, Some(open)) if open.depth > 1 => {
                 Some(Self { depth: open.depth - 1, ..open })
             }
-            (Kind::Committed | Kind::RolledBack, _) => None,
+            (FrameKind::Committed | FrameKind::RolledBack, _) => None,
             (_, open) => open,
         }
     }
 }
 
 /// Looks through a journal.
-pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
-    let mut reader = Reader::open(storage, path)?;
-    let mut scan = Scan {
+pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
+    let mut reader = FrameReader::open(storage, path)?;
+    let mut scan = JournalScan {
         follows: reader.follows,
         size: reader.size,
         end: reader.offset,
@@ -385,11 +390,11 @@ pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
             }
             Err(stop) => {
                 match stop {
-                    Stop::End => {}
-                    Stop::Torn { is_garbled } => {
+                    FrameStop::End => {}
+                    FrameStop::Torn { is_garbled } => {
                         (scan.is_torn, scan.is_garbled) = (true, is_garbled);
                     }
-                    Stop::Damaged(error) => scan.damage = Some(error),
+                    FrameStop::Damaged(error) => scan.damage = Some(error),
                 }
                 return Ok(scan);
             }

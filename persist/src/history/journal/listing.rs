@@ -3,18 +3,18 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use super::frame::{Frame, Kind, OpenTransaction, Reader, Stop};
+use super::frame::{Frame, FrameKind, FrameReader, FrameStop, OpenTransaction};
 use super::recovered::{Stopped, Torn};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
     read, wrong,
 };
-use crate::fields::{FieldChange, How, PathStep};
+use crate::fields::{FieldChange, FieldEdit, PathStep};
 use crate::format::{Digest, scan};
 use crate::history::{Label, Verb};
 use crate::schema::{Form, KindSchema, Reader as Values, Stored};
 use crate::storage::FILES;
-use crate::world::{Activity, Change, Owner, What};
+use crate::world::{Activity, Change, ChangeKind, Owner};
 use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 
 /// What a journal says, event by event, for tools that do not have the types of the program that wrote it.
@@ -22,7 +22,7 @@ use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 /// # Example
 ///
 /// ```
-/// use persist::history::{History, JournalListing, JournalStep, Session};
+/// use persist::history::{History, JournalListing, ListedStep, Session};
 /// use persist::{Persist, SaveManager, Value};
 ///
 /// #[derive(Persist)]
@@ -40,7 +40,7 @@ use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 ///
 /// // Another program, which does not know the type.
 /// let listing = JournalListing::read(&journal)?;
-/// let JournalStep::Change { path, new, .. } = &listing.events[0].steps[0] else { panic!() };
+/// let ListedStep::Change { path, new, .. } = &listing.events[0].steps[0] else { panic!() };
 /// assert_eq!(path.as_ref().map(ToString::to_string).as_deref(), Some("Level:speed"));
 /// assert_eq!(new, &Some(Value::U32(7)));
 /// # Ok::<(), persist::Error>(())
@@ -51,11 +51,11 @@ pub struct JournalListing {
     /// Bytes of the journal.
     pub bytes: u64,
     /// The entries that the history had when the journal began, oldest first.
-    pub entries: Vec<JournalEvent>,
+    pub entries: Vec<ListedEvent>,
     /// How many of those were applied; the others were undone.
     pub applied: u64,
     /// What happened since.
-    pub events: Vec<JournalEvent>,
+    pub events: Vec<ListedEvent>,
     /// How many transactions are open at its end, one in the other.
     pub open: usize,
     /// Its end, if it was cut off in the middle of being written.
@@ -68,7 +68,7 @@ pub struct JournalListing {
 /// Something that happened to a history.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct JournalEvent {
+pub struct ListedEvent {
     /// Where its frame begins in the journal.
     pub offset: u64,
     /// What happened.
@@ -76,7 +76,7 @@ pub struct JournalEvent {
     /// What the entry or the transaction is called.
     pub label: Label,
     /// The steps of an entry.
-    pub steps: Vec<JournalStep>,
+    pub steps: Vec<ListedStep>,
 }
 
 /// What happened to a history.
@@ -112,7 +112,7 @@ pub enum Occurrence {
 /// A step of an entry.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum JournalStep {
+pub enum ListedStep {
     /// Something of the target was changed.
     Change {
         /// How.
@@ -139,7 +139,7 @@ pub enum JournalStep {
         /// True if it changed its target by its own code: only its program can redo it.
         is_direct: bool,
         /// The steps that were done through its context.
-        steps: Vec<JournalStep>,
+        steps: Vec<ListedStep>,
     },
 }
 
@@ -152,9 +152,9 @@ impl JournalListing {
     /// header is no error: see [`torn`](Self::torn) and [`stopped`](Self::stopped).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let mut reader = Reader::open(&FILES, path)?;
+        let mut reader = FrameReader::open(&FILES, path)?;
         let mut listing = Self { bytes: reader.size, follows: reader.follows, ..Self::default() };
-        let mut schemas = Schemas { commands: None, world: None, size: reader.size };
+        let mut schemas = ListedClasses { commands: None, world: None, size: reader.size };
         let mut open = None;
         loop {
             let stop = match reader.next().map_err(|error| Error::io("read", path, error))? {
@@ -171,12 +171,12 @@ impl JournalListing {
             };
             let offset = reader.offset;
             match stop {
-                Stop::End => {}
-                Stop::Torn { .. } => {
+                FrameStop::End => {}
+                FrameStop::Torn { .. } => {
                     let bytes = reader.size - offset;
                     listing.torn = Some(Torn { offset, bytes });
                 }
-                Stop::Damaged(error) => listing.stop(offset, &error),
+                FrameStop::Damaged(error) => listing.stop(offset, &error),
             }
             break;
         }
@@ -200,46 +200,46 @@ impl JournalListing {
         self.stopped = Some(Stopped { offset, kind: error.kind(), cause: error.to_string() });
     }
 
-    fn frame(&mut self, frame: &Frame<'_>, schemas: &mut Schemas) -> Result<()> {
+    fn frame(&mut self, frame: &Frame<'_>, schemas: &mut ListedClasses) -> Result<()> {
         let payload = frame.payload;
         let (mut label, mut steps) = (Label::None, Vec::new());
         let what = match frame.kind {
-            Kind::Program => return schemas.read(&read(payload)?),
-            Kind::Stacks => {
+            FrameKind::Program => return schemas.read(&read(payload)?),
+            FrameKind::Stacks => {
                 let stacks: StoredStacks = read(payload)?;
                 self.applied = stacks.position;
                 return Ok(());
             }
             // It is for programs with other classes.
-            Kind::Content => return Ok(()),
-            Kind::Entry => {
+            FrameKind::Content => return Ok(()),
+            FrameKind::Entry => {
                 let entry: StoredEntry = read(payload)?;
                 (label, steps) = (entry.label, schemas.steps(&entry.steps)?);
                 Occurrence::Entry
             }
-            Kind::Done => {
+            FrameKind::Done => {
                 let done: StoredDone = read(payload)?;
                 (label, steps) = (done.label, schemas.steps(&done.steps)?);
                 Occurrence::Done
             }
-            Kind::Undone => Occurrence::Undone,
-            Kind::Redone => Occurrence::Redone,
-            Kind::Begun => {
+            FrameKind::Undone => Occurrence::Undone,
+            FrameKind::Redone => Occurrence::Redone,
+            FrameKind::Begun => {
                 label = read(payload)?;
                 Occurrence::Begun
             }
-            Kind::Committed => Occurrence::Committed,
-            Kind::RolledBack => Occurrence::RolledBack,
-            Kind::Saved => Occurrence::Saved(read::<Option<u64>>(payload)?.is_some()),
-            Kind::Cleared => Occurrence::Cleared,
-            Kind::Skipped => Occurrence::Skipped(read(payload)?),
-            Kind::Dropped => Occurrence::Dropped(read(payload)?),
-            Kind::Evicted => {
+            FrameKind::Committed => Occurrence::Committed,
+            FrameKind::RolledBack => Occurrence::RolledBack,
+            FrameKind::Saved => Occurrence::Saved(read::<Option<u64>>(payload)?.is_some()),
+            FrameKind::Cleared => Occurrence::Cleared,
+            FrameKind::Skipped => Occurrence::Skipped(read(payload)?),
+            FrameKind::Dropped => Occurrence::Dropped(read(payload)?),
+            FrameKind::Evicted => {
                 let evicted: StoredEvicted = read(payload)?;
                 Occurrence::Evicted(evicted.oldest, evicted.undone)
             }
         };
-        let event = JournalEvent { offset: frame.offset, what, label, steps };
+        let event = ListedEvent { offset: frame.offset, what, label, steps };
         if what == Occurrence::Entry {
             self.entries.push(event);
         } else {
@@ -250,21 +250,21 @@ impl JournalListing {
 }
 
 /// The classes by which frames are written.
-struct Schemas {
-    commands: Option<Classes>,
+struct ListedClasses {
+    commands: Option<ReadableClasses>,
     /// Of the components and resources, if the target is a world.
-    world: Option<Classes>,
+    world: Option<ReadableClasses>,
     /// Bytes of the journal.
     size: u64,
 }
 
-/// Classes, and what reads their values: all that are read may take as much memory as those of a save of that size.
-struct Classes {
+/// ReadableClasses, and what reads their values: all that are read may take as much memory as those of a save of that size.
+struct ReadableClasses {
     stored: Stored,
     values: RefCell<Values>,
 }
 
-impl Classes {
+impl ReadableClasses {
     fn new(before: Option<Self>, definitions: &[u8], size: u64) -> Result<Option<Self>> {
         if definitions.is_empty() {
             return Ok(None);
@@ -282,19 +282,19 @@ impl Classes {
     }
 }
 
-impl Schemas {
+impl ListedClasses {
     fn read(&mut self, program: &StoredProgram) -> Result<()> {
-        self.commands = Classes::new(self.commands.take(), &program.commands, self.size)?;
-        self.world = Classes::new(self.world.take(), &program.world, self.size)?;
+        self.commands = ReadableClasses::new(self.commands.take(), &program.commands, self.size)?;
+        self.world = ReadableClasses::new(self.world.take(), &program.world, self.size)?;
         Ok(())
     }
 
     /// The classes of what changes are of.
-    fn of_fields(&self) -> Option<&Classes> {
+    fn of_fields(&self) -> Option<&ReadableClasses> {
         self.world.as_ref().or(self.commands.as_ref())
     }
 
-    fn steps(&self, steps: &[StoredStep]) -> Result<Vec<JournalStep>> {
+    fn steps(&self, steps: &[StoredStep]) -> Result<Vec<ListedStep>> {
         let mut shown = Vec::with_capacity(steps.len());
         for step in steps {
             match step {
@@ -305,13 +305,13 @@ impl Schemas {
         Ok(shown)
     }
 
-    fn command(&self, command: &StoredCommand) -> Result<JournalStep> {
+    fn command(&self, command: &StoredCommand) -> Result<ListedStep> {
         let number = command.class as usize;
         let classes = self.commands.as_ref().filter(|classes| number < classes.stored.len());
         let Some(classes) = classes else {
             return Err(wrong("the number of a class that it does not define"));
         };
-        Ok(JournalStep::Command {
+        Ok(ListedStep::Command {
             class: classes.stored[number].name.clone(),
             value: classes.value(classes.stored.root(number), &command.bytes),
             is_direct: command.is_direct,
@@ -319,7 +319,7 @@ impl Schemas {
         })
     }
 
-    fn change(&self, change: &Change, shown: &mut Vec<JournalStep>) {
+    fn change(&self, change: &Change, shown: &mut Vec<ListedStep>) {
         let object = match change.owner {
             Owner::Object(object) => Some(object),
             Owner::Resource => None,
@@ -327,39 +327,39 @@ impl Schemas {
         let name = || change.name.as_ref().map(ToString::to_string);
         let step = |verb, path, old, new| {
             let index = None;
-            JournalStep::Change { verb, object, name: name(), path, index, old, new }
+            ListedStep::Change { verb, object, name: name(), path, index, old, new }
         };
         let text = |text: &str| Some(Value::from(text));
         let field = |field: &FieldChange| {
             let (verb, index, old, new) = self.field(field);
             let path = Some(field.path.clone());
-            JournalStep::Change { verb, object, name: name(), path, index, old, new }
+            ListedStep::Change { verb, object, name: name(), path, index, old, new }
         };
         shown.push(match &change.what {
-            What::Field(change) => field(change),
-            What::Fields(migrated) => {
+            ChangeKind::Field(change) => field(change),
+            ChangeKind::Fields(migrated) => {
                 return shown.extend(migrated.fields().iter().map(field));
             }
-            What::Spawn(_) => step(Verb::Create, None, None, None),
-            What::Delete(_) => step(Verb::Delete, None, None, None),
-            What::Attach(detached) | What::Detach(detached) => {
+            ChangeKind::Spawn(_) => step(Verb::Create, None, None, None),
+            ChangeKind::Delete(_) => step(Verb::Delete, None, None, None),
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
                 let class = detached.class();
                 let content = detached.content().and_then(|bytes| self.content(class, bytes));
                 let path = Some(FieldPath::new(class.to_owned()));
                 match change.what {
-                    What::Attach(_) => step(Verb::Attach, path, None, content),
+                    ChangeKind::Attach(_) => step(Verb::Attach, path, None, content),
                     _ => step(Verb::Detach, path, content, None),
                 }
             }
-            What::Rename { old, new } => {
+            ChangeKind::Rename { old, new } => {
                 let [old, new] = [old, new].map(|name| text(&name.text()));
                 step(Verb::Rename, None, old, new)
             }
-            What::Move { old, new } => {
+            ChangeKind::Move { old, new } => {
                 let [old, new] = [old, new].map(|place| Some(Value::Ref(place.parent)));
                 step(Verb::Reparent, None, old, new)
             }
-            What::Activity { old, new } => {
+            ChangeKind::Activity { old, new } => {
                 let verb = if *new == Activity::Active { Verb::Resume } else { Verb::Pause };
                 let [old, new] = [old, new].map(|activity| text(&format!("{activity:?}")));
                 step(verb, None, old, new)
@@ -371,14 +371,14 @@ impl Schemas {
     fn field(&self, change: &FieldChange) -> (Verb, Option<u64>, Option<Value>, Option<Value>) {
         let value = |bytes: &[u8], is_element| self.part(&change.path, bytes, is_element);
         match &change.how {
-            How::Set { old, new } => (Verb::Set, None, value(old, false), value(new, false)),
-            How::Insert { index, element } => {
+            FieldEdit::Set { old, new } => (Verb::Set, None, value(old, false), value(new, false)),
+            FieldEdit::Insert { index, element } => {
                 (Verb::Insert, Some(*index), None, value(element, true))
             }
-            How::Remove { index, element } => {
+            FieldEdit::Remove { index, element } => {
                 (Verb::Remove, Some(*index), value(element, true), None)
             }
-            How::Move { from, to } => (Verb::Move, Some(*from), None, Some(Value::U64(*to))),
+            FieldEdit::Move { from, to } => (Verb::Move, Some(*from), None, Some(Value::U64(*to))),
         }
     }
 

@@ -23,11 +23,11 @@ use std::time::Duration;
 use super::Label;
 use super::edit::Step;
 use super::merging::Merging;
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
-pub use listing::{JournalEvent, JournalListing, JournalStep, Occurrence};
+pub use listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
@@ -63,7 +63,7 @@ impl Flush {
 }
 
 /// Something that happened to a history.
-pub(super) enum Record<'r, T: 'static> {
+pub(super) enum JournalEvent<'r, T: 'static> {
     /// Steps were done, as an entry or in the innermost open transaction.
     Done {
         target: &'r T,
@@ -73,7 +73,7 @@ pub(super) enum Record<'r, T: 'static> {
     },
     /// The current entry was undone, or the next one redone.
     Moved {
-        way: Way,
+        direction: Direction,
         /// Whether nothing but fields of a target that is no world was changed.
         is_followed: bool,
     },

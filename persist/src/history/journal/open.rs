@@ -8,14 +8,16 @@ use hashbrown::HashSet;
 
 use super::commands::{CommandClass, encode};
 use super::evolution::Programs;
-use super::files::{Chosen, Files, choose, find, keep_if_room, lock, resolve, stopped, torn};
-use super::frame::{Kind as Frame, Reader, header};
+use super::files::{
+    Chosen, JournalFiles, choose, find, keep_if_room, lock, resolve, stopped, torn,
+};
+use super::frame::{FrameKind as Frame, FrameReader, header};
 use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
-use super::replay::{self, Outcome, reset};
+use super::replay::{self, ReplayOutcome, reset};
 use super::session::begin;
 use super::spill_files::Spill;
-use super::writer::Writer;
+use super::writer::JournalWriter;
 use super::{Flush, Session};
 use crate::format::Digest;
 use crate::history::editable::check_recordable;
@@ -35,7 +37,7 @@ pub struct SessionOptions<T: 'static> {
 }
 
 /// What a target is made of again, if a replay breaks it.
-struct Loaded<T> {
+struct LoadedTarget<T> {
     target: T,
     digest: Option<Digest>,
     report: Option<LoadReport>,
@@ -170,7 +172,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         recovered.stopped = recovered.stopped.or(stopped);
         let is_all_kept = unkept.is_empty();
         let paths = (journal, save.clone());
-        let mut writer = Writer::new(Arc::clone(&storage), paths, locks, unkept, flush);
+        let mut writer = JournalWriter::new(Arc::clone(&storage), paths, locks, unkept, flush);
         let told = match (&chosen, end) {
             (Some(Chosen { path, scan }), Some(Good { length, sequence, program: written })) => {
                 let own = program(&history.support, &loaded.target)?;
@@ -234,8 +236,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         let mut recovered = Recovered::default();
         let found = find(&*storage, &journal, digest.as_ref(), &mut recovered)?;
         let (Chosen { path, scan }, follows_save) = match found {
-            Files { chosen: Some(chosen), .. } => (chosen, true),
-            Files { others, .. } => match others.into_iter().next() {
+            JournalFiles { chosen: Some(chosen), .. } => (chosen, true),
+            JournalFiles { others, .. } => match others.into_iter().next() {
                 Some(other) => (other, false),
                 None => {
                     let info = recovered.stopped.map(|stopped| JournalInfo {
@@ -276,7 +278,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let target = self.saves.new_followed::<T>();
         let classes = world(&target).map(World::registry);
         let mut programs = Programs::new(&commands, classes, self.saves.load_options());
-        let mut reader = Reader::open(storage, path)?;
+        let mut reader = FrameReader::open(storage, path)?;
         while reader.offset < until {
             let next = reader.next().map_err(|error| Error::io("read", path, error))?;
             let Ok(frame) = next else { break };
@@ -288,12 +290,12 @@ impl<T: Persist + Default> SessionOptions<T> {
     }
 }
 
-fn load<T: Persist + Default>(saves: &mut ValueSaver, save: &Path) -> Result<Loaded<T>> {
+fn load<T: Persist + Default>(saves: &mut ValueSaver, save: &Path) -> Result<LoadedTarget<T>> {
     Ok(match saves.load_followed::<T>(save)? {
         Some((target, digest, report)) => {
-            Loaded { target, digest: Some(digest), report: Some(report) }
+            LoadedTarget { target, digest: Some(digest), report: Some(report) }
         }
-        None => Loaded { target: saves.new_followed(), digest: None, report: None },
+        None => LoadedTarget { target: saves.new_followed(), digest: None, report: None },
     })
 }
 
@@ -311,7 +313,7 @@ fn recover<T: Persist + Default>(
     saves: &mut ValueSaver,
     history: &mut History<T>,
     save: &Path,
-    loaded: &mut Loaded<T>,
+    loaded: &mut LoadedTarget<T>,
     chosen: &Chosen,
     recovered: &mut Recovered,
 ) -> Result<Option<Good>> {
@@ -364,8 +366,8 @@ fn replay<T: Persist>(
     storage: &dyn Storage,
     path: &Path,
     until: u64,
-) -> Result<Outcome> {
-    let mut reader = Reader::open(storage, path)?;
+) -> Result<ReplayOutcome> {
+    let mut reader = FrameReader::open(storage, path)?;
     let commands = history.support.registry.clone();
     let classes = world(&*target).map(|world| world.registry().clone());
     let mut programs = Programs::new(&commands, classes.as_ref(), saves.load_options());

@@ -2,47 +2,47 @@
 
 use hashbrown::{Equivalent, HashSet};
 
-use super::Record;
+use super::JournalEvent;
 use super::commands::definitions;
-use super::evolution::Key;
-use super::frame::Kind;
+use super::evolution::ComponentKey;
+use super::frame::FrameKind;
 use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
-use super::writer::{Frames, Writer};
-use crate::fields::Way;
+use super::writer::{Frames, JournalWriter};
+use crate::fields::Direction;
 use crate::history::edit::Step;
 use crate::history::step::End;
 use crate::history::support::Support;
 use crate::history::target::world;
-use crate::world::{Moment, Owner};
+use crate::world::{ChangeState, Owner};
 use crate::{ErrorKind, Result, World};
 
 /// Records what happens to a history, so that another run can replay it.
 pub(in crate::history) struct Journal {
-    pub(super) writer: Writer,
-    known: Known,
+    pub(super) writer: JournalWriter,
+    known: RecorderState,
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
-    told: HashSet<Key>,
+    recorded: HashSet<ComponentKey>,
     evicted: StoredEvicted,
 }
 
-/// A [`Key`] that is looked up.
+/// A [`ComponentKey`] that is looked up.
 #[derive(Hash)]
-struct Of<'c>(Owner, &'c str);
+struct ComponentKeyRef<'c>(Owner, &'c str);
 
-impl Equivalent<Key> for Of<'_> {
-    fn equivalent(&self, (owner, class): &Key) -> bool {
+impl Equivalent<ComponentKey> for ComponentKeyRef<'_> {
+    fn equivalent(&self, (owner, class): &ComponentKey) -> bool {
         self.0 == *owner && self.1 == class
     }
 }
 
 /// What a record says of contents.
 #[derive(Default)]
-struct Told {
-    new: HashSet<Key>,
+struct ComponentNotes {
+    new: HashSet<ComponentKey>,
     /// What was put in or taken out.
-    gone: HashSet<Key>,
+    gone: HashSet<ComponentKey>,
     /// True if nothing is known before it, as its classes are others.
     begins: bool,
     /// True if nothing is known after it.
@@ -51,14 +51,14 @@ struct Told {
 
 /// What a journal knows.
 #[derive(Clone, Copy)]
-struct Known {
+struct RecorderState {
     /// How many classes, of commands and of a world.
     classes: (usize, usize),
     /// The last id of the world.
     last_id: Option<u64>,
 }
 
-impl Known {
+impl RecorderState {
     fn of<T: 'static>(support: &Support<T>, target: &T) -> Self {
         let world = world(target);
         let classes = world.map_or(0, |world| world.registry().program().classes.len());
@@ -70,71 +70,79 @@ impl Known {
 impl Journal {
     /// A journal that knows the classes that there are.
     pub(super) fn new<T: 'static>(
-        writer: Writer,
+        writer: JournalWriter,
         support: &Support<T>,
         target: &T,
-        told: HashSet<Key>,
+        recorded: HashSet<ComponentKey>,
     ) -> Self {
         let mut journal = Self {
             writer,
-            known: Known::of(support, target),
-            told: HashSet::new(),
+            known: RecorderState::of(support, target),
+            recorded: HashSet::new(),
             evicted: StoredEvicted::default(),
         };
-        journal.begun(support, target, told);
+        journal.begun(support, target, recorded);
         journal
     }
 
     fn frames<T: 'static>(
         &self,
         support: &Support<T>,
-        record: Record<'_, T>,
-        now: &Known,
-        told: &mut Told,
+        event: JournalEvent<'_, T>,
+        now: &RecorderState,
+        notes: &mut ComponentNotes,
     ) -> Result<Frames> {
         let mut frames = Frames::new();
         if self.evicted.oldest + self.evicted.undone > 0 {
-            frames.push((Kind::Evicted, payload(&self.evicted)?));
+            frames.push((FrameKind::Evicted, payload(&self.evicted)?));
         }
-        let frame = match record {
-            Record::Done { target, label, steps, merging } => {
-                let steps = stored(steps, target, support, Moment::Done)?;
-                told.begins = now.classes != self.known.classes;
-                if told.begins {
-                    frames.push((Kind::Program, program(support, target)?));
+        let frame = match event {
+            JournalEvent::Done { target, label, steps, merging } => {
+                let steps = stored(steps, target, support, ChangeState::Done)?;
+                notes.begins = now.classes != self.known.classes;
+                if notes.begins {
+                    frames.push((FrameKind::Program, program(support, target)?));
                 }
                 // Most edits change fields of what the journal knows.
                 let (mut changed, mut known) = (HashSet::new(), Vec::new());
                 for step in &steps {
-                    told.ends |= step.each(&mut |change| {
+                    notes.ends |= step.each(&mut |change| {
                         let Some(class) = change.class() else { return };
                         let key = || (change.owner, class.to_owned());
                         if !change.is_of_fields() {
-                            told.gone.insert(key());
-                        } else if told.begins || !self.told.contains(&Of(change.owner, class)) {
+                            notes.gone.insert(key());
+                        } else if notes.begins
+                            || !self.recorded.contains(&ComponentKeyRef(change.owner, class))
+                        {
                             changed.insert(key());
                         } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
                             known.push(key());
                         }
                     });
                 }
-                changed.extend(known.into_iter().filter(|key| told.gone.contains(key)));
-                told.new = push_contents(target, support, changed, &mut frames)?;
+                changed.extend(known.into_iter().filter(|key| notes.gone.contains(key)));
+                notes.new = push_contents(target, support, changed, &mut frames)?;
                 let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
                 let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
                 let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
-                (Kind::Done, payload(&StoredDone { label, merging, ids, steps })?)
+                (FrameKind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
-            Record::Moved { way: Way::Undo, .. } => (Kind::Undone, Vec::new()),
-            Record::Moved { way: Way::Redo, .. } => (Kind::Redone, Vec::new()),
-            Record::Begun(label) => (Kind::Begun, payload(label)?),
-            Record::Committed => (Kind::Committed, Vec::new()),
-            Record::RolledBack => (Kind::RolledBack, Vec::new()),
-            Record::Saved(state) => (Kind::Saved, payload(&state)?),
-            Record::Cleared => (Kind::Cleared, Vec::new()),
-            Record::Dropped(index) => (Kind::Dropped, payload(&index.map(|index| index as u64))?),
-            Record::Skipped { is_redo } => (Kind::Skipped, payload(&is_redo)?),
-            Record::Evicted => return Ok(frames),
+            JournalEvent::Moved { direction: Direction::Undo, .. } => {
+                (FrameKind::Undone, Vec::new())
+            }
+            JournalEvent::Moved { direction: Direction::Redo, .. } => {
+                (FrameKind::Redone, Vec::new())
+            }
+            JournalEvent::Begun(label) => (FrameKind::Begun, payload(label)?),
+            JournalEvent::Committed => (FrameKind::Committed, Vec::new()),
+            JournalEvent::RolledBack => (FrameKind::RolledBack, Vec::new()),
+            JournalEvent::Saved(state) => (FrameKind::Saved, payload(&state)?),
+            JournalEvent::Cleared => (FrameKind::Cleared, Vec::new()),
+            JournalEvent::Dropped(index) => {
+                (FrameKind::Dropped, payload(&index.map(|index| index as u64))?)
+            }
+            JournalEvent::Skipped { is_redo } => (FrameKind::Skipped, payload(&is_redo)?),
+            JournalEvent::Evicted => return Ok(frames),
         };
         frames.push(frame);
         Ok(frames)
@@ -148,18 +156,21 @@ impl Journal {
     pub(in crate::history) fn record<T: 'static>(
         &mut self,
         support: &Support<T>,
-        record: Record<'_, T>,
+        event: JournalEvent<'_, T>,
     ) -> Result<()> {
-        let must = matches!(record, Record::RolledBack);
-        let is_cleared = matches!(record, Record::Cleared);
-        let now = match &record {
-            Record::Done { target, .. } => Known::of(support, *target),
+        let must = matches!(event, JournalEvent::RolledBack);
+        let is_cleared = matches!(event, JournalEvent::Cleared);
+        let now = match &event {
+            JournalEvent::Done { target, .. } => RecorderState::of(support, *target),
             _ => self.known,
         };
         // Behind what else changes components, they are told anew.
-        let ends = matches!(record, Record::Moved { is_followed: false, .. } | Record::RolledBack);
-        let mut told = Told { ends, ..Told::default() };
-        let frames = self.frames(support, record, &now, &mut told)?;
+        let ends = matches!(
+            event,
+            JournalEvent::Moved { is_followed: false, .. } | JournalEvent::RolledBack
+        );
+        let mut notes = ComponentNotes { ends, ..ComponentNotes::default() };
+        let frames = self.frames(support, event, &now, &mut notes)?;
         if frames.is_empty() {
             return Ok(());
         }
@@ -171,14 +182,14 @@ impl Journal {
         if result.is_ok() || must {
             self.evicted = StoredEvicted::default();
             self.known = now;
-            if told.begins || told.ends {
-                self.told.clear();
+            if notes.begins || notes.ends {
+                self.recorded.clear();
             }
-            if !told.ends {
-                for key in &told.gone {
-                    self.told.remove(key);
+            if !notes.ends {
+                for key in &notes.gone {
+                    self.recorded.remove(key);
                 }
-                self.told.extend(told.new);
+                self.recorded.extend(notes.new);
             }
         }
         result
@@ -197,10 +208,10 @@ impl Journal {
         &mut self,
         support: &Support<T>,
         target: &T,
-        told: HashSet<Key>,
+        recorded: HashSet<ComponentKey>,
     ) {
-        self.known = Known { last_id: None, ..Known::of(support, target) };
-        (self.told, self.evicted) = (told, StoredEvicted::default());
+        self.known = RecorderState { last_id: None, ..RecorderState::of(support, target) };
+        (self.recorded, self.evicted) = (recorded, StoredEvicted::default());
     }
 
     /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.
@@ -216,24 +227,24 @@ pub(super) fn stored<T: 'static>(
     steps: &mut [Step<T>],
     target: &T,
     support: &Support<T>,
-    moment: Moment,
+    change_state: ChangeState,
 ) -> Result<Vec<StoredStep>> {
-    steps.iter_mut().map(|step| step.store(target, support, moment)).collect()
+    steps.iter_mut().map(|step| step.store(target, support, change_state)).collect()
 }
 
 /// Writes the contents of components and resources that exist or are parked, or of another target; returns which.
 pub(super) fn push_contents<T: 'static>(
     target: &T,
     support: &Support<T>,
-    keys: HashSet<Key>,
+    keys: HashSet<ComponentKey>,
     frames: &mut Frames,
-) -> Result<HashSet<Key>> {
-    let mut keys: Vec<Key> = keys.into_iter().collect();
+) -> Result<HashSet<ComponentKey>> {
+    let mut keys: Vec<ComponentKey> = keys.into_iter().collect();
     keys.sort_unstable();
     let mut said = HashSet::new();
     let mut say = |owner, class: String, bytes| -> Result<()> {
         let content = StoredContent { owner, class, bytes };
-        frames.push((Kind::Content, payload(&content)?));
+        frames.push((FrameKind::Content, payload(&content)?));
         said.insert((owner, content.class));
         Ok(())
     };

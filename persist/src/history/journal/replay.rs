@@ -4,29 +4,29 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::commands::restored;
-use super::evolution::{Contents, Programs, recorded};
-use super::frame::{Frame, Kind, OpenTransaction, Reader};
+use super::evolution::{Programs, RecordedComponents, recorded};
+use super::frame::{Frame, FrameKind, FrameReader, OpenTransaction};
 use super::spill;
 use super::stored::{
     StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep, place, read,
     wrong,
 };
-use crate::fields::Way;
+use crate::fields::Direction;
 use crate::history::edit::Step;
-use crate::history::entry::Entry;
+use crate::history::entry::UndoEntry;
 use crate::history::failure::{Failure, is_broken};
-use crate::history::merging::Last;
+use crate::history::merging::MergeTarget;
 use crate::history::step::{End, restored_change, run_all};
 use crate::history::target::{world, world_mut};
 use crate::history::{History, Label};
-use crate::world::Moment;
+use crate::world::ChangeState;
 use crate::{Error, ErrorKind, Result, World};
 
 /// More states than any history reaches.
 const MOST_STATES: u64 = 1 << 62;
 
 /// How far the beginning of a journal has been read.
-enum Begun {
+enum ReplayStart {
     No,
     /// This many entries have been read. Those that are to be migrated wait for all.
     Entries(Box<StoredStacks>, u64, Vec<StoredEntry>),
@@ -34,7 +34,7 @@ enum Begun {
 }
 
 /// What came of a replay.
-pub(super) struct Outcome {
+pub(super) struct ReplayOutcome {
     /// How many events were replayed.
     pub(super) events: u64,
     /// How many steps of the undo list that were.
@@ -58,20 +58,20 @@ pub(super) struct Failed {
 struct Replay<'r, 'p, T: 'static> {
     target: &'r mut T,
     programs: &'r mut Programs<'p>,
-    contents: Contents,
-    begun: Begun,
+    contents: RecordedComponents,
+    begun: ReplayStart,
 }
 
 /// Replays the frames before an offset, without events.
 pub(super) fn replay<T: 'static>(
     history: &mut History<T>,
     target: &mut T,
-    reader: &mut Reader,
+    reader: &mut FrameReader,
     programs: &mut Programs<'_>,
     until: u64,
-) -> io::Result<Outcome> {
-    let contents = Contents::default();
-    let mut replay = Replay { target, programs, contents, begun: Begun::No };
+) -> io::Result<ReplayOutcome> {
+    let contents = RecordedComponents::default();
+    let mut replay = Replay { target, programs, contents, begun: ReplayStart::No };
     let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
     let mut position = None;
     while reader.offset < until {
@@ -86,12 +86,15 @@ pub(super) fn replay<T: 'static>(
                     // What merged with the entry before, or was rolled back, made none.
                     let is_step = matches!(
                         frame.kind,
-                        Kind::Done | Kind::Committed | Kind::Undone | Kind::Redone
+                        FrameKind::Done
+                            | FrameKind::Committed
+                            | FrameKind::Undone
+                            | FrameKind::Redone
                     );
                     let before = position.replace(history.ring.position());
                     steps += u64::from(is_step && before != position);
                 }
-                if frame.kind == Kind::Program {
+                if frame.kind == FrameKind::Program {
                     program = frame.payload.to_vec();
                 }
                 continue;
@@ -106,7 +109,7 @@ pub(super) fn replay<T: 'static>(
                 (Error::new(ErrorKind::Poisoned, message), true)
             }
         };
-        let is_begun = matches!(replay.begun, Begun::Yes);
+        let is_begun = matches!(replay.begun, ReplayStart::Yes);
         let (offset, before) = match open {
             _ if !is_begun => (0, 0),
             Some(open) => (open.offset, open.before),
@@ -115,14 +118,14 @@ pub(super) fn replay<T: 'static>(
         let error = error.moved_to(frame.offset);
         let is_broken = is_broken || open.is_some() || !is_begun;
         let failed = Some(Failed { error, offset, before, is_broken });
-        return Ok(Outcome { events, steps, failed, program });
+        return Ok(ReplayOutcome { events, steps, failed, program });
     }
-    if matches!(replay.begun, Begun::Yes) {
-        return Ok(Outcome { events, steps, failed: None, program });
+    if matches!(replay.begun, ReplayStart::Yes) {
+        return Ok(ReplayOutcome { events, steps, failed: None, program });
     }
     let error = wrong("no whole beginning").moved_to(reader.offset);
     let failed = Failed { error, offset: 0, before: 0, is_broken: true };
-    Ok(Outcome { events, steps, failed: Some(failed), program })
+    Ok(ReplayOutcome { events, steps, failed: Some(failed), program })
 }
 
 /// Makes a history that was being replayed as new.
@@ -141,7 +144,7 @@ pub(super) fn reset<T: 'static>(history: &mut History<T>, target: &mut T) {
 impl<T: 'static> Replay<'_, '_, T> {
     fn frame(&mut self, history: &mut History<T>, frame: &Frame<'_>) -> Result<(), Failure> {
         let payload = frame.payload;
-        if !frame.kind.is_beginning() && !matches!(self.begun, Begun::Yes) {
+        if !frame.kind.is_beginning() && !matches!(self.begun, ReplayStart::Yes) {
             return Err(wrong("an edit before its beginning").into());
         }
         if !frame.kind.is_beginning() {
@@ -149,54 +152,54 @@ impl<T: 'static> Replay<'_, '_, T> {
             history.has_grown = false;
         }
         match frame.kind {
-            Kind::Program => {
+            FrameKind::Program => {
                 self.programs.read(&read(payload)?)?;
                 self.contents.clear();
             }
-            Kind::Content => {
+            FrameKind::Content => {
                 let StoredContent { owner, class, bytes } = read(payload)?;
                 if !self.programs.of_fields().is_same(&class) {
                     self.contents.enter((owner, class), bytes);
                 }
             }
-            Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
-            Kind::Done => {
+            FrameKind::Stacks | FrameKind::Entry => self.begin(history, frame.kind, payload)?,
+            FrameKind::Done => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let is_direct = self.bring_on(history, &mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
                 let steps = self.do_again(history, steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
-                let mut entry = Entry::new(label, steps.into());
+                let mut entry = UndoEntry::new(label, steps.into());
                 entry.weigh();
-                history.enter(self.target, entry, (merging, Last::default()));
+                history.enter(self.target, entry, (merging, MergeTarget::default()));
                 if is_direct {
                     self.contents.clear();
                 }
             }
-            Kind::Undone => self.moved(history, Way::Undo)?,
-            Kind::Redone => self.moved(history, Way::Redo)?,
-            Kind::Begun => history.begin(read::<Label>(payload)?)?,
-            Kind::Committed => history.commit(self.target)?,
-            Kind::RolledBack => {
+            FrameKind::Undone => self.moved(history, Direction::Undo)?,
+            FrameKind::Redone => self.moved(history, Direction::Redo)?,
+            FrameKind::Begun => history.begin(read::<Label>(payload)?)?,
+            FrameKind::Committed => history.commit(self.target)?,
+            FrameKind::RolledBack => {
                 history.rollback(self.target)?;
                 self.contents.clear();
             }
-            Kind::Saved => {
+            FrameKind::Saved => {
                 let saved: Option<u64> = read(payload)?;
                 if saved.is_some_and(|state| state > history.last_state) {
                     return Err(wrong("a saved state that was never reached").into());
                 }
                 history.saved = saved;
             }
-            Kind::Cleared => history.drop_all(),
-            Kind::Skipped => {
-                let way = if read(payload)? { Way::Redo } else { Way::Undo };
-                if !history.skip(way) {
+            FrameKind::Cleared => history.drop_all(),
+            FrameKind::Skipped => {
+                let direction = if read(payload)? { Direction::Redo } else { Direction::Undo };
+                if !history.skip(direction) {
                     return Err(wrong("an entry to be skipped where there is none").into());
                 }
             }
-            Kind::Dropped => {
+            FrameKind::Dropped => {
                 let index = read::<Option<u64>>(payload)?.map(place).transpose()?;
                 let poisoned = history.poison.as_ref().map(|poison| poison.entry);
                 let is_it = match poisoned {
@@ -207,7 +210,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                     return Err(wrong("the number of an entry that is not there").into());
                 }
             }
-            Kind::Evicted => {
+            FrameKind::Evicted => {
                 let StoredEvicted { oldest, undone } = read(payload)?;
                 for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
                     for _ in 0..count {
@@ -234,22 +237,22 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     /// Undoes or redoes.
-    fn moved(&mut self, history: &mut History<T>, way: Way) -> Result<(), Failure> {
-        let index = match way {
-            Way::Undo => history.ring.current(),
-            Way::Redo => history.ring.next(),
+    fn moved(&mut self, history: &mut History<T>, direction: Direction) -> Result<(), Failure> {
+        let index = match direction {
+            Direction::Undo => history.ring.current(),
+            Direction::Redo => history.ring.next(),
         };
         let Some(index) = index.filter(|_| !history.is_open()) else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
         };
         spill::bring_back(history, index, self.target)?;
         match history.ring.get(index).filter(|_| world(&*self.target).is_none()) {
-            Some(entry) => self.contents.follow(&entry.steps, way, self.programs.of_fields()),
+            Some(entry) => self.contents.follow(&entry.steps, direction, self.programs.of_fields()),
             None => self.contents.clear(),
         }
-        match way {
-            Way::Undo => history.undo_one(self.target)?,
-            Way::Redo => history.redo_one(self.target)?,
+        match direction {
+            Direction::Undo => history.undo_one(self.target)?,
+            Direction::Redo => history.redo_one(self.target)?,
         };
         Ok(())
     }
@@ -281,7 +284,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 Err(mut failure) => {
                     if failure.broken.is_none() {
                         let support = &mut history.support;
-                        let back = run_all(&mut done, self.target, support, Way::Undo);
+                        let back = run_all(&mut done, self.target, support, Direction::Undo);
                         is_broken(&mut failure, 0, back);
                     }
                     return Err(failure);
@@ -300,8 +303,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                 class.replay(&command, self.target, support, &self.programs.commands.reading())
             }
             StoredStep::Change(change) => {
-                let mut step: Step<T> = restored_change(*change, self.target, Moment::Done)?;
-                match step.run(self.target, &mut history.support, Way::Redo) {
+                let mut step: Step<T> = restored_change(*change, self.target, ChangeState::Done)?;
+                match step.run(self.target, &mut history.support, Direction::Redo) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
                         step.finalize(self.target, End::Undone);
@@ -320,7 +323,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                     Err(error) => {
                         let mut failure = Failure::from(error);
                         let support = &mut history.support;
-                        let back = run_all(&mut further, self.target, support, Way::Undo);
+                        let back = run_all(&mut further, self.target, support, Direction::Undo);
                         is_broken(&mut failure, 0, back);
                         Err(failure)
                     }
@@ -334,24 +337,24 @@ impl<T: 'static> Replay<'_, '_, T> {
         &mut self,
         history: &History<T>,
         stored: Vec<StoredStep>,
-        moment: Moment,
+        change_state: ChangeState,
     ) -> Result<Vec<Step<T>>> {
         let programs = &mut self.programs;
-        restored(stored, self.target, moment, &mut |command| {
+        restored(stored, self.target, change_state, &mut |command| {
             programs.read_command(command, &history.commands)
         })
     }
 
     /// Reads what the history was when the journal began.
-    fn begin(&mut self, history: &mut History<T>, kind: Kind, payload: &[u8]) -> Result<()> {
-        let begun = std::mem::replace(&mut self.begun, Begun::No);
+    fn begin(&mut self, history: &mut History<T>, kind: FrameKind, payload: &[u8]) -> Result<()> {
+        let begun = std::mem::replace(&mut self.begun, ReplayStart::No);
         let (mut stacks, count, mut waiting) = match (kind, begun) {
-            (Kind::Stacks, Begun::No) => {
+            (FrameKind::Stacks, ReplayStart::No) => {
                 let stacks: Box<StoredStacks> = Box::new(read(payload)?);
                 install(history, &stacks)?;
                 (stacks, 0, Vec::new())
             }
-            (Kind::Entry, Begun::Entries(stacks, count, mut waiting)) => {
+            (FrameKind::Entry, ReplayStart::Entries(stacks, count, mut waiting)) => {
                 let entry = read(payload)?;
                 if self.programs.of_fields().are_same() {
                     self.enter(history, &stacks, entry)?;
@@ -363,7 +366,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             _ => return Err(wrong("a beginning in another place")),
         };
         if count < stacks.entries {
-            self.begun = Begun::Entries(stacks, count, waiting);
+            self.begun = ReplayStart::Entries(stacks, count, waiting);
             return Ok(());
         }
         let position = place(stacks.position)?;
@@ -376,7 +379,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         waiting.into_iter().try_for_each(|entry| self.enter(history, &stacks, entry))?;
         history.ring.set_position(position);
         history.poison = stacks.poison.take();
-        self.begun = Begun::Yes;
+        self.begun = ReplayStart::Yes;
         Ok(())
     }
 
@@ -397,11 +400,11 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         let done = stacks.poison.as_ref().and_then(|poison| poison.done_of(at));
         let is_applied = (at as u64) < stacks.position || done.is_some();
-        let moment = if is_applied { Moment::Applied } else { Moment::Undone };
+        let change_state = if is_applied { ChangeState::Applied } else { ChangeState::Undone };
         let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
-        let mut steps = self.restore_all(history, steps, moment)?;
-        steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
-        let mut entry = Entry::new(label, steps.into());
+        let mut steps = self.restore_all(history, steps, change_state)?;
+        steps.append(&mut self.restore_all(history, rest, ChangeState::Undone)?);
+        let mut entry = UndoEntry::new(label, steps.into());
         entry.weigh();
         entry.state = state;
         history.bytes += entry.size;

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::HashSet;
 
-use super::evolution::Key;
-use super::frame::{Kind, header};
+use super::evolution::ComponentKey;
+use super::frame::{FrameKind, header};
 use super::recorder::{Journal, program, push_contents, stored};
 use super::spill;
 use super::stored::{StoredEntry, StoredStacks, payload};
-use super::writer::{Frames, Writer};
+use super::writer::{Frames, JournalWriter};
 use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
 use crate::history::{
     Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
 };
 use crate::save::{SaveOutcome, ValueSaver};
-use crate::world::Moment;
+use crate::world::ChangeState;
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 /// An edited value with its undo history, recoverable after a crash.
@@ -155,17 +155,17 @@ impl<T: 'static> Session<T> {
         self.writer()?.remove()
     }
 
-    fn journal(&self) -> Option<&Writer> {
+    fn journal(&self) -> Option<&JournalWriter> {
         self.history.journal.as_ref().map(|journal| &journal.writer)
     }
 
-    fn writer(&mut self) -> Result<&mut Writer> {
+    fn writer(&mut self) -> Result<&mut JournalWriter> {
         writer(&mut self.history.journal)
     }
 }
 
 /// The file of a journal, which a session has until it ends.
-fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut Writer> {
+fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut JournalWriter> {
     let journal = journal.as_mut().map(|journal| &mut journal.writer);
     journal.ok_or_else(|| Error::new(ErrorKind::Io, "the session has no journal any more"))
 }
@@ -176,8 +176,8 @@ pub(super) fn begin<T: 'static>(
     history: &mut History<T>,
     target: &T,
     is_saved: bool,
-) -> Result<(Frames, HashSet<Key>)> {
-    let mut frames = vec![(Kind::Program, program(&history.support, target)?)];
+) -> Result<(Frames, HashSet<ComponentKey>)> {
+    let mut frames = vec![(FrameKind::Program, program(&history.support, target)?)];
     let saved = if is_saved { Some(history.state()) } else { history.saved };
     let stacks = StoredStacks {
         entries: history.ring.len() as u64,
@@ -187,19 +187,20 @@ pub(super) fn begin<T: 'static>(
         saved,
         poison: history.poison.clone(),
     };
-    frames.push((Kind::Stacks, payload(&stacks)?));
+    frames.push((FrameKind::Stacks, payload(&stacks)?));
     let (begin, mut changed) = (frames.len(), HashSet::new());
     let position = history.position();
     for index in 0..history.ring.len() {
-        let moment = if index < position { Moment::Applied } else { Moment::Undone };
+        let change_state =
+            if index < position { ChangeState::Applied } else { ChangeState::Undone };
         let done = history.poison.as_ref().and_then(|poison| poison.done_of(index));
         let Some(entry) = history.ring.get_mut(index) else { continue };
         let label = entry.label.clone();
         let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
         let (first, rest) = entry.steps.split_at_mut(half);
-        let moment = if done.is_some() { Moment::Applied } else { moment };
-        let mut steps = stored(first, target, &history.support, moment)?;
-        steps.append(&mut stored(rest, target, &history.support, Moment::Undone)?);
+        let change_state = if done.is_some() { ChangeState::Applied } else { change_state };
+        let mut steps = stored(first, target, &history.support, change_state)?;
+        steps.append(&mut stored(rest, target, &history.support, ChangeState::Undone)?);
         for step in &steps {
             step.each(&mut |change| {
                 let class = change.class().filter(|_| change.is_of_fields());
@@ -207,7 +208,7 @@ pub(super) fn begin<T: 'static>(
             });
         }
         let entry = StoredEntry { label, state: entry.state, steps };
-        frames.push((Kind::Entry, payload(&entry)?));
+        frames.push((FrameKind::Entry, payload(&entry)?));
     }
     // They come before the last entry, with which the beginning ends.
     let mut contents = Frames::new();
@@ -365,7 +366,7 @@ impl<T: 'static> fmt::Debug for Session<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
             .field("save", &self.save)
-            .field("journal", &self.journal().map(Writer::path))
+            .field("journal", &self.journal().map(JournalWriter::path))
             .field("history", &self.history)
             .finish_non_exhaustive()
     }

@@ -1,19 +1,19 @@
 //! Entries that are far from the current one, in files until they are needed.
 
-use super::commands::{Reading, restored};
+use super::commands::{CommandReader, restored};
 use super::recorder;
-use super::spill_files::Stored;
+use super::spill_files::SpilledSteps;
 use super::stored::{StoredStep, payload, wrong};
 use crate::Result;
 use crate::history::edit::Step;
-use crate::history::entry::{Away, Entry, Spilled};
+use crate::history::entry::{SpillPosition, SpilledEntry, UndoEntry};
 use crate::history::failure::guarded;
 use crate::history::step::{End, ends};
 use crate::history::{History, Label};
-use crate::world::Moment;
+use crate::world::ChangeState;
 
 /// An entry that is to go into a file.
-struct Gathered {
+struct SpillCandidate {
     index: usize,
     steps: Vec<StoredStep>,
     label: Label,
@@ -25,7 +25,7 @@ const FILE: usize = 64 << 10;
 
 /// Moves entries to files until there are few enough in memory.
 pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T) {
-    let of_entries = history.ring.len() * size_of::<Entry<T>>();
+    let of_entries = history.ring.len() * size_of::<UndoEntry<T>>();
     let Some(spill) = &mut history.spill else { return };
     let held = history.bytes.saturating_sub(of_entries + history.held + spill.away);
     if held <= spill.budget || held < spill.retry {
@@ -35,7 +35,7 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     let most = held - spill.budget / 2;
     let (len, position) = (history.ring.len(), history.ring.position());
     let (mut front, mut back) = (spill.front, spill.back);
-    let (mut freed, mut found) = (0, Vec::<Gathered>::new());
+    let (mut freed, mut found) = (0, Vec::<SpillCandidate>::new());
     while freed < most {
         // The current entry and the next one stay.
         let before = position.saturating_sub(front + 1);
@@ -54,8 +54,8 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     let Some(spill) = &mut history.spill else { return };
     let mut found = found.into_iter().peekable();
     while found.peek().is_some() {
-        let (mut size, mut places, mut entries) = (0, Vec::new(), Stored::new());
-        while let Some(Gathered { index, steps, label, size: more }) =
+        let (mut size, mut places, mut entries) = (0, Vec::new(), SpilledSteps::new());
+        while let Some(SpillCandidate { index, steps, label, size: more }) =
             found.next_if(|_| size < FILE)
         {
             size += more;
@@ -71,8 +71,8 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
         for (place, (index, label, size)) in places.into_iter().enumerate() {
             let Some(entry) = history.ring.get_mut(index) else { continue };
             let has_end = entry.steps.iter().any(Step::has_end);
-            let at = Spilled { file, place };
-            entry.send_away(Away { at, label, has_end, size });
+            let at = SpillPosition { file, place };
+            entry.send_away(SpilledEntry { at, label, has_end, size });
             spill.away += size;
         }
     }
@@ -84,7 +84,7 @@ fn gather<T: 'static>(
     history: &mut History<T>,
     index: usize,
     target: &T,
-    found: &mut Vec<Gathered>,
+    found: &mut Vec<SpillCandidate>,
 ) -> usize {
     let Some(entry) = history.ring.get_mut(index) else { return 0 };
     if entry.away().is_some() {
@@ -93,12 +93,12 @@ fn gather<T: 'static>(
     // What a command panics in, when it is written or asked for its label, stays in memory.
     let stored = guarded(|| {
         let label = entry.label();
-        let moment = Moment::Spilled;
-        Ok((label, recorder::stored(&mut entry.steps, target, &history.support, moment)?))
+        let change_state = ChangeState::Spilled;
+        Ok((label, recorder::stored(&mut entry.steps, target, &history.support, change_state)?))
     });
     let Ok((label, steps)) = stored else { return 0 };
-    let size = entry.size - size_of::<Entry<T>>() - entry.held();
-    found.push(Gathered { index, steps, label, size });
+    let size = entry.size - size_of::<UndoEntry<T>>() - entry.held();
+    found.push(SpillCandidate { index, steps, label, size });
     size
 }
 
@@ -108,8 +108,8 @@ pub(in crate::history) fn bring_back<T: 'static>(
     index: usize,
     target: &mut T,
 ) -> Result<()> {
-    let Some(Spilled { file, .. }) =
-        history.ring.get(index).and_then(Entry::away).map(|away| away.at)
+    let Some(SpillPosition { file, .. }) =
+        history.ring.get(index).and_then(UndoEntry::away).map(|away| away.at)
     else {
         return Ok(());
     };
@@ -192,8 +192,8 @@ fn restore_all<T: 'static>(
     target: &mut T,
     history: &History<T>,
 ) -> Result<Vec<Step<T>>> {
-    let reading = Reading { registry: &history.support.registry, numbers: None };
-    restored(stored, target, Moment::Spilled, &mut |command| {
+    let reading = CommandReader { registry: &history.support.registry, numbers: None };
+    restored(stored, target, ChangeState::Spilled, &mut |command| {
         let class = history.commands.get(&(command.class as usize));
         class.ok_or_else(|| wrong("a command of no class"))?.read(&command, &reading)
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::stored::{StoredStep, read};
-use crate::history::entry::Spilled;
+use crate::history::entry::SpillPosition;
 use crate::history::step::End;
 use crate::storage::Storage;
 use crate::{Error, ErrorKind, Result};
@@ -31,11 +31,11 @@ pub(in crate::history) struct Spill {
     pub(super) front: usize,
     pub(super) back: usize,
     /// Entries that were dropped while they were in a file.
-    pub(super) dropped: Vec<(Spilled, End)>,
+    pub(super) dropped: Vec<(SpillPosition, End)>,
 }
 
 /// What a file holds: for each entry its steps.
-pub(super) type Stored = Vec<Vec<StoredStep>>;
+pub(super) type SpilledSteps = Vec<Vec<StoredStep>>;
 
 impl Spill {
     pub(super) fn new(
@@ -83,7 +83,7 @@ impl Spill {
         Ok(self.last_file)
     }
 
-    pub(super) fn read(&self, number: u64) -> Result<Stored> {
+    pub(super) fn read(&self, number: u64) -> Result<SpilledSteps> {
         let path = self.file(number);
         let mut bytes = Vec::new();
         let mut file = self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?;
@@ -118,7 +118,7 @@ impl Spill {
     }
 
     /// Notes that an entry was dropped while it was in a file, and how it ends, if something is done then.
-    pub(in crate::history) fn drop_entry(&mut self, spilled: Spilled, end: Option<End>) {
+    pub(in crate::history) fn drop_entry(&mut self, spilled: SpillPosition, end: Option<End>) {
         match end {
             Some(end) => self.dropped.push((spilled, end)),
             None => self.leave(spilled.file, 1),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Flush;
 use super::files::{Locks, cannot_write, in_use, keep};
-use super::frame::{self, CRC, Kind};
+use super::frame::{self, CRC, FrameKind};
 use crate::platform::Timer;
 use crate::storage::{NewFile, Storage, folder_of, is_free, names};
 use crate::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// If an append fails, what of it is in the file is cut off again. After a flush that failed nobody knows what is on the
 /// disk: the good part of the file is copied to a fresh one, which takes its place.
-pub(super) struct Writer {
+pub(super) struct JournalWriter {
     storage: Arc<dyn Storage>,
     /// Where the journal belongs.
     path: PathBuf,
@@ -27,7 +27,7 @@ pub(super) struct Writer {
     flush: Flush,
     /// The number of the last frame, with those that wait.
     sequence: u64,
-    state: State,
+    state: WriterState,
     /// The file, once something is written to it.
     file: Option<Box<dyn NewFile>>,
     /// How many of its bytes are good; 0 of a journal that could not be written at all.
@@ -48,7 +48,7 @@ pub(super) struct Writer {
     scratch: Vec<u8>,
 }
 
-enum State {
+enum WriterState {
     Good,
     /// An append failed, since the file could not be written: the next one makes a fresh file.
     Broken(String),
@@ -60,9 +60,9 @@ enum State {
 }
 
 /// Frames in the order in which they are written.
-pub(super) type Frames = Vec<(Kind, Vec<u8>)>;
+pub(super) type Frames = Vec<(FrameKind, Vec<u8>)>;
 
-impl Writer {
+impl JournalWriter {
     /// A journal at a path, beside a save.
     pub(super) fn new(
         storage: Arc<dyn Storage>,
@@ -78,7 +78,7 @@ impl Writer {
             save,
             flush,
             sequence: 0,
-            state: State::Good,
+            state: WriterState::Good,
             file: None,
             good: 0,
             pending: Vec::new(),
@@ -139,7 +139,7 @@ impl Writer {
         self.note_end(&content);
         match file {
             Ok(file) => {
-                (self.state, self.file) = (State::Good, Some(file));
+                (self.state, self.file) = (WriterState::Good, Some(file));
                 (self.good, self.pending) = (content.len() as u64, Vec::new());
             }
             Err(error) => {
@@ -180,20 +180,20 @@ impl Writer {
     /// Why what was done last is not in the journal.
     pub(super) fn broken(&self) -> Option<&str> {
         match &self.state {
-            State::Good => None,
-            State::Broken(why) | State::Lost { why, .. } => Some(why),
+            WriterState::Good => None,
+            WriterState::Broken(why) | WriterState::Lost { why, .. } => Some(why),
         }
     }
 
     /// True if it lacks some of the history of a whole target: the next journal can hold what is left after a clear.
     pub(super) fn lacks_history(&self) -> bool {
-        matches!(&self.state, State::Lost { kind, .. } if *kind != ErrorKind::Poisoned)
+        matches!(&self.state, WriterState::Lost { kind, .. } if *kind != ErrorKind::Poisoned)
     }
 
     /// Notes that nothing can be replayed from now on, until the next save; `why` includes what to do.
     pub(super) fn lose(&mut self, kind: ErrorKind, why: &str) {
-        if !matches!(self.state, State::Lost { .. }) {
-            self.state = State::Lost { kind, why: why.to_owned() };
+        if !matches!(self.state, WriterState::Lost { .. }) {
+            self.state = WriterState::Lost { kind, why: why.to_owned() };
         }
     }
 
@@ -206,7 +206,7 @@ impl Writer {
         let last = encode(frames, self.sequence, &mut bytes)?;
         let appended = catch_unwind(AssertUnwindSafe(|| self.append_all(&bytes, must, last)));
         let appended = appended.unwrap_or_else(|panic| {
-            if matches!(self.state, State::Good) {
+            if matches!(self.state, WriterState::Good) {
                 self.break_off(PANICKED.into());
                 if must {
                     self.wait_for(&bytes, last);
@@ -220,9 +220,9 @@ impl Writer {
 
     fn append_all(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
         match &self.state {
-            State::Good => self.append_bytes(bytes, must, last),
-            State::Broken(_) => self.mend(bytes, must, last),
-            State::Lost { kind, why } => {
+            WriterState::Good => self.append_bytes(bytes, must, last),
+            WriterState::Broken(_) => self.mend(bytes, must, last),
+            WriterState::Lost { kind, why } => {
                 let path = self.path.display();
                 let message = format!("what is done now cannot be in the journal {path}, {why}");
                 Err(Error::new(*kind, message))
@@ -232,7 +232,7 @@ impl Writer {
 
     /// Notes that an append failed.
     fn break_off(&mut self, why: String) {
-        (self.state, self.file) = (State::Broken(why), None);
+        (self.state, self.file) = (WriterState::Broken(why), None);
     }
 
     /// Lets frames wait for the next write.
@@ -289,14 +289,14 @@ impl Writer {
     fn is_own(&self) -> io::Result<bool> {
         match &self.state {
             _ if self.locks.journal.is_some() => return Ok(true),
-            State::Lost { kind, .. } => return Ok(*kind != ErrorKind::InUse),
-            State::Broken(_) if self.good == 0 => return Ok(true),
+            WriterState::Lost { kind, .. } => return Ok(*kind != ErrorKind::InUse),
+            WriterState::Broken(_) if self.good == 0 => return Ok(true),
             _ => {}
         }
         let mut file = self.storage.open(&self.live)?;
         let size = file.seek(SeekFrom::End(0))?;
         // What could not be cut off may follow in a broken one.
-        let is_good = matches!(self.state, State::Good);
+        let is_good = matches!(self.state, WriterState::Good);
         if size < self.good || (is_good && size != self.good + self.excess) {
             return Ok(false);
         }
@@ -327,7 +327,7 @@ impl Writer {
             return self.refuse(must);
         }
         let why = format!("{PANICKED}; save, which begins a new one");
-        self.state = State::Lost { kind: ErrorKind::Io, why };
+        self.state = WriterState::Lost { kind: ErrorKind::Io, why };
         let written = own.and_then(|_| self.keep_all()).and_then(|()| {
             self.replace(|storage, out| {
                 copy_start(storage, &self.live, self.good, out)?;
@@ -353,7 +353,7 @@ impl Writer {
                     let _ = file.truncate(self.good);
                 }
                 let Err(error) = synced else {
-                    (self.state, self.file, self.unsynced) = (State::Good, Some(file), None);
+                    (self.state, self.file, self.unsynced) = (WriterState::Good, Some(file), None);
                     return Ok(());
                 };
                 error
@@ -404,7 +404,7 @@ impl Writer {
     /// Makes what is in the journal last, and mends it if it is broken.
     pub(super) fn flush(&mut self) -> Result<()> {
         match (&self.state, &mut self.file) {
-            (State::Good, Some(file)) if self.unsynced.is_some() => match file.sync() {
+            (WriterState::Good, Some(file)) if self.unsynced.is_some() => match file.sync() {
                 Ok(()) => {
                     self.unsynced = None;
                     return Ok(());
@@ -414,7 +414,7 @@ impl Writer {
                     self.break_off(why);
                 }
             },
-            (State::Broken(_), _) => {}
+            (WriterState::Broken(_), _) => {}
             _ => return Ok(()),
         }
         self.mend(&[], false, self.sequence)
@@ -426,14 +426,14 @@ impl Writer {
             (Flush::Every(interval), Some(since)) => since.is_past(interval),
             _ => false,
         };
-        if is_due || matches!(self.state, State::Broken(_)) { self.flush() } else { Ok(()) }
+        if is_due || matches!(self.state, WriterState::Broken(_)) { self.flush() } else { Ok(()) }
     }
 
     /// Removes the journal, so that the next session begins with the save.
     pub(super) fn remove(&mut self) -> Result<()> {
         self.check_own()?;
         self.keep_all().map_err(|error| self.failed(error))?;
-        self.state = State::Lost { kind: ErrorKind::Io, why: String::from("it was removed") };
+        self.state = WriterState::Lost { kind: ErrorKind::Io, why: String::from("it was removed") };
         let next = names::next_journal(&self.path);
         for file in [&self.path, &next] {
             remove_if_there(&*self.storage, file).map_err(|e| Error::io("remove", file, e))?;
@@ -447,7 +447,7 @@ impl Writer {
 }
 
 /// A new journal that waits for its save.
-pub(super) struct Next {
+pub(super) struct NextJournal {
     content: Vec<u8>,
     sequence: u64,
     file: io::Result<Box<dyn NewFile>>,
@@ -457,13 +457,13 @@ pub(super) struct Next {
 ///
 /// It is written beside the old one before the save is replaced, and gets the name of the old one after that. Whenever
 /// that is interrupted, one of the two follows the current save.
-impl Writer {
+impl JournalWriter {
     /// Writes a journal that follows a save which is not in place yet, beside the one that is.
-    pub(super) fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<Next> {
+    pub(super) fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<NextJournal> {
         let mut content = header.to_vec();
         let sequence = encode(frames, self.sequence, &mut content)?;
         let file = self.keep_all().and_then(|()| self.create_next(&content));
-        Ok(Next { content, sequence, file })
+        Ok(NextJournal { content, sequence, file })
     }
 
     fn create_next(&self, content: &[u8]) -> io::Result<Box<dyn NewFile>> {
@@ -477,8 +477,8 @@ impl Writer {
     }
 
     /// Continues with a new journal, whose save is in place; `is_sure` if that is certainly durable.
-    pub(super) fn adopt(&mut self, next: Next, is_sure: bool) {
-        let Next { content, sequence, file } = next;
+    pub(super) fn adopt(&mut self, next: NextJournal, is_sure: bool) {
+        let NextJournal { content, sequence, file } = next;
         self.sequence = sequence;
         let is_there = file.is_ok();
         self.live = if is_there { names::next_journal(&self.path) } else { self.path.clone() };
@@ -493,7 +493,7 @@ impl Writer {
     }
 
     /// Forgets a new journal whose save is not in place.
-    pub(super) fn give_up(&self, next: Next) {
+    pub(super) fn give_up(&self, next: NextJournal) {
         if let Ok(file) = next.file {
             drop(file);
             let _ = self.storage.remove(&names::next_journal(&self.path));
@@ -519,9 +519,9 @@ impl Writer {
 const PANICKED: &str = "the storage panicked";
 
 /// What waits is tried once more.
-impl Drop for Writer {
+impl Drop for JournalWriter {
     fn drop(&mut self) {
-        if matches!(self.state, State::Broken(_)) {
+        if matches!(self.state, WriterState::Broken(_)) {
             let _ = self.flush();
         }
     }

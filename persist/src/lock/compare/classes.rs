@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Comparison;
-use super::history::Step;
-use super::judge::Row;
+use super::VersionComparison;
+use super::judge::Finding;
 use super::kinds::{Guess, sure};
-use super::moves::{Came, Left};
+use super::moves::GoneField;
+use super::versions::ItemName;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::schema::{
@@ -50,7 +50,7 @@ fn is_own(class: &ClassSchema) -> bool {
     !matches!(class.form, Form::Value(_))
 }
 
-impl<'c> Comparison<'c> {
+impl<'c> VersionComparison<'c> {
     /// Reports which classes went, and pairs those that seem to have been renamed with what they
     /// are now.
     pub(super) fn gone_classes(&mut self, by_place: &HashSet<usize>) {
@@ -74,12 +74,12 @@ impl<'c> Comparison<'c> {
             let name = &*schema.name;
             if self.registry.is_removed_class(name) {
                 let change = "the class is removed; objects of it are dropped";
-                let row = Row::new(name, Verdict::Safe, change).stored(name, "");
-                self.rows.push(Row { is_accepted: true, ..row });
+                let finding = Finding::new(name, Verdict::Safe, change).stored(name, "");
+                self.findings.push(Finding { is_accepted: true, ..finding });
             } else if let Some(candidates) = open.get(&class) {
                 let error = contested(name, program, candidates);
                 let change = format!("the class went; {}", error.message());
-                self.rows.push(Row::new(name, Verdict::Breaks, change).because(&error));
+                self.findings.push(Finding::new(name, Verdict::Breaks, change).because(&error));
             } else {
                 gone.push(class);
             }
@@ -93,18 +93,22 @@ impl<'c> Comparison<'c> {
             let name = &*classes[class].name;
             let Some(guess) = alike.iter().find(|guess| guess.old == class) else {
                 if let Form::Struct(fields) = &classes[class].form {
-                    self.left.extend(fields.iter().map(|field| Left {
-                        class,
-                        target: None,
-                        is_struct: true,
-                        gone: [name, &field.name].map(|name| Step::Then(name.to_owned())).into(),
-                        name: field.name.clone(),
-                        kind: field.kind.clone(),
-                        row: self.rows.len(),
-                    }));
+                    for field in fields {
+                        self.moves.left(GoneField {
+                            class,
+                            target: None,
+                            is_struct: true,
+                            gone: [name, &field.name]
+                                .map(|name| ItemName::Then(name.to_owned()))
+                                .into(),
+                            name: field.name.clone(),
+                            kind: field.kind.clone(),
+                            finding: self.findings.len(),
+                        });
+                    }
                 }
                 let change = "the class went; objects of it are kept as unknown";
-                self.rows.push(Row::new(name, Verdict::Safe, change).stored(name, ""));
+                self.findings.push(Finding::new(name, Verdict::Safe, change).stored(name, ""));
                 continue;
             };
             let new = &program.classes[guess.new].name;
@@ -112,9 +116,9 @@ impl<'c> Comparison<'c> {
             let change = format!(
                 "the class went, and {new} of {mostly}the same fields came; if it is another, say so by `registry.removed_class({name:?})?`"
             );
-            let row = Row::new(name, Verdict::NeedsAlias, change);
+            let finding = Finding::new(name, Verdict::NeedsAlias, change);
             let head = source::head(program, guess.new);
-            self.rows.push(row.paste(format!("#[persist(alias = {name:?})]"), head));
+            self.findings.push(finding.paste(format!("#[persist(alias = {name:?})]"), head));
         }
         // Errors of the plans name the classes of today, but for those of other instances, which name both.
         let known = (0..classes.len()).filter_map(|class| {
@@ -132,8 +136,9 @@ impl<'c> Comparison<'c> {
     fn alike(&self, gone: &[usize], came: &[usize]) -> Vec<Guess> {
         let (old, new) = (&self.section.classes, &self.program.classes);
         let score = |class: usize, target: usize| {
-            let name = [Step::Then(old[class].name.clone())];
-            let may_become = self.history.may_become(self.version, &name, &[Step::Now(target)]);
+            let name = [ItemName::Then(old[class].name.clone())];
+            let may_become =
+                self.versions.may_become(self.version, &name, &[ItemName::Now(target)]);
             if may_become { likeness(&old[class].form, &new[target].form) } else { 0 }
         };
         let guess = |old: usize, new: usize| Guess { old, new, score: score(old, new), fits: true };
@@ -163,40 +168,42 @@ impl<'c> Comparison<'c> {
         let (name, head) = (&*new.name, source::head(self.program, target));
         if !is_own(new) {
         } else if old.name != *name && self.program.find(old) == Some(target) {
-            let row = Row::new(name, Verdict::Safe, format!("the class was {}", old.name));
-            self.rows.push(match self.merged_with(class, target) {
-                Some(other) => self.merged(class, target, row, other),
-                None => row,
+            let finding = Finding::new(name, Verdict::Safe, format!("the class was {}", old.name));
+            self.findings.push(match self.merged_with(class, target) {
+                Some(other) => self.merged(class, target, finding, other),
+                None => finding,
             });
         } else if let Some(change) = self.reused_class(class, target) {
-            let row = Row::new(name, Verdict::Loses, change);
-            self.rows.push(row.paste(format!("#[persist(class = \"new.{name}\")]"), head.clone()));
+            let finding = Finding::new(name, Verdict::Loses, change);
+            self.findings
+                .push(finding.paste(format!("#[persist(class = \"new.{name}\")]"), head.clone()));
         }
         let change = format!("version {} became {}", old.version, new.version);
         if old.version < new.version {
-            self.rows.push(Row::new(name, Verdict::Safe, change).shown_by(class));
+            self.findings.push(Finding::new(name, Verdict::Safe, change).shown_by(class));
         } else if old.version > new.version {
             let change = format!(
                 "{change}: records of version {} are newer than the program and are never migrated again; a version only rises",
                 old.version
             );
-            let mut row = Row::new(name, Verdict::Breaks, change);
-            row.of.kind = ErrorKind::Unsupported;
-            self.rows.push(row.paste(format!("#[persist(version = {})]", old.version), head));
+            let mut finding = Finding::new(name, Verdict::Breaks, change);
+            finding.of.kind = ErrorKind::Unsupported;
+            self.findings
+                .push(finding.paste(format!("#[persist(version = {})]", old.version), head));
         }
     }
 
-    /// A row of values that become what others become, too: which they were is lost.
-    fn merged(&self, class: usize, target: usize, mut row: Row, other: &str) -> Row {
+    /// A finding of values that become what others become, too: which they were is lost.
+    fn merged(&self, class: usize, target: usize, mut finding: Finding, other: &str) -> Finding {
         if self.migrated[class] {
-            return Row { is_accepted: true, ..row };
+            return Finding { is_accepted: true, ..finding };
         }
-        row.of.verdict = Verdict::Loses;
-        row.of.change.push_str(&format!(
+        finding.of.verdict = Verdict::Loses;
+        finding.of.change.push_str(&format!(
             ", and values of {other} become it, too: which of the two a value was is lost; keep both, or accept it by a `version` and a `migrate` of {}, which may do nothing",
             source::head(self.program, target)
         ));
-        row
+        finding
     }
 
     /// Another class whose values become those of the same class by their names, where a value may be of either.
@@ -219,15 +226,15 @@ impl<'c> Comparison<'c> {
     /// What is wrong with the name of a class that was free in between, if another class may have been it then.
     fn reused_class(&self, class: usize, target: usize) -> Option<String> {
         let was = &self.section.classes[class];
-        let absence = self.history.absence_alone(self.version, &[Step::Now(target)])?;
+        let absence = self.versions.absence_alone(self.version, &[ItemName::Now(target)])?;
         let may_be = |other: &usize| {
             !self.resolved.contains(&Some(*other))
-                && self.history.had(absence, &[Step::Now(*other)])
+                && self.versions.had(absence, &[ItemName::Now(*other)])
                 && likeness(&was.form, &self.program.classes[*other].form) > 0
         };
         let other = (0..self.program.classes.len()).find(may_be)?;
         let other = &self.program.classes[other].name;
-        Some(reused(self.history.name(absence), "class", &was.name, other))
+        Some(reused(self.versions.name(absence), "class", &was.name, other))
     }
 
     pub(super) fn new_classes(&mut self, is_newest: bool) {
@@ -236,10 +243,10 @@ impl<'c> Comparison<'c> {
                 continue;
             }
             if let Form::Struct(fields) = &schema.form {
-                self.came.extend((0..fields.len()).map(|field| Came { class, field }));
+                self.moves.came(class, 0..fields.len());
             }
             if is_newest {
-                self.rows.push(Row::new(&schema.name, Verdict::Safe, "the class came"));
+                self.findings.push(Finding::new(&schema.name, Verdict::Safe, "the class came"));
             }
         }
     }
@@ -260,20 +267,21 @@ impl<'c> Comparison<'c> {
         for (variant, place) in places.iter().enumerate() {
             let Some(place) = *place else { continue };
             let (was, is) = (&old[variant], &news[place]);
-            let row = if was.name != is.name {
-                let row = Row::new(name, Verdict::Safe, format!("the variant was {}", was.name));
+            let finding = if was.name != is.name {
+                let finding =
+                    Finding::new(name, Verdict::Safe, format!("the variant was {}", was.name));
                 let is_same = |it: &usize| *it != variant && places[*it] == Some(place);
                 match (0..old.len()).find(is_same) {
-                    Some(other) => self.merged(class, index, row, &old[other].name),
-                    None => row,
+                    Some(other) => self.merged(class, index, finding, &old[other].name),
+                    None => finding,
                 }
             } else if let Some(change) = self.reused_variant((index, place), was, news, &places) {
                 let attribute = format!("#[persist(rename = \"new_{}\")]", is.name);
-                Row::new(name, Verdict::Loses, change).paste(attribute, is.name.clone())
+                Finding::new(name, Verdict::Loses, change).paste(attribute, is.name.clone())
             } else {
                 continue;
             };
-            self.rows.push(row.in_field(Some(&is.name)));
+            self.findings.push(finding.in_field(Some(&is.name)));
         }
         let gone = (0..old.len()).filter(|i| places[*i].is_none());
         let came = (0..news.len()).filter(|i| !places.contains(&Some(*i)));
@@ -324,23 +332,24 @@ impl<'c> Comparison<'c> {
                     String::from("went; values of it load only into a variant `#[persist(other)]`"),
                 ),
             };
-            let row = Row::new(name, verdict, format!("the variant {change}")).in_field(Some(gone));
-            let row = row.stored(&self.section.classes[class].name, gone);
-            let row = match may_be {
-                Some(new) => row.paste(format!("#[persist(alias = {gone:?})]"), new.clone()),
+            let finding =
+                Finding::new(name, verdict, format!("the variant {change}")).in_field(Some(gone));
+            let finding = finding.stored(&self.section.classes[class].name, gone);
+            let finding = match may_be {
+                Some(new) => finding.paste(format!("#[persist(alias = {gone:?})]"), new.clone()),
                 None if verdict == Verdict::Loses => {
-                    row.paste(format!("#[persist(removed = {gone:?})]"), head.clone())
+                    finding.paste(format!("#[persist(removed = {gone:?})]"), head.clone())
                 }
-                None => row,
+                None => finding,
             };
             // Where there is no `other`, a load says whether a value can be of it.
             let is_doubtful = other.is_none();
-            self.rows.push(Row { is_accepted: is_removed, is_doubtful, ..row });
+            self.findings.push(Finding { is_accepted: is_removed, is_doubtful, ..finding });
         }
         for variant in came {
             if alike.iter().all(|guess| guess.new != variant) {
-                let row = Row::new(name, Verdict::Safe, "the variant came");
-                self.rows.push(row.in_field(Some(&news[variant].name)));
+                let finding = Finding::new(name, Verdict::Safe, "the variant came");
+                self.findings.push(finding.in_field(Some(&news[variant].name)));
             }
         }
     }
@@ -353,14 +362,14 @@ impl<'c> Comparison<'c> {
         new: &[VariantSchema],
         places: &[Option<usize>],
     ) -> Option<String> {
-        let thing = |variant: usize| [Step::Now(class), Step::Now(variant)];
-        let absence = self.history.absence_alone(self.version, &thing(variant))?;
+        let thing = |variant: usize| [ItemName::Now(class), ItemName::Now(variant)];
+        let absence = self.versions.absence_alone(self.version, &thing(variant))?;
         let may_be = |other: &usize| {
             !places.contains(&Some(*other))
-                && self.history.had(absence, &thing(*other))
+                && self.versions.had(absence, &thing(*other))
                 && same_names(&was.fields, &new[*other].fields)
         };
         let other = &new[(0..new.len()).find(may_be)?].name;
-        Some(reused(self.history.name(absence), "variant", &was.name, other))
+        Some(reused(self.versions.name(absence), "variant", &was.name, other))
     }
 }

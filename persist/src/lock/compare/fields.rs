@@ -1,136 +1,124 @@
 //! The fields of a class that both sides have.
 
-use super::Comparison;
-use super::history::{Step, Thing};
-use super::judge::Row;
+use super::VersionComparison;
+use super::judge::Finding;
 use super::kinds::{Fit, Guess, atoms, fit, sure};
-use super::moves::{Came, Left};
+use super::moves::GoneField;
+use super::versions::{ItemName, ItemPath};
 use crate::Error;
 use crate::ErrorKind::MissingField;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::names::is_near;
-use crate::reflect::FieldRecord;
 use crate::schema::{
-    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Program, find_variant, pair,
+    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Program, ProgramFields, pair,
 };
 
 /// A struct or a variant that both sides have.
-pub(super) struct Pair<'p> {
+struct Pair<'p> {
     /// The stored class, and the variant; 0 for a struct.
-    pub(super) stored: (usize, usize),
-    /// The program's.
-    pub(super) target: (usize, usize),
+    stored: (usize, usize),
     /// The program's name of the class, and that of the stored variant.
     class: &'p str,
     variant: Option<&'p str>,
-    pub(super) old: &'p [FieldSchema],
-    pub(super) new: &'p [FieldSchema],
-    pub(super) records: &'p [FieldRecord],
-    /// Names of fields that are gone for good.
-    removed: &'p [&'static str],
+    old: &'p [FieldSchema],
+    new: ProgramFields<'p>,
     pairing: Pairing,
 }
 
-impl Pair<'_> {
+impl<'p> Pair<'p> {
+    /// The structs of two classes, or their variants.
+    fn all(
+        (class, old): (usize, &'p ClassSchema),
+        (target, program): (usize, &'p Program),
+    ) -> impl Iterator<Item = Self> {
+        let name = &*program.classes[target].name;
+        let variants = match &old.form {
+            Form::Enum(variants) => Some(variants),
+            _ => None,
+        };
+        program.sides(old, target).into_iter().enumerate().filter_map(move |(variant, sides)| {
+            let new = sides.new?;
+            Some(Self {
+                stored: (class, variant),
+                class: name,
+                variant: variants.map(|variants| &*variants[variant].name),
+                old: sides.old,
+                new,
+                pairing: pair(sides.old, new.records),
+            })
+        })
+    }
+
+    /// The program's class and variant.
+    fn target(&self) -> (usize, usize) {
+        (self.new.class, self.new.variant)
+    }
+
     /// A field as an error names it.
     fn path(&self, field: &str) -> String {
         self.variant.map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
     }
 
     /// What is said of a field.
-    fn row(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Row {
-        Row::new(self.class, verdict, change).in_field(Some(&self.path(field)))
+    fn finding(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Finding {
+        Finding::new(self.class, verdict, change).in_field(Some(&self.path(field)))
     }
 
     /// The stored field for each of the program's.
-    pub(super) fn sources(&self) -> &[Option<usize>] {
+    fn sources(&self) -> &[Option<usize>] {
         &self.pairing.sources
     }
 
     /// One of the program's fields, for its source.
     fn place(&self, field: usize) -> (usize, usize, usize) {
-        (self.target.0, self.target.1, field)
+        (self.new.class, self.new.variant, field)
     }
 
-    fn thing(&self, step: Step) -> Thing {
-        let variant = self.variant.map(|_| Step::Now(self.target.1));
-        [Step::Now(self.target.0)].into_iter().chain(variant).chain([step]).collect()
+    fn item(&self, name: ItemName) -> ItemPath {
+        let variant = self.variant.map(|_| ItemName::Now(self.new.variant));
+        [ItemName::Now(self.new.class)].into_iter().chain(variant).chain([name]).collect()
     }
 
-    fn now(&self, field: usize) -> Thing {
-        self.thing(Step::Now(field))
-    }
-}
-
-/// The structs of two classes, or their variants, as they are paired.
-pub(super) fn pairs<'p>(
-    (class, old): (usize, &'p ClassSchema),
-    (target, program): (usize, &'p Program),
-) -> Vec<Pair<'p>> {
-    let Some(described) = program.targets[target].map(|target| target.class) else {
-        return Vec::new();
-    };
-    let of = |(i, old): (usize, &'p [FieldSchema]), variant, place: usize| {
-        let (new, records, removed) = match (&program.classes[target].form, variant) {
-            (Form::Enum(new), Some(_)) => {
-                let record = &described.variants()[place];
-                (&new[place].fields, record.fields, record.removed)
-            }
-            (Form::Struct(new), None) => (new, described.fields(), described.removed),
-            _ => return None,
-        };
-        let (stored, target, pairing) = ((class, i), (target, place), pair(old, records));
-        let class = &*program.classes[target.0].name;
-        Some(Pair { stored, target, class, variant, old, new, records, removed, pairing })
-    };
-    match &old.form {
-        Form::Struct(old) => of((0, old), None, 0).into_iter().collect(),
-        Form::Enum(variants) => {
-            let found = variants.iter().enumerate().filter_map(|(i, old)| {
-                let place = find_variant(&old.name, described.variants())?;
-                of((i, &old.fields), Some(&*old.name), place)
-            });
-            found.collect()
-        }
-        Form::Value(_) => Vec::new(),
+    fn now(&self, field: usize) -> ItemPath {
+        self.item(ItemName::Now(field))
     }
 }
 
-impl Comparison<'_> {
+impl VersionComparison<'_> {
     /// The fields of a class, of its variants too; or its one value.
     pub(super) fn fields(&mut self, class: usize, target: usize) {
         let (stored, program) = (self.stored.clone(), self.program);
         let name = &*program.classes[target].name;
-        let pairs = pairs((class, &stored[class]), (target, program));
+        let pairs: Vec<_> = Pair::all((class, &stored[class]), (target, program)).collect();
         let first = self.plans.check(class).err();
         // A plan ends at the first field that does not load.
         let mut check = |pair: &Pair<'_>, field: usize| {
             first.as_ref()?;
             let source = pair.sources()[field];
-            let error = self.plans.check_field(pair.stored, source, pair.target, field).err()?;
+            let error = self.plans.check_field(pair.stored, source, pair.target(), field).err()?;
             Some(self.plans.of_instance(class, error))
         };
         let each = pairs.iter().map(|pair| {
-            let fields = 0..pair.new.len();
+            let fields = 0..pair.new.fields.len();
             fields.map(|field| check(pair, field)).collect::<Vec<_>>()
         });
         let errors: Vec<Vec<Option<Error>>> = each.collect();
         if let Some(first) = first {
             let mut known = errors.iter().flatten().flatten();
             if !known.any(|known| known.message() == first.message()) {
-                let row = Row::new(name, Verdict::Breaks, first.message()).because(&first);
-                self.rows.push(row.in_field(first.field()));
+                let finding = Finding::new(name, Verdict::Breaks, first.message()).because(&first);
+                self.findings.push(finding.in_field(first.field()));
             }
         } else if let (Form::Value(old), Form::Value(new)) =
             (&stored[class].form, &program.classes[target].form)
             && !self.is_same_kind(old, new)
         {
             let change = self.both_kinds(old, new);
-            let row = Row::new(name, Verdict::Safe, change).shown_by(class);
-            let row = row.stored(&self.section.classes[class].name, "");
+            let finding = Finding::new(name, Verdict::Safe, change).shown_by(class);
+            let finding = finding.stored(&self.section.classes[class].name, "");
             let may_narrow = fit(old, new) != Fit::Whole;
-            self.rows.push(Row { is_converted: true, may_narrow, ..row });
+            self.findings.push(Finding { is_converted: true, may_narrow, ..finding });
         }
         for (pair, errors) in pairs.iter().zip(&errors) {
             self.pair(pair, errors);
@@ -143,30 +131,30 @@ impl Comparison<'_> {
         let gone = (0..pair.old.len())
             .filter(|old| !sources.contains(&Some(*old)) && !superseded.contains(old));
         let (removed, gone): (Vec<usize>, Vec<usize>) =
-            gone.partition(|old| pair.removed.contains(&&*pair.old[*old].name));
+            gone.partition(|old| pair.new.removed.contains(&&*pair.old[*old].name));
         for old in removed {
             let change = "the field is `removed`; its old values are dropped";
-            let row = self.of_stored(pair, old, Verdict::Safe, change);
-            self.rows.push(Row { is_accepted: true, ..row });
+            let finding = self.of_stored(pair, old, Verdict::Safe, change);
+            self.findings.push(Finding { is_accepted: true, ..finding });
         }
         // Those that a save must have, and those that have a default.
         let (mut missing, mut came) = (Vec::new(), Vec::new());
         for (field, source) in sources.iter().enumerate() {
-            let name = &pair.new[field].name;
+            let name = &pair.new.fields[field].name;
             match (&errors[field], source) {
                 (Some(error), _) if error.kind() == MissingField => missing.push((field, error)),
                 (Some(error), _) => {
-                    let row = pair.row(name, Verdict::Breaks, error.message());
-                    self.rows.push(row.because(error));
+                    let finding = pair.finding(name, Verdict::Breaks, error.message());
+                    self.findings.push(finding.because(error));
                 }
-                (None, None) if pair.records[field].keeps_unknown => {}
+                (None, None) if pair.new.records[field].keeps_unknown => {}
                 (None, None) => {
                     came.push(field);
-                    let is_default = pair.records[field].has_default;
+                    let is_default = pair.new.records[field].has_default;
                     let from = if is_default { "its default" } else { "what `migrate` makes" };
                     let change = format!("the field came; old saves get {from}");
-                    let row = pair.row(name, Verdict::Safe, change);
-                    self.rows.push(row.shown_by(pair.stored.0));
+                    let finding = pair.finding(name, Verdict::Safe, change);
+                    self.findings.push(finding.shown_by(pair.stored.0));
                 }
                 (None, Some(source)) => self.kept(pair, field, *source),
             }
@@ -174,8 +162,8 @@ impl Comparison<'_> {
         let is_missing = |field: usize| missing.iter().any(|(missing, _)| *missing == field);
         let all: Vec<usize> = missing.iter().map(|(field, _)| *field).chain(came).collect();
         if pair.variant.is_none() {
-            let class = pair.target.0;
-            self.came.extend(all.iter().map(|field| Came { class, field: *field }));
+            let class = pair.new.class;
+            self.moves.came(class, all.iter().copied());
         }
         let both = gone.iter().flat_map(|old| all.iter().map(|new| (*old, *new)));
         let guesses: Vec<Guess> =
@@ -195,8 +183,9 @@ impl Comparison<'_> {
             self.gone(pair, old, &news, found);
         }
         if !sources.iter().flatten().is_sorted() {
-            let row = Row::new(pair.class, Verdict::Safe, "the order of the fields changed");
-            self.rows.push(row.in_field(pair.variant));
+            let finding =
+                Finding::new(pair.class, Verdict::Safe, "the order of the fields changed");
+            self.findings.push(finding.in_field(pair.variant));
         }
     }
 
@@ -207,22 +196,22 @@ impl Comparison<'_> {
         old: usize,
         verdict: Verdict,
         change: impl Into<String>,
-    ) -> Row {
+    ) -> Finding {
         let name = &pair.old[old].name;
         let class = &self.section.classes[pair.stored.0].name;
-        pair.row(name, verdict, change).stored(class, &pair.path(name))
+        pair.finding(name, verdict, change).stored(class, &pair.path(name))
     }
 
     /// A stored field that went, whose values only a migration may take.
-    fn lost(&self, pair: &Pair<'_>, old: usize, change: impl Into<String>) -> Row {
-        let row = self.of_stored(pair, old, Verdict::Loses, change).shown_by(pair.stored.0);
-        Row { is_migrated: self.migrated[pair.stored.0], ..row }
+    fn lost(&self, pair: &Pair<'_>, old: usize, change: impl Into<String>) -> Finding {
+        let finding = self.of_stored(pair, old, Verdict::Loses, change).shown_by(pair.stored.0);
+        Finding { is_migrated: self.migrated[pair.stored.0], ..finding }
     }
 
     /// A field that went, and could be one that has another source.
     fn superseded(&mut self, pair: &Pair<'_>, old: usize) {
         let name = &pair.old[old].name;
-        let taken = pair.records.iter().zip(pair.sources()).find_map(|(record, source)| {
+        let taken = pair.new.records.iter().zip(pair.sources()).find_map(|(record, source)| {
             let source = source.filter(|_| record.may_be(&pair.old[old]))?;
             Some((record.name, &*pair.old[source].name))
         });
@@ -230,7 +219,7 @@ impl Comparison<'_> {
         let change = format!(
             "the field went, and {field}, which has its name as an alias, takes the values of {source}; those of {name} are lost: give the class a `version` and a `migrate` that takes both, or remove the alias"
         );
-        self.rows.push(self.lost(pair, old, change));
+        self.findings.push(self.lost(pair, old, change));
     }
 
     /// A field without a default that old saves do not have.
@@ -241,10 +230,10 @@ impl Comparison<'_> {
         guesses: &[Guess],
         sure: &[Guess],
     ) {
-        let wanted = &pair.new[field];
+        let wanted = &pair.new.fields[field];
         let mut change = String::from("the field came without a default");
-        let row = |verdict, change| pair.row(&wanted.name, verdict, change).because(error);
-        let row = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
+        let row = |verdict, change| pair.finding(&wanted.name, verdict, change).because(error);
+        let finding = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
             let old = &pair.old[guess.old];
             let is_same = self.is_same_kind(&old.kind, &wanted.kind);
             let of = if is_same { " of its kind" } else { "" };
@@ -262,7 +251,7 @@ impl Comparison<'_> {
             let above = source::field(self.program, pair.place(field), wanted);
             row(Verdict::NeedsDefault, change).paste("#[persist(default)]", above)
         };
-        self.rows.push(row);
+        self.findings.push(finding);
     }
 
     /// A field that went, the fields that came with a default and may be it, and the one that is likeliest.
@@ -270,15 +259,15 @@ impl Comparison<'_> {
         let (class, name) = (pair.stored.0, &pair.old[old].name);
         let head = match pair.variant {
             Some(variant) => variant.to_owned(),
-            None => source::head(self.program, pair.target.0),
+            None => source::head(self.program, pair.new.class),
         };
         let removed = format!("#[persist(removed = {name:?})]");
         let owner = if pair.variant.is_some() { "variant " } else { "" };
         let or_removed =
             format!("say that {name} is not needed any more, by `{removed}` on {owner}{head}");
-        let has_room = pair.records.iter().any(|record| record.keeps_unknown);
-        let row = if !news.is_empty() {
-            let names: Vec<&str> = news.iter().map(|new| &*pair.new[*new].name).collect();
+        let has_room = pair.new.records.iter().any(|record| record.keeps_unknown);
+        let finding = if !news.is_empty() {
+            let names: Vec<&str> = news.iter().map(|new| &*pair.new.fields[*new].name).collect();
             let (names, s) = (names.join(" and "), if news.len() == 1 { "" } else { "s" });
             let advice = match sure {
                 Some(_) => format!("let it take the old ones over, or {or_removed}"),
@@ -286,42 +275,42 @@ impl Comparison<'_> {
                     "if it is what {name} was, give it `#[persist(alias = {name:?})]`, else {or_removed}"
                 ),
             };
-            let row = self.lost(pair, old, format!(
+            let finding = self.lost(pair, old, format!(
                 "the field went, and {names} came, whose default{s} would take the place of every old value; {advice}"
             ));
             match sure {
-                Some(guess) => self.keeping(pair, guess, row),
-                None => row.paste(removed, head),
+                Some(guess) => self.keeping(pair, guess, finding),
+                None => finding.paste(removed, head),
             }
         } else if let Some(place) = self.held[class].as_ref().filter(|_| !has_room) {
-            let row = self.lost(pair, old, format!(
+            let finding = self.lost(pair, old, format!(
                 "the field went; its old values are lost where the class is held by value, as in {place}; keep them in a field for what is unknown, or {or_removed}"
             ));
-            match pair.new.iter().any(|field| field.name == "0") {
+            match pair.new.fields.iter().any(|field| field.name == "0") {
                 // In a tuple it would have the name of a field that went.
-                true => row.paste("#[persist(unknown, rename = \"rest\")]", "persist::Unknown"),
-                false => row.paste("#[persist(unknown)]", "rest: persist::Unknown"),
+                true => finding.paste("#[persist(unknown, rename = \"rest\")]", "persist::Unknown"),
+                false => finding.paste("#[persist(unknown)]", "rest: persist::Unknown"),
             }
         } else {
             let with = if has_room { "" } else { " with the object" };
             let change = format!("the field went; its old values are kept as unknown{with}");
             self.of_stored(pair, old, Verdict::Safe, change)
         };
-        self.left.push(Left {
+        self.moves.left(GoneField {
             class,
-            target: Some(pair.target.0),
+            target: Some(pair.new.class),
             is_struct: pair.variant.is_none(),
-            gone: pair.thing(Step::Then(name.clone())),
+            gone: pair.item(ItemName::Then(name.clone())),
             name: name.clone(),
             kind: pair.old[old].kind.clone(),
-            row: self.rows.len(),
+            finding: self.findings.len(),
         });
-        self.rows.push(row);
+        self.findings.push(finding);
     }
 
     /// The attribute by which a new field takes over the values of an old one.
-    fn keeping(&self, pair: &Pair<'_>, guess: &Guess, row: Row) -> Row {
-        let (old, new) = (&pair.old[guess.old], &pair.new[guess.new]);
+    fn keeping(&self, pair: &Pair<'_>, guess: &Guess, finding: Finding) -> Finding {
+        let (old, new) = (&pair.old[guess.old], &pair.new.fields[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
         let has_class = |kind: &KindSchema| {
             let mut found = false;
@@ -332,31 +321,31 @@ impl Comparison<'_> {
         let takes_all =
             fit(&old.kind, &new.kind) == Fit::Whole || has_class(&old.kind) || has_class(&new.kind);
         if guess.fits && takes_all || old.kind.refers() {
-            return row.paste(format!("#[persist(alias = {:?})]", old.name), above);
+            return finding.paste(format!("#[persist(alias = {:?})]", old.name), above);
         }
         let is_ident = old.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let function = format!("from_{}", if is_ident { &old.name } else { "old" });
         let (_, ty) = above.split_once(": ").unwrap_or(("", &above));
         let from = source::kind(&self.stored, &old.kind);
         let code = format!("fn {function}(old: {from}) -> {ty} {{\n    todo!()\n}}");
-        let mut row =
-            row.paste(format!("#[persist(alias = {:?}, convert = {function})]", old.name), above);
-        row.of.code = Some(code);
-        row
+        let mut finding = finding
+            .paste(format!("#[persist(alias = {:?}, convert = {function})]", old.name), above);
+        finding.of.code = Some(code);
+        finding
     }
 
     /// How likely a field that went is one that came, as far as the locked versions allow it.
     fn guess(&mut self, pair: &Pair<'_>, old: usize, new: usize) -> Option<Guess> {
-        let (was, is) = (&pair.old[old], &pair.new[new]);
-        let gone = pair.thing(Step::Then(was.name.clone()));
+        let (was, is) = (&pair.old[old], &pair.new.fields[new]);
+        let gone = pair.item(ItemName::Then(was.name.clone()));
         // What nobody knew belongs to no field.
         if was.kind == KindSchema::Unknown
-            || !self.history.may_become(self.version, &gone, &pair.now(new))
+            || !self.versions.may_become(self.version, &gone, &pair.now(new))
         {
             return None;
         }
         let fits = !self.migrated[pair.stored.0]
-            && self.plans.check_field(pair.stored, Some(old), pair.target, new).is_ok();
+            && self.plans.check_field(pair.stored, Some(old), pair.target(), new).is_ok();
         let score = 4 * u32::from(fits)
             + 8 * u32::from(fits && self.is_same_kind(&was.kind, &is.kind))
             + 6 * u32::from(is_near(&was.name, &is.name))
@@ -385,10 +374,10 @@ impl Comparison<'_> {
     /// A field that both sides have.
     fn kept(&mut self, pair: &Pair<'_>, field: usize, source: usize) {
         let class = pair.stored.0;
-        let (old, new) = (&pair.old[source], &pair.new[field]);
+        let (old, new) = (&pair.old[source], &pair.new.fields[field]);
         if old.name != new.name {
             let change = format!("the field was {}", old.name);
-            self.rows.push(pair.row(&new.name, Verdict::Safe, change));
+            self.findings.push(pair.finding(&new.name, Verdict::Safe, change));
         }
         let is_same = self.is_same_kind(&old.kind, &new.kind);
         let reused = self.reused(pair, field, source, is_same);
@@ -406,26 +395,26 @@ impl Comparison<'_> {
             true => String::from("the field is another"),
             false => self.both_kinds(&old.kind, &new.kind),
         };
-        let mut row = self.of_stored(pair, source, Verdict::Safe, change);
+        let mut finding = self.of_stored(pair, source, Verdict::Safe, change);
         if is_taken {
-            row.of.change.push_str(", by its `convert`");
+            finding.of.change.push_str(", by its `convert`");
         } else if let Some(reused) = reused {
-            row.worsen(Verdict::Loses, &reused);
-            row = row.paste(
+            finding.worsen(Verdict::Loses, &reused);
+            finding = finding.paste(
                 another_name(pair, source, field),
                 source::field(self.program, pair.place(field), new),
             );
         } else if let Fit::Shorter(from, to) = fit {
-            row.worsen(Verdict::Loses, &format!(
+            finding.worsen(Verdict::Loses, &format!(
                 "elements {} to {from} of old values are lost; keep the length, or give the field a `convert`",
                 to + 1
             ));
         }
-        self.rows.push(Row {
+        self.findings.push(Finding {
             is_converted: !is_taken,
             is_accepted: self.migrated[class] || is_taken,
             may_narrow: !is_taken && fit != Fit::Whole,
-            ..row.in_field(Some(&pair.path(&new.name))).shown_by(class)
+            ..finding.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
     }
 
@@ -437,14 +426,15 @@ impl Comparison<'_> {
         source: usize,
         is_same: bool,
     ) -> Option<String> {
-        let (old, record) = (&pair.old[source], &pair.records[field]);
-        let absence = self.history.absence(self.version, &pair.now(field))?;
+        let (old, record) = (&pair.old[source], &pair.new.records[field]);
+        let absence = self.versions.absence(self.version, &pair.now(field))?;
         let came_then = |other: &usize| {
             pair.sources()[*other].is_none()
-                && self.history.had(absence, &pair.now(*other))
-                && self.is_akin(&old.kind, &pair.new[*other].kind)
+                && self.versions.had(absence, &pair.now(*other))
+                && self.is_akin(&old.kind, &pair.new.fields[*other].kind)
         };
-        let other = (0..pair.new.len()).find(came_then).map(|other| &pair.new[other].name);
+        let other =
+            (0..pair.new.fields.len()).find(came_then).map(|other| &pair.new.fields[other].name);
         // A number alone does not tell that it is the same thing again.
         let is_named = old.name == record.name;
         let is_said = !is_named && record.aliases.contains(&&*old.name);
@@ -454,7 +444,7 @@ impl Comparison<'_> {
         let but = other.map_or_else(String::new, |other| format!(", but {other}"));
         Some(format!(
             "{} had no such field{but}, and saves of it may keep an old value of {name}, which would become the new one; give the new field another {} in the save, and `#[persist(removed = {name:?})]` to its type, or `#[persist(alias = {name:?})]` to the field, if it is the same again",
-            self.history.name(absence),
+            self.versions.name(absence),
             if is_named { "name" } else { "number" },
             name = old.name,
         ))
@@ -463,10 +453,10 @@ impl Comparison<'_> {
 
 /// The attribute by which a field is not the stored one any more.
 fn another_name(pair: &Pair<'_>, source: usize, field: usize) -> String {
-    let (old, record) = (&pair.old[source], &pair.records[field]);
+    let (old, record) = (&pair.old[source], &pair.new.records[field]);
     let name = (old.name == record.name).then(|| format!("rename = \"new_{}\"", record.name));
     let is_numbered = old.id.is_some() && old.id == record.id;
-    let ids = pair.old.iter().map(|field| field.id).chain(pair.records.iter().map(|it| it.id));
+    let ids = pair.old.iter().map(|field| field.id).chain(pair.new.records.iter().map(|it| it.id));
     let free = ids.flatten().max().unwrap_or_default().saturating_add(1);
     let number = is_numbered.then(|| format!("id = {free}"));
     let both: Vec<String> = name.into_iter().chain(number).collect();

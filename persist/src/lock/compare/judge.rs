@@ -1,6 +1,5 @@
 //! What is said of a change, and what the loads of samples show of it.
 
-use super::Comparison;
 use crate::lock::load::Loads;
 use crate::lock::report::{Difference, Verdict};
 use crate::save::ReportRow;
@@ -9,7 +8,7 @@ use crate::types::BITS_OF_NO_KEY;
 use crate::{Error, ErrorKind};
 
 /// A change, and how the loads of samples are asked about it.
-pub(super) struct Row {
+pub(super) struct Finding {
     pub(super) of: Difference,
     /// The message of the error that old saves get.
     pub(super) cause: Option<String>,
@@ -29,7 +28,7 @@ pub(super) struct Row {
     pub(super) is_doubtful: bool,
 }
 
-impl Row {
+impl Finding {
     pub(super) fn new(class: &str, verdict: Verdict, change: impl Into<String>) -> Self {
         Self {
             of: Difference::new(class, verdict, change.into()),
@@ -101,129 +100,130 @@ impl Row {
     }
 }
 
-impl Comparison<'_> {
-    /// Puts together what the schemas and the samples say; returns notes.
-    pub(super) fn judge(&mut self, mut loads: Loads) -> Vec<String> {
-        let mut notes = std::mem::take(&mut loads.notes);
-        let all_load = loads.failures.is_empty() && !loads.is_cut;
-        for row in &mut self.rows {
-            if row.is_doubtful && all_load {
-                row.of.verdict = Verdict::Safe;
-                (row.of.attribute, row.of.above) = (None, None);
-            }
-            if loads.named.iter().any(|named| row.within(named).is_some()) {
-                row.refuse("a text that is the name of no variant does not load: give the field a `convert` that takes every text");
-            }
+/// Puts together what the schemas and the samples say; returns notes. `today` is what a stored class is called now.
+pub(super) fn judge(
+    findings: &mut Vec<Finding>,
+    mut loads: Loads,
+    today: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let mut notes = std::mem::take(&mut loads.notes);
+    let all_load = loads.failures.is_empty() && !loads.is_cut;
+    for finding in &mut *findings {
+        if finding.is_doubtful && all_load {
+            finding.of.verdict = Verdict::Safe;
+            (finding.of.attribute, finding.of.above) = (None, None);
         }
-        for (what, why) in &loads.refused {
-            let mut found = self.rows.iter_mut();
-            match found.find_map(|row| row.within(what).zip(Some(row))) {
-                Some((rest, row)) if row.of.verdict < Verdict::Breaks => {
-                    let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
-                        (Some(value), _) => value.to_owned(),
-                        (_, Some(part)) => format!("one whose part {part}"),
-                        _ => format!("one{rest}"),
-                    };
-                    let advice = match why.contains("`convert`") {
-                        true => "",
-                        false => "; keep the old type, or give the field a `convert`",
-                    };
-                    row.refuse(&format!("{value} does not load: {why}{advice}"));
-                }
-                Some(_) => {}
-                // The bits are made up: no arena has to have a key for them.
-                None if why.contains(BITS_OF_NO_KEY) => {}
-                None => notes.push(format!("the program refuses {what}: {why}")),
-            }
+        if loads.named.iter().any(|named| finding.within(named).is_some()) {
+            finding.refuse("a text that is the name of no variant does not load: give the field a `convert` that takes every text");
         }
-        for row in &mut self.rows {
-            untested(row, &loads);
-        }
-        for found in &loads.rows {
-            self.reported(found);
-        }
-        for (what, error) in &loads.failures {
-            self.failed(what, error, &mut notes);
-        }
-        notes
     }
-
-    /// What the report of a load says is lost, if nothing else has said it.
-    fn reported(&mut self, found: &ReportRow) {
-        let lost = match found.event {
-            LoadEvent::Dropped => "old values are dropped",
-            LoadEvent::Superseded => "those of another field take the place of old values",
-            LoadEvent::Replaced => "old values become the `other` variant",
-            LoadEvent::Unshared => {
-                "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
+    for (what, why) in &loads.refused {
+        let mut found = findings.iter_mut();
+        match found.find_map(|finding| finding.within(what).zip(Some(finding))) {
+            Some((rest, finding)) if finding.of.verdict < Verdict::Breaks => {
+                let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
+                    (Some(value), _) => value.to_owned(),
+                    (_, Some(part)) => format!("one whose part {part}"),
+                    _ => format!("one{rest}"),
+                };
+                let advice = match why.contains("`convert`") {
+                    true => "",
+                    false => "; keep the old type, or give the field a `convert`",
+                };
+                finding.refuse(&format!("{value} does not load: {why}{advice}"));
             }
-            LoadEvent::Unregistered => "in an `Option` they become `None`",
-            _ => return,
-        };
-        if let Some(row) = self.rows.iter_mut().find(|row| row.is_of(found)) {
-            if !row.is_accepted && row.of.verdict <= Verdict::Untested {
-                row.worsen(Verdict::Loses, lost);
-            }
-            return;
+            Some(_) => {}
+            // The bits are made up: no arena has to have a key for them.
+            None if why.contains(BITS_OF_NO_KEY) => {}
+            None => notes.push(format!("the program refuses {what}: {why}")),
         }
-        let row = Row::new(&self.today(&found.class), Verdict::Loses, lost);
-        self.rows.push(row.in_field(found.field.as_deref()));
     }
-
-    /// What a stored class is called today.
-    fn today(&self, name: &str) -> String {
-        let class = self.section.classes.iter().position(|class| class.name == name);
-        let today = class.and_then(|class| self.resolved[class]);
-        today.map_or(name, |target| &*self.program.classes[target].name).to_owned()
+    for finding in &mut *findings {
+        untested(finding, &loads);
     }
+    for found in &loads.rows {
+        reported(findings, &today, found);
+    }
+    for (what, error) in &loads.failures {
+        failed(findings, &today, (what, error), &mut notes);
+    }
+    notes
+}
 
-    /// What does not load, and has not been said to be for that reason.
-    fn failed(&mut self, what: &str, error: &Error, notes: &mut Vec<String>) {
-        if self.rows.iter().any(|row| row.cause.as_deref() == Some(error.message())) {
-            return;
+/// What the report of a load says is lost, if nothing else has said it.
+fn reported(findings: &mut Vec<Finding>, today: impl Fn(&str) -> String, found: &ReportRow) {
+    let lost = match found.event {
+        LoadEvent::Dropped => "old values are dropped",
+        LoadEvent::Superseded => "those of another field take the place of old values",
+        LoadEvent::Replaced => "old values become the `other` variant",
+        LoadEvent::Unshared => {
+            "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
         }
-        let class = self.today(error.class().unwrap_or("the save"));
-        let change = format!("{what}: {}", error.message());
-        let is_of = |row: &&mut Row| {
-            row.shown_by.is_some()
-                && row.of.class == class
-                && row.of.field.as_deref() == error.field()
-        };
-        let is_met = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongClass);
-        if let Some(row) = self.rows.iter_mut().find(is_of) {
-            row.worsen(Verdict::Breaks, &change);
-            (row.of.kind, row.cause) = (error.kind(), Some(error.message().to_owned()));
-        } else if is_met && self.rows.iter().any(|row| row.is_doubtful) {
-            // The load met what is doubtful for that reason.
-            notes.push(change);
-        } else {
-            let row = Row::new(&class, Verdict::Breaks, change).because(error);
-            self.rows.push(row.in_field(error.field()));
+        LoadEvent::Unregistered => "in an `Option` they become `None`",
+        _ => return,
+    };
+    if let Some(finding) = findings.iter_mut().find(|finding| finding.is_of(found)) {
+        if !finding.is_accepted && finding.of.verdict <= Verdict::Untested {
+            finding.worsen(Verdict::Loses, lost);
         }
+        return;
+    }
+    let finding = Finding::new(&today(&found.class), Verdict::Loses, lost);
+    findings.push(finding.in_field(found.field.as_deref()));
+}
+
+/// What does not load, and has not been said to be for that reason.
+fn failed(
+    findings: &mut Vec<Finding>,
+    today: impl Fn(&str) -> String,
+    (what, error): (&str, &Error),
+    notes: &mut Vec<String>,
+) {
+    if findings.iter().any(|finding| finding.cause.as_deref() == Some(error.message())) {
+        return;
+    }
+    let class = today(error.class().unwrap_or("the save"));
+    let change = format!("{what}: {}", error.message());
+    let is_of = |finding: &&mut Finding| {
+        finding.shown_by.is_some()
+            && finding.of.class == class
+            && finding.of.field.as_deref() == error.field()
+    };
+    let is_met = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongClass);
+    if let Some(finding) = findings.iter_mut().find(is_of) {
+        finding.worsen(Verdict::Breaks, &change);
+        (finding.of.kind, finding.cause) = (error.kind(), Some(error.message().to_owned()));
+    } else if is_met && findings.iter().any(|finding| finding.is_doubtful) {
+        // The load met what is doubtful for that reason.
+        notes.push(change);
+    } else {
+        let finding = Finding::new(&class, Verdict::Breaks, change).because(error);
+        findings.push(finding.in_field(error.field()));
     }
 }
 
 /// What no sample has shown.
-fn untested(row: &mut Row, loads: &Loads) {
-    let Some(class) = row.shown_by else { return };
-    if row.may_narrow && !loads.reached.contains(&class) && row.of.verdict < Verdict::Breaks {
-        row.refuse("the new kind does not take every old value, and there is no object of which a sample could show more; give the field a `convert`");
+fn untested(finding: &mut Finding, loads: &Loads) {
+    let Some(class) = finding.shown_by else { return };
+    if finding.may_narrow && !loads.reached.contains(&class) && finding.of.verdict < Verdict::Breaks
+    {
+        finding.refuse("the new kind does not take every old value, and there is no object of which a sample could show more; give the field a `convert`");
     }
     let is_tested = loads.tested.contains(&class);
     let is_lost = |found: &ReportRow| {
-        let (of, path) = row.stored.as_ref().map_or(("", ""), |(of, path)| (of, path));
+        let (of, path) = finding.stored.as_ref().map_or(("", ""), |(of, path)| (of, path));
         matches!(found.event, LoadEvent::Kept | LoadEvent::Dropped | LoadEvent::Superseded)
             && found.class == of
             && found.field.as_ref().is_none_or(|field| field == path)
     };
-    if row.is_migrated && is_tested && !loads.rows.iter().any(is_lost) {
-        row.of.verdict = Verdict::Safe;
-        row.of.change = String::from("the field went; `migrate` takes it");
-        (row.of.attribute, row.of.above, row.of.code) = (None, None, None);
+    if finding.is_migrated && is_tested && !loads.rows.iter().any(is_lost) {
+        finding.of.verdict = Verdict::Safe;
+        finding.of.change = String::from("the field went; `migrate` takes it");
+        (finding.of.attribute, finding.of.above, finding.of.code) = (None, None, None);
     }
     // What is not safe without a sample, either.
-    let is_known = row.of.verdict != Verdict::Safe && !row.is_migrated;
+    let is_known = finding.of.verdict != Verdict::Safe && !finding.is_migrated;
     if !is_tested && !is_known {
-        row.of.verdict = Verdict::Untested;
+        finding.of.verdict = Verdict::Untested;
     }
 }

@@ -5,36 +5,35 @@
 
 mod classes;
 mod fields;
-mod history;
 mod judge;
 mod kinds;
 mod moves;
+mod versions;
 
 use std::sync::Arc;
 
-use self::fields::pairs;
-pub(super) use self::history::History;
-use self::judge::Row;
+use self::judge::{Finding, judge};
 pub(super) use self::kinds::{Fit, fit};
-use self::moves::{Came, Left};
+use self::moves::Moves;
+pub(super) use self::versions::Versions;
 use super::load::Loads;
 use super::report::{Difference, Verdict};
-use super::sample::Reads;
+use super::sample::ProgramReads;
 use super::section::Section;
 use super::source;
 use crate::format::as_value::cell_of;
 use crate::graph::Registry;
-use crate::reflect::{Holder, Migration};
+use crate::reflect::Holder;
 use crate::schema::{
-    FieldSchema, Form, KindSchema, Plans, Program, Stored, find_variant, texts_and_classes_by_place,
+    FieldSchema, KindSchema, Plans, Program, ProgramFields, Stored, texts_and_classes_by_place,
 };
 use crate::{LoadOptions, World};
 
 /// A version against the program.
-struct Comparison<'c> {
+struct VersionComparison<'c> {
     section: &'c Section,
-    history: &'c History,
-    /// Its index in the history.
+    versions: &'c Versions,
+    /// Its index in them.
     version: usize,
     program: &'c Program,
     registry: &'c Registry,
@@ -47,17 +46,15 @@ struct Comparison<'c> {
     held: Vec<Option<String>>,
     /// True for those that are migrated, or are inside of others that are.
     migrated: Vec<bool>,
-    rows: Vec<Row>,
-    /// The fields that went, and those that came.
-    left: Vec<Left>,
-    came: Vec<Came>,
+    findings: Vec<Finding>,
+    moves: Moves,
 }
 
 /// Compares a version with the program, whose classes of worlds are objects in the second registry, as they are in
 /// samples; returns differences and notes.
 pub(super) fn compare(
     section: &Section,
-    (history, version): (&History, usize),
+    (versions, version): (&Versions, usize),
     is_newest: bool,
     registry: &Registry,
     with_parts: &Registry,
@@ -68,9 +65,9 @@ pub(super) fn compare(
     let mut plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
     let (texts, by_place) = texts_and_classes_by_place(&mut plans);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
-    let mut comparison = Comparison {
+    let mut comparison = VersionComparison {
         section,
-        history,
+        versions,
         version,
         program,
         registry,
@@ -79,19 +76,24 @@ pub(super) fn compare(
         resolved: original.clone(),
         held: holders(section),
         migrated: Vec::new(),
-        rows: Vec::new(),
-        left: Vec::new(),
-        came: Vec::new(),
+        findings: Vec::new(),
+        moves: Moves::default(),
     };
     comparison.gone_classes(&by_place);
     comparison.known_classes();
     comparison.traits(&original);
     comparison.objects(&original, then);
     comparison.new_classes(is_newest);
-    comparison.moves();
-    let reads = Reads { texts, ..comparison.reads(&original, with_parts) };
-    let notes = comparison.judge(Loads::new(section, with_parts, &reads));
-    (comparison.rows.into_iter().map(|row| row.of).collect(), notes)
+    std::mem::take(&mut comparison.moves).report(&mut comparison);
+    let reads = ProgramReads { texts, ..comparison.reads(&original, with_parts) };
+    let VersionComparison { resolved, mut findings, .. } = comparison;
+    let today = |name: &str| {
+        let class = section.classes.iter().position(|class| class.name == name);
+        let today = class.and_then(|class| resolved[class]);
+        today.map_or(name, |target| &*program.classes[target].name).to_owned()
+    };
+    let notes = judge(&mut findings, Loads::new(section, with_parts, &reads), today);
+    (findings.into_iter().map(|finding| finding.of).collect(), notes)
 }
 
 /// For each class of a version a place that holds it by value, if there is one: what the program does not know is kept of
@@ -112,15 +114,11 @@ fn holders(section: &Section) -> Vec<Option<String>> {
     places
 }
 
-impl Comparison<'_> {
+impl VersionComparison<'_> {
     /// What is said of the classes that the program has.
     fn known_classes(&mut self) {
         let is_migrated = |class: usize| {
-            let target = self.resolved[class].and_then(|target| self.program.targets[target]);
-            target.is_some_and(|target| {
-                self.stored[class].version < target.class.version
-                    && !matches!(target.class.migration, Migration::None)
-            })
+            self.resolved[class].is_some_and(|target| self.plans.is_migrated(class, target))
         };
         let migrated = (0..self.stored.len()).map(is_migrated).collect();
         self.migrated = self.section.inside(migrated);
@@ -148,15 +146,15 @@ impl Comparison<'_> {
                 let of = format!("trait {name}");
                 // A program without components does not have their trait.
                 let is_kept = World::TRAITS.contains(&&**name) || self.registry.has_stand_in(name);
-                self.rows.push(if is_kept {
+                self.findings.push(if is_kept {
                     let change = format!("{change}; values of it are kept as unknown");
-                    Row::new(&of, Verdict::Safe, change)
+                    Finding::new(&of, Verdict::Safe, change)
                 } else {
                     let rust = source::type_name(self.program, target);
                     let change = format!("{change}; keep `register_as::<{rust}, dyn {name}>()`");
-                    let row = Row::new(&of, Verdict::Breaks, change);
-                    let row = row.stored(&self.section.classes[class].name, "");
-                    Row { is_doubtful: true, ..row }
+                    let finding = Finding::new(&of, Verdict::Breaks, change);
+                    let finding = finding.stored(&self.section.classes[class].name, "");
+                    Finding { is_doubtful: true, ..finding }
                 });
             }
         }
@@ -183,13 +181,13 @@ impl Comparison<'_> {
                 ));
             }
             let verdict = if came.is_some() { Verdict::Breaks } else { Verdict::Safe };
-            self.rows.push(Row::new(&self.program.classes[target].name, verdict, change));
+            self.findings.push(Finding::new(&self.program.classes[target].name, verdict, change));
         }
     }
 
     /// What samples must show. `resolved` are the classes that a load finds, and the registry has those of worlds as
     /// objects.
-    fn reads(&self, resolved: &[Option<usize>], registry: &Registry) -> Reads {
+    fn reads(&self, resolved: &[Option<usize>], registry: &Registry) -> ProgramReads {
         let (section, program) = (self.section, self.program);
         let now: Vec<_> = registry.object_types().collect();
         let is_known = |(class, holder): &(usize, _)| {
@@ -197,34 +195,24 @@ impl Comparison<'_> {
         };
         let unknown = section.objects.iter().enumerate().filter(|(_, object)| !is_known(object));
         let unknown = unknown.map(|(object, _)| object).collect();
-        let mut reads = Reads { unknown, ..Reads::default() };
+        let mut reads = ProgramReads { unknown, ..ProgramReads::default() };
         for (class, target) in resolved.iter().enumerate() {
             let Some(target) = *target else { continue };
-            let old = &section.classes[class];
-            for pair in pairs((class, old), (target, program)) {
-                for (node, (i, field)) in
-                    (self.stored.first(class, pair.stored.1)..).zip(pair.old.iter().enumerate())
-                {
-                    let new = pair.sources().iter().position(|source| *source == Some(i));
-                    let is_same = |new: usize| {
-                        pair.records[new].convert.is_none()
-                            && is_one(resolved, field, &pair.new[new])
+            let sides = program.sides(&section.classes[class], target);
+            for (variant, sides) in sides.into_iter().enumerate() {
+                let (sources, first) = (sides.sources(), self.stored.first(class, variant));
+                for (i, field) in sides.old.iter().enumerate() {
+                    let source = sources.iter().position(|source| *source == Some(i));
+                    let is_same = |(new, wanted): (usize, ProgramFields<'_>)| {
+                        wanted.records[new].convert.is_none()
+                            && is_one(resolved, field, &wanted.fields[new])
                     };
-                    match new {
-                        Some(new) if is_same(new) => {}
+                    match source.zip(sides.new) {
+                        Some(it) if is_same(it) => {}
                         // A migration may put it anywhere.
-                        None if !self.migrated[class] => drop(reads.unread.insert(node)),
-                        _ => drop(reads.apart.insert(node)),
-                    }
-                }
-            }
-            if let (Form::Enum(variants), Some(described), false) =
-                (&old.form, program.targets[target], self.migrated[class])
-            {
-                for (i, variant) in variants.iter().enumerate() {
-                    if find_variant(&variant.name, described.class.variants()).is_none() {
-                        let first = self.stored.first(class, i);
-                        reads.unread.extend(first..first + variant.fields.len());
+                        None if !self.migrated[class] => drop(reads.unread.insert(first + i)),
+                        None if sides.new.is_none() => {}
+                        _ => drop(reads.apart.insert(first + i)),
                     }
                 }
             }

@@ -1,86 +1,88 @@
 //! Fields that left one class and came in another, and the `migrate` that moves their values.
 
-use super::Comparison;
-use super::history::{Step, Thing};
+use super::VersionComparison;
 use super::kinds::is_named;
+use super::versions::{ItemName, ItemPath};
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
 use crate::reflect::Migration;
-use crate::schema::{FieldSchema, Form, KindSchema};
+use crate::schema::{FieldSchema, Form, KindSchema, Program};
 
 /// A stored field that went.
-pub(super) struct Left {
+pub(super) struct GoneField {
     /// The stored class.
     pub(super) class: usize,
     /// The program's, if it has it.
     pub(super) target: Option<usize>,
     /// False for a field of a variant.
     pub(super) is_struct: bool,
-    pub(super) gone: Thing,
+    pub(super) gone: ItemPath,
     pub(super) name: String,
     pub(super) kind: KindSchema,
-    /// The row that says so.
-    pub(super) row: usize,
+    /// Which finding says so.
+    pub(super) finding: usize,
 }
 
 /// A field of a struct of the program that old saves do not have.
 #[derive(Clone, Copy)]
-pub(super) struct Came {
-    pub(super) class: usize,
-    pub(super) field: usize,
+struct NewField {
+    class: usize,
+    field: usize,
 }
 
-impl Comparison<'_> {
-    /// Reports which fields may have been moved to another class.
-    pub(super) fn moves(&mut self) {
-        for left in std::mem::take(&mut self.left) {
-            let found = self.came.iter().copied().find(|came| self.is_move(&left, *came));
-            let Some(to) = found else { continue };
-            let moved = self.moved(&left, to);
-            let row = &mut self.rows[left.row];
-            row.of = moved;
-            // A migration may take it from an object, too, with which it would be kept.
-            row.is_migrated = self.migrated[left.class] && row.of.field.is_some();
-            row.shown_by = Some(left.class);
-        }
-    }
-
-    fn field(&self, came: Came) -> Option<&FieldSchema> {
-        match &self.program.classes[came.class].form {
-            Form::Struct(fields) => fields.get(came.field),
+impl NewField {
+    fn schema(self, program: &Program) -> Option<&FieldSchema> {
+        match &program.classes[self.class].form {
+            Form::Struct(fields) => fields.get(self.field),
             _ => None,
         }
     }
+}
 
-    fn is_move(&self, left: &Left, came: Came) -> bool {
-        // A class that came as a whole is not what a class that went was.
-        if left.target == Some(came.class)
-            || left.target.is_none() && !self.resolved.contains(&Some(came.class))
-        {
-            return false;
+/// The fields that went, and those that came.
+#[derive(Default)]
+pub(super) struct Moves {
+    left: Vec<GoneField>,
+    came: Vec<NewField>,
+}
+
+impl Moves {
+    pub(super) fn left(&mut self, left: GoneField) {
+        self.left.push(left);
+    }
+
+    pub(super) fn came(&mut self, class: usize, fields: impl IntoIterator<Item = usize>) {
+        self.came.extend(fields.into_iter().map(|field| NewField { class, field }));
+    }
+
+    /// Says in the findings of the fields that went which of them may have been moved to another class.
+    pub(super) fn report(&self, comparison: &mut VersionComparison<'_>) {
+        for left in &self.left {
+            let found = self.came.iter().find(|came| is_move(comparison, left, **came));
+            let Some(to) = found else { continue };
+            let moved = self.moved(comparison, left, *to);
+            let finding = &mut comparison.findings[left.finding];
+            finding.of = moved;
+            // A migration may take it from an object, too, with which it would be kept.
+            finding.is_migrated = comparison.migrated[left.class] && finding.of.field.is_some();
+            finding.shown_by = Some(left.class);
         }
-        let Some(field) = self.field(came) else { return false };
-        let (stored, classes) = (&self.stored, &self.program.classes);
-        let is_alike = if field.name == left.name {
-            self.is_akin(&left.kind, &field.kind)
-        } else {
-            is_named(&left.kind, stored)
-                && is_named(&field.kind, classes)
-                && left.kind.display(stored) == field.kind.display(classes)
-        };
-        let now = [Step::Now(came.class), Step::Now(came.field)];
-        is_alike && self.history.may_become(self.version, &left.gone, &now)
     }
 
     /// What is said of a field that seems to have been moved.
-    fn moved(&self, left: &Left, to: Came) -> Difference {
-        let (program, name) = (self.program, &left.name);
-        let before = self.rows[left.row].of.clone();
+    fn moved(
+        &self,
+        comparison: &VersionComparison<'_>,
+        left: &GoneField,
+        to: NewField,
+    ) -> Difference {
+        let (program, name) = (comparison.program, &left.name);
+        let before = comparison.findings[left.finding].of.clone();
         let row = Difference { verdict: Verdict::Loses, above: None, code: None, ..before };
         let into = &program.classes[to.class].name;
-        let new = self.field(to).map_or("", |field| &field.name);
+        let new = to.schema(program).map_or("", |field| &field.name);
         let Some(from) = left.target else {
-            let class = &self.section.classes[left.class].name;
+            let class = &comparison.section.classes[left.class].name;
             let change = format!(
                 "the class went, and its field {name} came in {into}, where old values do not get: keep the class, and move them in an `after_load`; or say that the class is not needed any more"
             );
@@ -95,7 +97,9 @@ impl Comparison<'_> {
         let inner = |field: &str| {
             format!("record.get_mut({field:?}).and_then(persist::Value::as_record_mut)")
         };
-        let found = if let Some(field) = self.holder(from, to.class).filter(|_| left.is_struct) {
+        let found = if let Some(field) =
+            holder(comparison, from, to.class).filter(|_| left.is_struct)
+        {
             // Several such bodies in one function fill one record.
             let body = format!(
                 "    if let Some(moved) = record.take({name:?}) {{\n        if record.get({field:?}).is_none() {{\n            record.set({field:?}, persist::Record::new({into:?}));\n        }}\n        if let Some(inner) = {} {{\n            inner.set({new:?}, moved);\n        }}\n    }}\n",
@@ -103,10 +107,10 @@ impl Comparison<'_> {
             );
             Some((from, body))
         } else {
-            let field = self.holder(to.class, from).filter(|_| left.is_struct);
-            let is_old = |field: &&str| {
+            let field = holder(comparison, to.class, from).filter(|_| left.is_struct);
+            let is_old = |old: &&str| {
                 let mut came = self.came.iter().filter(|came| came.class == to.class);
-                came.all(|came| self.field(*came).is_none_or(|came| came.name != **field))
+                came.all(|came| came.schema(program).is_none_or(|came| came.name != **old))
             };
             field.filter(is_old).map(|field| {
                 let body = format!(
@@ -119,32 +123,56 @@ impl Comparison<'_> {
         let Some((owner, body)) = found else {
             let change =
                 format!("{change}: keep the field, and move its values in an `after_load`; {or}");
-            let above = Some(format!("{name}: {}", source::kind(&self.stored, &left.kind)));
+            let above = Some(format!("{name}: {}", source::kind(&comparison.stored, &left.kind)));
             let attribute = Some(String::from("#[persist(default)]"));
             return Difference { change, attribute, above, ..row };
         };
-        let version = self.next_version(owner);
+        let version = next_version(comparison, owner);
         let change = format!("{change} by themselves: move them in a `migrate`; {or}");
         let attribute = Some(format!("#[persist(version = {version}, migrate = to_{version})]"));
         let code =
             Some(format!("fn to_{version}(record: &mut persist::Record, _from: u32) {{\n{body}}}"));
         Difference { change, attribute, above: Some(source::head(program, owner)), code, ..row }
     }
+}
 
-    /// The version that records of a class are migrated to.
-    fn next_version(&self, class: usize) -> u32 {
-        let now = self.program.classes[class].version;
-        let stored = self.resolved.iter().position(|found| *found == Some(class));
-        let was = stored.map_or(now, |stored| self.stored[stored].version);
-        let migrates = self.program.targets[class]
-            .is_some_and(|target| !matches!(target.class.migration, Migration::None));
-        if now > was && !migrates { now } else { now.saturating_add(1) }
+fn is_move(comparison: &VersionComparison<'_>, left: &GoneField, came: NewField) -> bool {
+    // A class that came as a whole is not what a class that went was.
+    if left.target == Some(came.class)
+        || left.target.is_none() && !comparison.resolved.contains(&Some(came.class))
+    {
+        return false;
     }
+    let Some(field) = came.schema(comparison.program) else { return false };
+    let (stored, classes) = (&comparison.stored, &comparison.program.classes);
+    let is_alike = if field.name == left.name {
+        comparison.is_akin(&left.kind, &field.kind)
+    } else {
+        is_named(&left.kind, stored)
+            && is_named(&field.kind, classes)
+            && left.kind.display(stored) == field.kind.display(classes)
+    };
+    let now = [ItemName::Now(came.class), ItemName::Now(came.field)];
+    is_alike && comparison.versions.may_become(comparison.version, &left.gone, &now)
+}
 
-    /// The field of one struct that holds another by value; of a class that came nothing could be migrated.
-    fn holder(&self, outer: usize, inner: usize) -> Option<&str> {
-        let Form::Struct(fields) = &self.program.classes[outer].form else { return None };
-        let field = fields.iter().find(|field| field.kind == KindSchema::Class(inner))?;
-        self.resolved.contains(&Some(outer)).then_some(&field.name)
-    }
+/// The version that records of a class are migrated to.
+fn next_version(comparison: &VersionComparison<'_>, class: usize) -> u32 {
+    let now = comparison.program.classes[class].version;
+    let stored = comparison.resolved.iter().position(|found| *found == Some(class));
+    let was = stored.map_or(now, |stored| comparison.stored[stored].version);
+    let migrates = comparison.program.targets[class]
+        .is_some_and(|target| !matches!(target.class.migration, Migration::None));
+    if now > was && !migrates { now } else { now.saturating_add(1) }
+}
+
+/// The field of one struct that holds another by value; of a class that came nothing could be migrated.
+fn holder<'c>(
+    comparison: &'c VersionComparison<'_>,
+    outer: usize,
+    inner: usize,
+) -> Option<&'c str> {
+    let Form::Struct(fields) = &comparison.program.classes[outer].form else { return None };
+    let field = fields.iter().find(|field| field.kind == KindSchema::Class(inner))?;
+    comparison.resolved.contains(&Some(outer)).then_some(&field.name)
 }

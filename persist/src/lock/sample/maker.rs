@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::{iter, mem, vec};
 
-use super::ends::Ends;
 use super::scalars::{HANDLES, boundaries, plain};
-use super::{Reads, Values};
+use super::smallest::SmallestValues;
+use super::{ProgramReads, Values};
 use crate::lock::section::Section;
 use crate::reflect::{Cell, Holder};
 use crate::schema::{Form, KindSchema, Stored};
@@ -59,7 +59,7 @@ pub(super) struct Choice {
 
 /// What was found while values were made.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SampleFindings {
     /// The sites that were met: whether the program reads them, and the field in which classes become something else.
     seen: HashSet<(bool, Option<usize>, usize)>,
     /// The choices that are new.
@@ -75,7 +75,7 @@ pub(super) struct Found {
 
 /// How much there is in a value.
 #[derive(Clone, Copy, PartialEq)]
-enum Size {
+enum SampleSize {
     /// Something everywhere.
     Full,
     /// Little, but for what is chosen.
@@ -99,9 +99,9 @@ const MOST_LEVELS: usize = 400;
 
 /// A value that is to be made.
 #[derive(Clone, Copy)]
-struct Part {
+struct SamplePart {
     node: usize,
-    size: Size,
+    size: SampleSize,
     /// Which of several elements it is in.
     nth: u8,
     /// True if choices in it are noted.
@@ -112,7 +112,7 @@ struct Part {
 }
 
 /// What the values of parts become.
-enum Whole {
+enum PartsInto {
     Class {
         class: usize,
         variant: Option<usize>,
@@ -135,62 +135,62 @@ enum Whole {
 }
 
 /// A value that is not whole yet, the parts that are left, and those that are made.
-struct Open {
-    whole: Whole,
-    left: vec::IntoIter<Part>,
+struct SampleFrame {
+    whole: PartsInto,
+    left: vec::IntoIter<SamplePart>,
     made: Vec<Value>,
 }
 
 /// What the objects of a sample are made of.
-pub(super) struct Base<'v> {
+pub(super) struct SampleContext<'v> {
     pub(super) section: &'v Section,
     pub(super) stored: &'v Stored,
-    pub(super) ends: &'v Ends,
-    pub(super) reads: &'v Reads,
+    pub(super) smallest: &'v SmallestValues,
+    pub(super) reads: &'v ProgramReads,
 }
 
 /// A value that is being made.
 struct Maker<'v> {
-    base: &'v Base<'v>,
+    context: &'v SampleContext<'v>,
     choices: &'v Choices,
     basic: Basic,
     /// The type of the object.
     object: usize,
-    found: &'v mut Found,
+    findings: &'v mut SampleFindings,
     /// The classes around.
     around: Vec<bool>,
     /// The innermost last.
-    open: Vec<Open>,
+    open: Vec<SampleFrame>,
     parts: usize,
 }
 
 /// Makes an object of a type; notes what could be chosen in a small one.
 pub(super) fn make(
-    base: &Base<'_>,
+    context: &SampleContext<'_>,
     (object, basic): (usize, Basic),
     choices: &Choices,
-    found: &mut Found,
+    findings: &mut SampleFindings,
 ) -> Result<Value> {
-    let class = base.section.objects[object].0;
+    let class = context.section.objects[object].0;
     let is_noted = basic == Basic::Small;
-    let part = Part {
-        node: base.stored.root(class),
-        size: if is_noted { Size::Small } else { Size::Full },
+    let part = SamplePart {
+        node: context.stored.root(class),
+        size: if is_noted { SampleSize::Small } else { SampleSize::Full },
         nth: 0,
         is_noted,
         apart: None,
-        is_unread: base.reads.unknown.contains(&object),
+        is_unread: context.reads.unknown.contains(&object),
     };
-    let (around, open) = (vec![false; base.section.classes.len()], Vec::new());
-    let mut maker = Maker { base, choices, basic, object, found, around, open, parts: 0 };
+    let (around, open) = (vec![false; context.section.classes.len()], Vec::new());
+    let mut maker = Maker { context, choices, basic, object, findings, around, open, parts: 0 };
     maker.all(part).map_err(|error| {
         let fields = maker.open.iter().rev().filter_map(|open| maker.field(open));
-        fields.fold(error, Error::in_field).in_class(&*base.section.classes[class].name)
+        fields.fold(error, Error::in_field).in_class(&*context.section.classes[class].name)
     })
 }
 
 impl<'v> Maker<'v> {
-    fn all(&mut self, part: Part) -> Result<Value> {
+    fn all(&mut self, part: SamplePart) -> Result<Value> {
         let mut made = self.part(part)?;
         loop {
             match (made, self.open.last_mut()) {
@@ -207,28 +207,28 @@ impl<'v> Maker<'v> {
     }
 
     /// The name of the field that is being made.
-    fn field(&self, open: &Open) -> Option<&'v str> {
-        let Whole::Class { class, variant, .. } = open.whole else { return None };
-        let fields = self.base.stored.fields(class, variant.unwrap_or(0));
+    fn field(&self, open: &SampleFrame) -> Option<&'v str> {
+        let PartsInto::Class { class, variant, .. } = open.whole else { return None };
+        let fields = self.context.stored.fields(class, variant.unwrap_or(0));
         fields.get(open.made.len()).map(|field| &*field.name)
     }
 
     /// Where the next part is: in the class around, or in the field in which classes become something else.
     fn place(&self, apart: Option<usize>) -> String {
-        let is_start = |open: &Open| match open.whole {
-            Whole::Class { apart: around, .. } => apart.is_none() || around.is_none(),
+        let is_start = |open: &SampleFrame| match open.whole {
+            PartsInto::Class { apart: around, .. } => apart.is_none() || around.is_none(),
             _ => false,
         };
         let start = self.open.iter().rposition(is_start).unwrap_or(0);
         let mut place = String::new();
         for (i, open) in self.open[start..].iter().enumerate() {
             match open.whole {
-                Whole::Class { class, variant, .. } => {
+                PartsInto::Class { class, variant, .. } => {
                     if i == 0 {
-                        place.push_str(&self.base.section.classes[class].name);
+                        place.push_str(&self.context.section.classes[class].name);
                     }
                     if let (Form::Enum(variants), Some(variant)) =
-                        (&self.base.stored[class].form, variant)
+                        (&self.context.stored[class].form, variant)
                     {
                         // What stands behind the name of a field is a part.
                         place.push('.');
@@ -239,7 +239,7 @@ impl<'v> Maker<'v> {
                         place.push_str(field);
                     }
                 }
-                Whole::Tuple => place.push_str(&format!(".{}", open.made.len())),
+                PartsInto::Tuple => place.push_str(&format!(".{}", open.made.len())),
                 _ => {}
             }
         }
@@ -249,51 +249,51 @@ impl<'v> Maker<'v> {
     /// What is chosen at a site; notes its options where they are new.
     fn choose<T>(
         &mut self,
-        part: Part,
+        part: SamplePart,
         site: usize,
         options: impl FnOnce(&Self) -> Options<T>,
     ) -> Option<T> {
-        let is_new = part.is_noted && self.found.seen.insert((part.is_unread, part.apart, site));
-        let chosen = self.choices.get(&site).filter(|_| part.size != Size::Least);
+        let is_new = part.is_noted && self.findings.seen.insert((part.is_unread, part.apart, site));
+        let chosen = self.choices.get(&site).filter(|_| part.size != SampleSize::Least);
         if !is_new && chosen.is_none() {
             return None;
         }
         let mut options = options(self);
         if is_new {
             // The variant of a class that is as everywhere has no place but the class.
-            let place = match self.base.section.classes.get(site) {
+            let place = match self.context.section.classes.get(site) {
                 Some(class) if part.apart.is_none() => class.name.clone(),
                 _ => self.place(part.apart),
             };
             for (option, (what, values, _)) in options.iter().enumerate() {
                 let what = format!("{place}{what}");
-                self.found.choices.push(Choice { site, option, what, values: *values });
+                self.findings.choices.push(Choice { site, option, what, values: *values });
             }
-            let is_named = self.base.reads.texts.contains_key(&site);
-            self.found.named.extend(is_named.then_some(place));
+            let is_named = self.context.reads.texts.contains_key(&site);
+            self.findings.named.extend(is_named.then_some(place));
         }
         chosen.map(|chosen| options.swap_remove(*chosen).2)
     }
 
     fn is_there(&self, kind: &KindSchema) -> bool {
-        self.base.ends.kind(self.base.section, kind).is_some()
+        self.context.smallest.kind(self.context.section, kind).is_some()
     }
 
     /// Begins a part; returns it if no others are in it.
-    fn part(&mut self, mut part: Part) -> Result<Option<Value>> {
+    fn part(&mut self, mut part: SamplePart) -> Result<Option<Value>> {
         if self.open.len() > MOST_LEVELS {
             let message = format!("a sample would be nested more than {MOST_LEVELS} levels deep");
             return Err(Error::new(ErrorKind::TooDeep, message));
         }
         self.count(1)?;
-        if part.size == Size::Full && self.parts > FULL_PARTS {
-            part.size = Size::Small;
+        if part.size == SampleSize::Full && self.parts > FULL_PARTS {
+            part.size = SampleSize::Small;
         }
-        let (stored, site) = (self.base.stored, part.node);
+        let (stored, site) = (self.context.stored, part.node);
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
-        let is_full = part.size == Size::Full;
+        let is_full = part.size == SampleSize::Full;
         let is_there = kind.parts().iter().all(|part| self.is_there(part));
-        let inner = Part { node: first, ..part };
+        let inner = SamplePart { node: first, ..part };
         Ok(match kind {
             KindSchema::Option(_) => {
                 let chosen = self.choose(part, site, |_| {
@@ -301,7 +301,7 @@ impl<'v> Maker<'v> {
                     iter::once((" without a value".to_owned(), PLAIN, false)).chain(with).collect()
                 });
                 if chosen.unwrap_or(is_full && is_there) {
-                    return Ok(self.open(Whole::Some, vec![inner]));
+                    return Ok(self.open(PartsInto::Some, vec![inner]));
                 }
                 Some(Value::Option(None))
             }
@@ -319,8 +319,8 @@ impl<'v> Maker<'v> {
                     all.map(|(what, values, choice)| (what.to_owned(), values, choice)).collect()
                 });
                 let whole = match kind {
-                    KindSchema::Map(_) => Whole::Map,
-                    _ => Whole::List { differ: !is_list },
+                    KindSchema::Map(_) => PartsInto::Map,
+                    _ => PartsInto::List { differ: !is_list },
                 };
                 match chosen.unwrap_or((usize::from(is_full && is_there), false)) {
                     (count, true) => self.open(whole, vec![inner; count]),
@@ -328,10 +328,10 @@ impl<'v> Maker<'v> {
                 }
             }
             KindSchema::Array(_, 0) => Some(Value::Seq(Vec::new())),
-            KindSchema::Array(_, len) => self.open(Whole::Array(*len, self.parts), vec![inner]),
+            KindSchema::Array(_, len) => self.open(PartsInto::Array(*len, self.parts), vec![inner]),
             KindSchema::Tuple(parts) => {
-                let parts = (first..first + parts.len()).map(|node| Part { node, ..part });
-                self.open(Whole::Tuple, parts.collect())
+                let parts = (first..first + parts.len()).map(|node| SamplePart { node, ..part });
+                self.open(PartsInto::Tuple, parts.collect())
             }
             KindSchema::Class(class) => self.class(*class, part, false),
             KindSchema::Dynamic(name) => match self.implementor(name, part) {
@@ -342,38 +342,44 @@ impl<'v> Maker<'v> {
         })
     }
 
-    fn open(&mut self, whole: Whole, parts: Vec<Part>) -> Option<Value> {
-        self.open.push(Open { whole, left: parts.into_iter(), made: Vec::new() });
+    fn open(&mut self, whole: PartsInto, parts: Vec<SamplePart>) -> Option<Value> {
+        self.open.push(SampleFrame { whole, left: parts.into_iter(), made: Vec::new() });
         None
     }
 
-    fn elements(&mut self, whole: Whole, count: usize, parts: usize, first: Part) -> Option<Value> {
+    fn elements(
+        &mut self,
+        whole: PartsInto,
+        count: usize,
+        parts: usize,
+        first: SamplePart,
+    ) -> Option<Value> {
         // Several small ones would be equal; what is chosen in one is chosen by itself.
         let (size, is_noted) = match (count, first.size) {
-            (2.., Size::Small) => (Size::Full, false),
+            (2.., SampleSize::Small) => (SampleSize::Full, false),
             (_, size) => (size, first.is_noted),
         };
         let nths = (0..count).map(|i| first.nth.wrapping_add(u8::try_from(i).unwrap_or(u8::MAX)));
         let elements = nths.flat_map(|nth| {
             let nodes = first.node..first.node + parts;
-            nodes.map(move |node| Part { node, size, nth, is_noted, ..first })
+            nodes.map(move |node| SamplePart { node, size, nth, is_noted, ..first })
         });
         let elements = elements.collect();
         self.open(whole, elements)
     }
 
-    fn class(&mut self, class: usize, mut part: Part, is_dynamic: bool) -> Option<Value> {
+    fn class(&mut self, class: usize, mut part: SamplePart, is_dynamic: bool) -> Option<Value> {
         if part.is_noted {
-            let found = &mut *self.found;
+            let found = &mut *self.findings;
             if part.is_unread { &mut found.unread } else { &mut found.read }.insert(class);
         }
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
-        if self.around[class] || self.base.section.is_world(class) {
-            (part.size, part.is_noted) = (Size::Least, false);
+        if self.around[class] || self.context.section.is_world(class) {
+            (part.size, part.is_noted) = (SampleSize::Least, false);
         }
         let is_nested = mem::replace(&mut self.around[class], true);
-        let stored = self.base.stored;
+        let stored = self.context.stored;
         let (variant, len) = match &stored[class].form {
             Form::Struct(fields) => (None, fields.len()),
             Form::Value(_) => (None, 1),
@@ -390,31 +396,31 @@ impl<'v> Maker<'v> {
                     there(this).into_iter().map(|variant| (name(variant), PLAIN, variant)).collect()
                 });
                 let variant = chosen.unwrap_or_else(|| match part.size {
-                    Size::Full => there(self).first().copied().unwrap_or(0),
-                    _ => self.base.ends.variants[class],
+                    SampleSize::Full => there(self).first().copied().unwrap_or(0),
+                    _ => self.context.smallest.variants[class],
                 });
                 (Some(variant), variants[variant].fields.len())
             }
         };
         let first = stored.first(class, variant.unwrap_or(0));
-        let reads = self.base.reads;
-        let parts = (first..first + len).map(|node| Part {
+        let reads = self.context.reads;
+        let parts = (first..first + len).map(|node| SamplePart {
             node,
             apart: part.apart.or(reads.apart.contains(&node).then_some(node)),
             is_unread: part.is_unread || reads.unread.contains(&node),
             ..part
         });
-        let whole = Whole::Class { class, variant, is_nested, is_dynamic, apart: part.apart };
+        let whole = PartsInto::Class { class, variant, is_nested, is_dynamic, apart: part.apart };
         self.open(whole, parts.collect())
     }
 
     /// Makes a value of its parts.
-    fn whole(&mut self, open: Open) -> Result<Value> {
+    fn whole(&mut self, open: SampleFrame) -> Result<Value> {
         let mut made = open.made.into_iter();
         Ok(match open.whole {
-            Whole::Class { class, variant, is_nested, is_dynamic, .. } => {
+            PartsInto::Class { class, variant, is_nested, is_dynamic, .. } => {
                 self.around[class] = is_nested;
-                let schema = &self.base.stored[class];
+                let schema = &self.context.stored[class];
                 let mut record = match (&schema.form, variant) {
                     (Form::Enum(variants), Some(variant)) => {
                         Record::of_variant(&*schema.name, &*variants[variant].name)
@@ -424,14 +430,14 @@ impl<'v> Maker<'v> {
                     }
                     _ => Record::new(&*schema.name),
                 };
-                let fields = self.base.stored.fields(class, variant.unwrap_or(0));
+                let fields = self.context.stored.fields(class, variant.unwrap_or(0));
                 let names = fields.iter().map(|field| &*field.name).chain([""]);
                 names.zip(made).for_each(|(name, value)| record.push(name, value));
                 record.origin = is_dynamic.then_some(class);
                 record.into()
             }
-            Whole::Some => Value::Option(made.next().map(Box::new)),
-            Whole::List { differ } => {
+            PartsInto::Some => Value::Option(made.next().map(Box::new)),
+            PartsInto::List { differ } => {
                 let mut elements = Vec::new();
                 for element in made {
                     if !differ || !elements.contains(&element) {
@@ -440,7 +446,7 @@ impl<'v> Maker<'v> {
                 }
                 Value::Seq(elements)
             }
-            Whole::Map => {
+            PartsInto::Map => {
                 let mut entries: Vec<(Value, Value)> = Vec::new();
                 while let (Some(key), Some(value)) = (made.next(), made.next()) {
                     if entries.iter().all(|(known, _)| *known != key) {
@@ -449,7 +455,7 @@ impl<'v> Maker<'v> {
                 }
                 Value::Map(entries)
             }
-            Whole::Array(len, before) => match made.next() {
+            PartsInto::Array(len, before) => match made.next() {
                 Some(Value::U8(byte)) => {
                     self.count(len / BYTES_IN_PART)?;
                     Value::Bytes(vec![byte; len])
@@ -459,7 +465,7 @@ impl<'v> Maker<'v> {
                     Value::Seq(vec![value.unwrap_or(Value::Unit); len])
                 }
             },
-            Whole::Tuple => Value::Tuple(made.collect()),
+            PartsInto::Tuple => Value::Tuple(made.collect()),
         })
     }
 
@@ -473,24 +479,24 @@ impl<'v> Maker<'v> {
     }
 
     /// The class of a trait object.
-    fn implementor(&mut self, name: &str, part: Part) -> Option<usize> {
-        let (section, ends) = (self.base.section, self.base.ends);
+    fn implementor(&mut self, name: &str, part: SamplePart) -> Option<usize> {
+        let (section, smallest) = (self.context.section, self.context.smallest);
         let classes = section.classes_of(name).iter().copied();
-        let there = classes.filter(|class| ends.classes[*class].is_some());
+        let there = classes.filter(|class| smallest.classes[*class].is_some());
         let chosen = self.choose(part, part.node, |_| {
             let name = |class: usize| format!(" as a {}", section.classes[class].name);
             there.clone().map(|class| (name(class), PLAIN, class)).collect()
         });
         chosen.or_else(|| match part.size {
-            Size::Full => there.clone().next(),
-            _ => there.clone().min_by_key(|class| ends.classes[*class]),
+            SampleSize::Full => there.clone().next(),
+            _ => there.clone().min_by_key(|class| smallest.classes[*class]),
         })
     }
 
     /// A value that no others lie in.
-    fn leaf(&mut self, kind: &KindSchema, part: Part) -> Value {
-        let (section, ends, site) = (self.base.section, self.base.ends, part.node);
-        let is_full = part.size == Size::Full;
+    fn leaf(&mut self, kind: &KindSchema, part: SamplePart) -> Value {
+        let (section, smallest, site) = (self.context.section, self.context.smallest, part.node);
+        let is_full = part.size == SampleSize::Full;
         let nothing = || (" without a target".to_owned(), PLAIN, None);
         match kind {
             KindSchema::Reference { holder, weak, class } => {
@@ -500,18 +506,19 @@ impl<'v> Maker<'v> {
                     let chosen = self.choose(part, site, |_| vec![nothing(), something()]);
                     return self.reference(chosen.unwrap_or(object.filter(|_| is_full)));
                 }
-                let unknown = &self.base.reads.unknown;
+                let unknown = &self.context.reads.unknown;
                 if part.is_noted
                     && !part.is_unread
                     && object.is_some_and(|object| unknown.contains(&object))
                 {
-                    self.found.inlined.insert(*class);
+                    self.findings.inlined.insert(*class);
                 }
                 self.reference(object)
             }
             KindSchema::TraitReference { holder, weak, name } => {
                 let objects = section.objects_of(name, *holder);
-                let there: Vec<usize> = objects.filter(|it| ends.objects[*it].is_some()).collect();
+                let there: Vec<usize> =
+                    objects.filter(|it| smallest.objects[*it].is_some()).collect();
                 let chosen = self.choose(part, site, |_| {
                     let class = |object: usize| &section.classes[section.objects[object].0].name;
                     let to = |object: &usize| {
@@ -519,7 +526,7 @@ impl<'v> Maker<'v> {
                     };
                     weak.then(nothing).into_iter().chain(there.iter().map(to)).collect()
                 });
-                let least = there.iter().copied().min_by_key(|object| ends.objects[*object]);
+                let least = there.iter().copied().min_by_key(|object| smallest.objects[*object]);
                 self.reference(chosen.unwrap_or(least.filter(|_| is_full || !*weak)))
             }
             KindSchema::Handle(_) => {
@@ -531,7 +538,8 @@ impl<'v> Maker<'v> {
             }
             KindSchema::Unknown => Value::Seq(Vec::new()),
             scalar => {
-                let names = self.base.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
+                let names =
+                    self.context.reads.texts.get(&site).filter(|_| *kind == KindSchema::Text);
                 let chosen = self.choose(part, site, |_| match names {
                     Some(names) => {
                         let value = |name: &&str| (format!(" = {name:?}"), PLAIN, (*name).into());
@@ -552,9 +560,9 @@ impl<'v> Maker<'v> {
 
     /// A reference to a basic object of a type, or none.
     fn reference(&self, object: Option<usize>) -> Value {
-        let object = object.filter(|object| self.base.ends.objects[*object].is_some());
+        let object = object.filter(|object| self.context.smallest.objects[*object].is_some());
         Value::Ref(object.and_then(|object| {
-            let holder = |object: usize| self.base.section.objects[object].1;
+            let holder = |object: usize| self.context.section.objects[object].1;
             let is_cycle_allowed = is_open(holder(self.object)) || is_open(holder(object));
             let target = match self.basic {
                 Basic::First if is_cycle_allowed => Basic::Second,

@@ -10,14 +10,14 @@
 //! once where the program reads it, once where it does not, and once in each field where the class becomes something
 //! else.
 
-mod ends;
 mod maker;
 mod scalars;
+mod smallest;
 
 use std::collections::{HashSet, VecDeque};
 
-use self::ends::Ends;
-use self::maker::{Base, Basic, Choice, Choices, Found, make};
+use self::maker::{Basic, Choice, Choices, SampleContext, SampleFindings, make};
+use self::smallest::SmallestValues;
 use super::section::{PART, Section};
 use crate::codec::Buffer;
 use crate::env::Env;
@@ -44,7 +44,7 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// What the program reads of the values of a version. Without more: all, and each class as one of its own.
 #[derive(Default)]
-pub(super) struct Reads {
+pub(super) struct ProgramReads {
     /// The texts that are to be names of variants, by their nodes; others are anything.
     pub(super) texts: Texts,
     /// The object types that it does not have.
@@ -56,7 +56,7 @@ pub(super) struct Reads {
 }
 
 /// An object of a sample.
-struct Object {
+struct SampleObject {
     /// Index of its type.
     of: usize,
     payload: Vec<u8>,
@@ -68,7 +68,7 @@ struct Object {
 pub(super) struct Samples<'s> {
     section: &'s Section,
     /// By their ids, from 1.
-    objects: Vec<Object>,
+    objects: Vec<SampleObject>,
     /// The object types without a sample: they have no value that ends, or need one that is skipped.
     pub(super) missing: Vec<usize>,
     /// The places of texts that are names of variants.
@@ -83,15 +83,16 @@ impl<'s> Samples<'s> {
     /// Samples without objects of the types in `skipped`, and what needs them; with boundary values or without.
     pub(super) fn new(
         section: &'s Section,
-        reads: &Reads,
+        reads: &ProgramReads,
         skipped: &HashSet<usize>,
         has_boundaries: bool,
     ) -> Result<Self> {
-        let (stored, ends) = (Stored::new(section.classes.clone()), Ends::new(section, skipped));
-        let base = Base { section, stored: &stored, ends: &ends, reads };
+        let (stored, smallest) =
+            (Stored::new(section.classes.clone()), SmallestValues::new(section, skipped));
+        let context = SampleContext { section, stored: &stored, smallest: &smallest, reads };
         let limits = Limits::DEFAULT;
         let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
-        let mut found = Found::default();
+        let mut found = SampleFindings::default();
         let mut this = Self {
             section,
             objects: Vec::new(),
@@ -110,8 +111,8 @@ impl<'s> Samples<'s> {
                 break;
             }
             let mut payload = Vec::new();
-            if ends.objects[of].is_some() {
-                let value = make(&base, (of, basic), &choices, &mut found)?;
+            if smallest.objects[of].is_some() {
+                let value = make(&context, (of, basic), &choices, &mut found)?;
                 write_value(&mut target, &stored, section.objects[of].0, &value, &mut payload)?;
             } else if basic == Basic::Small {
                 this.missing.push(of);
@@ -125,7 +126,7 @@ impl<'s> Samples<'s> {
             }
             bytes += if varied.is_some() { payload.len() } else { 0 };
             // What is missing has an id, too.
-            this.objects.push(Object { of, payload, varied });
+            this.objects.push(SampleObject { of, payload, varied });
         }
         let mut inlined = vec![false; section.classes.len()];
         found.inlined.iter().for_each(|class| inlined[*class] = true);

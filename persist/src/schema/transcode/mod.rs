@@ -3,14 +3,14 @@
 //! Bytes to bytes: nothing generic is compiled twice, the typed decoder reads one
 //! form only. With an explicit stack, as deep values are.
 
-mod held;
+mod chain;
 mod named;
 mod record;
 
 use std::ops::Range;
 
-use self::held::Held;
-use self::record::Record;
+use self::chain::ByteChain;
+use self::record::RecordFrame;
 use super::event::shortened;
 use super::number::Width;
 use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
@@ -28,7 +28,7 @@ use crate::{Error, ErrorKind, Result};
 const COPY: u64 = 128;
 
 /// A record of the save.
-pub(crate) struct Source<'s> {
+pub(crate) struct SourceRecord<'s> {
     /// Index of its class in the save.
     pub(crate) class: usize,
     pub(crate) id: u64,
@@ -39,15 +39,15 @@ pub(crate) struct Source<'s> {
 
 /// What a record leaves besides its payload.
 #[derive(Default)]
-pub(crate) struct Rest {
+pub(crate) struct RecordExtras {
     /// Values that are kept of the object: the class of each, and where it is.
-    pub(crate) kept: Vec<(usize, KeptPlace)>,
+    pub(crate) kept: Vec<(usize, KeptLocation)>,
     /// Values that are objects of their own now.
     pub(crate) shared: Vec<SharedValue>,
 }
 
 /// Where a value that is kept of an object lies.
-pub(crate) enum KeptPlace {
+pub(crate) enum KeptLocation {
     /// In the payload of its record.
     Payload(Range<usize>),
     /// It is the one of this index of what was kept before.
@@ -64,7 +64,7 @@ pub(crate) struct SharedValue {
 }
 
 /// An object that has become a value: its payload, and what a program kept of it.
-pub(crate) struct Found<'s> {
+pub(crate) struct InlinedObject<'s> {
     pub(crate) payload: &'s [u8],
     pub(crate) kept: Keeps<'s>,
 }
@@ -73,21 +73,21 @@ pub(crate) struct Found<'s> {
 pub(crate) type Keeps<'s> = Vec<(usize, &'s [u8])>;
 
 /// Finds an object by its id, class and holder.
-pub(crate) type Objects<'s> = dyn Fn(u64, usize, Holder) -> Option<Found<'s>> + 's;
+pub(crate) type FindObject<'s> = dyn Fn(u64, usize, Holder) -> Option<InlinedObject<'s>> + 's;
 
 /// Appends the payload of a record in the program's form; values that become objects
 /// have ids from `next_id` on.
 pub(crate) fn transcode<'s>(
     plans: &mut Plans<'_>,
-    source: &Source<'s>,
-    objects: &Objects<'s>,
+    source: &SourceRecord<'s>,
+    objects: &FindObject<'s>,
     next_id: &mut u64,
     env: &Env<'_>,
     out: &mut Vec<u8>,
-) -> Result<Rest> {
+) -> Result<RecordExtras> {
     let stored = plans.stored.clone();
     let payload = source.payload;
-    let (mut links, held) = (NoLinks::default(), Held::default());
+    let (mut links, chain) = (NoLinks::default(), ByteChain::default());
     let start = out.len();
     plans.before += payload.len() as u64;
     let most = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
@@ -109,10 +109,10 @@ pub(crate) fn transcode<'s>(
         waiting: Vec::new(),
         early: Vec::new(),
         defaults: Buffer::new(),
-        held: &held,
+        chain: &chain,
         inlined: vec![source.id],
         next_id,
-        rest: Rest::default(),
+        extras: RecordExtras::default(),
         shared_bytes: 0,
     };
     let mut frames = Vec::new();
@@ -120,14 +120,15 @@ pub(crate) fn transcode<'s>(
     let left = run.input.rest().len();
     let error = match result {
         Ok(()) if left == 0 => {
-            let rest = run.rest;
+            let extras = run.extras;
             plans.after += (out.len() - start) as u64;
-            return Ok(rest);
+            return Ok(extras);
         }
         Ok(()) => left_behind(left),
         Err(error) => error.in_field(&path(&frames, &run.skipped)),
     };
-    let is_apart = |frame: &Frame<'_>| matches!(frame, Frame::Record(it) if it.is_apart());
+    let is_apart =
+        |frame: &TranscodeFrame<'_>| matches!(frame, TranscodeFrame::Record(it) if it.is_apart());
     if run.inlined.len() > 1 || frames.iter().any(is_apart) {
         // It is in another record, or in a part of this one.
         return Err(error);
@@ -140,7 +141,7 @@ struct Transcoder<'t, 's, 'p> {
     stored: &'t Stored,
     id: u64,
     env: &'t Env<'t>,
-    objects: &'t Objects<'s>,
+    objects: &'t FindObject<'s>,
     /// True in a bare value, whose parts have no ids to be kept by.
     bare: bool,
     payload: &'t [u8],
@@ -149,7 +150,7 @@ struct Transcoder<'t, 's, 'p> {
     /// Where the output begins.
     start: usize,
     /// Where a walk over a value that is not rewritten failed.
-    skipped: Vec<walk::Frame<'t>>,
+    skipped: Vec<walk::WalkFrame<'t>>,
     /// How many frames are records, and how many may be: a class holds another of itself
     /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
@@ -161,20 +162,20 @@ struct Transcoder<'t, 's, 'p> {
     early: Vec<u8>,
     defaults: Buffer,
     /// What migrations have made.
-    held: &'t Held,
+    chain: &'t ByteChain,
     /// The object, and those in it that are values now.
     inlined: Vec<u64>,
     next_id: &'t mut u64,
-    rest: Rest,
+    extras: RecordExtras,
     /// Bytes of the values that are objects now.
     shared_bytes: usize,
 }
 
 /// What is being rewritten, innermost last.
-enum Frame<'t> {
-    Record(Record<'t>),
+enum TranscodeFrame<'t> {
+    Record(RecordFrame<'t>),
     /// Parts by their conversions.
-    Parts(walk::Frame<'t>),
+    Parts(walk::WalkFrame<'t>),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
@@ -202,13 +203,13 @@ enum Frame<'t> {
 }
 
 /// The field that is being worked on.
-fn path(frames: &[Frame<'_>], skipped: &[walk::Frame<'_>]) -> String {
+fn path(frames: &[TranscodeFrame<'_>], skipped: &[walk::WalkFrame<'_>]) -> String {
     let mut path = String::new();
     for frame in frames {
         match frame {
             _ if path.len() > LONGEST_PATH => {}
-            Frame::Record(record) => push_name(record.field_name(), &mut path),
-            Frame::Parts(parts) => parts.name(&mut path),
+            TranscodeFrame::Record(record) => push_name(record.field_name(), &mut path),
+            TranscodeFrame::Parts(parts) => parts.name(&mut path),
             _ => {}
         }
     }
@@ -222,7 +223,11 @@ fn path(frames: &[Frame<'_>], skipped: &[walk::Frame<'_>]) -> String {
 
 impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Opens the record itself.
-    fn record(&mut self, source: &Source<'s>, frames: &mut Vec<Frame<'t>>) -> Result<()> {
+    fn record(
+        &mut self,
+        source: &SourceRecord<'s>,
+        frames: &mut Vec<TranscodeFrame<'t>>,
+    ) -> Result<()> {
         let class = source.class;
         let Some(target) = self.plans.resolve(class) else {
             return Err(Error::new(
@@ -239,7 +244,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         }
     }
 
-    fn go_on(&mut self, frames: &mut Vec<Frame<'t>>) -> Result<()> {
+    fn go_on(&mut self, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
         while let Some(frame) = frames.last_mut() {
             match self.next(frame)? {
                 Some(conversion) => self.open(conversion, frames)?,
@@ -250,16 +255,16 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// The conversion of the next part, or the end of what the frame is for.
-    fn next(&mut self, frame: &mut Frame<'t>) -> Result<Option<usize>> {
+    fn next(&mut self, frame: &mut TranscodeFrame<'t>) -> Result<Option<usize>> {
         match frame {
-            Frame::Record(record) => return self.advance(record),
-            Frame::Parts(walk::Frame::Elements { node: of, next, count }) => {
+            TranscodeFrame::Record(record) => return self.advance(record),
+            TranscodeFrame::Parts(walk::WalkFrame::Elements { node: of, next, count }) => {
                 *next += self.quick_records(*of, *count - *next)?;
                 *next += 1;
                 return Ok((*next <= *count).then_some(*of));
             }
-            Frame::Parts(parts) => return Ok(parts.next()),
-            Frame::Inlined { behind } => {
+            TranscodeFrame::Parts(parts) => return Ok(parts.next()),
+            TranscodeFrame::Inlined { behind } => {
                 let left = self.input.rest().len();
                 if left > 0 {
                     return Err(left_behind(left));
@@ -267,11 +272,13 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 self.input.go_back(behind);
                 self.inlined.pop();
             }
-            Frame::Shared { class, holder, start } => self.end_shared(*class, *holder, *start)?,
-            Frame::Longer { from, class, variant, field } => {
+            TranscodeFrame::Shared { class, holder, start } => {
+                self.end_shared(*class, *holder, *start)?;
+            }
+            TranscodeFrame::Longer { from, class, variant, field } => {
                 self.end_of_default(*class, (*variant, *field), *from)?;
             }
-            Frame::Typed { class, variant, field, start } => {
+            TranscodeFrame::Typed { class, variant, field, start } => {
                 self.end_typed(*class, (*variant, *field), *start)?;
             }
         }
@@ -279,7 +286,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// Rewrites a value without parts, or opens one.
-    fn open(&mut self, mut of: usize, frames: &mut Vec<Frame<'t>>) -> Result<()> {
+    fn open(&mut self, mut of: usize, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
         loop {
             of = match self.plans.conversions[of] {
                 Conversion::Copy(node) => return self.copy(node),
@@ -308,23 +315,31 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 Conversion::Elements { least, of, from, to } => {
                     let count = self.length(least, from, to)?;
                     if !self.numbers(of, count)? {
-                        let elements = walk::Frame::Elements { node: of, next: 0, count };
-                        frames.push(Frame::Parts(elements));
+                        let elements = walk::WalkFrame::Elements { node: of, next: 0, count };
+                        frames.push(TranscodeFrame::Parts(elements));
                     }
                     return Ok(());
                 }
                 Conversion::Longer { of: inner, from, class, variant, field, row } => {
                     self.plans.rows.count(row, 1, self.id);
-                    frames.push(Frame::Longer { from, class, variant, field });
+                    frames.push(TranscodeFrame::Longer { from, class, variant, field });
                     inner
                 }
                 Conversion::Map { least, key } => {
                     let count = self.length(least, None, None)?;
-                    frames.push(Frame::Parts(walk::Frame::Entries { key, next: 0, count }));
+                    frames.push(TranscodeFrame::Parts(walk::WalkFrame::Entries {
+                        key,
+                        next: 0,
+                        count,
+                    }));
                     return Ok(());
                 }
                 Conversion::Parts(first, len) => {
-                    frames.push(Frame::Parts(walk::Frame::Parts { first, len, next: 0 }));
+                    frames.push(TranscodeFrame::Parts(walk::WalkFrame::Parts {
+                        first,
+                        len,
+                        next: 0,
+                    }));
                     return Ok(());
                 }
                 Conversion::Class(class, target) => {
@@ -354,7 +369,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 Conversion::Name(class) => return self.variant_to_text(class),
                 Conversion::Share { class, holder, of: inner } => {
-                    frames.push(Frame::Shared { class, holder, start: self.out.len() });
+                    frames.push(TranscodeFrame::Shared { class, holder, start: self.out.len() });
                     inner
                 }
                 Conversion::Inline { class, holder, of: inner, shared } => {
@@ -367,7 +382,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 Conversion::Typed { of: inner, class, variant, field } => {
                     let start = self.out.len();
-                    frames.push(Frame::Typed { class, variant, field, start });
+                    frames.push(TranscodeFrame::Typed { class, variant, field, start });
                     inner
                 }
             }
@@ -380,7 +395,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         class: usize,
         of: usize,
         kept: &[(usize, &'t [u8])],
-        frames: &mut Vec<Frame<'t>>,
+        frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<bool> {
         let target = match self.plans.conversions[of] {
             Conversion::Class(_, target) => Some(target),
@@ -404,7 +419,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         &mut self,
         class: usize,
         target: usize,
-        frames: &mut Vec<Frame<'t>>,
+        frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<Option<usize>> {
         match self.plans.plan(class, target)? {
             Plan::Value(conversion, row) => {
@@ -571,9 +586,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         class: usize,
         holder: Holder,
         shared: usize,
-    ) -> Result<(Frame<'t>, Keeps<'t>)> {
+    ) -> Result<(TranscodeFrame<'t>, Keeps<'t>)> {
         let id = count::decode(&mut self.input).map_err(fault)?;
-        let Some(Found { payload, kept }) = (self.objects)(id, class, holder) else {
+        let Some(InlinedObject { payload, kept }) = (self.objects)(id, class, holder) else {
             return Err(Error::new(
                 ErrorKind::MissingObject,
                 format!(
@@ -608,7 +623,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.check(self.out.len().saturating_add(payload.len()))?;
         let behind = self.input.rest();
         self.input.go_back(payload);
-        Ok((Frame::Inlined { behind }, kept))
+        Ok((TranscodeFrame::Inlined { behind }, kept))
     }
 
     /// Makes an object of the last bytes.
@@ -618,7 +633,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.shared_bytes += payload.len();
         let id = *self.next_id;
         *self.next_id += 1;
-        self.rest.shared.push(SharedValue { id, class, holder, payload });
+        self.extras.shared.push(SharedValue { id, class, holder, payload });
         count::push(id, self.out);
         Ok(())
     }

@@ -4,13 +4,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{Frame, KeptPlace, Transcoder};
+use super::{KeptLocation, TranscodeFrame, Transcoder};
 use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Class;
 use crate::schema::matching::is_older;
-use crate::schema::migrate::{Written, migrate};
-use crate::schema::ops::{Given, Member, OtherField, Step};
+use crate::schema::migrate::{MigrationWriter, migrate};
+use crate::schema::ops::{FieldSource, Member, OtherField, StoredFields};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::walk::{dynamic, fault};
 use crate::schema::{FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value};
@@ -20,7 +20,7 @@ use crate::value::{Field, Origin, Record, Value};
 const FIELD: usize = 512;
 
 /// The class of a record's fields, and the variant.
-struct Head<'t> {
+struct NamedClass<'t> {
     /// That of the record, or of a variant that was kept.
     class: usize,
     /// Its number in the record's class, and its name.
@@ -38,7 +38,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         class: usize,
         target: usize,
         given: &[(usize, &'s [u8])],
-        frames: &mut Vec<Frame<'t>>,
+        frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<()> {
         self.count_record()?;
         let whole = self.input.rest();
@@ -48,7 +48,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let behind = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
             self.plans.before += bytes.len() as u64;
-            let (variant, place) = (head.variant.map(|(_, name)| name), KeptPlace::Kept(i));
+            let (variant, place) = (head.variant.map(|(_, name)| name), KeptLocation::Kept(i));
             found.extend(self.kept_field(*class, variant, bytes, place));
         }
         let names = found.iter().map(|field| field.name.len());
@@ -99,25 +99,25 @@ impl<'t> Transcoder<'t, '_, '_> {
         target: (usize, usize),
         newer: Option<usize>,
         found: Vec<Member<'t>>,
-        frames: &mut Vec<Frame<'t>>,
+        frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<()> {
         let (env, id, first) = (self.env, self.id, self.pieces.len());
         self.pieces.extend(found.iter().map(|member| member.bytes));
         let mut names: Vec<Arc<str>> = found.iter().map(|member| member.name.clone()).collect();
-        let Self { plans, pieces, held, stored, .. } = self;
-        let given = Given { class: &stored[class].name, variant, members: &found };
+        let Self { plans, pieces, chain, stored, .. } = self;
+        let given = StoredFields { class: &stored[class].name, variant, members: &found };
         let wanted = plans.program.wanted(target.0, target.1);
         let mut make = |plans: &mut Plans<'_>, member: usize, node: usize| {
             let member: &Member<'_> = &found[member];
             let mut value = member.made.take().unwrap_or(Value::Unit);
             let (program, mut bytes) = (plans.program, Vec::new());
-            let mut written = Written { plans, env, id, stored: Vec::new() };
+            let mut written = MigrationWriter { plans, env, id, stored: Vec::new() };
             written.migrate_changed(&mut value)?;
             write_value(&mut written, program.layout(), node, &value, &mut bytes)?;
             let converted = written.stored;
             plans.reader(&env.limits).charge(1, bytes.len())?;
-            *held = held.with(bytes);
-            let bytes = held.bytes();
+            *chain = chain.with(bytes);
+            let bytes = chain.bytes();
             let (mut steps, mut start) = (Vec::new(), 0);
             let mut add = |bytes| {
                 pieces.push(bytes);
@@ -125,11 +125,11 @@ impl<'t> Transcoder<'t, '_, '_> {
                 pieces.len() - 1 - first
             };
             for (range, conversion) in converted {
-                steps.push(Step::Copy(add(&bytes[start..range.start])));
+                steps.push(FieldSource::Copy(add(&bytes[start..range.start])));
                 start = range.end;
-                steps.push(Step::Convert { piece: add(&bytes[range]), conversion });
+                steps.push(FieldSource::Convert { piece: add(&bytes[range]), conversion });
             }
-            steps.push(Step::Copy(add(&bytes[start..])));
+            steps.push(FieldSource::Copy(add(&bytes[start..])));
             Ok(steps)
         };
         let mut plan = plans.fields(&given, &wanted, &mut make)?;
@@ -146,10 +146,10 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Reads which fields follow: of a struct, of a variant, or of a variant that was kept.
-    fn head(&mut self, class: usize, target: usize) -> Result<Head<'t>> {
+    fn head(&mut self, class: usize, target: usize) -> Result<NamedClass<'t>> {
         let stored = self.stored;
         if let Form::Struct(_) = &stored[class].form {
-            return Ok(Head { class, variant: None, number: 0, is_kept: false });
+            return Ok(NamedClass { class, variant: None, number: 0, is_kept: false });
         }
         let (number, schema) = self.read_tag(class)?;
         let before = self.input.rest();
@@ -166,15 +166,15 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
                 let is_known = self.target_variant(target, Some(&variant.name)).is_some();
                 let variant = Some((number, &*variant.name));
-                return Ok(Head { class: kept, variant, number: 0, is_kept: !is_known });
+                return Ok(NamedClass { class: kept, variant, number: 0, is_kept: !is_known });
             }
         }
         self.input.go_back(before);
-        Ok(Head { class, variant: Some((number, &schema.name)), number, is_kept: false })
+        Ok(NamedClass { class, variant: Some((number, &schema.name)), number, is_kept: false })
     }
 
     /// The fields that follow, then those that were kept among them.
-    fn found(&mut self, head: &Head<'t>) -> Result<Vec<Member<'t>>> {
+    fn found(&mut self, head: &NamedClass<'t>) -> Result<Vec<Member<'t>>> {
         let (stored, first) = (self.stored, self.stored.first(head.class, head.number));
         let names = self.plans.reader(&self.env.limits).names(stored, head.class);
         let names = &names.variants[head.number].fields;
@@ -214,9 +214,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Where the bytes are in the payload that were taken last.
-    fn place_of(&self, bytes: &[u8]) -> KeptPlace {
+    fn place_of(&self, bytes: &[u8]) -> KeptLocation {
         let end = self.payload.len().saturating_sub(self.input.rest().len());
-        KeptPlace::Payload(end.saturating_sub(bytes.len())..end)
+        KeptLocation::Payload(end.saturating_sub(bytes.len())..end)
     }
 
     /// What was kept as a value of this class: its one field.
@@ -225,7 +225,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         class: usize,
         variant: Option<&str>,
         bytes: &'t [u8],
-        place: KeptPlace,
+        place: KeptLocation,
     ) -> Option<Member<'t>> {
         let Form::Struct(fields) = &self.stored[class].form else { return None };
         let [field] = &fields[..] else { return None };
@@ -320,7 +320,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 Origin::OtherVariant => withheld.push(field),
                 Origin::Kept if is_superseded() => {
                     let name = &self.stored[class].name;
-                    let path = Given { class: name, variant, members: &[] }.path(&field.name);
+                    let path =
+                        StoredFields { class: name, variant, members: &[] }.path(&field.name);
                     self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
                 }
                 Origin::Kept if is_source() => withheld.push(field),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Frame, KeptPlace, Transcoder};
+use super::{KeptLocation, TranscodeFrame, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
-use crate::schema::ops::{Conversion, Fields, Plan, Step};
+use crate::schema::ops::{Conversion, FieldSource, Plan, RecordPlan};
 use crate::schema::quick::Piece;
 use crate::schema::walk::{fault, left_behind};
 use crate::schema::{Cursor, Program, empty};
@@ -17,8 +17,8 @@ const KEPT: usize = 256;
 ///
 /// Its pieces are read once, in stored order. One that is converted is rewritten as it comes, also if the program wants
 /// it later: then it waits in `early`, so that nothing is walked over twice.
-pub(super) struct Record<'t> {
-    plan: Arc<Fields>,
+pub(super) struct RecordFrame<'t> {
+    plan: Arc<RecordPlan>,
     /// Next of the steps.
     step: usize,
     /// Where its pieces begin in those of all open records.
@@ -28,16 +28,16 @@ pub(super) struct Record<'t> {
     /// The piece that is being rewritten, if any.
     piece: Option<usize>,
     /// Where it lies, and where what it becomes does.
-    around: Around<'t>,
+    order: PieceOrder<'t>,
     /// Where its converted pieces begin that wait, and the bytes of those.
     waiting: (usize, usize),
     /// Of an object, where its bytes begin in the payload.
     start: usize,
     /// Where the pieces of an object lie that do not follow one another.
-    places: Vec<Option<KeptPlace>>,
+    places: Vec<Option<KeptLocation>>,
 }
 
-enum Around<'t> {
+enum PieceOrder<'t> {
     Nothing,
     /// It is the next one: all that was left before it.
     Next(&'t [u8]),
@@ -47,7 +47,7 @@ enum Around<'t> {
     Apart(&'t [u8]),
 }
 
-impl<'t> Record<'t> {
+impl<'t> RecordFrame<'t> {
     /// Name of the field that is being rewritten.
     pub(super) fn field_name(&self) -> &str {
         let Some(piece) = self.piece else { return "" };
@@ -57,7 +57,7 @@ impl<'t> Record<'t> {
 
     /// True if the input is no part of the payload, or another one than what is left of it.
     pub(super) fn is_apart(&self) -> bool {
-        !self.names.is_empty() || matches!(self.around, Around::Apart(_))
+        !self.names.is_empty() || matches!(self.order, PieceOrder::Apart(_))
     }
 }
 
@@ -70,7 +70,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Rewrites the first of `count` records, if the plan has a quick way; returns how many.
-    pub(super) fn quick(&mut self, plan: &Fields, count: u64) -> Result<u64> {
+    pub(super) fn quick(&mut self, plan: &RecordPlan, count: u64) -> Result<u64> {
         let Some(quick) = &plan.quick else { return Ok(0) };
         let mut rest = self.input.rest();
         let done = quick.run((self.stored, &plan.pieces), count, &mut rest, self.out);
@@ -85,8 +85,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Opens the fields of a struct or a variant.
     pub(super) fn open_fields(
         &mut self,
-        plan: Arc<Fields>,
-        frames: &mut Vec<Frame<'t>>,
+        plan: Arc<RecordPlan>,
+        frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<()> {
         self.count_record()?;
         let first = self.pieces.len();
@@ -97,23 +97,23 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Opens a record whose pieces from `first` on are known.
     pub(super) fn open_pieces(
         &mut self,
-        plan: Arc<Fields>,
+        plan: Arc<RecordPlan>,
         first: usize,
         names: Vec<Arc<str>>,
-        places: Vec<Option<KeptPlace>>,
-        frames: &mut Vec<Frame<'t>>,
+        places: Vec<Option<KeptLocation>>,
+        frames: &mut Vec<TranscodeFrame<'t>>,
     ) {
         plan.rows.iter().for_each(|row| self.plans.rows.count(*row, 1, self.id));
         let start = self.payload.len().saturating_sub(self.input.rest().len());
-        let (step, piece, around) = (0, None, Around::Nothing);
+        let (step, piece, order) = (0, None, PieceOrder::Nothing);
         let waiting = (self.waiting.len(), self.early.len());
-        frames.push(Frame::Record(Record {
+        frames.push(TranscodeFrame::Record(RecordFrame {
             plan,
             step,
             first,
             names,
             piece,
-            around,
+            order,
             waiting,
             start,
             places,
@@ -135,30 +135,30 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// Advances to the next field of a record that must be rewritten, and returns
     /// its conversion; ends the record if there is none.
-    pub(super) fn advance(&mut self, record: &mut Record<'t>) -> Result<Option<usize>> {
+    pub(super) fn advance(&mut self, record: &mut RecordFrame<'t>) -> Result<Option<usize>> {
         let left = self.input.rest();
-        match std::mem::replace(&mut record.around, Around::Nothing) {
-            Around::Nothing => {}
-            Around::Next(all) => self.pieces.push(&all[..all.len() - left.len()]),
-            Around::Early(all, start) => {
+        match std::mem::replace(&mut record.order, PieceOrder::Nothing) {
+            PieceOrder::Nothing => {}
+            PieceOrder::Next(all) => self.pieces.push(&all[..all.len() - left.len()]),
+            PieceOrder::Early(all, start) => {
                 self.waiting.push((self.pieces.len() - record.first, self.early.len()));
                 self.early.extend_from_slice(&self.out[start..]);
                 self.out.truncate(start);
                 self.pieces.push(&all[..all.len() - left.len()]);
             }
-            Around::Apart(_) if !left.is_empty() => return Err(left_behind(left.len())),
-            Around::Apart(rest) => self.input.go_back(rest),
+            PieceOrder::Apart(_) if !left.is_empty() => return Err(left_behind(left.len())),
+            PieceOrder::Apart(rest) => self.input.go_back(rest),
         }
         let plan = record.plan.clone();
         while let Some(step) = plan.steps.get(record.step) {
             match *step {
-                Step::Copy(piece) => {
+                FieldSource::Copy(piece) => {
                     if let Some(conversion) = self.pass(record, piece + 1)? {
                         return Ok(Some(conversion));
                     }
                     self.out.extend_from_slice(self.pieces[record.first + piece]);
                 }
-                Step::Convert { piece, conversion } => {
+                FieldSource::Convert { piece, conversion } => {
                     if let Some(conversion) = self.pass(record, piece)? {
                         return Ok(Some(conversion));
                     }
@@ -168,22 +168,22 @@ impl<'t> Transcoder<'t, '_, '_> {
                         continue;
                     }
                     let rest = self.input.rest();
-                    record.around = if self.pieces.len() == record.first + piece {
-                        Around::Next(rest)
+                    record.order = if self.pieces.len() == record.first + piece {
+                        PieceOrder::Next(rest)
                     } else if record.names.is_empty() {
                         self.append_early(record, piece);
                         record.step += 1;
                         continue;
                     } else {
                         self.input.go_back(self.pieces[record.first + piece]);
-                        Around::Apart(rest)
+                        PieceOrder::Apart(rest)
                     };
                     record.step += 1;
                     record.piece = Some(piece);
                     return Ok(Some(conversion));
                 }
                 step => {
-                    if step == Step::Unknown
+                    if step == FieldSource::Unknown
                         && let Some(conversion) = self.pass(record, plan.pieces.len())?
                     {
                         return Ok(Some(conversion));
@@ -207,14 +207,14 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Passes over the pieces before one; returns the conversion of the first that is converted, which must come first.
-    fn pass(&mut self, record: &mut Record<'t>, end: usize) -> Result<Option<usize>> {
+    fn pass(&mut self, record: &mut RecordFrame<'t>, end: usize) -> Result<Option<usize>> {
         while self.pieces.len() < record.first + end {
             let next = self.pieces.len() - record.first;
             record.piece = Some(next);
             let Piece { nodes, span, conversion, .. } = &record.plan.pieces[next];
             let rest = self.input.rest();
             if conversion.is_some() {
-                record.around = Around::Early(rest, self.out.len());
+                record.order = PieceOrder::Early(rest, self.out.len());
                 return Ok(*conversion);
             }
             let length = span.or_else(|| self.stored.lengths(nodes.clone(), rest));
@@ -230,7 +230,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Rewrites a piece that is a number.
     fn number_piece(
         &mut self,
-        record: &mut Record<'t>,
+        record: &mut RecordFrame<'t>,
         piece: usize,
         conversion: usize,
     ) -> Result<()> {
@@ -256,7 +256,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Appends what a piece has become that came before it was wanted.
-    fn append_early(&mut self, record: &Record<'t>, piece: usize) {
+    fn append_early(&mut self, record: &RecordFrame<'t>, piece: usize) {
         let waiting = &self.waiting[record.waiting.0..];
         let Some(at) = waiting.iter().position(|(of, _)| *of == piece) else { return };
         let end = waiting.get(at + 1).map_or(self.early.len(), |(_, start)| *start);
@@ -264,7 +264,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Keeps of an object what the program does not have, if its class has no room for it.
-    fn keep(&mut self, record: &mut Record<'t>) -> Result<()> {
+    fn keep(&mut self, record: &mut RecordFrame<'t>) -> Result<()> {
         let plan = record.plan.clone();
         let (mut piece, mut start) = (0, record.start);
         for keep in &plan.keeps {
@@ -283,21 +283,21 @@ impl<'t> Transcoder<'t, '_, '_> {
                         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
                         (piece, start) = (keep.piece + 1, start + length);
                         let length = self.pieces[record.first + keep.piece].len();
-                        Some(KeptPlace::Payload(start - length..start))
+                        Some(KeptLocation::Payload(start - length..start))
                     }
                 };
-                self.rest.kept.extend(place.map(|place| (keep.class, place)));
+                self.extras.kept.extend(place.map(|place| (keep.class, place)));
             }
         }
         Ok(())
     }
 
     /// Makes a field that the save does not have, in `defaults`.
-    fn make(&mut self, plan: &Fields, step: Step, first: usize) -> Result<()> {
+    fn make(&mut self, plan: &RecordPlan, step: FieldSource, first: usize) -> Result<()> {
         let (class, variant) = plan.target;
         match step {
-            Step::Default(field) => self.default(class, variant, field),
-            Step::Empty(field) => {
+            FieldSource::Default(field) => self.default(class, variant, field),
+            FieldSource::Empty(field) => {
                 let program = self.plans.program;
                 let kind = &program.wanted(class, variant).fields[field].kind;
                 let result = self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
@@ -315,7 +315,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     .in_field(name)
                 })
             }
-            Step::Unknown => {
+            FieldSource::Unknown => {
                 let pieces = &self.pieces[first..];
                 self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
                     count::encode(plan.keeps.len() as u64, out)?;
@@ -327,7 +327,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 })?;
                 Ok(())
             }
-            Step::Copy(_) | Step::Convert { .. } => Ok(()),
+            FieldSource::Copy(_) | FieldSource::Convert { .. } => Ok(()),
         }
     }
 

@@ -11,7 +11,7 @@ use fixed::{
 };
 
 use crate::Result;
-use crate::codec::type_set::Part;
+use crate::codec::type_set::FieldCodec;
 use crate::codec::{Decoder, Fail, Persist, Pointee, Prototypes, Reflect, TypeSet};
 use crate::reflect::class::Body;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
@@ -68,7 +68,7 @@ macro_rules! numbers {
             const FIELDS: &'static [FieldRecord] =
                 &[FieldRecord::new::<$bits>("bits", None, <$bits as Persist>::persist_kind)];
             const VARIANTS: &'static [VariantRecord] = &[];
-            const __ROWS: &'static [&'static [Part]] = &[&[<$bits as Persist>::__PART]];
+            const __ROWS: &'static [&'static [FieldCodec]] = &[&[<$bits as Persist>::__PART]];
 
             fn persist_field(&self, _: usize) -> Option<&dyn Any> {
                 None

@@ -64,10 +64,10 @@ where
     V: Persist,
     S: BuildHasher + Default,
 {
-    let count = input.elements_with::<map::Entry<K, V>>(head[0], map::least::<C, K, V>())?;
+    let count = input.elements_with::<map::MapEntry<K, V>>(head[0], map::least::<C, K, V>())?;
     let mut map = IndexMap::with_hasher(S::default());
     map.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
-    input.nested_in::<map::Entry<K, V>, _>(|input| {
+    input.nested_in::<map::MapEntry<K, V>, _>(|input| {
         for _ in 0..count {
             let key = C::decode(input)?;
             if map.insert(key, C::decode(input)?).is_some() {

@@ -354,7 +354,7 @@ macro_rules! block_as {
     ($($ty:ty as $stored:ty = $empty:expr, $store:expr => $restore:expr;)*) => {$(
         $crate::__stored_as! { @total {} $ty as $stored = $empty, $store, $restore }
 
-        impl $crate::codec::pod::Block for $ty {}
+        impl $crate::codec::pod::PodBlock for $ty {}
 
         $crate::__persist_through! { {} $ty;
             const __POD: bool = {

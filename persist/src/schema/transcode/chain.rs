@@ -2,12 +2,12 @@ use std::cell::OnceCell;
 
 /// Bytes that are made while others that were made before are read: a list that grows at its end.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct ByteChain {
     bytes: Vec<u8>,
     next: OnceCell<Box<Self>>,
 }
 
-impl Held {
+impl ByteChain {
     /// Holds bytes after these, which are the last ones.
     pub(super) fn with(&self, bytes: Vec<u8>) -> &Self {
         self.next.get_or_init(|| Box::new(Self { bytes, next: OnceCell::new() }))
@@ -19,11 +19,11 @@ impl Held {
 }
 
 /// Without recursion: a record may have any number of fields that are made.
-impl Drop for Held {
+impl Drop for ByteChain {
     fn drop(&mut self) {
         let mut next = self.next.take();
-        while let Some(mut held) = next {
-            next = held.next.take();
+        while let Some(mut link) = next {
+            next = link.next.take();
         }
     }
 }

@@ -6,10 +6,10 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::Registry;
-use super::references::{Pending, References};
-use crate::codec::{Made, Phase, Prototypes, Shared, Unknown, Visitor};
+use super::references::{PendingReference, References};
+use crate::codec::{LoadedObject, Phase, Prototypes, Shared, Unknown, Visitor};
 use crate::env::Env;
-use crate::format::{RecordPlace, Records};
+use crate::format::{RecordLocation, Records};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Result};
 
@@ -28,7 +28,7 @@ impl TypeIndex {
 }
 
 /// The objects of a load.
-pub(super) struct MadeObjects<'l> {
+pub(super) struct LoadingObjects<'l> {
     registry: &'l Registry,
     /// The first record, and how many of the first ones have ids that are each one more than that before it.
     ordered: (u64, u64),
@@ -37,7 +37,7 @@ pub(super) struct MadeObjects<'l> {
     /// The records of the save, then those of values that have become objects.
     pub(super) records: Records,
     /// By record.
-    pub(super) entries: Vec<Made>,
+    pub(super) entries: Vec<LoadedObject>,
     /// Index into the registry's object types, by record.
     pub(super) kinds: Vec<Option<TypeIndex>>,
     /// Whether an object was whole when it was shared, by record; empty if none was.
@@ -51,9 +51,9 @@ pub(super) struct MadeObjects<'l> {
     pub(super) root_kept: Unknown,
 }
 
-impl<'l> MadeObjects<'l> {
+impl<'l> LoadingObjects<'l> {
     pub(super) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
-        if records.len() >= Pending::MOST {
+        if records.len() >= PendingReference::MOST {
             return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
         }
         let mut this = Self {
@@ -139,7 +139,7 @@ impl<'l> MadeObjects<'l> {
         make(prototypes, &mut self.entries)?;
         self.kinds.push(TypeIndex::new(object));
         if self.stand_ins[object].is_none() {
-            self.stand_ins[object] = match self.entries.last().and_then(Made::shared) {
+            self.stand_ins[object] = match self.entries.last().and_then(LoadedObject::shared) {
                 Some(shared) => Some(shared.clone()),
                 None => self.another(object, prototypes)?,
             };
@@ -152,12 +152,12 @@ impl<'l> MadeObjects<'l> {
     fn another(&self, object: usize, prototypes: &Prototypes<'_>) -> Result<Option<Shared>> {
         let mut made = Vec::new();
         (self.registry.objects[object].kind.make)(prototypes, &mut made)?;
-        Ok(made.pop().and_then(Made::build))
+        Ok(made.pop().and_then(LoadedObject::build))
     }
 
     /// Says that the next record becomes no object.
     pub(super) fn skip(&mut self) {
-        self.entries.push(Made::Nothing);
+        self.entries.push(LoadedObject::Nothing);
         self.kinds.push(None);
     }
 
@@ -172,7 +172,12 @@ impl<'l> MadeObjects<'l> {
 
     /// Enters the object that a value has become, and its record; `made_id` is the id by which
     /// the references to it know it.
-    pub(super) fn enter(&mut self, made_id: u64, record: RecordPlace, object: usize) -> Result<()> {
+    pub(super) fn enter(
+        &mut self,
+        made_id: u64,
+        record: RecordLocation,
+        object: usize,
+    ) -> Result<()> {
         let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         self.others.insert(made_id, place);
         self.records.push(record);
@@ -211,7 +216,7 @@ impl<'l> MadeObjects<'l> {
         if reached
             .iter()
             .zip(&self.entries)
-            .all(|(reached, entry)| *reached || matches!(entry, Made::Nothing))
+            .all(|(reached, entry)| *reached || matches!(entry, LoadedObject::Nothing))
         {
             return;
         }
@@ -222,7 +227,7 @@ impl<'l> MadeObjects<'l> {
         }
         for record in freed() {
             // Nothing that it holds is freed with it: those are stand-ins, or it has been emptied.
-            self.entries[record] = Made::Nothing;
+            self.entries[record] = LoadedObject::Nothing;
             self.kinds[record] = None;
         }
     }
@@ -235,24 +240,24 @@ impl<'l> MadeObjects<'l> {
 
 /// Frees what an unfinished load has made, cycles and long chains too:
 /// while the table holds every object, emptying one frees no other.
-impl Drop for MadeObjects<'_> {
+impl Drop for LoadingObjects<'_> {
     fn drop(&mut self) {
         self.stand_ins.clear();
         self.kept.clear();
         for entry in &mut self.entries {
-            if matches!(entry, Made::Draft(_)) {
-                *entry = Made::Nothing;
+            if matches!(entry, LoadedObject::Draft(_)) {
+                *entry = LoadedObject::Nothing;
             }
         }
         self.empty(0..self.entries.len());
         for record in self.order.iter().rev() {
-            self.entries[*record as usize] = Made::Nothing;
+            self.entries[*record as usize] = LoadedObject::Nothing;
         }
     }
 }
 
 #[cold]
-fn used_twice(record: &RecordPlace) -> Error {
+fn used_twice(record: &RecordLocation) -> Error {
     Error::new(
         ErrorKind::DuplicateId,
         format!(

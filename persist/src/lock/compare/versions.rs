@@ -8,7 +8,7 @@ use crate::schema::{FieldSchema, Form, Program, find_variant};
 
 /// A step on the way to a class, a variant or a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(super) enum ItemName {
     /// By its index in the program.
     Now(usize),
     /// By its name in a version.
@@ -16,28 +16,28 @@ pub(super) enum Step {
 }
 
 /// A class, a variant of one, or a field of either.
-pub(super) type Thing = Vec<Step>;
+pub(super) type ItemPath = Vec<ItemName>;
 
 /// What each locked version has.
-pub(in crate::lock) struct History {
-    versions: Vec<(String, HashSet<Thing>)>,
+pub(in crate::lock) struct Versions {
+    versions: Vec<(String, HashSet<ItemPath>)>,
 }
 
-impl History {
+impl Versions {
     pub(in crate::lock) fn new(sections: &[Section], program: &Program) -> Self {
-        let of = |section: &Section| (section.version.clone(), things(section, program));
+        let of = |section: &Section| (section.version.clone(), items(section, program));
         Self { versions: sections.iter().map(of).collect() }
     }
 
     /// Whether a version has it; `None` if it does not have what that is in.
-    fn has(&self, version: usize, thing: &[Step]) -> Option<bool> {
-        let (_, things) = &self.versions[version];
-        let (_, owner) = thing.split_last()?;
-        (owner.is_empty() || things.contains(owner)).then(|| things.contains(thing))
+    fn has(&self, version: usize, item: &[ItemName]) -> Option<bool> {
+        let (_, items) = &self.versions[version];
+        let (_, owner) = item.split_last()?;
+        (owner.is_empty() || items.contains(owner)).then(|| items.contains(item))
     }
 
-    pub(super) fn had(&self, version: usize, thing: &[Step]) -> bool {
-        self.has(version, thing) == Some(true)
+    pub(super) fn had(&self, version: usize, item: &[ItemName]) -> bool {
+        self.has(version, item) == Some(true)
     }
 
     pub(super) fn name(&self, version: usize) -> &str {
@@ -46,7 +46,7 @@ impl History {
 
     /// True if what a version had, and the program does not, may be what came: no version had both, and none after that
     /// one had neither.
-    pub(super) fn may_become(&self, version: usize, gone: &[Step], came: &[Step]) -> bool {
+    pub(super) fn may_become(&self, version: usize, gone: &[ItemName], came: &[ItemName]) -> bool {
         (0..self.versions.len()).all(|at| match (self.has(at, gone), self.has(at, came)) {
             (Some(true), Some(true)) => false,
             // A version without what the two are in does not count.
@@ -56,58 +56,58 @@ impl History {
     }
 
     /// The first later version that did not have it, whether it had what that is in or not.
-    pub(super) fn absence(&self, version: usize, thing: &[Step]) -> Option<usize> {
-        (version..self.versions.len()).find(|at| !self.had(*at, thing))
+    pub(super) fn absence(&self, version: usize, item: &[ItemName]) -> Option<usize> {
+        (version..self.versions.len()).find(|at| !self.had(*at, item))
     }
 
     /// The first later version that had what it is in, and not this.
-    pub(super) fn absence_alone(&self, version: usize, thing: &[Step]) -> Option<usize> {
-        (version..self.versions.len()).find(|at| self.has(*at, thing) == Some(false))
+    pub(super) fn absence_alone(&self, version: usize, item: &[ItemName]) -> Option<usize> {
+        (version..self.versions.len()).find(|at| self.has(*at, item) == Some(false))
     }
 }
 
-fn things(section: &Section, program: &Program) -> HashSet<Thing> {
-    let mut things = HashSet::new();
+fn items(section: &Section, program: &Program) -> HashSet<ItemPath> {
+    let mut items = HashSet::new();
     for class in &section.classes {
-        let owner = vec![Step::Then(class.name.clone())];
+        let owner = vec![ItemName::Then(class.name.clone())];
         if let Form::Struct(fields) = &class.form {
-            enter(&mut things, &owner, fields, &[]);
+            enter(&mut items, &owner, fields, &[]);
         }
-        things.insert(owner);
+        items.insert(owner);
         let Some(target) = program.find(class) else { continue };
-        let owner = vec![Step::Now(target)];
-        if !things.insert(owner.clone()) {
+        let owner = vec![ItemName::Now(target)];
+        if !items.insert(owner.clone()) {
             continue;
         }
         let Some(described) = program.targets[target].map(|target| target.class) else { continue };
         match &class.form {
-            Form::Struct(fields) => enter(&mut things, &owner, fields, described.fields()),
+            Form::Struct(fields) => enter(&mut items, &owner, fields, described.fields()),
             Form::Enum(variants) => {
                 let records = described.variants();
                 for variant in variants {
                     let Some(i) = find_variant(&variant.name, records) else { continue };
-                    let owner = [&owner[..], &[Step::Now(i)]].concat();
-                    if things.insert(owner.clone()) {
-                        enter(&mut things, &owner, &variant.fields, records[i].fields);
+                    let owner = [&owner[..], &[ItemName::Now(i)]].concat();
+                    if items.insert(owner.clone()) {
+                        enter(&mut items, &owner, &variant.fields, records[i].fields);
                     }
                 }
             }
             Form::Value(_) => {}
         }
     }
-    things
+    items
 }
 
 /// Enters the fields of a struct or a variant, by their names and as those of the program.
 fn enter(
-    things: &mut HashSet<Thing>,
-    owner: &[Step],
+    items: &mut HashSet<ItemPath>,
+    owner: &[ItemName],
     fields: &[FieldSchema],
     records: &[FieldRecord],
 ) {
-    let with = |step: Step| [owner, &[step]].concat();
-    things.extend(fields.iter().map(|field| with(Step::Then(field.name.clone()))));
+    let with = |name: ItemName| [owner, &[name]].concat();
+    items.extend(fields.iter().map(|field| with(ItemName::Then(field.name.clone()))));
     let is_there = |record: &FieldRecord| fields.iter().any(|field| record.may_be(field));
     let there = (0..records.len()).filter(|i| is_there(&records[*i]));
-    things.extend(there.map(|i| with(Step::Now(i))));
+    items.extend(there.map(|i| with(ItemName::Now(i))));
 }

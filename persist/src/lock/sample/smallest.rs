@@ -4,14 +4,14 @@ use crate::lock::section::Section;
 use crate::schema::{FieldSchema, Form, KindSchema};
 
 /// Which classes and objects have a value that ends, and how deep the smallest one is.
-pub(super) struct Ends {
+pub(super) struct SmallestValues {
     pub(super) classes: Vec<Option<u32>>,
     pub(super) objects: Vec<Option<u32>>,
     /// The variant of the smallest value of each enum.
     pub(super) variants: Vec<usize>,
 }
 
-impl Ends {
+impl SmallestValues {
     /// Without objects of the types in `skipped`, and what needs them.
     pub(super) fn new(section: &Section, skipped: &HashSet<usize>) -> Self {
         let classes = section.classes.len();
