@@ -102,8 +102,7 @@ impl Event {
                     });
                 }
                 ListedStep::Command { class, value, is_direct, steps: further, .. } => {
-                    let direct =
-                        if *is_direct { ", which only its program can redo" } else { "" };
+                    let direct = if *is_direct { ", which only its program can redo" } else { "" };
                     let command = value.as_ref().map_or_else(|| class.clone(), short);
                     let change = format!("command {command}{direct}");
                     steps.push(Step { level, change, ..Step::default() });
