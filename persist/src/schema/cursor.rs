@@ -122,7 +122,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Ok(())
     }
 
-    /// Passes all values that end within so many bytes; returns how many.
+    /// Passes all values that end within that many bytes; returns how many.
     fn skip_within(&mut self, node: usize, bytes: usize) -> Result<usize> {
         let end = self.start + bytes;
         if let Some(width) = self.stored.node(node).size.width().filter(|width| *width > 0) {
