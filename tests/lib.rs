@@ -72,5 +72,5 @@ struct Conversions;
 struct Histories;
 /// The examples of the guide's page on moving from other libraries, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/guide/9-moving-from-serde.md")]
+#[doc = include_str!("../docs/guide/10-moving-from-serde.md")]
 struct MovingFromSerde;

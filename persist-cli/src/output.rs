@@ -88,6 +88,12 @@ impl Out {
         Ok(writeln!(self.to)?)
     }
 
+    /// Prints a value as JSON on one line: of a large one nobody reads several.
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Result<()> {
+        serde_json::to_writer(&mut self.to, value)?;
+        Ok(writeln!(self.to)?)
+    }
+
     /// Prints what is waiting to be printed.
     pub(crate) fn finish(&mut self) -> Result<()> {
         Ok(self.to.flush()?)

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::game;
 use crate::support::Folder;
 
-const PAGE: &str = "../docs/guide/10-look-inside.md";
+const PAGE: &str = "../docs/guide/9-look-inside.md";
 
 /// The page with the output of the commands as it is now.
 fn run(page: &str, folder: &Folder) -> String {

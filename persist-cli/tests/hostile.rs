@@ -4,7 +4,7 @@ use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
 /// Each with `FILE` in the place of the save.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 16] = [
     "info FILE",
     "verify FILE --json",
     "stats FILE --depth 9",
@@ -18,6 +18,9 @@ const COMMANDS: [&str; 13] = [
     "convert FILE --to json",
     "repair FILE -o mended.sav --force",
     "merge good.sav FILE good.sav --theirs -o merged.sav --force",
+    "graph FILE",
+    "graph FILE --dot",
+    "report FILE --diff good.sav --by name",
 ];
 
 struct Random(u64);

@@ -1,4 +1,4 @@
-//! The way of docs/guide/9-moving-from-serde.md, with the files that an earlier release left.
+//! The way of docs/guide/10-moving-from-serde.md, with the files that an earlier release left.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -125,7 +125,8 @@ fn print(name: &str, listing: &JournalListing, save: &Option<Save>, out: &mut Ou
     Ok(())
 }
 
-fn what(what: Occurrence) -> String {
+/// What happened, in a word or some.
+pub(crate) fn what(what: Occurrence) -> String {
     match what {
         Occurrence::Entry => "entry".into(),
         Occurrence::Done => "done".into(),
@@ -196,7 +197,7 @@ fn print_steps(steps: &[ListedStep], level: usize, out: &mut Out) -> Result<()> 
 }
 
 /// The text of a value, or its beginning.
-fn short(value: &Value) -> String {
+pub(crate) fn short(value: &Value) -> String {
     const LONGEST: usize = 120;
     let text = value.to_string();
     match text.char_indices().nth(LONGEST) {

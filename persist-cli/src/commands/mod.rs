@@ -8,7 +8,7 @@ mod edit;
 mod get;
 mod graph;
 mod info;
-mod journal;
+pub(crate) mod journal;
 mod lock;
 mod man;
 mod merge;

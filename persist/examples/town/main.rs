@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release --example town [days]
+//! cargo run --release --example town save <path> <days>
 //! ```
 //!
 //! Objects made of components, with a resource beside them: people walk, work, buy bread, have children and die, a
@@ -32,9 +33,10 @@ fn main() -> ExitCode {
         ["continue", from, ticks, to] => {
             ticks.parse().map_err(Into::into).and_then(|ticks| go_on(from, ticks, to))
         }
+        ["save", path, days] => days.parse().map_err(Into::into).and_then(|days| save(path, days)),
         [] => compare(DAYS),
         [days] => days.parse().map_err(Into::into).and_then(compare),
-        _ => Err("usage: town [days]".into()),
+        _ => Err("usage: town [days]\n       town save <path> <days>".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -79,6 +81,16 @@ fn compare(days: u64) -> Done {
         return Err("the town that was saved has become another one".into());
     }
     println!("the town that was saved, loaded and went on has become the same, to the last byte");
+    Ok(())
+}
+
+/// Lets a town live and saves it, for those who want to look into the save.
+fn save(path: &str, days: u64) -> Done {
+    let mut world = town::found()?;
+    for _ in 0..days * TICKS_PER_DAY {
+        world.update(1.0);
+    }
+    manager()?.save_value(path, &world)?;
     Ok(())
 }
 

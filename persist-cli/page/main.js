@@ -1,0 +1,133 @@
+// The page: which view is shown, and which object is chosen. Both are in the address, so that Back and links work.
+
+import { announce, el, fill } from './dom.js';
+import { count, counted } from './format.js';
+import { readReport } from './save.js';
+import { Search } from './search.js';
+import { Inspector } from './inspector.js';
+import { overview } from './overview.js';
+import { treemap } from './treemap.js';
+import { graph } from './graph.js';
+import { table } from './table.js';
+import { compare } from './compare.js';
+import { timeline } from './timeline.js';
+import { startTheme } from './theme.js';
+
+const VIEWS = [
+  { key: 'overview', name: 'Overview', make: overview, is: () => true },
+  { key: 'bytes', name: 'Bytes', make: treemap, is: () => true },
+  { key: 'graph', name: 'Graph', make: graph, is: () => true },
+  { key: 'table', name: 'Tables', make: table, is: () => true },
+  { key: 'compare', name: 'Compare', make: compare, is: (report) => report.diff !== null },
+  { key: 'timeline', name: 'Timeline', make: timeline, is: (report) => report.journal !== null },
+];
+
+class Page {
+  constructor(report) {
+    this.report = report;
+    this.save = report.saves[0];
+    this.state = { view: '', argument: null, object: -1 };
+    this.current = null;
+    this.inspector = new Inspector(this, document.getElementById('inspector'));
+    this.search = new Search(this, document.getElementById('search'));
+    this.showFile();
+    this.showLinks();
+    addEventListener('hashchange', () => this.follow());
+    document.addEventListener('keydown', (event) => this.pressed(event));
+    this.follow();
+  }
+
+  showFile() {
+    const names = this.report.saves.map((save) => save.data.file).join(' and ');
+    document.title = `${names} – persist report`;
+    const { save } = this;
+    fill(
+      document.getElementById('file'),
+      el('strong', {}, names),
+      el('span', { class: 'quiet' }, ` ${counted(save.count, 'object')}, ${counted(save.classes.length, 'class', 'classes')}`),
+    );
+  }
+
+  showLinks() {
+    this.links = new Map();
+    for (const { key, name, is } of VIEWS) {
+      if (is(this.report)) this.links.set(key, el('a', { href: `#${key}` }, name));
+    }
+    fill(document.getElementById('views'), ...this.links.values());
+  }
+
+  /** Shows what the address says: `#view/argument@object`. */
+  follow() {
+    const found = /^#(\w*)(?:\/([\w-]+))?(?:@(\d+))?$/.exec(location.hash) ?? [];
+    const known = VIEWS.find(({ key, is }) => key === found[1] && is(this.report));
+    const view = known?.key ?? (this.state.view || 'overview');
+    const argument = known ? found[2] ?? null : this.state.argument;
+    const chosen = found[3] === undefined ? this.state.object : Number(found[3]);
+    const object = chosen < this.save.count ? chosen : -1;
+    const isOther = view !== this.state.view || argument !== this.state.argument;
+    const isOtherObject = object !== this.state.object;
+    this.state = { view, argument, object };
+    if (isOther) this.showView();
+    if (isOtherObject) {
+      this.inspector.show(object);
+      this.current?.choose?.(object);
+      if (object >= 0) announce(`chosen: ${this.save.className(object)} ${this.save.label(object)}`);
+    }
+    this.showPlace();
+  }
+
+  showView() {
+    const { view, argument } = this.state;
+    for (const [key, link] of this.links) {
+      if (key === view) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    const main = document.getElementById('view');
+    this.current?.close?.();
+    main.className = `view ${view}`;
+    fill(main);
+    this.current = VIEWS.find(({ key }) => key === view).make(this, main, argument);
+  }
+
+  /** Writes into the address what is shown, without a new step for Back. */
+  showPlace() {
+    const { view, argument, object } = this.state;
+    const hash = `#${view}${argument === null ? '' : `/${argument}`}${object < 0 ? '' : `@${object}`}`;
+    if (location.hash !== hash) history.replaceState(null, '', hash);
+    for (const [key, link] of this.links) link.setAttribute('href', object < 0 ? `#${key}` : `#${key}@${object}`);
+  }
+
+  /** Chooses an object, and shows a view if one is given. */
+  choose(object, view = this.state.view, argument = view === this.state.view ? this.state.argument : null) {
+    location.hash = `#${view}${argument === null ? '' : `/${argument}`}@${object}`;
+  }
+
+  open(view, argument = null) {
+    const { object } = this.state;
+    location.hash = `#${view}${argument === null ? '' : `/${argument}`}${object < 0 ? '' : `@${object}`}`;
+  }
+
+  /** No object is chosen any more. */
+  release() {
+    this.state.object = -1;
+    this.inspector.show(-1);
+    this.current?.choose?.(-1);
+    this.showPlace();
+    document.getElementById('view').focus();
+  }
+
+  pressed(event) {
+    const isTyping = event.target.matches('input, select, textarea');
+    if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      this.search.focus();
+    } else if (event.key === 'Escape' && !isTyping && !event.defaultPrevented && this.state.object >= 0) {
+      this.release();
+    }
+  }
+}
+
+startTheme(document.getElementById('theme'));
+const page = new Page(readReport());
+announce(`${count(page.save.count)} objects`);
+performance.mark('ready');

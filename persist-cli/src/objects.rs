@@ -1,0 +1,486 @@
+//! The objects of a save and the references between them: what `graph` and `report` show.
+//!
+//! An object is an entry of the save, or an object of a world in it.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use persist::reflect::HandleValue;
+use persist::save::{Entry, FieldSchema, Form, KindSchema};
+use persist::{Document, ObjectId, Record, Value};
+
+/// The class of worlds in saves.
+const WORLD: &str = "persist.World";
+
+/// The arena of their objects: handles into it are ids of objects.
+const ARENA: &str = "persist.objects";
+
+/// Fields whose text serves as the name of an object, the best one first.
+const NAMES: [&str; 3] = ["name", "title", "label"];
+
+/// The objects of a save.
+pub(crate) struct Objects<'d> {
+    pub(crate) objects: Vec<Object<'d>>,
+    /// In the order of the objects that hold them.
+    pub(crate) references: Vec<Reference>,
+    /// Paths of fields in which references lie, without indices: `Hero:bag[]`.
+    pub(crate) paths: Vec<String>,
+    /// The worlds, by the addresses of their records.
+    worlds: HashMap<*const Record, usize>,
+    entries: HashMap<ObjectId, usize>,
+    members: HashMap<(usize, u64), usize>,
+    /// Handles into arenas of the program, by their addresses.
+    foreign: HashSet<*const Value>,
+}
+
+/// An object: one record, or several if it has components.
+pub(crate) struct Object<'d> {
+    pub(crate) id: u64,
+    /// The world that it is in; `None` for an entry of the save, and for a world.
+    pub(crate) world: Option<usize>,
+    /// Empty if it has none.
+    pub(crate) name: &'d str,
+    /// True if the program added it itself, or if it is in a world, which holds it.
+    pub(crate) is_held: bool,
+    /// Of an object with components, that of the component which the fewest objects have: most have a position.
+    pub(crate) class: &'d str,
+    pub(crate) parts: Vec<Part<'d>>,
+    children: &'d [Value],
+}
+
+/// A record of an object.
+pub(crate) struct Part<'d> {
+    pub(crate) class: &'d str,
+    /// One field without a name for a value that is no struct.
+    pub(crate) fields: Vec<(&'d str, &'d Value)>,
+}
+
+/// A reference from one object to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// The place of its path in [`Objects::paths`].
+    pub(crate) path: usize,
+    pub(crate) is_weak: bool,
+}
+
+impl<'d> Objects<'d> {
+    pub(crate) fn of(save: &'d Document) -> Self {
+        let mut this = Self {
+            objects: Vec::new(),
+            references: Vec::new(),
+            paths: Vec::new(),
+            worlds: HashMap::new(),
+            entries: HashMap::new(),
+            members: HashMap::new(),
+            foreign: HashSet::new(),
+        };
+        for entry in save.entries() {
+            this.add_entry(entry);
+        }
+        this.name_classes();
+        this.find_references(&Kinds::of(save));
+        this
+    }
+
+    fn name_classes(&mut self) {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for part in self.objects.iter().flat_map(|object| &object.parts) {
+            *counts.entry(part.class).or_default() += 1;
+        }
+        for object in self.objects.iter_mut().filter(|object| object.class.is_empty()) {
+            // The record of the object itself follows the components.
+            let components = &object.parts[..object.parts.len().saturating_sub(1).max(1)];
+            let rarest = components.iter().min_by_key(|part| counts[part.class]);
+            object.class = rarest.map_or("", |part| part.class);
+        }
+    }
+
+    fn add_entry(&mut self, entry: &'d Entry) {
+        let part = Part::of(entry.class(), &entry.value);
+        // What a program kept of an object that it did not know whole belongs to that object.
+        if entry.is_kept()
+            && let Some(object) = self.entries.get(&entry.id())
+        {
+            self.objects[*object].parts.push(part);
+            return;
+        }
+        let name = NAMES.iter().find_map(|name| part.text(name)).unwrap_or_default();
+        let object = self.objects.len();
+        self.entries.insert(entry.id(), object);
+        self.objects.push(Object {
+            id: entry.id().get(),
+            world: None,
+            name,
+            is_held: entry.is_added(),
+            class: entry.class(),
+            parts: vec![part],
+            children: &[],
+        });
+        self.add_worlds(object, &entry.value);
+    }
+
+    /// Adds the worlds in an entry. One that is the whole entry is its object; others are objects of their own.
+    fn add_worlds(&mut self, entry: usize, whole: &'d Value) {
+        let mut open = vec![whole];
+        while let Some(value) = open.pop() {
+            let Some((record, objects)) = world(value) else {
+                open.extend(inner(value));
+                continue;
+            };
+            let world = if std::ptr::eq(value, whole) {
+                self.objects[entry].name = "World";
+                entry
+            } else {
+                self.objects.push(Object {
+                    id: self.objects[entry].id,
+                    world: None,
+                    name: "World",
+                    is_held: true,
+                    class: record.class(),
+                    parts: vec![Part::of(record.class(), value)],
+                    children: &[],
+                });
+                self.objects.len() - 1
+            };
+            self.worlds.insert(record, world);
+            self.add_members(world, record, objects);
+        }
+    }
+
+    fn add_members(&mut self, world: usize, record: &'d Record, objects: &'d [Value]) {
+        let own = &mut self.objects[world].parts;
+        own[0].fields.retain(|(name, _)| !matches!(*name, "objects" | "resources"));
+        own.extend(list(record, "resources").iter().map(Part::of_component));
+        for value in objects {
+            let Some(member) = value.as_record() else { continue };
+            let id = member.get("id").and_then(Value::as_u64).unwrap_or_default();
+            let mut own = Part::of(member.class(), value);
+            own.fields.retain(|(name, _)| matches!(*name, "activity" | "waiting"));
+            let mut parts: Vec<_> =
+                list(member, "components").iter().map(Part::of_component).collect();
+            parts.push(own);
+            self.members.insert((world, id), self.objects.len());
+            self.objects.push(Object {
+                id,
+                world: Some(world),
+                name: member.get("name").and_then(Value::as_text).unwrap_or_default(),
+                is_held: true,
+                class: "",
+                parts,
+                children: list(member, "children"),
+            });
+        }
+    }
+
+    fn find_references(&mut self, kinds: &Kinds<'d>) {
+        let mut known = HashMap::new();
+        let mut found = Vec::new();
+        let mut foreign = HashSet::new();
+        for from in 0..self.objects.len() {
+            let object = &self.objects[from];
+            let mut meet = |path: &str, value: &'d Value, kind: Option<&KindSchema>| {
+                if matches!(kind, Some(KindSchema::Handle(arena)) if **arena != *ARENA) {
+                    foreign.insert(std::ptr::from_ref(value));
+                    return;
+                }
+                let Some(to) = self.target(from, value) else { return };
+                let next = known.len();
+                let path = *known.entry(path.to_owned()).or_insert(next);
+                let is_weak = matches!(
+                    kind,
+                    Some(
+                        KindSchema::Reference { weak: true, .. }
+                            | KindSchema::TraitReference { weak: true, .. }
+                    )
+                );
+                found.push(Reference { from, to, path, is_weak });
+            };
+            for part in &object.parts {
+                let prefix = if object.parts.len() > 1 { short(part.class) } else { "" };
+                for (field, value) in &part.fields {
+                    let kind = kinds.field(part.class, None, field);
+                    kinds.walk(prefix, field, (value, kind), &mut meet);
+                }
+            }
+            for child in object.children {
+                meet("children[]", child, None);
+            }
+        }
+        self.references = found;
+        self.foreign = foreign;
+        self.paths = vec![String::new(); known.len()];
+        for (path, place) in known {
+            self.paths[place] = path;
+        }
+    }
+
+    /// The object that a value leads to from an object.
+    pub(crate) fn target(&self, from: usize, value: &Value) -> Option<usize> {
+        match value {
+            Value::Ref(id) => self.entries.get(id.as_ref()?).copied(),
+            Value::Handle(HandleValue::Live(id))
+                if !self.foreign.contains(&std::ptr::from_ref(value)) =>
+            {
+                let world = self.objects.get(from)?.world.unwrap_or(from);
+                self.members.get(&(world, *id)).copied()
+            }
+            value => world(value)
+                .and_then(|(record, _)| self.worlds.get(&std::ptr::from_ref(record)).copied()),
+        }
+    }
+
+    /// The object that is written as `#17`, `World/#5` or `World/Door`.
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        if let Some(id) = text.strip_prefix('#') {
+            let id = ObjectId::new(id.parse().ok()?)?;
+            return self.entries.get(&id).copied();
+        }
+        let name = text.strip_prefix("World/")?;
+        let id = name.strip_prefix('#').and_then(|id| id.parse::<u64>().ok());
+        self.objects.iter().position(|object| {
+            object.world.is_some() && (Some(object.id) == id || object.name == name)
+        })
+    }
+
+    /// An object as [`find`](Self::find) reads it.
+    pub(crate) fn path(&self, object: usize) -> String {
+        let Object { id, world, .. } = self.objects[object];
+        if world.is_some() { format!("World/#{id}") } else { format!("#{id}") }
+    }
+
+    /// The ranges of [`references`](Self::references) that objects hold.
+    pub(crate) fn outgoing(&self) -> Vec<Range<usize>> {
+        let mut ranges = Vec::with_capacity(self.objects.len());
+        let mut start = 0;
+        for object in 0..self.objects.len() {
+            let held = self.references[start..].iter().take_while(|it| it.from == object).count();
+            ranges.push(start..start + held);
+            start += held;
+        }
+        ranges
+    }
+
+    /// The objects that no other one refers to.
+    pub(crate) fn unreferenced(&self) -> Vec<usize> {
+        let mut is_met = vec![false; self.objects.len()];
+        for reference in self.references.iter().filter(|it| it.from != it.to) {
+            is_met[reference.to] = true;
+        }
+        (0..self.objects.len()).filter(|object| !is_met[*object]).collect()
+    }
+
+    /// Strongly connected components of more than one object, or of one that refers to itself; the largest first.
+    ///
+    /// Tarjan's algorithm with a stack of its own: chains of references may be as long as the save.
+    pub(crate) fn cycles(&self) -> Vec<Vec<usize>> {
+        const NEW: usize = usize::MAX;
+        let outgoing = self.outgoing();
+        let (mut number, mut low) = (vec![NEW; self.objects.len()], vec![NEW; self.objects.len()]);
+        let mut is_open = vec![false; self.objects.len()];
+        let (mut open, mut calls, mut cycles) = (Vec::new(), Vec::new(), Vec::new());
+        let mut next = 0;
+        for start in 0..self.objects.len() {
+            if number[start] != NEW {
+                continue;
+            }
+            calls.push((start, outgoing[start].clone()));
+            while let Some((object, rest)) = calls.last_mut() {
+                let object = *object;
+                if number[object] == NEW {
+                    (number[object], low[object]) = (next, next);
+                    next += 1;
+                    open.push(object);
+                    is_open[object] = true;
+                }
+                if let Some(reference) = rest.next() {
+                    let to = self.references[reference].to;
+                    if number[to] == NEW {
+                        calls.push((to, outgoing[to].clone()));
+                    } else if is_open[to] {
+                        low[object] = low[object].min(number[to]);
+                    }
+                    continue;
+                }
+                calls.pop();
+                if let Some((caller, _)) = calls.last() {
+                    low[*caller] = low[*caller].min(low[object]);
+                }
+                if low[object] == number[object] {
+                    let first = open.iter().rposition(|it| *it == object).unwrap_or_default();
+                    let mut cycle = open.split_off(first);
+                    for member in &cycle {
+                        is_open[*member] = false;
+                    }
+                    let refers_to_itself = || {
+                        let mut held = self.references[outgoing[object].clone()].iter();
+                        held.any(|it| it.to == object)
+                    };
+                    if cycle.len() > 1 || refers_to_itself() {
+                        cycle.sort_unstable();
+                        cycles.push(cycle);
+                    }
+                }
+            }
+        }
+        cycles.sort_by_key(|cycle| (std::cmp::Reverse(cycle.len()), cycle[0]));
+        cycles
+    }
+}
+
+impl<'d> Part<'d> {
+    fn of(class: &'d str, value: &'d Value) -> Self {
+        let fields = match value {
+            Value::Struct(record) => record.fields().collect(),
+            value => vec![("", value)],
+        };
+        Self { class, fields }
+    }
+
+    fn of_component(value: &'d Value) -> Self {
+        let class = value.as_record().map_or("", Record::class);
+        Self::of(class, value)
+    }
+
+    fn text(&self, name: &str) -> Option<&'d str> {
+        let (_, value) = self.fields.iter().find(|(field, _)| *field == name)?;
+        value.as_text().filter(|text| !text.is_empty())
+    }
+}
+
+/// The kinds of the fields of a save, by class, variant and name.
+struct Kinds<'d> {
+    fields: HashMap<(&'d str, Option<&'d str>, &'d str), &'d KindSchema>,
+}
+
+impl<'d> Kinds<'d> {
+    fn of(save: &'d Document) -> Self {
+        let mut kinds = Self { fields: HashMap::new() };
+        for class in save.classes() {
+            let name = &*class.name;
+            match &class.form {
+                Form::Struct(fields) => kinds.add(name, None, fields),
+                Form::Enum(variants) => {
+                    for variant in variants {
+                        kinds.add(name, Some(&variant.name), &variant.fields);
+                    }
+                }
+                Form::Value(kind) => drop(kinds.fields.insert((name, None, ""), kind)),
+                _ => {}
+            }
+        }
+        kinds
+    }
+
+    fn add(&mut self, class: &'d str, variant: Option<&'d str>, fields: &'d [FieldSchema]) {
+        self.fields
+            .extend(fields.iter().map(|field| ((class, variant, &*field.name), &field.kind)));
+    }
+
+    fn field(&self, class: &str, variant: Option<&str>, name: &str) -> Option<&'d KindSchema> {
+        self.fields.get(&(class, variant, name)).copied()
+    }
+
+    /// Calls with each reference in a field, its path without indices, and its kind. Values have a stack of their own.
+    fn walk(
+        &self,
+        class: &str,
+        field: &str,
+        (value, kind): (&'d Value, Option<&'d KindSchema>),
+        meet: &mut impl FnMut(&str, &'d Value, Option<&'d KindSchema>),
+    ) {
+        let mut path = String::from(class);
+        if !class.is_empty() {
+            path.push(':');
+        }
+        path.push_str(field);
+        let mut open = vec![(value, kind, path.len(), "")];
+        while let Some((value, kind, length, step)) = open.pop() {
+            path.truncate(length);
+            path.push_str(step);
+            let length = path.len();
+            match value {
+                Value::Ref(_) | Value::Handle(_) => meet(&path, value, kind),
+                Value::Struct(_) if world(value).is_some() => meet(&path, value, kind),
+                Value::Struct(record) | Value::Enum(record) => {
+                    // The dot is part of the path up to here; names follow it.
+                    path.push('.');
+                    let fields: Vec<_> = record.fields().collect();
+                    open.extend(fields.into_iter().rev().map(|(name, value)| {
+                        let kind = self.field(record.class(), record.variant(), name);
+                        (value, kind, length + 1, name)
+                    }));
+                }
+                Value::Option(Some(inner)) => {
+                    let kind = match kind {
+                        Some(KindSchema::Option(kind)) => Some(&**kind),
+                        _ => None,
+                    };
+                    open.push((inner, kind, length, ""));
+                }
+                Value::Seq(values) => {
+                    let kind = match kind {
+                        Some(
+                            KindSchema::List(kind)
+                            | KindSchema::Set(kind)
+                            | KindSchema::Array(kind, _),
+                        ) => Some(&**kind),
+                        _ => None,
+                    };
+                    open.extend(values.iter().rev().map(|value| (value, kind, length, "[]")));
+                }
+                Value::Tuple(values) => {
+                    let kinds = match kind {
+                        Some(KindSchema::Tuple(kinds)) => &**kinds,
+                        _ => &[],
+                    };
+                    let parts = values.iter().enumerate().rev();
+                    open.extend(parts.map(|(at, value)| (value, kinds.get(at), length, "[]")));
+                }
+                Value::Map(entries) => {
+                    let (key_kind, value_kind) = match kind {
+                        Some(KindSchema::Map(kinds)) => (Some(&kinds[0]), Some(&kinds[1])),
+                        _ => (None, None),
+                    };
+                    for (key, value) in entries.iter().rev() {
+                        open.push((value, value_kind, length, "[]"));
+                        open.push((key, key_kind, length, "[]"));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The record of a world, and its objects.
+fn world(value: &Value) -> Option<(&Record, &[Value])> {
+    let record = value.as_record().filter(|record| record.class() == WORLD)?;
+    Some((record, record.get("objects")?.as_seq()?))
+}
+
+fn list<'d>(record: &'d Record, field: &str) -> &'d [Value] {
+    record.get(field).and_then(Value::as_seq).unwrap_or_default()
+}
+
+/// The values right inside of a value, the last one first.
+fn inner(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+    match value {
+        Value::Option(Some(value)) => Box::new(std::iter::once(&**value)),
+        Value::Seq(values) | Value::Tuple(values) => Box::new(values.iter().rev()),
+        Value::Map(entries) => Box::new(entries.iter().rev().map(|(_, value)| value)),
+        Value::Struct(record) | Value::Enum(record) => {
+            let values: Vec<_> = record.fields().map(|(_, value)| value).collect();
+            Box::new(values.into_iter().rev())
+        }
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// The name of a class without its modules.
+pub(crate) fn short(class: &str) -> &str {
+    let end = class.find(['<', '(', '[', ' ']).unwrap_or(class.len());
+    let start = class[..end].rfind(['.', ':']).map_or(0, |at| at + 1);
+    &class[start..]
+}

@@ -1,0 +1,15 @@
+//! The page of `persist report`: its data, and how it becomes one file.
+//!
+//! `docs/reference/command.md` has the form of the data, which `--json` prints.
+
+mod columns;
+mod data;
+mod diff;
+mod journal;
+mod page;
+mod sizes;
+mod value;
+
+pub(crate) use data::Report;
+pub(crate) use journal::Timeline;
+pub(crate) use page::page;

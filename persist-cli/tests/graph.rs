@@ -1,0 +1,45 @@
+//! `persist graph`.
+
+use crate::game;
+use crate::support::Folder;
+
+#[test]
+fn trees_show_each_object_once() {
+    insta::assert_snapshot!(Folder::with(&["v1/graph.sav"]).run("graph graph.sav"));
+}
+
+#[test]
+fn a_graph_starts_at_an_object_and_ends_at_a_depth() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    insta::assert_snapshot!(folder.transcript([
+        "graph graph.sav --from #3 --depth 1",
+        "graph graph.sav --from #3 --depth 1 --dot",
+        "graph graph.sav --from #2 --depth 1 --json",
+        "graph graph.sav --from #99",
+        "graph graph.sav --from Ada",
+    ]));
+}
+
+#[test]
+fn worlds_show_their_objects() {
+    let folder = Folder::with(&["journals/saved.sav"]);
+    insta::assert_snapshot!(folder.transcript([
+        "graph saved.sav",
+        "graph saved.sav --from World/Door",
+        "graph saved.sav --from World/#1 --dot",
+    ]));
+}
+
+#[test]
+fn a_world_in_a_field_is_an_object_of_its_own() {
+    let folder = Folder::new();
+    folder.write("game.sav", &game::game().expect("a game"));
+    insta::assert_snapshot!(folder.run("graph game.sav"));
+}
+
+#[test]
+fn a_damaged_save_has_no_graph() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    folder.damage("graph.sav", "damaged.sav", 200);
+    insta::assert_snapshot!(folder.run("graph damaged.sav"));
+}
