@@ -6,21 +6,21 @@ use persist::{Document, Persist};
 
 versions! {
     locked {
-        pub struct Hero { pub name: String, pub hp: u32, pub mana: f32, pub size: Option<u64>, pub mood: Mood }
-        pub enum Mood { Calm }
+        pub(super) struct Hero { pub name: String, pub hp: u32, pub mana: f32, pub size: Option<u64>, pub mood: Mood }
+        pub(super) enum Mood { Calm }
         #[persist(version = 2)]
-        pub struct Item { pub name: String }
-        pub struct Tool { pub name: String }
-        pub struct Shape { pub name: String }
+        pub(super) struct Item { pub name: String }
+        pub(super) struct Tool { pub name: String }
+        pub(super) struct Shape { pub name: String }
     }
     saved {
-        pub struct Root { pub hero: Hero, pub item: Item, pub tool: Tool, pub shape: Shape }
-        pub struct Hero { pub name: String, pub hp: u64, pub gone: u8, pub size: u64, pub mood: Mood }
-        pub enum Mood { Calm, Angry }
-        pub struct Item { pub name: String }
+        pub(super) struct Root { pub hero: Hero, pub item: Item, pub tool: Tool, pub shape: Shape }
+        pub(super) struct Hero { pub name: String, pub hp: u64, pub gone: u8, pub size: u64, pub mood: Mood }
+        pub(super) enum Mood { Calm, Angry }
+        pub(super) struct Item { pub name: String }
         #[persist(version = 2)]
-        pub struct Tool { pub name: String }
-        pub enum Shape { Round }
+        pub(super) struct Tool { pub name: String }
+        pub(super) enum Shape { Round }
     }
 }
 

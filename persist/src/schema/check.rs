@@ -56,7 +56,7 @@ const MOST_EMPTY_PARTS: u32 = 1 << 20;
 enum CheckStep {
     /// Stands before the steps of a kind, and says which levels its values open whatever they hold: those below this one.
     Levels(u32),
-    /// That many bytes, where some are checked.
+    /// That many bytes, and what is checked of them.
     Fixed {
         width: u32,
         checks: u32,
