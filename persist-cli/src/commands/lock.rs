@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         let written_by = document.ok().and_then(|save| save.header().application_version.clone());
         let found = Found { file: input.name, written_by, checked };
         if out.is_json() {
-            shown.push(serde_json::to_value(&found.shown())?);
+            shown.push(serde_json::to_value(found.shown())?);
         } else {
             found.print(out)?;
         }

@@ -64,7 +64,7 @@ fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {
     let ratios = Ratios::of(&found.blocks);
     if let Some(Ratios { compressed, best, worst, plain }) = ratios {
         writeln!(out, "\n{}", out.styled(HEADING, "compression"))?;
-        writeln!(out, "{:>12} blocks compressed, {plain} not", compressed)?;
+        writeln!(out, "{compressed:>12} blocks compressed, {plain} not")?;
         for (what, block) in [("best", best), ("worst", worst)] {
             let (from, to) = (bytes(block.content), bytes(block.stored));
             let share = percent(block.stored, block.content);
