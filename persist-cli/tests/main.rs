@@ -11,5 +11,6 @@ mod hostile;
 mod inspecting;
 mod looking;
 mod mending;
+mod replaying;
 mod report;
 mod support;

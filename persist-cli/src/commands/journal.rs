@@ -8,6 +8,7 @@ use persist::{ObjectId, Value};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
+use crate::input::Input;
 use crate::mapped::Mapped;
 use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
 
@@ -20,6 +21,14 @@ pub(crate) struct Args {
     /// The save that it may follow; by default the one beside it that has its name.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+
+    /// Write the save as it was after the event of this number; 0 is the save that the journal follows.
+    #[arg(long, value_name = "N", requires = "output")]
+    to: Option<usize>,
+
+    /// Where to write that save; one that is there stays as a backup.
+    #[arg(short, long, value_name = "NEW", requires = "to")]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
@@ -27,6 +36,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let listing = JournalListing::read(&args.file);
     let listing = listing.map_err(|error| Failure::from(error).in_file(&name))?;
     let save = Save::find(args, &listing)?;
+    if let (Some(to), Some(output)) = (args.to, &args.output) {
+        return write_state(args, &listing, save.as_ref(), (to, output), out);
+    }
     if out.is_json() {
         out.json(&Shown::of(&listing, &save))?;
     } else {
@@ -38,6 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
 /// The save beside a journal.
 struct Save {
     name: String,
+    input: Input,
     is_followed: bool,
 }
 
@@ -48,16 +61,85 @@ impl Save {
             None => (args.file.with_extension("sav"), false),
         };
         let name = path.display().to_string();
-        match read(&path) {
-            Ok(bytes) => Ok(Some(Self { is_followed: listing.follows(&bytes), name })),
+        match Input::read(&path) {
+            Ok(input) => {
+                let is_followed = listing.follows(&input.bytes);
+                Ok(Some(Self { name, input, is_followed }))
+            }
             Err(failure) if is_asked_for => Err(failure),
             Err(_) => Ok(None),
         }
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    Ok(crate::input::Input::read(path)?.bytes)
+/// Writes the save as it was after an event; exit code 1 if it is that before it.
+fn write_state(
+    args: &Args,
+    listing: &JournalListing,
+    save: Option<&Save>,
+    (to, output): (usize, &Path),
+    out: &mut Out,
+) -> Result<Outcome> {
+    let name = args.file.display();
+    let save = match save {
+        Some(save) if save.is_followed => save,
+        Some(Save { name: save, .. }) => {
+            return Err(Failure::new(format!(
+                "{name} does not follow {save}; give the save that it follows with `--save`"
+            )));
+        }
+        None if listing.is_first() => {
+            return Err(Failure::new(format!(
+                "{name} follows no save: it begins with a value that only its program makes"
+            )));
+        }
+        None => {
+            return Err(Failure::new(format!(
+                "the save that {name} follows is not beside it; give it with `--save`"
+            )));
+        }
+    };
+    if is_same_file(output, &args.file) {
+        return Err(Failure::new(format!("{name} is the journal; give another name to the save")));
+    }
+    let count = listing.events.len();
+    if to > count {
+        let end = match (&listing.stopped, &listing.torn) {
+            (Some(stopped), _) => {
+                format!(" that can be read: from byte {} on, {}", stopped.offset, stopped.cause)
+            }
+            (None, Some(torn)) => format!(" before byte {}, where it is torn", torn.offset),
+            (None, None) => String::new(),
+        };
+        let events = if count == 1 { "1 event".into() } else { format!("{count} events") };
+        return Err(Failure::new(format!("no event {to}: {name} has {events}{end}")));
+    }
+    let mut document = save.input.document()?;
+    let replayed = listing.replay(&mut document, to).map_err(|error| save.input.failure(error))?;
+    document.save(output)?;
+    let written = output.display().to_string();
+    let cause = replayed.stopped.map(|error| error.to_string());
+    if out.is_json() {
+        let stopped = cause.as_deref();
+        out.json(&ShownState { written: &written, event: replayed.events, stopped })?;
+    } else {
+        let event = match replayed.events {
+            0 => "as it was saved".into(),
+            event => format!("as it was after event {event}"),
+        };
+        let done = out.styled(GOOD, "written to");
+        writeln!(out, "{done} {}: {event}", out.styled(NAME, &written))?;
+        if let Some(cause) = &cause {
+            let text = format!("not event {}: {cause}", replayed.events + 1);
+            writeln!(out, "{}", out.styled(WARNING, text))?;
+        }
+    }
+    Ok(Outcome::found(cause.is_some()))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    whole(one).is_some_and(|one| Some(one) == whole(other))
 }
 
 /// How many events would be replayed: all, if there is no save.
@@ -72,7 +154,7 @@ fn unsaved(listing: &JournalListing, save: Option<&Save>) -> Option<usize> {
 
 fn print(name: &str, listing: &JournalListing, save: &Option<Save>, out: &mut Out) -> Result<()> {
     let follows = match save {
-        Some(Save { name, is_followed: true }) => format!("follows {name}"),
+        Some(Save { name, is_followed: true, .. }) => format!("follows {name}"),
         Some(Save { name, .. }) => format!("does not follow {name}"),
         None if listing.is_first() => "follows no save".into(),
         None => "follows a save that is not beside it".into(),
@@ -218,6 +300,13 @@ struct Shown<'j> {
     open: usize,
     torn: Option<Torn>,
     stopped: Option<Stopped<'j>>,
+}
+
+#[derive(Serialize)]
+struct ShownState<'s> {
+    written: &'s str,
+    event: usize,
+    stopped: Option<&'s str>,
 }
 
 #[derive(Serialize)]

@@ -33,7 +33,7 @@
 //! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
 //! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
-//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`], [`ListedStep`] | a journal without the program's types |
+//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`], [`ListedStep`], [`Replayed`] | a journal without the program's types |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
 
 // Three layers, each above the one before:
@@ -72,7 +72,7 @@ pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
 pub use group::{Histories, HistoryId};
 pub use journal::{
-    Flush, JournalInfo, JournalListing, ListedEvent, ListedStep, Occurrence, Recovered,
+    Flush, JournalInfo, JournalListing, ListedEvent, ListedStep, Occurrence, Recovered, Replayed,
     SessionOptions, Stopped, Torn,
 };
 pub use label::{Label, Verb};

@@ -11,6 +11,7 @@ use super::stored::{
 };
 use crate::fields::{FieldChange, FieldEdit, PathStep};
 use crate::format::{Digest, scan};
+use crate::history::merging::Merging;
 use crate::history::{Label, Verb};
 use crate::schema::{Form, KindSchema, Reader as Values, Stored};
 use crate::storage::FILES;
@@ -77,6 +78,10 @@ pub struct ListedEvent {
     pub label: Label,
     /// The steps of an entry.
     pub steps: Vec<ListedStep>,
+    /// How it may have become a part of the entry before.
+    pub(super) merging: Merging,
+    /// The last id that the world had given after it, if the steps do not say so.
+    pub(super) last_id: Option<u64>,
 }
 
 /// What happened to a history.
@@ -203,6 +208,7 @@ impl JournalListing {
     fn frame(&mut self, frame: &Frame<'_>, schemas: &mut ListedClasses) -> Result<()> {
         let payload = frame.payload;
         let (mut label, mut steps) = (Label::None, Vec::new());
+        let (mut merging, mut last_id) = (Merging::No, None);
         let what = match frame.kind {
             FrameKind::Program => return schemas.read(&read(payload)?),
             FrameKind::Stacks => {
@@ -219,6 +225,7 @@ impl JournalListing {
             }
             FrameKind::Done => {
                 let done: StoredDone = read(payload)?;
+                (merging, last_id) = (done.merging, done.ids.map(|ids| ids.behind));
                 (label, steps) = (done.label, schemas.steps(&done.steps)?);
                 Occurrence::Done
             }
@@ -239,7 +246,7 @@ impl JournalListing {
                 Occurrence::Evicted(evicted.oldest, evicted.undone)
             }
         };
-        let event = ListedEvent { offset: frame.offset, what, label, steps };
+        let event = ListedEvent { offset: frame.offset, what, label, steps, merging, last_id };
         if what == Occurrence::Entry {
             self.entries.push(event);
         } else {
@@ -356,7 +363,10 @@ impl ListedClasses {
                 step(Verb::Rename, None, old, new)
             }
             ChangeKind::Move { old, new } => {
-                let [old, new] = [old, new].map(|place| Some(Value::Ref(place.parent)));
+                let [old, new] = [old, new].map(|place| {
+                    let parts = vec![Value::Ref(place.parent), Value::U64(place.index)];
+                    Some(Value::Tuple(parts))
+                });
                 step(Verb::Reparent, None, old, new)
             }
             ChangeKind::Activity { old, new } => {
@@ -388,7 +398,7 @@ impl ListedClasses {
     }
 
     /// The value of a field, or of an element of the list there, from its bytes; `None` if the path does not say which
-    /// kind it has, as in a trait object.
+    /// kind it has, as in a trait object, or in variants that have different ones.
     fn part(&self, path: &FieldPath, bytes: &[u8], is_element: bool) -> Option<Value> {
         let classes = self.of_fields()?;
         let stored = &classes.stored;
@@ -400,8 +410,10 @@ impl ListedClasses {
         if is_element {
             nodes.iter_mut().for_each(|node| *node = stored.node(opened(stored, *node)).first());
         }
-        // Several variants may have a field of the name: mostly the bytes are a value of one alone.
-        nodes.into_iter().find_map(|node| classes.value(node, bytes))
+        // Several variants may have a field of the name, each of its kind: bytes that mean different values mean none.
+        let mut values = nodes.into_iter().filter_map(|node| classes.value(node, bytes));
+        let first = values.next()?;
+        values.all(|other| other == first).then_some(first)
     }
 }
 

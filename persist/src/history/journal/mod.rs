@@ -16,6 +16,7 @@ mod session;
 pub(super) mod spill;
 mod spill_files;
 mod stored;
+mod stored_replay;
 mod writer;
 
 use std::time::Duration;
@@ -34,6 +35,7 @@ pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
 pub(super) use spill_files::Spill;
 pub(super) use stored::{StoredCommand, StoredStep};
+pub use stored_replay::Replayed;
 
 /// When journal entries are flushed to disk.
 ///

@@ -1,0 +1,354 @@
+//! `journal --to`, compared with what the program itself has after each event.
+
+use persist::history::{CommandContext, JournalListing};
+use persist::world::Activity;
+use persist::{
+    Command, Component, Document, History, ObjectId, Persist, Result, SaveManager, Session, World,
+};
+
+use crate::support::Folder;
+
+#[derive(Persist, Default)]
+#[persist(class = "editor.Level")]
+struct Level {
+    name: String,
+    speed: f32,
+    doors: Vec<Door>,
+    seed: Option<u64>,
+    bytes: Vec<u8>,
+    prices: std::collections::BTreeMap<String, u32>,
+    weather: Weather,
+}
+
+#[derive(Persist, Clone)]
+struct Door {
+    open: bool,
+    key: Option<String>,
+}
+
+#[derive(Persist, Default)]
+enum Weather {
+    #[default]
+    #[persist(default)]
+    Clear,
+    Rain {
+        drops: u32,
+    },
+    Wind {
+        drops: f32,
+        force: f64,
+    },
+}
+
+/// A command of the program's own.
+#[derive(Persist)]
+struct Shuffle {
+    before: Vec<String>,
+}
+
+impl Command<Level> for Shuffle {
+    fn apply(&mut self, context: &mut CommandContext<'_, Level>) -> Result<()> {
+        self.before.push(std::mem::take(&mut context.target().name));
+        Ok(())
+    }
+
+    fn undo(&mut self, level: &mut Level) -> Result<()> {
+        level.name = self.before.pop().unwrap_or_default();
+        Ok(())
+    }
+}
+
+/// A session, and the saves that its program would make after each event.
+struct Watched<T: 'static> {
+    session: Session<T>,
+    folder: Folder,
+    states: Vec<Option<Vec<u8>>>,
+    save: fn(&T) -> Result<Vec<u8>>,
+}
+
+impl<T: Persist + Default> Watched<T> {
+    fn act<R>(&mut self, act: impl FnOnce(&mut Session<T>) -> Result<R>) -> Result<R> {
+        let done = act(&mut self.session)?;
+        self.watch()?;
+        Ok(done)
+    }
+
+    fn watch(&mut self) -> Result<()> {
+        self.session.flush()?;
+        let count = JournalListing::read(self.folder.path("level.journal"))?.events.len();
+        self.states.resize(count + 1, None);
+        self.states[count] = Some((self.save)(self.session.target())?);
+        Ok(())
+    }
+
+    /// Saves, after which the journal begins anew.
+    fn save(&mut self) -> Result<()> {
+        self.session.save()?;
+        self.states.clear();
+        self.watch()
+    }
+
+    /// Compares the state after each event; how many that are.
+    fn compare(&self, ends_at: Option<usize>) -> Result<usize> {
+        let mut compared = 0;
+        for (event, state) in self.states.iter().enumerate() {
+            let Some(state) = state else { continue };
+            let text = self.folder.run(&format!("journal level.journal --to {event} -o new.sav"));
+            if ends_at.is_some_and(|end| event >= end) {
+                assert!(text.contains("[exit code 1]"), "event {event}: {text}");
+                continue;
+            }
+            assert_eq!(text.trim().lines().count(), 1, "event {event}: {text}");
+            let written = Document::open(self.folder.path("new.sav"))?;
+            let expected = Document::from_slice(state)?;
+            assert_eq!(written.root(), expected.root(), "event {event}");
+            assert_eq!(written.classes(), expected.classes(), "event {event}");
+            compared += 1;
+        }
+        Ok(compared)
+    }
+}
+
+fn level() -> Result<Watched<Level>> {
+    let folder = Folder::new();
+    let options = Session::with(SaveManager::new(), History::new(4)).register::<Shuffle>()?;
+    let (session, _) = options.open(folder.path("level.sav"), folder.path("level.journal"))?;
+    let save = |level: &Level| SaveManager::new().value_to_vec(level);
+    Ok(Watched { session, folder, states: Vec::new(), save })
+}
+
+fn speed(speed: f32) -> impl FnOnce(&mut Session<Level>) -> Result<()> {
+    move |session| {
+        session.edit("Speed", |level| {
+            level.speed = speed;
+            Ok(())
+        })
+    }
+}
+
+/// Edits of fields, entries from before the save, transactions, merged edits, and evicted entries.
+fn edited() -> Result<Watched<Level>> {
+    let mut level = level()?;
+    level.act(speed(1.0))?;
+    level.act(|session| {
+        session.edit("Doors", |level| {
+            level.doors = vec![Door { open: false, key: None }; 3];
+            level.weather = Weather::Wind { drops: 2.5, force: 1.0 };
+            Ok(())
+        })
+    })?;
+    level.act(speed(2.0))?;
+    level.act(Session::undo)?;
+    level.save()?;
+    level.act(Session::redo)?;
+    level.act(Session::undo)?;
+    level.act(Session::undo)?;
+    level.act(Session::undo)?;
+    level.act(|session| session.go_to(2))?;
+    level.act(|session| session.set_field("editor.Level:doors[1].key", Some("iron")))?;
+    level.act(|session| {
+        session.edit("More", |level| {
+            level.doors.push(Door { open: true, key: None });
+            level.doors.swap_remove(0);
+            level.bytes = vec![1, 2, 3];
+            level.prices.insert("lamp".into(), 7);
+            level.seed = Some(9);
+            Ok(())
+        })
+    })?;
+    level.act(|session| session.set_field("editor.Level:prices[\"lamp\"]", 8_u32))?;
+    level.act(|session| session.set_field("editor.Level:weather.force", 3.5))?;
+    level.act(|session| session.begin("Outer"))?;
+    level.act(speed(5.0))?;
+    level.act(|session| session.begin("Inner"))?;
+    level.act(speed(6.0))?;
+    level.act(Session::rollback)?;
+    level.act(speed(7.0))?;
+    level.act(Session::commit)?;
+    level.act(Session::undo)?;
+    level.act(Session::redo)?;
+    for tenths in 1..5_u8 {
+        level.act(|session| {
+            session.edit_merging("drag", "Drag", |level| {
+                level.speed = f32::from(tenths) / 10.0;
+                Ok(())
+            })
+        })?;
+    }
+    level.act(Session::undo)?;
+    level.act(Session::redo)?;
+    for _ in 0..4 {
+        level.act(Session::undo)?;
+    }
+    level.act(|session| session.go_to(3))?;
+    level.act(Session::clear)?;
+    Ok(level)
+}
+
+#[test]
+fn each_event_has_the_state_of_the_program() {
+    let level = edited().expect("a session");
+    let compared = level.compare(None).expect("saves");
+    assert!(compared > 25, "{compared}");
+}
+
+#[test]
+fn the_first_command_of_the_program_ends_the_replay() {
+    let mut level = edited().expect("a session");
+    let end = level.states.len();
+    level.act(|session| session.apply(Shuffle { before: Vec::new() })).expect("a command");
+    level.act(speed(9.0)).expect("an edit");
+    level.compare(Some(end)).expect("saves");
+    let to = |to: usize| format!("journal level.journal --to {to} -o new.sav");
+    let commands = [to(end), to(end + 1) + " --json"];
+    insta::assert_snapshot!(level.folder.transcript(commands.iter().map(String::as_str)));
+}
+
+#[test]
+fn a_field_whose_kind_depends_on_the_variant_ends_the_replay() {
+    let mut level = edited().expect("a session");
+    let end = level.states.len();
+    level.act(|session| session.set_field("editor.Level:weather.drops", 3.5_f32)).expect("an edit");
+    level.compare(Some(end)).expect("saves");
+    let command = format!("journal level.journal --to {end} -o new.sav");
+    insta::assert_snapshot!(level.folder.transcript([&*command, "journal level.journal"]));
+}
+
+#[test]
+fn an_edit_that_is_dragged_back_is_not_undone_without_the_program() {
+    let mut level = level().expect("a session");
+    level.save().expect("a save");
+    for speed in [1.0, 2.0, 0.0] {
+        let drag = |session: &mut Session<Level>| {
+            session.edit_merging("drag", "Drag", |level| {
+                level.speed = speed;
+                Ok(())
+            })
+        };
+        level.act(drag).expect("an edit");
+    }
+    level.act(speed(3.0)).expect("an edit");
+    level.act(Session::undo).expect("an undo");
+    level.compare(None).expect("saves");
+}
+
+#[test]
+fn what_cannot_be_replayed_says_why() {
+    let level = edited().expect("a session");
+    let folder = &level.folder;
+    let size = folder.read("level.journal").len();
+    let fresh = self::level().expect("a session");
+    folder.cut("level.journal", "torn.journal", size - 3);
+    folder.damage("level.journal", "bad.journal", size / 2);
+    folder.write("first.journal", &fresh.folder.read("level.journal"));
+    folder.write("other.sav", &SaveManager::new().value_to_vec(&7_u32).expect("a save"));
+    let commands = [
+        "journal level.journal --to 99 -o new.sav",
+        "journal level.journal --to 3",
+        "journal level.journal --to 3 -o level.journal",
+        "journal level.journal --to 3 -o new.sav --save other.sav",
+        "journal level.journal --to x -o new.sav",
+        "journal torn.journal --to 1 -o new.sav",
+        "journal torn.journal --to 99 -o new.sav --save level.sav",
+        "journal torn.journal --to 3 -o new.sav --save level.sav",
+        "journal bad.journal --to 99 -o new.sav --save level.sav",
+        "journal bad.journal --to 3 -o new.sav --save level.sav",
+        "journal first.journal --to 0 -o new.sav",
+        "get new.sav .speed",
+        "journal level.journal --to 0 -o level.sav",
+        "get level.sav.bak .speed",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[derive(Persist, Clone)]
+#[persist(class = "Transform")]
+struct Transform {
+    x: f32,
+    tags: Vec<String>,
+}
+
+impl Component for Transform {}
+
+#[derive(Persist)]
+#[persist(class = "Score")]
+struct Score(u32);
+
+fn saves() -> Result<SaveManager> {
+    let mut saves = SaveManager::new();
+    saves.register_component::<Transform>()?;
+    saves.registry_mut().register_resource::<Score>()?;
+    Ok(saves)
+}
+
+fn find(session: &Session<World>, name: &str) -> ObjectId {
+    session.world().find(name).unwrap_or_else(|| panic!("there is no {name}"))
+}
+
+fn town() -> Result<Watched<World>> {
+    let folder = Folder::new();
+    let options = Session::with(saves()?, History::new(10));
+    let (session, _) = options.open(folder.path("level.sav"), folder.path("level.journal"))?;
+    let save = |world: &World| saves()?.value_to_vec(world);
+    let mut town = Watched { session, folder, states: Vec::new(), save };
+    town.session.edit("Build", |edit| {
+        let house = edit.spawn("House")?;
+        for name in ["Door", "Window", "Roof"] {
+            let part = edit.spawn_in(house, name)?;
+            edit.attach(part, Transform { x: 1.0, tags: vec!["new".into()] })?;
+        }
+        edit.spawn("Yard")?;
+        edit.insert_resource(Score(3))
+    })?;
+    let door = find(&town.session, "Door");
+    town.session.edit("Name", |edit| edit.rename(door, "Gate").map(drop))?;
+    town.save()?;
+    town.act(Session::undo)?;
+    town.act(|session| session.set(door, "Transform:x", 2.0_f32))?;
+    let (house, yard) = (find(&town.session, "House"), find(&town.session, "Yard"));
+    town.act(|session| {
+        session.edit("Arrange", |edit| {
+            edit.set_parent(door, Some(yard))?;
+            edit.set_parent_at(door, Some(house), 2)?;
+            edit.set_activity(door, Activity::Paused)?;
+            edit.rename(door, "Porch")?;
+            edit.insert_element(door, "Transform:tags", 1, "old")?;
+            edit.insert_element(door, "Transform:tags", 2, "red")?;
+            edit.move_element(door, "Transform:tags", 0, 2)?;
+            edit.remove_element(door, "Transform:tags", 1)?;
+            edit.resource_mut::<Score>()?.0 = 4;
+            Ok(())
+        })
+    })?;
+    town.act(|session| session.edit("Root", |edit| edit.set_parent(door, None)))?;
+    for _ in 0..3 {
+        town.act(Session::undo)?;
+    }
+    for _ in 0..3 {
+        town.act(Session::redo)?;
+    }
+    Ok(town)
+}
+
+#[test]
+fn objects_of_worlds_have_the_state_of_the_program() {
+    let mut town = town().expect("a session");
+    let end = town.states.len();
+    assert_eq!(town.compare(None).expect("saves"), end);
+    // An edit that is refused uses ids up.
+    town.act(|session| {
+        let refused = session.edit("", |edit| {
+            edit.spawn("Never")?;
+            Err::<(), _>(persist::Error::new(persist::ErrorKind::Refused, "no"))
+        });
+        refused.expect_err("it is refused");
+        let yard = find(session, "Yard");
+        session.edit("Name", |edit| edit.rename(yard, "Garden").map(drop))
+    })
+    .expect("an edit");
+    let end = town.states.len();
+    town.act(|session| session.edit("Shed", |edit| edit.spawn("Shed"))).expect("an edit");
+    assert_eq!(town.compare(Some(end)).expect("saves"), end);
+    let command = format!("journal level.journal --to {end} -o new.sav");
+    insta::assert_snapshot!(town.folder.transcript([&*command]));
+}
