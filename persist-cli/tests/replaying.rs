@@ -217,8 +217,9 @@ fn a_field_whose_kind_depends_on_the_variant_ends_the_replay() {
 #[test]
 fn an_edit_that_is_dragged_back_is_not_undone_without_the_program() {
     let mut level = level().expect("a session");
+    level.act(speed(4.0)).expect("an edit");
     level.save().expect("a save");
-    for speed in [1.0, 2.0, 0.0] {
+    for speed in [1.0, 2.0, 4.0] {
         let drag = |session: &mut Session<Level>| {
             session.edit_merging("drag", "Drag", |level| {
                 level.speed = speed;
@@ -230,6 +231,27 @@ fn an_edit_that_is_dragged_back_is_not_undone_without_the_program() {
     level.act(speed(3.0)).expect("an edit");
     level.act(Session::undo).expect("an undo");
     level.compare(None).expect("saves");
+    let end = level.states.len();
+    level.act(Session::undo).expect("an undo");
+    let command = format!("journal level.journal --to {end} -o new.sav");
+    insta::assert_snapshot!(level.folder.transcript([&*command]));
+}
+
+#[test]
+fn a_listing_is_not_replayed_on_another_save() {
+    let level = edited().expect("a session");
+    let listing = JournalListing::read(level.folder.path("level.journal")).expect("a journal");
+    let mut number =
+        Document::from_slice(&SaveManager::new().value_to_vec(&7_u32).expect("a save"))
+            .expect("a document");
+    let mut graph =
+        Document::from_slice(&crate::support::fixture_bytes("v1/graph.sav")).expect("a document");
+    let errors = [
+        listing.replay(&mut number, 7).expect("a replay").stopped.expect("an error"),
+        listing.replay(&mut number, 99).expect_err("too many"),
+        listing.replay(&mut graph, 0).expect_err("a graph"),
+    ];
+    insta::assert_snapshot!(errors.map(|error| error.to_string()).join("\n"));
 }
 
 #[test]

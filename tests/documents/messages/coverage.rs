@@ -20,6 +20,7 @@ const NO_ERRORS: &[(&str, &str)] = &[
 ];
 
 const INVARIANT: &str = "it guards what the code around it makes sure of";
+const IN_COMMAND: &str = "persist-cli/tests/replaying.rs has a snapshot of it";
 const HUGE: &str = "it takes more objects, ids or bytes than a test can make";
 const HARM: &str =
     "only a journal or a save written by hand has it; others of its kind are provoked";
@@ -65,6 +66,10 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/replay.rs", "a command panicked", "histories.rs has the twin of an undo"),
     ("history/journal/session.rs", "as it cannot hold the history", "journal/ looks at it"),
     ("history/journal/session.rs", "the session has no journal", INVARIANT),
+    ("history/journal/stored_replay.rs", "an event that is not possible", HARM),
+    ("history/journal/stored_replay.rs", "only its program", IN_COMMAND),
+    ("history/journal/stored_replay.rs", "the journal has {count} events", IN_COMMAND),
+    ("history/journal/stored_replay.rs", "the save has", IN_COMMAND),
     ("history/journal/spill.rs", "no files of moved entries", INVARIANT),
     ("history/journal/spill.rs", "fewer entries than", HARM),
     ("history/journal/spill.rs", "a command of no class", HARM),
