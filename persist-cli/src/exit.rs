@@ -35,7 +35,7 @@ impl From<Outcome> for ExitCode {
 pub(crate) enum Failure {
     /// The library refused, about this file if it is one.
     Library(Option<String>, persist::Error),
-    /// Standard input or output failed.
+    /// Standard output failed.
     Io(io::Error),
     /// What was asked for makes no sense with these files.
     Usage(String),
@@ -83,7 +83,10 @@ impl From<io::Error> for Failure {
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        Self::Io(error.into())
+        match error.io_error_kind() {
+            Some(_) => Self::Io(error.into()),
+            None => Self::Usage(error.to_string()),
+        }
     }
 }
 
@@ -92,7 +95,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Library(None, error) => error.fmt(f),
             Self::Library(Some(file), error) => write!(f, "{file}: {error}"),
-            Self::Io(error) => error.fmt(f),
+            Self::Io(error) => write!(f, "cannot write standard output: {error}"),
             Self::Usage(message) => f.write_str(message),
         }
     }

@@ -50,6 +50,7 @@ fn run(args: Args) -> ExitCode {
         Err(failure) => {
             // What was printed before it stays printed.
             drop(out.finish());
+            let failure = out.explain(failure);
             output::print_failure(args.color, &failure);
             Failure::exit_code()
         }

@@ -57,6 +57,8 @@ pub(crate) struct Out {
     to: BufWriter<Box<dyn Write>>,
     has_colours: bool,
     is_json: bool,
+    /// What was done before anything was printed.
+    done: Option<String>,
 }
 
 impl Out {
@@ -69,12 +71,25 @@ impl Out {
         } else {
             Box::new(stdout)
         };
-        Self { to: BufWriter::with_capacity(64 << 10, to), has_colours, is_json }
+        Self { to: BufWriter::with_capacity(64 << 10, to), has_colours, is_json, done: None }
     }
 
     /// True if `--json` asks for output for programs.
     pub(crate) fn is_json(&self) -> bool {
         self.is_json
+    }
+
+    /// Notes what is done even if it cannot be printed.
+    pub(crate) fn note_done(&mut self, what: impl Into<String>) {
+        self.done = Some(what.into());
+    }
+
+    /// Adds to a failure of standard output what is done nevertheless.
+    pub(crate) fn explain(&mut self, failure: Failure) -> Failure {
+        match (failure, self.done.take()) {
+            (failure @ Failure::Io(_), Some(done)) => Failure::new(format!("{failure}; {done}")),
+            (failure, _) => failure,
+        }
     }
 
     /// Text in a style, if there are colours.
@@ -177,6 +192,11 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     // Its name lasts, too; not every system can say so.
     drop(std::fs::File::open(folder).and_then(|folder| folder.sync_all()));
     Ok(())
+}
+
+/// True if two paths lead to one file that is there.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
 }
 
 /// Gives a temporary file, which only its user may read, the permissions of the file that it replaces, or of new files.

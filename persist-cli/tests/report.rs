@@ -79,3 +79,22 @@ fn pretty(json: &str) -> String {
         save.as_object().expect("a save").iter().map(|(key, value)| format!("{key}: {value}\n"));
     lines.collect()
 }
+
+#[test]
+fn a_report_writes_over_no_file_unless_it_is_told_to() {
+    let folder = Folder::with(&["v1/graph.sav", "journals/edits.journal"]);
+    folder.write("page.html", b"mine");
+    folder.write("other.sav", &folder.read("graph.sav"));
+    let (save, journal) = (folder.read("graph.sav"), folder.read("edits.journal"));
+    insta::assert_snapshot!(folder.transcript([
+        "report graph.sav -o page.html",
+        "report graph.sav -o graph.sav --force",
+        "report graph.sav -o ./other.sav --diff other.sav --force",
+        "report graph.sav -o edits.journal --journal edits.journal --force",
+    ]));
+    assert_eq!(folder.read("page.html"), b"mine");
+    assert_eq!(folder.read("graph.sav"), save);
+    assert_eq!(folder.read("other.sav"), save);
+    assert_eq!(folder.read("edits.journal"), journal);
+    assert!(folder.run("report graph.sav -o page.html --force").starts_with("wrote page.html, "));
+}

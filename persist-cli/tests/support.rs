@@ -58,11 +58,18 @@ impl Folder {
         self.write(to, &self.read(from)[..length]);
     }
 
-    /// Runs a command, as a shell would that knows only spaces, `'single quotes'` and `< file`.
+    /// Runs a command, as a shell would that knows only spaces, `'single quotes'`, `< file` and `> /dev/full`.
     pub(crate) fn output(&self, command: &str) -> Output {
         let (command, stdin) = match command.rsplit_once(" < ") {
             Some((command, file)) => (command, Some(self.read(file.trim()))),
             None => (command, None),
+        };
+        let (command, stdout) = match command.split_once(" > ") {
+            Some((command, file)) => {
+                let file = fs::OpenOptions::new().write(true).open(file.trim());
+                (command, Stdio::from(file.expect("a file to print to")))
+            }
+            None => (command, Stdio::piped()),
         };
         let mut child = Command::new(env!("CARGO_BIN_EXE_persist"))
             .args(words(command))
@@ -72,7 +79,7 @@ impl Folder {
             .env("EDITOR", self.editor)
             .env("TMPDIR", self.folder.path())
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdout(stdout)
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command runs");

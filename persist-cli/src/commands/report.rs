@@ -1,13 +1,12 @@
 //! `persist report`.
 
-use std::fs;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::compare::By;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
-use crate::output::{Out, note};
+use crate::output::{Out, is_same_file, note, write_file};
 use crate::report::{Report, Timeline, page};
 
 /// Write a page that shows all of a save, for a browser.
@@ -23,6 +22,10 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "PAGE")]
     output: Option<PathBuf>,
 
+    /// Replace that page if it is there.
+    #[arg(long, requires = "output")]
+    force: bool,
+
     /// Another save, to show what differs in it.
     #[arg(long, value_name = "OTHER")]
     diff: Option<PathBuf>,
@@ -37,6 +40,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let inputs = [Some(&args.file), args.diff.as_ref(), args.journal.as_ref()];
+    if let Some(page) = output
+        && inputs.into_iter().flatten().any(|input| is_same_file(input, page))
+    {
+        let page = page.display();
+        return Err(Failure::new(format!(
+            "{page} is what the page is made of; use another name for the page"
+        )));
+    }
+    if output.is_none() && !out.is_json() && io::stdout().is_terminal() {
+        return Err(Failure::new("a page is nothing for a terminal; give `-o PAGE`"));
+    }
     let save = Input::read(&args.file)?;
     let other = args.diff.as_deref().map(Input::read).transpose()?;
     let journal = args.journal.as_deref();
@@ -47,11 +63,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let page = page(report)?;
-    match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+    match output {
         Some(path) => {
-            fs::write(path, &page).map_err(|error| {
-                Failure::new(format!("cannot write {}: {error}", path.display()))
-            })?;
+            write_file(path, page.as_bytes(), args.force)?;
             note(format!("wrote {}, {}", path.display(), crate::output::bytes(page.len() as u64)));
         }
         None => out.write_all(page.as_bytes())?,

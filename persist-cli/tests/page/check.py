@@ -223,7 +223,7 @@ def check_compare(browser, saved):
 def check_timeline(browser, persist, folder):
     save, journal = f"{FIXTURES}/journals/edits.sav", f"{FIXTURES}/journals/edits.journal"
     page = f"{folder}/edits.html"
-    run(persist, "report", save, "--journal", journal, "-o", page)
+    run(persist, "report", save, "--journal", journal, "-o", page, "--force")
     listed = json.loads(subprocess.run([persist, "journal", journal, "--json"], stdout=subprocess.PIPE).stdout)
     events = listed["entries"] + listed["events"]
     browser.open(page)
@@ -283,7 +283,7 @@ def main():
             start = time.monotonic()
             path, page = f"{folder}/{name}.sav", f"{folder}/{name}.html"
             more = ["--diff", f"{folder}/later.sav", "--by", "name"] if name == "quest" else []
-            run(persist, "report", path, "-o", page, *more)
+            run(persist, "report", path, "-o", page, "--force", *more)
             saved = Saved(persist, path, *more)
             opened, frame = check_save(browser, saved, page)
             if name == "quest":
