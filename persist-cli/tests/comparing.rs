@@ -149,3 +149,28 @@ fn saves_of_two_versions_of_a_program_are_not_merged() {
         folder.transcript(["merge v1.sav v1.sav v2.sav", "diff v1.sav v2.sav --stat"])
     );
 }
+
+#[test]
+fn saves_of_different_programs_are_not_merged() {
+    let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
+    folder.write("town.sav", &game::town().expect("a town"));
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    insta::assert_snapshot!(folder.transcript([
+        "merge graph.sav graph.sav players.sav",
+        "merge quest.sav quest.sav town.sav --theirs -o new.sav",
+    ]));
+    assert!(!folder.path("new.sav").exists());
+}
+
+#[test]
+fn a_merge_that_is_only_tried_says_how_to_write_it() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    for (side, level) in [("ours.sav", 8), ("theirs.sav", 9)] {
+        folder.write(side, &folder.read("graph.sav"));
+        folder.run(&format!("set {side} #1.level {level}"));
+    }
+    insta::assert_snapshot!(folder.transcript([
+        "merge graph.sav ours.sav theirs.sav --ours",
+        "merge graph.sav ours.sav theirs.sav --theirs",
+    ]));
+}

@@ -54,6 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     };
     let mut merge = Merge { prefer, conflicts: Vec::new() };
     let [base, ours, theirs] = [whole(&sides[0])?, whole(&sides[1])?, whole(&sides[2])?];
+    are_of_one_program([&base, &ours, &theirs])?;
     let merged = saves(&mut merge, [&base, &ours, &theirs])?;
     let conflicts = merge.conflicts;
     let is_written = conflicts.is_empty() || prefer.is_some();
@@ -70,6 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     };
     if let (Some(file), Some(save)) = (&args.output, &save) {
         write_file(file, save, args.force)?;
+        out.note_done(format!("the merged save is written to {}", file.display()));
     }
     print(&conflicts, args, is_written, out)?;
     Ok(Outcome::found(!is_written))
@@ -81,6 +83,34 @@ type Whole<'v> = HashMap<&'v str, &'v Value>;
 fn whole(save: &Value) -> Result<Whole<'_>> {
     let Value::Map(entries) = save else { return Err(Failure::new("the save is no map")) };
     Ok(entries.iter().filter_map(|(key, value)| Some((key.as_text()?, value))).collect())
+}
+
+/// Refuses saves of different programs: by their applications, or because no class of a program is in all.
+fn are_of_one_program(sides: [&Whole<'_>; 3]) -> Result<()> {
+    let names = sides.map(|side| side.get("application").and_then(|name| name.as_text()));
+    let mut named = names.into_iter().flatten();
+    if let Some(first) = named.next()
+        && let Some(other) = named.find(|name| *name != first)
+    {
+        return Err(Failure::new(format!(
+            "the saves are of different programs, {first} and {other}; give three saves of one"
+        )));
+    }
+    let classes = sides.map(|side| -> HashSet<String> {
+        let classes = side.get("classes").and_then(|classes| classes.as_seq()).unwrap_or_default();
+        let names = classes.iter().filter_map(Value::as_text).map(name_in);
+        // Those of the library are in saves of any program.
+        names.filter(|name| !name.starts_with("persist.")).collect()
+    });
+    let [base, ours, theirs] = &classes;
+    let is_shared = base.iter().any(|class| ours.contains(class) && theirs.contains(class));
+    // A save may be empty, or have a world without components.
+    if is_shared || classes.iter().any(HashSet::is_empty) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "the saves are of different programs: no class is in all three; give three saves of one program",
+    ))
 }
 
 /// What is known of an object: its id, and whether it is what was kept of one.
@@ -247,7 +277,14 @@ fn print(conflicts: &[Conflict], args: &Args, is_merged: bool, out: &mut Out) ->
             let file = file.display();
             writeln!(out, "merged into {file}; of what both changed, {count}, {whose} was taken")?;
         }
-        (count, _, _) => {
+        (count, true, None) => {
+            let whose = if args.take_theirs { "theirs" } else { "ours" };
+            writeln!(
+                out,
+                "would merge: of what both changed, {count}, {whose} is taken; give `-o NEW`"
+            )?;
+        }
+        (count, false, _) => {
             let what = if count == 1 { "1 conflict" } else { &*format!("{count} conflicts") };
             writeln!(out, "{what}, nothing is written; `--ours` or `--theirs` decides them")?;
         }
