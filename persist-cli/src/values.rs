@@ -116,7 +116,8 @@ pub(crate) fn typed(text: &str, old: &Value) -> persist::Result<Value> {
         }
         // Through 64 bits it could be rounded twice.
         (Value::F32(_), Ok(Value::F64(number))) if number.is_finite() => {
-            if let Ok(number) = text.trim().replace('_', "").parse::<f32>() {
+            let narrow = text.trim().replace('_', "").parse::<f32>();
+            if let Some(number) = narrow.ok().filter(|number| number.is_finite()) {
                 return Ok(like(old, number.into()));
             }
         }
