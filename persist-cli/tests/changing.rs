@@ -164,3 +164,67 @@ fn a_text_that_is_no_value_is_kept() {
     assert!(std::fs::read_to_string(kept).expect("the text").contains("!: 12i16"), "{said}");
     assert_eq!(folder.read("graph.sav"), before);
 }
+
+/// A save with a journal that follows it, with unsaved changes.
+fn with_unsaved_work() -> Folder {
+    Folder::with(&["journals/saved.sav", "journals/saved.journal"])
+}
+
+#[test]
+fn a_save_whose_journal_has_unsaved_changes_is_only_changed_by_force() {
+    let folder = with_unsaved_work();
+    let before = folder.read("saved.sav");
+    let refused = folder.transcript([
+        "info saved.sav",
+        "set saved.sav World/*.name Gate --all",
+        "edit saved.sav .",
+    ]);
+    assert_eq!(folder.read("saved.sav"), before);
+    let forced = folder.transcript([
+        "set saved.sav World/*.name Gate --all --dry-run",
+        "set saved.sav World/*.name Gate --all --force",
+    ]);
+    assert_ne!(folder.read("saved.sav"), before);
+    insta::assert_snapshot!(refused + &forced);
+}
+
+#[test]
+fn edit_leaves_a_save_that_changed_meanwhile() {
+    // It changes the save, too, as a game would that runs.
+    let folder = graph().with_editor("sed -i s/Ada/Eve/ graph.sav");
+    let said = folder.run("edit graph.sav #1.name");
+    let now = folder.read("graph.sav");
+    assert_ne!(now, crate::support::fixture_bytes("v1/graph.sav"));
+    let (_, kept) = said.split_once("the text is kept in ").expect("a text that is kept");
+    let kept = kept.lines().next().unwrap_or_default();
+    assert_eq!(std::fs::read_to_string(kept).expect("the text"), "\"Eve\"\n");
+    insta::assert_snapshot!(said.replace(kept, "FILE"));
+    assert!(!folder.path("graph.sav.bak").exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_change_that_cannot_be_printed_is_made_and_said() {
+    let folder = graph();
+    insta::assert_snapshot!(folder.transcript([
+        "set graph.sav Hero[0].level 8 > /dev/full",
+        "get graph.sav Hero[0].level",
+        "edit graph.sav #3 > /dev/full",
+        "get graph.sav #3.hp",
+        "get graph.sav #3.hp > /dev/full",
+    ]));
+}
+
+#[test]
+fn numbers_that_a_float_cannot_hold_are_refused() {
+    let folder = Folder::new();
+    folder.write("town.sav", &game::town().expect("a town"));
+    let before = folder.read("town.sav");
+    insta::assert_snapshot!(folder.transcript([
+        "set town.sav World/House/Door:Transform.x 1e39",
+        "set town.sav World/House/Door:Transform.x -1e39",
+        "set town.sav World/House/Door:Transform.x 1e39f32",
+        "set town.sav World:Score.odd 1e400",
+    ]));
+    assert_eq!(folder.read("town.sav"), before);
+}

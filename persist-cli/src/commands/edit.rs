@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
 use persist::Value;
 
 use super::dump::EXAMPLES;
+use super::info::keep_unsaved;
 use super::set::{Change, one_of, write_changes};
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
@@ -24,6 +25,9 @@ pub(crate) struct Args {
     file: PathBuf,
     /// The part.
     path: String,
+    /// Change the save even if a journal beside it has unsaved changes, which are lost then.
+    #[arg(long)]
+    force: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
@@ -32,19 +36,17 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return Err(Failure::new("standard input cannot be changed; give a file"));
     };
     let mut save = input.document()?;
+    keep_unsaved(file, args.force)?;
     let found = Path::parse(&args.path, &save)?.find(&save)?;
     one_of(&found, false, &args.path)?;
     let Some(part) = found.first() else { return Ok(Outcome::Done) };
-    let mut text = tempfile::Builder::new().prefix("persist-").suffix(".txt").tempfile()?;
-    writeln!(text, "{:#}", part.value)?;
-    text.flush()?;
-    let path = text.into_temp_path();
+    let path = write_text(&part.value).map_err(failed)?;
     open_editor(&path)?;
-    let text = fs::read_to_string(&path)?;
+    let text = fs::read_to_string(&path).map_err(failed)?;
     let new = match text.parse::<Value>() {
         Ok(new) => like(&part.value, new),
         Err(error) => {
-            let kept = path.keep().map_err(|error| error.error)?;
+            let kept = path.keep().map_err(|error| failed(error.error))?;
             return Err(Failure::new(format!(
                 "the text is no value: {error}; the save is as it was, the text is kept in {}",
                 kept.display()
@@ -53,12 +55,38 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     };
     let changes = vec![Change::of(part, new)];
     drop(found);
-    let written = write_changes(changes, &mut save, Some(file), out);
-    if written.is_err() {
-        let kept = path.keep().map_err(|error| error.error)?;
+    // The game may have saved while the editor was open, or its session have written to a journal.
+    let is_same = fs::read(file).is_ok_and(|now| now == input.bytes);
+    if !is_same {
+        let kept = path.keep().map_err(|error| failed(error.error))?;
+        return Err(Failure::new(format!(
+            "{} changed meanwhile and stays as it is now; the text is kept in {}",
+            input.name,
+            kept.display()
+        )));
+    }
+    let written = keep_unsaved(file, args.force)
+        .and_then(|()| write_changes(changes, &mut save, Some(file), out));
+    // If only standard output failed, the text is in the save.
+    if written.as_ref().is_err_and(|failure| !matches!(failure, Failure::Io(_))) {
+        let kept = path.keep().map_err(|error| failed(error.error))?;
         crate::output::note(format_args!("the text is kept in {}", kept.display()));
     }
     written
+}
+
+/// Writes a value to a temporary file.
+fn write_text(value: &Value) -> io::Result<tempfile::TempPath> {
+    let mut text = tempfile::Builder::new().prefix("persist-").suffix(".txt").tempfile()?;
+    writeln!(text, "{value:#}")?;
+    text.flush()?;
+    Ok(text.into_temp_path())
+}
+
+/// An error about that file.
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` calls it")]
+fn failed(error: io::Error) -> Failure {
+    Failure::new(format!("cannot edit a temporary file: {error}; the save is as it was"))
 }
 
 /// Opens a file in the user's editor, and waits until it ends.

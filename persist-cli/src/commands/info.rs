@@ -8,7 +8,7 @@ use persist::save::{Compression, Header};
 use persist::{Document, History, Limits, SaveManager, Session, World};
 use serde::Serialize;
 
-use crate::exit::{Outcome, Result};
+use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
 use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
@@ -227,6 +227,26 @@ fn journals(file: &Path) -> Vec<Journal> {
         found.push(journal);
     }
     found
+}
+
+/// Refuses to change a save that a journal follows with unsaved changes, unless that is forced: the journal would not
+/// follow the new save, so that nothing replays them.
+pub(super) fn keep_unsaved(file: &Path, is_forced: bool) -> Result<()> {
+    let is_unsaved = |journal: &Journal| journal.follows_save && journal.events > 0;
+    match journals(file).into_iter().find(is_unsaved) {
+        Some(Journal { file: journal, events, .. }) if !is_forced => {
+            let changes = if events == 1 {
+                "1 unsaved change".into()
+            } else {
+                format!("{events} unsaved changes")
+            };
+            Err(Failure::new(format!(
+                "{journal} has {changes} that would be lost; open the save with its program and save it, or use \
+                 `--force`"
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn of_info(path: &Path, info: &JournalInfo) -> Journal {

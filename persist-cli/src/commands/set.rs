@@ -9,6 +9,7 @@ use persist::{Document, Value};
 use serde::Serialize;
 
 use super::dump::EXAMPLES;
+use super::info::keep_unsaved;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// Show what would change, and write nothing.
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Change the save even if a journal beside it has unsaved changes, which are lost then.
+    #[arg(long)]
+    force: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
@@ -42,6 +46,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return Err(Failure::new("standard input cannot be changed; give a file"));
     };
     let mut save = input.document()?;
+    if !args.dry_run {
+        keep_unsaved(file, args.force)?;
+    }
     let found = Path::parse(&args.path, &save)?.find(&save)?;
     one_of(&found, args.all, &args.path)?;
     let change = |found: &Found<'_>| -> Result<Change> {
@@ -114,6 +121,7 @@ pub(super) fn write_changes(
     let written = Document::from_slice(&save.to_vec()?)?;
     if let Some(file) = file.filter(|_| !changes.is_empty()) {
         save.save(file)?;
+        out.note_done(format!("{} is changed", file.display()));
     }
     // What was typed has the kinds of the save now.
     let entries: Vec<&Entry> = written.entries().collect();
