@@ -70,3 +70,16 @@ fn what_nothing_is_left_of_is_an_error() {
     insta::assert_snapshot!(folder.transcript(commands));
     assert!(!folder.path("new.sav").exists());
 }
+
+#[test]
+fn repair_does_not_write_over_the_save_that_it_reads() {
+    let folder = quest();
+    let before = folder.read("bad.sav");
+    let commands = [
+        "repair bad.sav -o bad.sav --force",
+        "repair ./bad.sav -o bad.sav",
+        "repair quest.sav -o quest.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert_eq!(folder.read("bad.sav"), before);
+}

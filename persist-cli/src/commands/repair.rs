@@ -7,9 +7,10 @@ use persist::Document;
 use persist::save::{Header, Salvage};
 use serde::Serialize;
 
+use super::info::keep_unsaved;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
-use crate::output::{GOOD, NAME, Out, bytes, write_file};
+use crate::output::{GOOD, NAME, Out, bytes, is_same_file, write_file};
 
 /// Save what is whole of a damaged save; exit code 1 if something is lost
 #[derive(clap::Args)]
@@ -19,8 +20,8 @@ pub(crate) struct Args {
     /// Where to write what is whole.
     #[arg(short, long, value_name = "NEW", required_unless_present = "in_place")]
     output: Option<PathBuf>,
-    /// Replace that file if it is there.
-    #[arg(long, requires = "output")]
+    /// Replace that file if it is there; with `--in-place`, repair even if a journal has unsaved changes.
+    #[arg(long)]
     force: bool,
     /// Replace the damaged save, which is kept as `FILE.damaged`.
     #[arg(long, conflicts_with = "output")]
@@ -33,16 +34,26 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         Document::salvage(&input.bytes).map_err(|error| input.failure(error))?;
     let Some(salvage) = salvage else {
         if out.is_json() {
-            out.json(&Shown { damaged: false, ..Shown::default() })?;
+            let objects = document.entries().filter(|entry| !entry.is_kept()).count() as u64;
+            out.json(&Shown { objects, lost: Some(0), ..Shown::default() })?;
         } else {
             writeln!(out, "{} is not damaged; nothing is written", input.name)?;
         }
         return Ok(Outcome::Done);
     };
+    if let (Some(new), Some(file)) = (&args.output, &input.path)
+        && is_same_file(new, file)
+    {
+        let new = new.display();
+        return Err(Failure::new(format!(
+            "{new} is the save itself; `--in-place` replaces it and keeps the damaged one"
+        )));
+    }
     let mut kept = None;
     match (&args.output, &input.path) {
         (Some(new), _) => write_file(new, &document.to_vec()?, args.force)?,
         (None, Some(file)) => {
+            keep_unsaved(file, args.force)?;
             // A save makes a backup of the old one, and a damaged one would push out a good one.
             kept = Some(keep(file, &input.bytes)?);
             document.save(file)?;
@@ -51,6 +62,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     }
     let written = args.output.as_ref().or(input.path.as_ref());
     let written = written.map(|path| path.display().to_string());
+    if let Some(written) = &written {
+        out.note_done(format!("the repaired save is written to {written}"));
+    }
     let backup = input.path.as_deref().and_then(whole_backup);
     let outcome = Outcome::found(salvage.lost != Some(0));
     if out.is_json() {
