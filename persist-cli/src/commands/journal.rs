@@ -99,7 +99,7 @@ fn write_state(
             )));
         }
     };
-    if is_same_file(output, &args.file) {
+    if crate::output::is_same_file(output, &args.file) {
         return Err(Failure::new(format!("{name} is the journal; give another name to the save")));
     }
     let count = listing.events.len();
@@ -118,6 +118,7 @@ fn write_state(
     let replayed = listing.replay(&mut document, to).map_err(|error| save.input.failure(error))?;
     document.save(output)?;
     let written = output.display().to_string();
+    out.note_done(format!("{written} is written"));
     let cause = replayed.stopped.map(|error| error.to_string());
     if out.is_json() {
         let stopped = cause.as_deref();
@@ -135,11 +136,6 @@ fn write_state(
         }
     }
     Ok(Outcome::found(cause.is_some()))
-}
-
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let whole = |path: &Path| path.canonicalize().ok();
-    whole(one).is_some_and(|one| Some(one) == whole(other))
 }
 
 /// How many events would be replayed: all, if there is no save.
