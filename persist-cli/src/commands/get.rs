@@ -1,6 +1,6 @@
 //! `persist get`.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use persist::Value;
@@ -40,6 +40,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             write!(out, "{} = ", out.styled(NAME, &match_of.label))?;
         }
         match &*match_of.value {
+            // For a program as it is, for a terminal without what steers that.
+            Value::Text(text) if args.raw && !io::stdout().is_terminal() => {
+                out.write_all(text.as_bytes())?;
+                writeln!(out)?;
+            }
             Value::Text(text) if args.raw => writeln!(out, "{text}")?,
             value if found.len() > 1 => writeln!(out, "{value}")?,
             value => writeln!(out, "{value:#}")?,

@@ -8,6 +8,7 @@ use persist::save::{Compression, Header};
 use persist::{Document, History, Limits, SaveManager, Session, World};
 use serde::Serialize;
 
+use crate::escape;
 use crate::exit::{Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
@@ -272,8 +273,9 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
     }
     if let Some(objects) = info.objects {
         line("objects", objects, out)?;
-        let width = info.classes.iter().map(|class| class.name.chars().count()).max().unwrap_or(0);
-        for Class { name, objects, bytes: size } in &info.classes {
+        let names = info.classes.iter().map(|class| escape::line(&class.name)).collect::<Vec<_>>();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, Class { objects, bytes: size, .. }) in names.iter().zip(&info.classes) {
             writeln!(out, "    {name:width$}  {objects:>8}  {:>10}", bytes(*size))?;
         }
     }
@@ -296,13 +298,14 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
             (true, events) => out.styled(WARNING, format!("{events} unsaved changes")),
         };
         let problem = problem.as_ref().map_or_else(String::new, |it| format!("; {it}"));
-        let text = format!("{file}, {what}{problem}");
-        line("journal", text, out)?;
+        let (name, problem) = (out.styled(HEADING, "journal   "), escape::line(&problem));
+        writeln!(out, "  {name}  {}, {what}{problem}", escape::line(file))?;
     }
     Ok(())
 }
 
 fn line(name: &str, what: impl std::fmt::Display, out: &mut Out) -> Result<()> {
     let name = out.styled(HEADING, format!("{name:10}"));
-    Ok(writeln!(out, "  {name}  {what}")?)
+    let what = what.to_string();
+    Ok(writeln!(out, "  {name}  {}", escape::line(&what))?)
 }

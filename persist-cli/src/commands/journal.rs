@@ -7,6 +7,7 @@ use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrenc
 use persist::{ObjectId, Value};
 use serde::Serialize;
 
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::mapped::Mapped;
 use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
@@ -165,6 +166,7 @@ fn print_steps(steps: &[ListedStep], level: usize, out: &mut Out) -> Result<()> 
         match step {
             ListedStep::Command { class, value, is_direct, steps, .. } => {
                 let value = value.as_ref().map_or_else(|| class.clone(), short);
+                let value = escape::line(&value);
                 let direct = if *is_direct { ", which only its program can redo" } else { "" };
                 writeln!(out, "{indent}command {value}{}", out.styled(WARNING, direct))?;
                 print_steps(steps, level + 1, out)?;
@@ -175,6 +177,7 @@ fn print_steps(steps: &[ListedStep], level: usize, out: &mut Out) -> Result<()> 
                 line.extend(name.as_ref().map(|name| format!(" {name:?}")));
                 line.extend(path.as_ref().map(|path| format!(" {path}")));
                 line.extend(index.map(|index| format!("[{index}]")));
+                let line = escape::line(&line);
                 match (old, new) {
                     (Some(old), Some(new)) => {
                         let (old, new) = (short(old), short(new));

@@ -7,6 +7,7 @@ use persist::Limits;
 use persist::save::{BlockUsage, Compression, Longest, SaveUsage, Usage, usage};
 use serde::Serialize;
 
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::stream;
 use crate::output::{DIM, HEADING, NAME, Out, bytes};
@@ -58,6 +59,7 @@ fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {
             writeln!(out, "\n{}", out.styled(HEADING, what))?;
         }
         for Longest { length, object, class, field, .. } in long {
+            let (class, field) = (escape::line(class), escape::line(field));
             writeln!(out, "{length:>12} {unit}  #{object} {class}.{field}")?;
         }
     }
