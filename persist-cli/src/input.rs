@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use persist::{Document, Limits};
+use serde_json::Value as Json;
 
 use crate::exit::{Failure, Result};
 
@@ -44,6 +45,11 @@ impl Input {
     pub(crate) fn failure(&self, error: persist::Error) -> Failure {
         Failure::from(error).in_file(&self.name)
     }
+}
+
+/// A file that could not be read, in the list of `--json`.
+pub(crate) fn unread(path: &Path, failure: &Failure) -> Json {
+    serde_json::json!({ "file": path.display().to_string(), "error": failure.to_string() })
 }
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {

@@ -56,6 +56,7 @@ impl Colour {
 /// Standard output.
 pub(crate) struct Out {
     to: BufWriter<Box<dyn Write>>,
+    colour: Colour,
     has_colours: bool,
     is_json: bool,
 }
@@ -70,7 +71,7 @@ impl Out {
         } else {
             Box::new(stdout)
         };
-        Self { to: BufWriter::with_capacity(64 << 10, to), has_colours, is_json }
+        Self { to: BufWriter::with_capacity(64 << 10, to), colour, has_colours, is_json }
     }
 
     /// True if `--json` asks for output for programs.
@@ -93,6 +94,13 @@ impl Out {
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Result<()> {
         serde_json::to_writer(&mut self.to, value)?;
         Ok(writeln!(self.to)?)
+    }
+
+    /// Prints what went wrong with one of several files, after what is printed of those before it.
+    pub(crate) fn failed(&mut self, failure: &Failure) -> Result<()> {
+        self.finish()?;
+        print_failure(self.colour, failure);
+        Ok(())
     }
 
     /// Prints what is waiting to be printed.

@@ -11,5 +11,6 @@ mod hostile;
 mod inspecting;
 mod looking;
 mod mending;
+mod misuse;
 mod report;
 mod support;

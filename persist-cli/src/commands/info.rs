@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::escape;
 use crate::exit::{Outcome, Result};
-use crate::input::Input;
+use crate::input::{Input, unread};
 use crate::mapped::Mapped;
 use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
 
@@ -23,10 +23,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let mut is_bad = false;
+    let (mut is_bad, mut is_unread) = (false, false);
     let mut shown = Vec::new();
-    for (number, file) in args.files.iter().enumerate() {
-        let input = Input::read(file)?;
+    let mut is_first = true;
+    for file in &args.files {
+        let input = match Input::read(file) {
+            Ok(input) => input,
+            Err(failure) => {
+                is_unread = true;
+                out.failed(&failure)?;
+                shown.push(unread(file, &failure));
+                continue;
+            }
+        };
         let document = Document::from_slice(&input.bytes);
         is_bad |= document.is_err();
         let info = Info::of(&input, &document);
@@ -34,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             shown.push(serde_json::to_value(&info)?);
             continue;
         }
-        if number > 0 {
+        if !std::mem::take(&mut is_first) {
             writeln!(out)?;
         }
         print(&info, out)?;
@@ -42,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if out.is_json() {
         out.json(&shown)?;
     }
-    Ok(Outcome::found(is_bad))
+    Ok(if is_unread { Outcome::Unread } else { Outcome::found(is_bad) })
 }
 
 #[derive(Serialize)]

@@ -1,0 +1,34 @@
+//! Commands that are given something else than they work on.
+
+use crate::support::{Folder, fixture_bytes};
+
+#[test]
+fn one_file_that_cannot_be_read_does_not_stop_the_others() {
+    let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
+    folder.cut("graph.sav", "cut.sav", 300);
+    let commands = [
+        "info none.sav players.sav",
+        "info none.sav cut.sav --json",
+        "verify none.sav graph.sav players.sav",
+        "verify graph.sav none.sav cut.sav",
+        "verify --quiet graph.sav none.sav",
+        "verify none.sav players.sav --json",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn folders_are_searched_for_capitals_and_links() {
+    let folder = Folder::new();
+    let saves = folder.path("saves");
+    std::fs::create_dir(&saves).expect("a folder");
+    let link = |to: &str, name: &str| {
+        std::os::unix::fs::symlink(to, saves.join(name)).expect("a link");
+    };
+    std::fs::write(saves.join("A.SAV"), "no save").expect("a file");
+    std::fs::write(saves.join("b.sav"), fixture_bytes("v1/graph.sav")).expect("a file");
+    link("b.sav", "linked");
+    link("gone.sav", "lost.sav");
+    link(".", "itself");
+    insta::assert_snapshot!(folder.transcript(["verify saves"]));
+}
