@@ -32,3 +32,16 @@ fn folders_are_searched_for_capitals_and_links() {
     link(".", "itself");
     insta::assert_snapshot!(folder.transcript(["verify saves"]));
 }
+
+#[test]
+fn a_path_to_nothing_says_what_is_there() {
+    let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
+    let commands = [
+        "get graph.sav #1.armour",
+        "get graph.sav #99",
+        "get graph.sav #1.armour --json",
+        "dump graph.sav #1.sword.worth",
+        "get players.sav .nope",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}

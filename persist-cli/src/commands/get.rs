@@ -9,7 +9,7 @@ use persist::save::Entry;
 use super::dump::{EXAMPLES, Match};
 use crate::exit::{Outcome, Result};
 use crate::input::Input;
-use crate::output::{NAME, Out};
+use crate::output::{NAME, Out, note};
 use crate::path::Path;
 
 /// Show one value, or one of each object
@@ -27,7 +27,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = Input::read(&args.file)?.document()?;
-    let found = Path::parse(&args.path, &save)?.find(&save)?;
+    let path = Path::parse(&args.path, &save)?;
+    let found = path.find(&save)?;
+    if found.is_empty() {
+        note(path.missing(&args.path, &save));
+    }
     let entries: Vec<&Entry> = save.entries().collect();
     if out.is_json() {
         let matches: Vec<Match<'_>> =
