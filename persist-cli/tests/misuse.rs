@@ -45,3 +45,17 @@ fn a_path_to_nothing_says_what_is_there() {
     ];
     insta::assert_snapshot!(folder.transcript(commands));
 }
+
+#[test]
+fn journals_and_saves_are_told_apart() {
+    let folder = Folder::with(&["journals/edits.sav", "journals/edits.journal"]);
+    let commands = [
+        "info edits.journal edits.sav",
+        "dump edits.journal",
+        "schema edits.journal",
+        "verify edits.journal",
+        "stats edits.journal",
+        "journal edits.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}

@@ -1,6 +1,7 @@
 //! `persist journal`.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrence};
@@ -25,6 +26,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let name = args.file.display().to_string();
+    if is_save(&args.file) {
+        return Err(Failure::new(format!(
+            "{name} is a save, not a journal; use `persist info {name}`"
+        )));
+    }
     let listing = JournalListing::read(&args.file);
     let listing = listing.map_err(|error| Failure::from(error).in_file(&name))?;
     let save = Save::find(args, &listing)?;
@@ -34,6 +40,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         print(&name, &listing, &save, out)?;
     }
     Ok(Outcome::found(listing.torn.is_some() || listing.stopped.is_some()))
+}
+
+fn is_save(path: &Path) -> bool {
+    let mut start = [0; 4];
+    // A pipe that is read here would lack its beginning.
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"\x89PST"
 }
 
 /// The save beside a journal.
