@@ -59,3 +59,32 @@ fn journals_and_saves_are_told_apart() {
     ];
     insta::assert_snapshot!(folder.transcript(commands));
 }
+
+#[test]
+fn endings_say_what_to_write_or_are_refused() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let commands = [
+        "convert graph.sav -o G.JSON",
+        "convert G.JSON -o G.SAV",
+        "diff graph.sav G.SAV",
+        "convert graph.sav -o g.xml",
+        "convert graph.sav -o g.xml --to save",
+        "convert graph.sav -o g",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert!(folder.read("G.JSON").starts_with(b"{"));
+    assert_eq!(folder.read("G.SAV"), folder.read("graph.sav"));
+}
+
+#[test]
+fn levels_are_those_of_zstd() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let commands = [
+        "convert graph.sav -o a.sav --to zstd --level 99",
+        "convert graph.sav -o a.sav --to zstd --level 0",
+        "convert graph.sav -o a.sav --to lz4 --level 5",
+        "convert graph.sav -o a.sav --level 5",
+        "convert graph.sav -o a.sav --to zstd --level 22",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
