@@ -77,6 +77,17 @@ fn endings_say_what_to_write_or_are_refused() {
 }
 
 #[test]
+fn shares_are_from_0_to_100() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let commands = [
+        "stats graph.sav --least nan",
+        "stats graph.sav --least 500",
+        "stats graph.sav --least 50 --depth 1",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
 fn levels_are_those_of_zstd() {
     let folder = Folder::with(&["v1/graph.sav"]);
     let commands = [
