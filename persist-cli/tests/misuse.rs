@@ -1,5 +1,6 @@
 //! Commands that are given something else than they work on.
 
+use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
 #[test]
@@ -98,4 +99,12 @@ fn levels_are_those_of_zstd() {
         "convert graph.sav -o a.sav --to zstd --level 22",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn a_repair_says_where_it_can_write() {
+    let folder = Folder::new();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    folder.damage("quest.sav", "bad.sav", 100_000);
+    insta::assert_snapshot!(folder.transcript(["repair bad.sav"]));
 }

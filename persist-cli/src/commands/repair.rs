@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
     /// Where to write what is whole.
-    #[arg(short, long, value_name = "NEW", required_unless_present = "in_place")]
+    #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
     /// Replace that file if it is there.
     #[arg(long, requires = "output")]
@@ -28,6 +28,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    if args.output.is_none() && !args.in_place {
+        return Err(Failure::new(
+            "give `-o NEW` for a new file, or `--in-place` to replace the damaged save",
+        ));
+    }
     let input = Input::read(&args.file)?;
     let (document, salvage) =
         Document::salvage(&input.bytes).map_err(|error| input.failure(error))?;
