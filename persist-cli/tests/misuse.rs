@@ -18,6 +18,7 @@ fn one_file_that_cannot_be_read_does_not_stop_the_others() {
     insta::assert_snapshot!(folder.transcript(commands));
 }
 
+#[cfg(unix)]
 #[test]
 fn folders_are_searched_for_capitals_and_links() {
     let folder = Folder::new();
