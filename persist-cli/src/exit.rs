@@ -12,6 +12,8 @@ pub(crate) enum Outcome {
     Done,
     /// Exit code 1: the saves differ, one is damaged, nothing is at the path, or there are conflicts.
     Found,
+    /// Exit code 2: some of the files could not be read, which was printed; the others are done.
+    Unread,
 }
 
 impl Outcome {
@@ -26,6 +28,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Done => Self::SUCCESS,
             Outcome::Found => Self::from(1),
+            Outcome::Unread => Self::from(2),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What commands work on: files, or standard input.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use persist::{Document, Limits};
+use serde_json::Value as Json;
 
 use crate::exit::{Failure, Result};
 
@@ -32,6 +33,7 @@ impl Input {
             let limit = Limits::DEFAULT.bytes;
             return Err(Failure::new(format!("{name} is over the limit of {limit} bytes")));
         }
+        refuse_journal(&name, &bytes)?;
         Ok(Self { name, path: (!is_stdin).then(|| path.to_owned()), bytes })
     }
 
@@ -44,6 +46,21 @@ impl Input {
     pub(crate) fn failure(&self, error: persist::Error) -> Failure {
         Failure::from(error).in_file(&self.name)
     }
+}
+
+/// Where a save is asked for, a journal is likely a mistake.
+fn refuse_journal(name: &str, bytes: &[u8]) -> Result<()> {
+    if bytes.starts_with(b"\x89PSJ\r\n\x1a\n") {
+        return Err(Failure::new(format!(
+            "{name} is a journal, not a save; use `persist journal {name}`"
+        )));
+    }
+    Ok(())
+}
+
+/// A file that could not be read, in the list of `--json`.
+pub(crate) fn unread(path: &Path, failure: &Failure) -> Json {
+    serde_json::json!({ "file": path.display().to_string(), "error": failure.to_string() })
 }
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
@@ -91,8 +108,12 @@ pub(crate) fn stream<T>(path: &Path, read: impl FnOnce(&mut dyn Stream) -> T) ->
     }
     let failed =
         |error: io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
-    let file = File::open(path).map_err(failed)?;
+    let mut file = File::open(path).map_err(failed)?;
     let bar = progress(file.metadata().map_err(failed)?.len());
+    let mut start = Vec::new();
+    Read::by_ref(&mut file).take(8).read_to_end(&mut start).map_err(failed)?;
+    refuse_journal(&path.display().to_string(), &start)?;
+    file.rewind().map_err(failed)?;
     let result = read(&mut bar.wrap_read(file));
     bar.finish_and_clear();
     Ok(result)

@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod compare;
+mod escape;
 mod exit;
 mod input;
 mod mapped;

@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::escape::{self, Escaping};
 use crate::exit::{Failure, Result};
 
 /// Names: of files, classes, objects.
@@ -55,6 +56,7 @@ impl Colour {
 /// Standard output.
 pub(crate) struct Out {
     to: BufWriter<Box<dyn Write>>,
+    colour: Colour,
     has_colours: bool,
     is_json: bool,
     /// What was done before anything was printed.
@@ -71,7 +73,8 @@ impl Out {
         } else {
             Box::new(stdout)
         };
-        Self { to: BufWriter::with_capacity(64 << 10, to), has_colours, is_json, done: None }
+        let to = BufWriter::with_capacity(64 << 10, to);
+        Self { to, colour, has_colours, is_json, done: None }
     }
 
     /// True if `--json` asks for output for programs.
@@ -109,6 +112,13 @@ impl Out {
         Ok(writeln!(self.to)?)
     }
 
+    /// Prints what went wrong with one of several files, after what is printed of those before it.
+    pub(crate) fn failed(&mut self, failure: &Failure) -> Result<()> {
+        self.finish()?;
+        print_failure(self.colour, failure);
+        Ok(())
+    }
+
     /// Prints what is waiting to be printed.
     pub(crate) fn finish(&mut self) -> Result<()> {
         Ok(self.to.flush()?)
@@ -120,8 +130,37 @@ impl Write for Out {
         self.to.write(bytes)
     }
 
+    /// Prints text: what comes from a save cannot steer the terminal. Bytes go out as they are.
+    fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
+        let mut to = Text { to: &mut self.to, error: None };
+        let done = fmt::Write::write_fmt(
+            &mut Escaping { to: &mut to, has_styles: self.has_colours },
+            text,
+        );
+        match (done, to.error) {
+            (_, Some(error)) => Err(error),
+            (Ok(()), None) => Ok(()),
+            (Err(fmt::Error), None) => Err(io::Error::other("text cannot be shown")),
+        }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
+    }
+}
+
+/// Takes text for a stream, and keeps why that failed.
+struct Text<'w> {
+    to: &'w mut dyn Write,
+    error: Option<io::Error>,
+}
+
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.to.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
     }
 }
 
@@ -135,7 +174,7 @@ impl<T: Display> Display for Styled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.style.render())?;
         // With the width that is asked for.
-        self.text.fmt(f)?;
+        escape::line(&self.text.to_string()).fmt(f)?;
         write!(f, "{}", self.style.render_reset())
     }
 }
@@ -143,13 +182,15 @@ impl<T: Display> Display for Styled<T> {
 /// Prints a line for people on standard error, which is not part of the output.
 pub(crate) fn note(text: impl Display) {
     // Nobody is left to tell of it.
-    drop(writeln!(io::stderr(), "{text}"));
+    drop(writeln!(io::stderr(), "{}", escape::line(&text.to_string())));
 }
 
 /// Prints why a command failed.
 pub(crate) fn print_failure(colour: Colour, failure: &Failure) {
     let mut stderr = anstream::AutoStream::new(io::stderr(), colour.choice());
     let style = BAD.bold();
+    let failure = failure.to_string();
+    let failure = escape::line(&failure);
     drop(writeln!(stderr, "{style}error{style:#}: {failure}"));
 }
 

@@ -19,6 +19,9 @@ const WORLD: &str = "World";
 /// The most values that a path may lead to.
 const MOST_FOUND: usize = 4 << 20;
 
+/// The most fields that a message names.
+const MOST_NAMED: usize = 20;
+
 /// The most steps of a path.
 const MOST_STEPS: usize = 256;
 
@@ -29,7 +32,7 @@ pub(crate) struct Path {
     steps: Vec<Step>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Start {
     /// The value of a save of one value.
     Root,
@@ -40,7 +43,7 @@ enum Start {
     Worlds,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Step {
     Field(String),
     /// `.*` or `[*]`.
@@ -55,7 +58,7 @@ enum Step {
     Component(String),
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Child {
     Named(String),
     Id(u64),
@@ -84,6 +87,24 @@ impl Path {
         parse(text, &classes).map_err(|what| {
             Failure::new(format!("`{text}` is no path: {what}; `persist dump --help` shows some"))
         })
+    }
+
+    /// Says that nothing is at the path, and which fields are there if a field is missing.
+    pub(crate) fn missing(&self, text: &str, save: &Document) -> String {
+        let nothing = format!("nothing is at {text}");
+        for steps in (0..self.steps.len()).rev() {
+            let before = Self { start: self.start.clone(), steps: self.steps[..steps].to_vec() };
+            let found = before.find(save).unwrap_or_default();
+            let Some(first) = found.first() else { continue };
+            let record = first.value.as_record().filter(|record| !record.is_empty());
+            let (Step::Field(_), Some(record)) = (&self.steps[steps], record) else { break };
+            let fields = record.fields().map(|(name, _)| name).take(MOST_NAMED);
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            let rest = if record.len() > MOST_NAMED { ", .." } else { "" };
+            let label = if first.label.is_empty() { "." } else { &first.label };
+            return format!("{nothing}; {label} has the fields {fields}{rest}");
+        }
+        nothing
     }
 
     /// All that the path leads to, in the order of the save.

@@ -142,3 +142,32 @@ fn a_closed_pipe_ends_quietly() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[cfg(unix)]
+#[test]
+fn nothing_of_a_save_steers_the_terminal() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    folder.run("convert graph.sav -o graph.json");
+    let text = String::from_utf8(folder.read("graph.json")).expect("text");
+    let text = text.replace("\"Quest\"", r#""Q\u001b[2J\nobjects 99\u009b\u202e""#);
+    // In the text of the class, and as the key of the value.
+    let text = text.replace(r#"\"spare\""#, r#"\"sp\\u{1b}[5m\\nare\""#);
+    let text = text.replace(r#""spare":"#, r#""sp\u001b[5m\nare":"#);
+    let text = text.replace("Sting", r"St\u001b[8ming");
+    folder.write("graph.json", text.as_bytes());
+    let name = "a\u{1b}[31m\nb.sav";
+    assert_eq!(folder.run(&format!("convert graph.json -o '{name}'")), "");
+    let mut shown = String::new();
+    for command in
+        ["info", "dump", "schema", "graph", "stats --depth 3", "verify", "diff graph.sav"]
+    {
+        let plain = folder.run(&format!("{command} '{name}'"));
+        assert!(!plain.contains(|c: char| c.is_control() && c != '\n'), "{plain:?}");
+        let coloured = folder.run(&format!("{command} '{name}' --color always"));
+        for sequence in ["\u{1b}[2J", "\u{1b}[5m", "\u{1b}[8m", "\u{1b}[31m\n"] {
+            assert!(!coloured.contains(sequence), "{coloured:?}");
+        }
+        shown.push_str(&plain);
+    }
+    insta::assert_snapshot!(shown);
+}

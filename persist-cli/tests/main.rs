@@ -11,6 +11,7 @@ mod hostile;
 mod inspecting;
 mod looking;
 mod mending;
+mod misuse;
 mod replaying;
 mod report;
 mod support;

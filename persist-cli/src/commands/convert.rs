@@ -26,9 +26,9 @@ pub(crate) struct Args {
     /// What FILE is, unless its beginning or its ending shows that.
     #[arg(long, value_enum)]
     from: Option<Form>,
-    /// From 1, fast, to 22, small; of zstd.
-    #[arg(long, default_value_t = 3)]
-    level: i32,
+    /// From 1, fast, to 22, small, for zstd; 3 by default.
+    #[arg(long, value_parser = clap::value_parser!(i32).range(1..=22))]
+    level: Option<i32>,
     /// Replace NEW if it is there.
     #[arg(long, requires = "output")]
     force: bool,
@@ -53,7 +53,7 @@ enum Form {
 impl Form {
     /// What a file has by its ending.
     fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
+        match &*path.extension()?.to_str()?.to_lowercase() {
             "json" => Some(Self::Json),
             "ron" => Some(Self::Ron),
             "txt" => Some(Self::Text),
@@ -66,11 +66,23 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let input = Input::read(&args.file)?;
     let mut save = document(&input, args.from)?;
     let by_name = args.output.as_deref().and_then(Form::of);
-    let form = args.to.or(by_name).unwrap_or(Form::Save);
+    let form = match (args.to.or(by_name), &args.output) {
+        (Some(form), _) => form,
+        (None, Some(new)) if !is_named_as_save(new) => {
+            return Err(Failure::new(format!(
+                "the ending of {} does not say what to write; give `--to`, as `--to save`",
+                new.display()
+            )));
+        }
+        (None, _) => Form::Save,
+    };
+    if args.level.is_some() && form != Form::Zstd {
+        return Err(Failure::new("`--level` is for zstd; give `--to zstd`"));
+    }
     match form {
         Form::Plain => save.set_compression(Compression::None),
         Form::Lz4 => save.set_compression(Compression::Lz4),
-        Form::Zstd => save.set_compression(Compression::Zstd(args.level)),
+        Form::Zstd => save.set_compression(Compression::Zstd(args.level.unwrap_or(3))),
         Form::Save | Form::Json | Form::Ron | Form::Text => {}
     }
     let bytes = match form {
@@ -97,6 +109,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         None => out.write_all(&bytes)?,
     }
     Ok(Outcome::Done)
+}
+
+/// True for names as `a.sav` and `a`.
+fn is_named_as_save(path: &Path) -> bool {
+    path.extension().is_none_or(|ending| ending.eq_ignore_ascii_case("sav"))
 }
 
 /// Reads a save, or the text of one.

@@ -8,6 +8,7 @@ use persist::{Document, Value};
 use serde::Serialize;
 
 use crate::compare::{By, Change, Difference, compare, name};
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
@@ -88,14 +89,14 @@ fn print(difference: &Difference<'_>, out: &mut Out) -> Result<()> {
     if let Some(old) = difference.old.filter(|old| old.id() != entry.id()) {
         write!(out, " (was {})", old.id())?;
     }
-    write!(out, " {}", entry.class())?;
+    write!(out, " {}", escape::line(entry.class()))?;
     match name(entry) {
         Some(name) => writeln!(out, " {name:?}")?,
         None => writeln!(out)?,
     }
     for Change { at, old, new, .. } in &difference.changes {
         let at = if at.is_empty() { "." } else { at };
-        write!(out, "    {at}: ")?;
+        write!(out, "    {}: ", escape::line(at))?;
         match (old, new) {
             (Some(old), Some(new)) => {
                 let (old, new) = (out.styled(BAD, short(old)), out.styled(GOOD, short(new)));
@@ -141,7 +142,8 @@ fn counts<'d>(differences: &[Difference<'d>]) -> BTreeMap<&'d str, Count> {
 
 fn print_stat(differences: &[Difference<'_>], out: &mut Out) -> Result<()> {
     let counts = counts(differences);
-    let width = counts.keys().map(|class| class.chars().count()).max().unwrap_or_default();
+    let counts: Vec<_> = counts.iter().map(|(class, it)| (escape::line(class), it)).collect();
+    let width = counts.iter().map(|(class, _)| class.chars().count()).max().unwrap_or_default();
     for (class, count) in counts {
         let mut parts = Vec::new();
         let mut part = |number: u64, what: &str| {

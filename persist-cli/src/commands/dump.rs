@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::exit::{Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
-use crate::output::{DIM, NAME, Out};
+use crate::output::{DIM, NAME, Out, note};
 use crate::path::{Found, Path, all};
 use crate::shown::{How, print};
 use crate::values::parts;
@@ -53,7 +53,14 @@ Names that are no words stand in backticks: `Slot<u8>`[0].";
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = Input::read(&args.file)?.document()?;
     let mut found = match &args.path {
-        Some(path) => Path::parse(path, &save)?.find(&save)?,
+        Some(text) => {
+            let path = Path::parse(text, &save)?;
+            let found = path.find(&save)?;
+            if found.is_empty() {
+                note(path.missing(text, &save));
+            }
+            found
+        }
         None => all(&save),
     };
     let is_found = args.path.is_none() || !found.is_empty();

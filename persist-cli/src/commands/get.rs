@@ -1,6 +1,6 @@
 //! `persist get`.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use persist::Value;
@@ -9,7 +9,7 @@ use persist::save::Entry;
 use super::dump::{EXAMPLES, Match};
 use crate::exit::{Outcome, Result};
 use crate::input::Input;
-use crate::output::{NAME, Out};
+use crate::output::{NAME, Out, note};
 use crate::path::Path;
 
 /// Show one value, or one of each object
@@ -27,7 +27,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = Input::read(&args.file)?.document()?;
-    let found = Path::parse(&args.path, &save)?.find(&save)?;
+    let path = Path::parse(&args.path, &save)?;
+    let found = path.find(&save)?;
+    if found.is_empty() {
+        note(path.missing(&args.path, &save));
+    }
     let entries: Vec<&Entry> = save.entries().collect();
     if out.is_json() {
         let matches: Vec<Match<'_>> =
@@ -40,6 +44,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             write!(out, "{} = ", out.styled(NAME, &match_of.label))?;
         }
         match &*match_of.value {
+            // For a program as it is, for a terminal without what steers that.
+            Value::Text(text) if args.raw && !io::stdout().is_terminal() => {
+                out.write_all(text.as_bytes())?;
+                writeln!(out)?;
+            }
             Value::Text(text) if args.raw => writeln!(out, "{text}")?,
             value if found.len() > 1 => writeln!(out, "{value}")?,
             value => writeln!(out, "{value:#}")?,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::objects::{Objects, Reference};
@@ -256,9 +257,10 @@ impl View<'_, '_> {
     fn object(&self, object: usize, out: &Out) -> String {
         let path = out.styled(NAME, self.objects.path(object));
         let object = &self.objects.objects[object];
+        let class = escape::line(object.class);
         match object.name {
-            "" => format!("{path} {}", object.class),
-            name => format!("{path} {} {name:?}", object.class),
+            "" => format!("{path} {class}"),
+            name => format!("{path} {class} {name:?}"),
         }
     }
 }

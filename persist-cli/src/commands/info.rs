@@ -8,8 +8,9 @@ use persist::save::{Compression, Header};
 use persist::{Document, History, Limits, SaveManager, Session, World};
 use serde::Serialize;
 
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
+use crate::input::{Input, unread};
 use crate::mapped::Mapped;
 use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
 
@@ -22,10 +23,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let mut is_bad = false;
+    let (mut is_bad, mut is_unread) = (false, false);
     let mut shown = Vec::new();
-    for (number, file) in args.files.iter().enumerate() {
-        let input = Input::read(file)?;
+    let mut is_first = true;
+    for file in &args.files {
+        let input = match Input::read(file) {
+            Ok(input) => input,
+            Err(failure) => {
+                is_unread = true;
+                out.failed(&failure)?;
+                shown.push(unread(file, &failure));
+                continue;
+            }
+        };
         let document = Document::from_slice(&input.bytes);
         is_bad |= document.is_err();
         let info = Info::of(&input, &document);
@@ -33,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             shown.push(serde_json::to_value(&info)?);
             continue;
         }
-        if number > 0 {
+        if !std::mem::take(&mut is_first) {
             writeln!(out)?;
         }
         print(&info, out)?;
@@ -41,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if out.is_json() {
         out.json(&shown)?;
     }
-    Ok(Outcome::found(is_bad))
+    Ok(if is_unread { Outcome::Unread } else { Outcome::found(is_bad) })
 }
 
 #[derive(Serialize)]
@@ -292,8 +302,9 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
     }
     if let Some(objects) = info.objects {
         line("objects", objects, out)?;
-        let width = info.classes.iter().map(|class| class.name.chars().count()).max().unwrap_or(0);
-        for Class { name, objects, bytes: size } in &info.classes {
+        let names = info.classes.iter().map(|class| escape::line(&class.name)).collect::<Vec<_>>();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, Class { objects, bytes: size, .. }) in names.iter().zip(&info.classes) {
             writeln!(out, "    {name:width$}  {objects:>8}  {:>10}", bytes(*size))?;
         }
     }
@@ -316,13 +327,14 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
             (true, events) => out.styled(WARNING, format!("{events} unsaved changes")),
         };
         let problem = problem.as_ref().map_or_else(String::new, |it| format!("; {it}"));
-        let text = format!("{file}, {what}{problem}");
-        line("journal", text, out)?;
+        let (name, problem) = (out.styled(HEADING, "journal   "), escape::line(&problem));
+        writeln!(out, "  {name}  {}, {what}{problem}", escape::line(file))?;
     }
     Ok(())
 }
 
 fn line(name: &str, what: impl std::fmt::Display, out: &mut Out) -> Result<()> {
     let name = out.styled(HEADING, format!("{name:10}"));
-    Ok(writeln!(out, "  {name}  {what}")?)
+    let what = what.to_string();
+    Ok(writeln!(out, "  {name}  {}", escape::line(&what))?)
 }

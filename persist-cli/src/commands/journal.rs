@@ -1,12 +1,14 @@
 //! `persist journal`.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrence};
 use persist::{ObjectId, Value};
 use serde::Serialize;
 
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
@@ -33,6 +35,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let name = args.file.display().to_string();
+    if is_save(&args.file) {
+        return Err(Failure::new(format!(
+            "{name} is a save, not a journal; use `persist info {name}`"
+        )));
+    }
     let listing = JournalListing::read(&args.file);
     let listing = listing.map_err(|error| Failure::from(error).in_file(&name))?;
     let save = Save::find(args, &listing)?;
@@ -45,6 +52,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         print(&name, &listing, &save, out)?;
     }
     Ok(Outcome::found(listing.torn.is_some() || listing.stopped.is_some()))
+}
+
+fn is_save(path: &Path) -> bool {
+    let mut start = [0; 4];
+    // A pipe that is read here would lack its beginning.
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"\x89PST"
 }
 
 /// The save beside a journal.
@@ -243,6 +258,7 @@ fn print_steps(steps: &[ListedStep], level: usize, out: &mut Out) -> Result<()> 
         match step {
             ListedStep::Command { class, value, is_direct, steps, .. } => {
                 let value = value.as_ref().map_or_else(|| class.clone(), short);
+                let value = escape::line(&value);
                 let direct = if *is_direct { ", which only its program can redo" } else { "" };
                 writeln!(out, "{indent}command {value}{}", out.styled(WARNING, direct))?;
                 print_steps(steps, level + 1, out)?;
@@ -253,6 +269,7 @@ fn print_steps(steps: &[ListedStep], level: usize, out: &mut Out) -> Result<()> 
                 line.extend(name.as_ref().map(|name| format!(" {name:?}")));
                 line.extend(path.as_ref().map(|path| format!(" {path}")));
                 line.extend(index.map(|index| format!("[{index}]")));
+                let line = escape::line(&line);
                 match (old, new) {
                     (Some(old), Some(new)) => {
                         let (old, new) = (short(old), short(new));

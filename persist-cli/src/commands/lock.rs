@@ -43,7 +43,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut files = Vec::new();
     for path in &args.files {
         if path.is_dir() {
-            saves_in(path, &mut files)?;
+            if let Some((_, failure)) = saves_in(path, &mut files).into_iter().next() {
+                return Err(failure);
+            }
         } else {
             files.push(path.clone());
         }

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
     /// Where to write what is whole.
-    #[arg(short, long, value_name = "NEW", required_unless_present = "in_place")]
+    #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
     /// Replace that file if it is there; with `--in-place`, repair even if a journal has unsaved changes.
     #[arg(long)]
@@ -29,6 +29,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
+    if args.output.is_none() && !args.in_place {
+        return Err(Failure::new(
+            "give `-o NEW` for a new file, or `--in-place` to replace the damaged save",
+        ));
+    }
     let input = Input::read(&args.file)?;
     let (document, salvage) =
         Document::salvage(&input.bytes).map_err(|error| input.failure(error))?;

@@ -7,6 +7,7 @@ use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::escape;
 use crate::exit::{Outcome, Result};
 use crate::input::Input;
 use crate::output::{DIM, HEADING, NAME, Out};
@@ -62,11 +63,11 @@ fn print(class: &ClassSchema, classes: &[ClassSchema], out: &mut Out) -> Result<
         Form::Struct(fields) => print_fields(fields, classes, "  ", out)?,
         Form::Enum(variants) => {
             for variant in variants {
-                writeln!(out, "  {}", variant.name)?;
+                writeln!(out, "  {}", escape::line(&variant.name))?;
                 print_fields(&variant.fields, classes, "    ", out)?;
             }
         }
-        Form::Value(kind) => writeln!(out, "  {}", kind.display(classes))?,
+        Form::Value(kind) => writeln!(out, "  {}", escape::line(&kind.display(classes)))?,
         _ => {}
     }
     Ok(())
@@ -81,14 +82,15 @@ fn print_fields(
     let names: Vec<String> = fields
         .iter()
         .map(|field| match field.id {
-            Some(id) => format!("{} = {id}", field.name),
-            None => field.name.clone(),
+            Some(id) => format!("{} = {id}", escape::line(&field.name)),
+            None => escape::line(&field.name).into_owned(),
         })
         .collect();
     // A hostile save has names of any length.
     let width = names.iter().map(|name| name.chars().count().min(40)).max().unwrap_or(0);
     for (field, name) in fields.iter().zip(names) {
-        writeln!(out, "{indent}{name:width$}  {}", field.kind.display(classes))?;
+        let kind = field.kind.display(classes);
+        writeln!(out, "{indent}{name:width$}  {}", escape::line(&kind))?;
     }
     Ok(())
 }

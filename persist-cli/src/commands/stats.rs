@@ -7,6 +7,7 @@ use persist::Limits;
 use persist::save::{BlockUsage, Compression, Longest, SaveUsage, Usage, usage};
 use serde::Serialize;
 
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::stream;
 use crate::output::{DIM, HEADING, NAME, Out, bytes};
@@ -21,9 +22,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LEVELS", default_value_t = 2)]
     depth: usize,
 
-    /// Show parts with a smaller share than that many percent, too.
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    /// Leave out parts with a smaller share than that many percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = share_of_100)]
     least: f64,
+}
+
+fn share_of_100(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
+    share.ok_or_else(|| String::from("it is no number from 0 to 100"))
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
@@ -58,6 +64,7 @@ fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {
             writeln!(out, "\n{}", out.styled(HEADING, what))?;
         }
         for Longest { length, object, class, field, .. } in long {
+            let (class, field) = (escape::line(class), escape::line(field));
             writeln!(out, "{length:>12} {unit}  #{object} {class}.{field}")?;
         }
     }

@@ -9,7 +9,7 @@ use persist::{Error, ErrorKind, Limits};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::stream;
+use crate::input::{stream, unread};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, bytes};
 
 /// Check every checksum, value and reference of saves; exit code 1 if one is damaged
@@ -25,69 +25,96 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let mut files = Vec::new();
+    let (mut files, mut checked) = (Vec::new(), Vec::new());
+    let (mut damaged, mut unread_files) = (0, 0);
     for path in &args.files {
         if path.is_dir() {
-            saves_in(path, &mut files)?;
+            for (folder, failure) in saves_in(path, &mut files) {
+                unread_files += 1;
+                out.failed(&failure)?;
+                checked.push(unread(&folder, &failure));
+            }
         } else {
             files.push(path.clone());
         }
     }
-    let (mut checked, mut damaged) = (Vec::new(), 0);
     for file in &files {
-        let found = Found::of(file)?;
+        let found = match Found::of(file) {
+            Ok(found) => found,
+            Err(failure) => {
+                unread_files += 1;
+                out.failed(&failure)?;
+                checked.push(unread(file, &failure));
+                continue;
+            }
+        };
         damaged += usize::from(found.damage.is_some());
         if out.is_json() {
-            checked.push(found);
+            checked.push(serde_json::to_value(found)?);
         } else {
             found.print(args.quiet, out)?;
         }
     }
     if out.is_json() {
         out.json(&checked)?;
-    } else if files.len() > 1 && !(args.quiet && damaged == 0) {
+    } else if files.len() > 1 && !(args.quiet && damaged + unread_files == 0) {
         let saves = files.len();
+        if unread_files > 0 {
+            writeln!(out, "{unread_files} could not be read")?;
+        }
         match damaged {
+            0 if unread_files > 0 => {}
             0 => writeln!(out, "{saves} saves are whole")?,
             1 => writeln!(out, "1 of {saves} saves is damaged")?,
             _ => writeln!(out, "{damaged} of {saves} saves are damaged")?,
         }
-    } else if files.is_empty() {
+    } else if files.is_empty() && unread_files == 0 {
         writeln!(out, "there is no save")?;
     }
-    Ok(Outcome::found(damaged > 0))
+    Ok(if unread_files > 0 { Outcome::Unread } else { Outcome::found(damaged > 0) })
 }
 
-/// Adds the saves of a folder and of those in it: the files that begin as one, or are named as one.
-pub(crate) fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    let failed = |path: &Path, error: io::Error| {
-        Failure::new(format!("cannot read {}: {error}", path.display()))
-    };
+/// Adds the saves of a folder and of those in it: the files that begin as one, or are named as one. What cannot be
+/// read of the folders comes back.
+pub(crate) fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Vec<(PathBuf, Failure)> {
+    let mut unread = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).map_err(|error| failed(&folder, error))?;
         let mut inside = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|error| failed(&folder, error))?;
-            let kind = entry.file_type().map_err(|error| failed(&entry.path(), error))?;
-            // What a link leads to may be the folder itself.
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() && is_save(&entry.path()) {
-                inside.push(entry.path());
+        let mut look = || -> io::Result<()> {
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                let (path, kind) = (entry.path(), entry.file_type()?);
+                if kind.is_dir() {
+                    folders.push(path);
+                // What a link leads to may be the folder itself. A broken one with the name of a save is a lost save.
+                } else if (kind.is_file() || kind.is_symlink() && !path.is_dir()) && is_save(&path)
+                {
+                    inside.push(path);
+                }
             }
+            Ok(())
+        };
+        if let Err(error) = look() {
+            let failure = Failure::new(format!("cannot read {}: {error}", folder.display()));
+            unread.push((folder, failure));
         }
         inside.sort();
         found.append(&mut inside);
         folders.sort_by(|a, b| b.cmp(a));
     }
-    Ok(())
+    unread
 }
 
 fn is_save(path: &Path) -> bool {
-    let mut start = [0; 4];
-    let is_begun = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    path.extension().is_some_and(|name| name == "sav") || is_begun.is_ok() && start == *b"\x89PST"
+    let is_named = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("sav"));
+    let is_begun = || {
+        let mut start = [0; 4];
+        let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+        is_read.is_ok() && start == *b"\x89PST"
+    };
+    // A pipe has no end.
+    is_named || path.is_file() && is_begun()
 }
 
 /// What was found out about a save.

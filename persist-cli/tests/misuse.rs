@@ -1,0 +1,111 @@
+//! Commands that are given something else than they work on.
+
+use crate::game;
+use crate::support::{Folder, fixture_bytes};
+
+#[test]
+fn one_file_that_cannot_be_read_does_not_stop_the_others() {
+    let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
+    folder.cut("graph.sav", "cut.sav", 300);
+    let commands = [
+        "info none.sav players.sav",
+        "info none.sav cut.sav --json",
+        "verify none.sav graph.sav players.sav",
+        "verify graph.sav none.sav cut.sav",
+        "verify --quiet graph.sav none.sav",
+        "verify none.sav players.sav --json",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_are_searched_for_capitals_and_links() {
+    let folder = Folder::new();
+    let saves = folder.path("saves");
+    std::fs::create_dir(&saves).expect("a folder");
+    let link = |to: &str, name: &str| {
+        std::os::unix::fs::symlink(to, saves.join(name)).expect("a link");
+    };
+    std::fs::write(saves.join("A.SAV"), "no save").expect("a file");
+    std::fs::write(saves.join("b.sav"), fixture_bytes("v1/graph.sav")).expect("a file");
+    link("b.sav", "linked");
+    link("gone.sav", "lost.sav");
+    link(".", "itself");
+    insta::assert_snapshot!(folder.transcript(["verify saves"]));
+}
+
+#[test]
+fn a_path_to_nothing_says_what_is_there() {
+    let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
+    let commands = [
+        "get graph.sav #1.armour",
+        "get graph.sav #99",
+        "get graph.sav #1.armour --json",
+        "dump graph.sav #1.sword.worth",
+        "get players.sav .nope",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn journals_and_saves_are_told_apart() {
+    let folder = Folder::with(&["journals/edits.sav", "journals/edits.journal"]);
+    let commands = [
+        "info edits.journal edits.sav",
+        "dump edits.journal",
+        "schema edits.journal",
+        "verify edits.journal",
+        "stats edits.journal",
+        "journal edits.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn endings_say_what_to_write_or_are_refused() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let commands = [
+        "convert graph.sav -o G.JSON",
+        "convert G.JSON -o G.SAV",
+        "diff graph.sav G.SAV",
+        "convert graph.sav -o g.xml",
+        "convert graph.sav -o g.xml --to save",
+        "convert graph.sav -o g",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert!(folder.read("G.JSON").starts_with(b"{"));
+    assert_eq!(folder.read("G.SAV"), folder.read("graph.sav"));
+}
+
+#[test]
+fn shares_are_from_0_to_100() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let commands = [
+        "stats graph.sav --least nan",
+        "stats graph.sav --least 500",
+        "stats graph.sav --least 50 --depth 1",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn levels_are_those_of_zstd() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let commands = [
+        "convert graph.sav -o a.sav --to zstd --level 99",
+        "convert graph.sav -o a.sav --to zstd --level 0",
+        "convert graph.sav -o a.sav --to lz4 --level 5",
+        "convert graph.sav -o a.sav --level 5",
+        "convert graph.sav -o a.sav --to zstd --level 22",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn a_repair_says_where_it_can_write() {
+    let folder = Folder::new();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    folder.damage("quest.sav", "bad.sav", 100_000);
+    insta::assert_snapshot!(folder.transcript(["repair bad.sav"]));
+}
