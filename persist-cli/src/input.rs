@@ -85,7 +85,7 @@ fn read(from: impl Read, size: Option<u64>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A bar on standard error for so many bytes; it shows if they are many, and standard error is a terminal.
+/// A progress bar on standard error, hidden for few bytes and where standard error is no terminal.
 pub(crate) fn progress(bytes: u64) -> ProgressBar {
     let is_shown = bytes > LONG && io::stderr().is_terminal();
     let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };

@@ -167,7 +167,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error
     Seed { depth: DEPTH }.deserialize(from)
 }
 
-/// Reads one value, within so many levels.
+/// Reads one value that nests no deeper than the given number of levels.
 #[derive(Clone, Copy)]
 struct Seed {
     depth: u32,

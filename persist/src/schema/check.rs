@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::unique::UniqueParts;
-use super::walk::{LocalValue, check_count, dynamic, fault, left_behind, path_at};
+use super::walk::{LocalValue, check_count, dynamic, fault, left_behind, path_at, text_bytes};
 use super::{Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
 use crate::env::Env;
@@ -756,14 +756,7 @@ fn number_levels(kind: &KindSchema) -> Option<u32> {
 }
 
 fn text(input: &mut Decoder<'_>) -> Result<(), Fail> {
-    let length = input.count()?;
-    if length > input.rest().len() {
-        return Err(Fail::Count);
-    }
-    if length as u64 > count::SHORT && length > input.limits().text {
-        return Err(Fail::Limit);
-    }
-    let text = input.take(length)?;
+    let text = text_bytes(input)?;
     if text.is_ascii() || std::str::from_utf8(text).is_ok() { Ok(()) } else { Err(Fail::Text) }
 }
 

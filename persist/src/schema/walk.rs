@@ -158,6 +158,19 @@ pub(super) fn path_at(
     path(&*walk.frames)
 }
 
+/// Takes the bytes of a text, within the limits; whether they are UTF-8 is not checked.
+#[inline]
+pub(super) fn text_bytes<'i>(input: &mut Decoder<'i>) -> Result<&'i [u8], Fail> {
+    let length = input.count()?;
+    if length > input.rest().len() {
+        return Err(Fail::Count);
+    }
+    if length as u64 > count::SHORT && length > input.limits().text {
+        return Err(Fail::Limit);
+    }
+    input.take(length)
+}
+
 /// The error for a payload that is not what its class says.
 pub(super) fn fault(fail: Fail) -> Error {
     let error = Error::from(fail);
@@ -253,14 +266,7 @@ impl<'f, 's> Walk<'f, 's> {
                 KindSchema::Char => drop(input.value::<char>()?),
                 KindSchema::Compact(integer) => drop(integer.count(input)?),
                 KindSchema::Text => {
-                    let length = input.count()?;
-                    if length > input.rest().len() {
-                        return Err(Fail::Count);
-                    }
-                    if length as u64 > count::SHORT && length > input.limits().text {
-                        return Err(Fail::Limit);
-                    }
-                    let text = input.take(length)?;
+                    let text = text_bytes(input)?;
                     if self.checks_texts {
                         std::str::from_utf8(text).map_err(|_| Fail::Text)?;
                     }
