@@ -85,23 +85,23 @@ impl Header {
     /// # Errors
     ///
     /// Those of [`from_reader`](Self::from_reader).
-    pub fn within(reader: impl Read, limits: &Limits) -> Result<Self> {
-        Self::of_file(reader, u64::MAX, limits)
+    pub fn within(mut reader: impl Read, limits: &Limits) -> Result<Self> {
+        Self::of_file(&mut reader, u64::MAX, limits)
     }
 
     /// Reads the header of a file of `size` bytes: one that says it is longer is damaged.
-    pub(super) fn of_file(reader: impl Read, size: u64, limits: &Limits) -> Result<Self> {
+    pub(super) fn of_file(reader: &mut dyn Read, size: u64, limits: &Limits) -> Result<Self> {
         let check = |length| limits.check_header(length, OTHER_FIELDS);
-        let header = Self::read(&Self::bytes_of(reader, size, check)?)?;
+        let header = Self::read(&Self::bytes_of(reader, size, &check)?)?;
         limits.check_metadata(header.metadata_length())?;
         Ok(header)
     }
 
     /// Reads the bytes of the header of a file of `size` bytes, unless its length is refused.
     pub(super) fn bytes_of(
-        reader: impl Read,
+        reader: &mut dyn Read,
         size: u64,
-        check_length: impl FnOnce(u64) -> Result<()>,
+        check_length: &dyn Fn(u64) -> Result<()>,
     ) -> Result<Vec<u8>> {
         let failed = |error: io::Error| Error::of_reading("the header of the save", error);
         let mut reader = reader.take(FIXED as u64);

@@ -55,7 +55,7 @@ impl<R: Read + Seek> BlockReader<R> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
         limits.check_total(length)?;
         file.rewind().map_err(failed)?;
-        let header = Header::bytes_of(&mut file, length, |_| Ok(()))?;
+        let header = Header::bytes_of(&mut file, length, &|_| Ok(()))?;
         let (header, first) = Header::parse(&header)?;
         limits.check_metadata(header.metadata_length())?;
         let first = first as u64;

@@ -119,7 +119,7 @@ impl<'l> Loader<'l> {
             )
             .at(root.start as u64));
         }
-        self.passes(|_| Ok(()), |(), _| Ok(()))?;
+        self.passes(&mut ())?;
         Ok(self.finish())
     }
 
@@ -170,35 +170,14 @@ impl<'l> Loader<'l> {
             )
             .at(root.start as u64));
         }
-        let traits = self.table.registry.traits(class);
-        let visits = traits.references || traits.after_load;
-        let value = self.passes(
-            |loader| {
-                let mut value = loader.fill(&root, None, |input| input.value::<T>())?;
-                if let Some(mut made) = loader.table.registry.make::<T>() {
-                    value.__keep_skipped(&mut made);
-                }
-                Ok(value)
-            },
-            |value, visitor| {
-                if visits {
-                    value.__visit(visitor).map_err(|error| error.in_class(wanted.clone()))
-                } else {
-                    Ok(())
-                }
-            },
-        )?;
+        let mut value = RootValue::<T> { record: root, class, value: None };
+        self.passes(&mut value)?;
         let (objects, outcome) = self.finish();
-        Ok((value, objects, outcome))
+        Ok((value.value.unwrap_or_else(|| unreachable!("it was filled")), objects, outcome))
     }
 
-    /// All passes; the root is a value beside the objects, filled and visited first.
-    fn passes<R>(
-        &mut self,
-        root: impl FnOnce(&mut Self) -> Result<R>,
-        visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
-    ) -> Result<R> {
-        self.all_passes(root, visit_root).map_err(|error| self.with_newer_version(error))
+    fn passes(&mut self, root: &mut dyn Root) -> Result<()> {
+        self.all_passes(root).map_err(|error| self.with_newer_version(error))
     }
 
     /// Says first that the save is of a newer program, if that may be why it does not load.
@@ -230,15 +209,11 @@ impl<'l> Loader<'l> {
         }
     }
 
-    fn all_passes<R>(
-        &mut self,
-        root: impl FnOnce(&mut Self) -> Result<R>,
-        mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
-    ) -> Result<R> {
+    fn all_passes(&mut self, root: &mut dyn Root) -> Result<()> {
         self.create()?;
         self.choose_pass();
         let in_chunks = self.table.in_chunks;
-        let mut root = root(self)?;
+        root.fill(self)?;
         let root_end = self.table.references.len();
         let mut next = 0;
         // Values that become objects come on as they are met.
@@ -276,15 +251,16 @@ impl<'l> Loader<'l> {
         self.outcome.references += (references.len() - of_freed) as u64;
         self.table.build()?;
         if !in_chunks {
-            self.table.connect(|visitor| visit_root(&mut root, visitor))?;
+            let registry = self.table.registry;
+            self.table.connect(&mut |visitor| root.visit(registry, visitor))?;
         }
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = Prototypes::bare();
-            visit_root(&mut root, &mut Visitor::new(phase, self.table.env, &mut links))?;
+            root.visit(self.table.registry, &mut Visitor::new(phase, self.table.env, &mut links))?;
             self.table.run_hooks(phase)?;
         }
         self.table.seal();
-        Ok(root)
+        Ok(())
     }
 
     /// Connects the objects that have been filled since the last call.
@@ -379,7 +355,7 @@ impl<'l> Loader<'l> {
         let record = self.table.objects.records.get(index);
         if let Some(mut draft) = self.table.objects.entries[index].take_draft() {
             self.table.filling = Some(index);
-            self.fill(&record, Some(index), |input| draft.fill(input))?;
+            self.fill(&record, Some(index), &mut |input| draft.fill(input))?;
             self.table.filling = None;
             self.table.objects.entries[index] = LoadedObject::Draft(draft);
             return Ok(());
@@ -389,16 +365,16 @@ impl<'l> Loader<'l> {
         };
         let kind = self.table.objects.kinds[index].map_or(0, TypeIndex::get);
         let fill = self.table.registry.objects[kind].kind.fill;
-        self.fill(&record, Some(index), |input| fill(&shared, input))
+        self.fill(&record, Some(index), &mut |input| fill(&shared, input))
     }
 
     /// Second pass, for one record: the value is read and its references set aside.
-    fn fill<R>(
+    fn fill(
         &mut self,
         record: &RecordLocation,
         index: Option<usize>,
-        mut read: impl FnMut(&mut Decoder<'_>) -> Result<R, Fail>,
-    ) -> Result<R> {
+        read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
+    ) -> Result<()> {
         let class = record.class as usize;
         let kept = self.kept_before(record.id);
         // One of what is kept may be a field of the program.
@@ -420,12 +396,12 @@ impl<'l> Loader<'l> {
         let result = read(&mut input);
         let left = input.rest().len();
         match result {
-            Ok(value) if left == 0 => {
+            Ok(()) if left == 0 => {
                 if !keeps.is_empty() {
                     self.keep(keeps, index, record.id)
                         .map_err(|error| self.table.of_record(record, in_save(record, error)))?;
                 }
-                Ok(value)
+                Ok(())
             }
             result => {
                 let refused = input.take_error();
@@ -524,6 +500,56 @@ impl<'l> Loader<'l> {
         }
         (self.outcome.events, self.outcome.remapped) = (events, handles.remapped);
         (LoadedObjects::new(registry, &mut self.table.objects), self.outcome)
+    }
+}
+
+/// A value beside the objects, filled and visited before them.
+trait Root {
+    fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()>;
+
+    fn visit(&mut self, registry: &Registry, visitor: &mut Visitor<'_>) -> Result<()>;
+}
+
+/// There is none.
+impl Root for () {
+    fn fill(&mut self, _: &mut Loader<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn visit(&mut self, _: &Registry, _: &mut Visitor<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct RootValue<T> {
+    record: RecordLocation,
+    /// Of the program.
+    class: usize,
+    value: Option<T>,
+}
+
+impl<T: Persist> Root for RootValue<T> {
+    fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        let value = &mut self.value;
+        loader.fill(&self.record, None, &mut |input| {
+            *value = Some(input.value()?);
+            Ok(())
+        })?;
+        if let (Some(value), Some(mut made)) = (value, loader.table.registry.make::<T>()) {
+            value.__keep_skipped(&mut made);
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, registry: &Registry, visitor: &mut Visitor<'_>) -> Result<()> {
+        let traits = registry.traits(self.class);
+        match &mut self.value {
+            Some(value) if traits.references || traits.after_load => {
+                let name = || &*registry.program().classes[self.class].name;
+                value.__visit(visitor).map_err(|error| error.in_class(name()))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

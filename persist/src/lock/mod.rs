@@ -99,6 +99,7 @@ mod text;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -108,7 +109,7 @@ use self::sample::{ProgramReads, Samples};
 pub use self::saved::SaveCheck;
 use self::section::{PART, Section};
 use crate::graph::Registry;
-use crate::storage::{FILES, SaveOptions};
+use crate::storage::{FILES, Past, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Result, World, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
@@ -151,10 +152,10 @@ impl Lock {
         let (path, text) = (path.as_ref(), self.to_string());
         // Its backups are in version control.
         let options = SaveOptions { backups: 0, ..SaveOptions::DEFAULT };
-        let replaced = storage::replace(&FILES, path, &options, &Limits::DEFAULT, |out, _| {
+        let write = Box::new(|out: &mut dyn Write, _: &Past| {
             out.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, error))
         });
-        replaced.map(drop)
+        storage::replace(&FILES, path, &options, &Limits::DEFAULT, write).map(drop)
     }
 
     /// The versions, oldest first.

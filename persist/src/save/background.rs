@@ -124,7 +124,7 @@ struct Job {
 impl Job {
     fn run(&mut self) -> Result<SaveOutcome> {
         let Self { path, snapshot, least, output, ticket } = self;
-        let go_on = |bytes| {
+        let mut go_on = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
@@ -133,7 +133,7 @@ impl Job {
         let result = output.replace(path, *least, header.clone(), |out, header| {
             go_on(0)?;
             let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
-            write_again((save, Checksums::None), &header, *memory, &mut sealer, go_on)
+            write_again((save, Checksums::None), &header, *memory, &mut sealer, &mut go_on)
         });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),

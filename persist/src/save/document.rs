@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::SaveOutcome;
+use super::output::Output;
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{
@@ -17,7 +18,7 @@ use crate::reflect::Holder;
 use crate::schema::{
     ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, locate, write_value,
 };
-use crate::storage::{FILES, SaveOptions};
+use crate::storage::FILES;
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 
@@ -303,11 +304,9 @@ impl Document {
     ///
     /// Those of [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        let options = SaveOptions::DEFAULT;
-        storage::replace(&FILES, path.as_ref(), &options, &self.limits, |out, past| {
-            self.write(out, &past.lead_to(self.header.clone(), None, 0))
-        })
-        .map(|replaced| SaveOutcome::of(&replaced))
+        let output = Output { limits: self.limits, ..Output::default() };
+        output
+            .replace(path.as_ref(), 0, self.header.clone(), |out, header| self.write(out, &header))
     }
 
     /// Writes the save into memory.
