@@ -134,10 +134,13 @@
     )
 )]
 
+// First, since its macros are of no use before it.
+#[macro_use]
+mod error;
+
 pub mod codec;
 mod derive;
 mod env;
-mod error;
 mod fields;
 mod format;
 mod graph;

@@ -236,5 +236,5 @@ fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>
 #[cold]
 pub(crate) fn left_over(bytes: usize) -> Error {
     let noun = if bytes == 1 { "byte is" } else { "bytes are" };
-    Error::new(ErrorKind::Damaged, format!("{bytes} {noun} left after the value"))
+    error!(ErrorKind::Damaged, "{bytes} {noun} left after the value")
 }

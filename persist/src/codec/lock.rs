@@ -103,5 +103,5 @@ fn try_again(
 
 #[cold]
 fn refused(cell: &str, how: &str) -> Error {
-    Error::new(ErrorKind::Borrowed, format!("a `{cell}` {how}"))
+    error!(ErrorKind::Borrowed, "a `{cell}` {how}")
 }

@@ -44,12 +44,10 @@ fn unpack<'s>(save: &'s [u8], limits: &Limits) -> Result<Option<Unpacker<'s>>> {
     let stored = save.len() as u64;
     if stored > limits.bytes {
         let limit = limits.bytes;
-        return Err(Error::new(
+        bail!(
             ErrorKind::TooLarge,
-            format!(
-                "the save has {stored} bytes, over the limit of {limit}; raise `Limits::bytes`"
-            ),
-        ));
+            "the save has {stored} bytes, over the limit of {limit}; raise `Limits::bytes`"
+        );
     }
     if !is_compressed(save) {
         return Ok(None);
@@ -184,10 +182,8 @@ pub(super) fn decompress(
 
 #[cold]
 pub(super) fn switched_off(feature: &str) -> Error {
-    Error::new(
+    error!(
         ErrorKind::Unsupported,
-        format!(
-            "the save is compressed by {feature}, which this program was built without; build it with the feature `{feature}` of persist"
-        ),
+        "the save is compressed by {feature}, which this program was built without; build it with the feature `{feature}` of persist"
     )
 }

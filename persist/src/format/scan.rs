@@ -103,9 +103,9 @@ impl<'s> Scan<'s> {
         for (class, definition) in classes.iter().zip(&self.definitions) {
             let at = definition.at;
             if !ids.insert(class.id) {
-                return Err(Error::new(
+                return Err(error!(
                     ErrorKind::DuplicateId,
-                    format!("class id {} is defined twice in the save; restore a backup", class.id),
+                    "class id {} is defined twice in the save; restore a backup", class.id
                 )
                 .at(at as u64)
                 .in_class(&*class.name));

@@ -279,10 +279,9 @@ impl VisitLinks for Connector<'_, '_> {
         match self.table.objects.shared(target) {
             Some(object) if slot.connect(object, caster) => Ok(()),
             None if reference.is_weak() => Ok(()),
-            _ => Err(Error::new(
-                ErrorKind::WrongClass,
-                "a reference is of another type than its field",
-            )),
+            _ => {
+                Err(error!(ErrorKind::WrongClass, "a reference is of another type than its field"))
+            }
         }
     }
 
@@ -305,8 +304,8 @@ impl VisitLinks for Connector<'_, '_> {
 
 #[cold]
 fn out_of_step() -> Error {
-    Error::new(
+    error!(
         ErrorKind::Unsupported,
-        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must list every value that holds references in `persist_parts`, in the order in which it decodes them",
+        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must list every value that holds references in `persist_parts`, in the order in which it decodes them"
     )
 }

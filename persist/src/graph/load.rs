@@ -164,9 +164,9 @@ impl<'l> Loader<'l> {
             } else {
                 String::new()
             };
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::WrongClass,
-                format!("the save holds a value of type {found}, and one of type {wanted} was asked for; load it as {found}{or}"),
+                "the save holds a value of type {found}, and one of type {wanted} was asked for; load it as {found}{or}"
             )
             .at(root.start as u64));
         }
@@ -572,12 +572,10 @@ fn check_kept(
     if is_field && objects.find(record.id).is_some() {
         return Ok(());
     }
-    Err(Error::new(
+    Err(error!(
         ErrorKind::Damaged,
-        format!(
-            "what is kept of object #{} is not one field of an object of the save; it is damaged or made to harm",
-            record.id
-        ),
+        "what is kept of object #{} is not one field of an object of the save; it is damaged or made to harm",
+        record.id
     )
     .at(record.start as u64)
     .in_class(&*class.name))

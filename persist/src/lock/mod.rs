@@ -137,7 +137,7 @@ impl Lock {
         let bytes = storage::read_file(&FILES, path.as_ref(), &Limits::DEFAULT)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to() as u64;
-            Error::new(ErrorKind::Damaged, "the lock is not UTF-8; restore it from version control")
+            error!(ErrorKind::Damaged, "the lock is not UTF-8; restore it from version control")
                 .at(at)
         })?;
         text.parse()
@@ -177,17 +177,15 @@ impl Lock {
             Some(place) if self.sections[place].entries == entries => return Ok(false),
             Some(place) if place + 1 < self.sections.len() => {
                 let newest = self.versions().last().unwrap_or_default();
-                return Err(Error::new(
+                bail!(
                     ErrorKind::Unsupported,
-                    format!(
-                        "version {version} is locked, and {newest} was locked after it; a released version does not change, so raise the version of the program"
-                    ),
-                ));
+                    "version {version} is locked, and {newest} was locked after it; a released version does not change, so raise the version of the program"
+                );
             }
             _ => {}
         }
         let section = text::section(version, entries).map_err(|what| {
-            Error::new(ErrorKind::Unsupported, format!("the program cannot be locked: {what}"))
+            error!(ErrorKind::Unsupported, "the program cannot be locked: {what}")
         })?;
         self.sections.truncate(place.unwrap_or(self.sections.len()));
         self.sections.push(section);
@@ -257,10 +255,7 @@ impl Lock {
     pub fn sample(&self, version: &str, values: Values) -> Result<Vec<u8>> {
         let section = self.sections.iter().find(|section| section.version == version);
         let Some(section) = section else {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("the lock does not have version {version}"),
-            ));
+            bail!(ErrorKind::NotFound, "the lock does not have version {version}");
         };
         let has_boundaries = values == Values::Boundary;
         let (reads, none) = (ProgramReads::default(), HashSet::new());

@@ -100,7 +100,7 @@ impl BackgroundSave {
 }
 
 fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "the save was cancelled")
+    error!(ErrorKind::Cancelled, "the save was cancelled")
 }
 
 /// A save in memory, without what only its file can tell.
@@ -360,7 +360,7 @@ impl SaveQueue {
         drop(state);
         // A storage of the program's own may panic; those who wait must not wait for ever.
         let result = catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Io, "the storage panicked while a save was written"))
+            Err(error!(ErrorKind::Io, "the storage panicked while a save was written"))
         });
         let has_failed = result.is_err();
         // Before it is taken as done by those who wait for all, and look for errors then.

@@ -191,9 +191,9 @@ impl Document {
         let is_free = |id: &ObjectId| record.is_kept() || !self.places.contains_key(id);
         let id = ObjectId::new(record.id).filter(is_free);
         let Some(id) = id else {
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::DuplicateId,
-                "two records have this id; restore a backup",
+                "two records have this id; restore a backup"
             )
             .at(start));
         };
@@ -418,16 +418,10 @@ pub(super) fn check_reference(
         (Some(found), Some(id)) => (found, id),
         _ if weak => return Ok(()),
         (_, Some(id)) => {
-            return Err(Error::new(
-                ErrorKind::MissingObject,
-                format!("the save has no object {id}; name one that it has"),
-            ));
+            bail!(ErrorKind::MissingObject, "the save has no object {id}; name one that it has");
         }
         (_, None) => {
-            return Err(Error::new(
-                ErrorKind::MissingObject,
-                "a strong pointer leads to no object; name one",
-            ));
+            bail!(ErrorKind::MissingObject, "a strong pointer leads to no object; name one");
         }
     };
     if found.0 == holder && class.is_none_or(|class| class == found.1) {
@@ -438,10 +432,7 @@ pub(super) fn check_reference(
         Some(_) => kind.display(stored),
         None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
     };
-    Err(Error::new(
-        ErrorKind::WrongClass,
-        format!("object {id} is in {found}, {wanted} does not lead there"),
-    ))
+    Err(error!(ErrorKind::WrongClass, "object {id} is in {found}, {wanted} does not lead there"))
 }
 
 /// An object of a [`Document`].

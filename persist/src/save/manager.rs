@@ -12,7 +12,7 @@ use crate::codec::{Implements, Persist, Pointee};
 use crate::format::{LONGEST_DEVICE, Sealer};
 use crate::graph::{Counted, Registry};
 use crate::storage::{Patient, SaveOptions, Storage};
-use crate::{Component, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
+use crate::{Component, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads them back.
 ///
@@ -424,13 +424,11 @@ impl SaveManager {
     pub fn set_application(&mut self, name: &str, version: &str) -> Result<()> {
         for text in [name, version] {
             if text.len() > usize::from(u16::MAX) {
-                return Err(Error::new(
+                bail!(
                     ErrorKind::TooLarge,
-                    format!(
-                        "an application's name or version of {} bytes is over the limit of 65535; choose a shorter one",
-                        text.len()
-                    ),
-                ));
+                    "an application's name or version of {} bytes is over the limit of 65535; choose a shorter one",
+                    text.len()
+                );
             }
         }
         self.values.header.application = Some(name.to_owned());
@@ -467,19 +465,17 @@ impl SaveManager {
     /// [`ErrorKind::InvalidValue`] if the name is empty, [`ErrorKind::TooLarge`] if it has more than 255 bytes.
     pub fn set_device(&mut self, name: &str) -> Result<()> {
         if name.is_empty() {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::InvalidValue,
-                "the name of a device is empty; give it one that no other has",
-            ));
+                "the name of a device is empty; give it one that no other has"
+            );
         }
         if name.len() > LONGEST_DEVICE {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::TooLarge,
-                format!(
-                    "a device's name of {} bytes is over the limit of {LONGEST_DEVICE}; choose a shorter one",
-                    name.len()
-                ),
-            ));
+                "a device's name of {} bytes is over the limit of {LONGEST_DEVICE}; choose a shorter one",
+                name.len()
+            );
         }
         self.values.output.device = Some(name.to_owned());
         Ok(())

@@ -8,7 +8,7 @@ use crate::env::Env;
 use crate::format::MAX_ID;
 use crate::graph::{Registry, SaveTables, Saver, free_unheld};
 use crate::reflect::ClassId;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{ErrorKind, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl SavedObjects {
                 let number = self.last_id.checked_add(1).filter(|number| *number <= MAX_ID);
                 let id = number
                     .and_then(ObjectId::new)
-                    .ok_or_else(|| Error::new(ErrorKind::TooLarge, "the object ids are used up"))?;
+                    .ok_or_else(|| error!(ErrorKind::TooLarge, "the object ids are used up"))?;
                 self.last_id = id.get();
                 self.ids.insert(shared.address(), id);
                 id

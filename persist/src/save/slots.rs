@@ -495,9 +495,9 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
 pub fn slots_folder(qualifier: &str, organization: &str, application: &str) -> Result<PathBuf> {
     match directories::ProjectDirs::from(qualifier, organization, application) {
         Some(folders) => Ok(folders.data_dir().join("saves")),
-        None => Err(Error::new(
+        None => Err(error!(
             ErrorKind::NotFound,
-            "the user has no home folder for saves; choose a folder yourself",
+            "the user has no home folder for saves; choose a folder yourself"
         )),
     }
 }
@@ -511,9 +511,9 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 fn check_name(name: &str) -> Result<()> {
     match fault(name) {
         None => Ok(()),
-        Some(what) => Err(Error::new(
+        Some(what) => Err(error!(
             ErrorKind::InvalidValue,
-            format!("{name:.100?} cannot be the name of a slot, {what}; choose another"),
+            "{name:.100?} cannot be the name of a slot, {what}; choose another"
         )),
     }
 }

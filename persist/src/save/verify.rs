@@ -232,5 +232,5 @@ fn check(
 
 #[cold]
 fn twice(id: u64) -> Error {
-    Error::new(ErrorKind::DuplicateId, "two records have this id; restore a backup").in_object(id)
+    error!(ErrorKind::DuplicateId, "two records have this id; restore a backup").in_object(id)
 }

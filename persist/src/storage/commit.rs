@@ -93,11 +93,9 @@ pub(crate) fn replace(
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
         check(&save, limits).map_err(|error| {
-            Error::new(
+            error!(
                 ErrorKind::Io,
-                format!(
-                    "the save that was written is not what is read back, {error}; the old one stays"
-                ),
+                "the save that was written is not what is read back, {error}; the old one stays"
             )
         })?;
     }
@@ -151,13 +149,10 @@ fn check_name(storage: &dyn Storage, path: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
             let length = |path: &Path| path.file_name().map_or(0, std::ffi::OsStr::len);
             let (own, more) = (length(path), length(&longest) - length(path));
-            Err(Error::new(
+            Err(error!(
                 ErrorKind::InvalidValue,
-                format!(
-                    "cannot write the save to {}: its name has {own} bytes, and with {more} more for its backups it is too long; most systems take 255, so choose one of at most {} bytes",
-                    path.display(),
-                    255 - more,
-                ),
+                "cannot write the save to {}: its name has {own} bytes, and with {more} more for its backups it is too long; most systems take 255, so choose one of at most {} bytes",
+                path.display(), 255 - more
             )
             .because(error))
         }
@@ -310,14 +305,12 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
             Ok(Some(lock)) => return Ok(Locked(Some(lock))),
             Ok(None) if start.elapsed() < wait && pause(Duration::from_millis(10)) => {}
             Ok(None) => {
-                return Err(Error::new(
+                bail!(
                     ErrorKind::InUse,
-                    format!(
-                        "{} is in use, another program has been writing it for {} ms; try again, or raise `SaveOptions::wait`",
-                        path.display(),
-                        wait.as_millis()
-                    ),
-                ));
+                    "{} is in use, another program has been writing it for {} ms; try again, or raise `SaveOptions::wait`",
+                    path.display(),
+                    wait.as_millis()
+                );
             }
             // A lock is advice: without one a commit looks twice.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(Locked(None)),

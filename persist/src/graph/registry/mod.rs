@@ -173,13 +173,11 @@ impl Registry {
         let mut entering = Entering::new(self);
         entering.types(&types)?;
         let Some(class) = entering.class_of(TypeId::of::<T>()) else {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::Unsupported,
-                format!(
-                    "{} is neither a struct nor an enum and cannot be registered for a trait; wrap it in a struct",
-                    T::persist_name()
-                ),
-            ));
+                "{} is neither a struct nor an enum and cannot be registered for a trait; wrap it in a struct",
+                T::persist_name()
+            );
         };
         let found = TraitClass {
             class,
@@ -492,9 +490,10 @@ impl Registry {
                 self.find_field(owner, name, path)?.2.kind().to_string()
             }
         };
-        Err(Error::new(
+        Err(error!(
             ErrorKind::KindMismatch,
-            format!("the field is {found}, not of type {}", std::any::type_name::<T>()),
+            "the field is {found}, not of type {}",
+            std::any::type_name::<T>()
         )
         .in_field(path))
     }
@@ -512,11 +511,9 @@ impl Registry {
         path: &str,
     ) -> Result<(ProgramClass, usize, &'static FieldRecord)> {
         let Some((_, target)) = self.entry(value) else {
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::NotFound,
-                format!(
-                    "there is no field `{name}` in a value that is no registered struct or enum"
-                ),
+                "there is no field `{name}` in a value that is no registered struct or enum"
             )
             .in_field(path));
         };
@@ -529,7 +526,7 @@ impl Registry {
 
 #[cold]
 fn no_field(name: &str, class: &Class) -> Error {
-    Error::new(ErrorKind::NotFound, format!("there is no field `{name}` in {}", class.name()))
+    error!(ErrorKind::NotFound, "there is no field `{name}` in {}", class.name())
 }
 
 /// A counted pointer: `Rc<P>` or `Arc<P>`.
