@@ -1,6 +1,6 @@
 //! Loads: the scan of a save, its objects, and their references.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl<'l> Loader<'l> {
                 matched.resolved[class]
                     .is_some_and(|class| registry.object(class, holder).is_some())
             });
-            Ok::<_, Error>(matched)
+            Ok(matched)
         })?;
         let Scan { header, records, .. } = scan;
         let objects = LoadingObjects::new(registry, records)?;
@@ -308,20 +308,15 @@ impl<'l> Loader<'l> {
 
     /// Counts the objects that the save has and those that were made of values, but not what is kept.
     fn count_made(&mut self) {
-        let Table { plans, objects, asked_for, .. } = &self.table;
-        let (mut counts, mut made) = (vec![0; plans.stored.len()], BTreeMap::new());
-        for (record, kind) in objects.kinds.iter().enumerate() {
-            if kind.is_some() && (asked_for.is_empty() || !asked_for.contains(&record)) {
-                let class = objects.records.get(record).class;
-                match counts.get_mut(class as usize) {
-                    Some(count) => *count += 1,
-                    None => *made.entry(class).or_insert(0) += 1,
-                }
-            }
-        }
-        let counts = (0..).zip(counts).filter(|(_, count)| *count > 0);
-        for (class, count) in counts.chain(made) {
-            self.outcome.count_objects(self.table.name(class), count);
+        let Table { objects, asked_for, .. } = &self.table;
+        let records = objects.records.iter().zip(&objects.kinds).enumerate();
+        let made = records.filter(|(record, (_, kind))| {
+            kind.is_some() && (asked_for.is_empty() || !asked_for.contains(record))
+        });
+        let mut classes: Vec<u32> = made.map(|(_, (record, _))| record.class).collect();
+        classes.sort_unstable();
+        for of_class in classes.chunk_by(|one, other| one == other) {
+            self.outcome.count_objects(self.table.name(of_class[0]), of_class.len() as u64);
         }
     }
 

@@ -566,7 +566,7 @@ impl fmt::Debug for SaveManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SaveManager")
             .field("registry", &self.values.registry)
-            .field("objects", &self.objects.len())
+            .field("objects", &self.ids().count())
             .finish_non_exhaustive()
     }
 }
