@@ -7,8 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::{Block, Checksums, check_count, each_block};
 use super::definition;
 use super::header::{damaged, newer};
-use super::items::Item;
-use super::records::Records;
+use super::records::{Item, Records};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD, Header,
     TRAILER_SIZE, unpacked,

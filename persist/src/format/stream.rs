@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::blocks::{Block, Trailer, check_count};
 use super::compression::Codec;
 use super::header::{cut_short, damaged, newer};
-use super::items::Item;
 use super::plain::{decompress, switched_off};
+use super::records::Item;
 use super::scan::{Scan, too_many};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,

@@ -176,7 +176,7 @@ impl<'l> Loader<'l> {
         Ok((value.value.unwrap_or_else(|| unreachable!("it was filled")), objects, outcome))
     }
 
-    fn passes(&mut self, root: &mut dyn Root) -> Result<()> {
+    fn passes(&mut self, root: &mut dyn LoadRoot) -> Result<()> {
         self.all_passes(root).map_err(|error| self.with_newer_version(error))
     }
 
@@ -209,7 +209,7 @@ impl<'l> Loader<'l> {
         }
     }
 
-    fn all_passes(&mut self, root: &mut dyn Root) -> Result<()> {
+    fn all_passes(&mut self, root: &mut dyn LoadRoot) -> Result<()> {
         self.create()?;
         self.choose_pass();
         let in_chunks = self.table.in_chunks;
@@ -499,14 +499,14 @@ impl<'l> Loader<'l> {
 }
 
 /// A value beside the objects, filled and visited before them.
-trait Root {
+trait LoadRoot {
     fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()>;
 
     fn visit(&mut self, registry: &Registry, visitor: &mut Visitor<'_>) -> Result<()>;
 }
 
 /// There is none.
-impl Root for () {
+impl LoadRoot for () {
     fn fill(&mut self, _: &mut Loader<'_>) -> Result<()> {
         Ok(())
     }
@@ -523,7 +523,7 @@ struct RootValue<T> {
     value: Option<T>,
 }
 
-impl<T: Persist> Root for RootValue<T> {
+impl<T: Persist> LoadRoot for RootValue<T> {
     fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()> {
         let value = &mut self.value;
         loader.fill(&self.record, None, &mut |input| {

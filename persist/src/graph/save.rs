@@ -6,8 +6,7 @@ use super::Registry;
 use super::links::{Links, is_built};
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
-use super::targets::Targets;
-use super::unheld::kept;
+use super::targets::{Targets, kept};
 use crate::codec::{
     Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownPiece,
     Visitor, not_registered_yet,

@@ -12,6 +12,7 @@ use crate::codec::{Implements, Persist, Pointee};
 use crate::format::{LONGEST_DEVICE, Sealer};
 use crate::graph::{Counted, Registry};
 use crate::storage::{Patient, SaveOptions, Storage};
+use crate::types::Remap;
 use crate::{Component, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads them back.
@@ -568,5 +569,53 @@ impl fmt::Debug for SaveManager {
             .field("registry", &self.values.registry)
             .field("objects", &self.ids().count())
             .finish_non_exhaustive()
+    }
+}
+
+/// A remap is for one load: it borrows what it makes new ids from, and no later load can meet it by mistake.
+impl Remap<'_> {
+    /// Loads the objects of a file like [`SaveManager::load`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
+    /// without a new one under [`Missing::Error`](crate::types::Missing::Error).
+    pub fn load(&mut self, saves: &SaveManager, path: impl AsRef<Path>) -> Result<Loaded> {
+        saves.values.load_objects(SaveSource::File(path.as_ref()), None, Some(self))
+    }
+
+    /// Loads the objects of a save in memory like [`SaveManager::from_slice`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn from_slice(&mut self, saves: &SaveManager, save: &[u8]) -> Result<Loaded> {
+        saves.values.load_objects(SaveSource::Memory(save), None, Some(self))
+    }
+
+    /// Loads one value from a file like [`SaveManager::load_value`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn load_value<T: Persist>(
+        &mut self,
+        saves: &mut SaveManager,
+        path: impl AsRef<Path>,
+    ) -> Result<(T, Loaded)> {
+        saves.values.load_one(SaveSource::File(path.as_ref()), Some(self))
+    }
+
+    /// Loads one value from a save in memory like [`SaveManager::value_from_slice`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn value_from_slice<T: Persist>(
+        &mut self,
+        saves: &mut SaveManager,
+        save: &[u8],
+    ) -> Result<(T, Loaded)> {
+        saves.values.load_one(SaveSource::Memory(save), Some(self))
     }
 }
