@@ -85,11 +85,9 @@ impl<'a> Env<'a> {
             ),
             None => format!("a context of type `{wanted}` is needed, and there is none"),
         };
-        Error::new(
+        error!(
             ErrorKind::WrongContext,
-            format!(
-                "{problem}; call `set_context` of the `SaveManager`, or `registry_mut().set_context` of the `World` that is edited, or use `save_with` and `load_with`"
-            ),
+            "{problem}; call `set_context` of the `SaveManager`, or `registry_mut().set_context` of the `World` that is edited, or use `save_with` and `load_with`"
         )
     }
 }

@@ -113,6 +113,20 @@ impl ErrorKind {
     }
 }
 
+/// An [`Error`] of this kind, whose message is lower case and without a full stop.
+macro_rules! error {
+    ($kind:expr, $($message:tt)+) => {
+        $crate::Error::formatted($kind, ::std::format_args!($($message)+))
+    };
+}
+
+/// Returns an error like [`error!`].
+macro_rules! bail {
+    ($($error:tt)+) => {
+        return ::std::result::Result::Err(error!($($error)+))
+    };
+}
+
 /// `Result` with the library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -131,6 +145,11 @@ impl Error {
                 source: None,
             }),
         }
+    }
+
+    #[cold]
+    pub(crate) fn formatted(kind: ErrorKind, message: fmt::Arguments<'_>) -> Self {
+        Self::new(kind, message.to_string())
     }
 
     /// Adds the byte offset from the start of the save.

@@ -8,7 +8,6 @@ use std::mem::offset_of;
 use persist::__private::FieldAccess;
 use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::Kind;
-use persist::save::Registry;
 use persist::{ErrorKind, Persist};
 use persist_tests::support::shapes::{
     Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
@@ -289,69 +288,6 @@ fn fields_are_reached_by_index() {
     assert_eq!(shape, Shape::Circle(4.0));
     assert!(shape.persist_field(1).is_none());
     assert!(Bare::On.persist_field(0).is_none());
-}
-
-#[test]
-fn fields_are_reached_by_path() {
-    let mut registry = Registry::new();
-    registry.register::<Slot<Fixed>>().unwrap();
-    registry.register::<Shape>().unwrap();
-    registry.register::<Attributes>().unwrap();
-    let fixed = Fixed { on: true, position: (1.0, 2.0), letter: 'x', deep: [player(1), player(2)] };
-    let mut slot = Slot { before: 1, item: fixed, after: 2 };
-
-    assert_eq!(registry.get(&slot, "item.letter").unwrap().downcast_ref(), Some(&'x'));
-    assert!(registry.set(&mut slot, "item.on", false).unwrap(), "the old value");
-    assert!(!slot.item.on);
-    *registry.get_mut(&mut slot, "after").unwrap().downcast_mut::<u16>().unwrap() += 5;
-    assert_eq!(slot.after, 7);
-
-    let mut shape = Shape::Inner(player(1), Slot { before: 1, item: "sword".into(), after: 2 }, 3);
-    registry.set(&mut shape, "1.item", String::from("shield")).unwrap();
-    registry.set(&mut shape, "0.level", 50_i32).unwrap();
-    let item = Slot { before: 1, item: "shield".into(), after: 2 };
-    assert_eq!(shape, Shape::Inner(Player { level: 50, flag: 1 }, item, 3));
-
-    let attributes = empty::<Attributes>();
-    assert_eq!(registry.get(&attributes, "lives").unwrap().downcast_ref(), Some(&5_u8));
-    assert!(registry.get(&attributes, "hp").is_ok(), "the name in the save");
-    for missing in ["health_points", "health", "cache"] {
-        assert_eq!(registry.get(&attributes, missing).unwrap_err().kind(), ErrorKind::NotFound);
-    }
-}
-
-#[test]
-fn paths_that_lead_nowhere_say_where() {
-    let mut registry = Registry::new();
-    registry.register::<Slot<Player>>().unwrap();
-    let mut slot = Slot { before: 1, item: player(1), after: 2 };
-    let unchanged = slot.clone();
-    let mut errors = Vec::new();
-    for path in ["", "nothing", "item.nothing", "item.level.deeper", "before.x", "item.", ".item"] {
-        let error = registry.get(&slot, path).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound);
-        assert_eq!(registry.get_mut(&mut slot, path).unwrap_err().to_string(), error.to_string());
-        assert_eq!(registry.set(&mut slot, path, 1_u8).unwrap_err().kind(), ErrorKind::NotFound);
-        errors.push(format!("{path:?}: {error}"));
-    }
-    let error = registry.set(&mut slot, "item.level", 1_u8).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::KindMismatch);
-    errors.push(format!("u8 to \"item.level\": {error}"));
-    let error = registry.get(&Bare::On, "x").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-    errors.push(format!("not registered: {error}"));
-    assert_eq!(slot, unchanged);
-    insta::assert_snapshot!(errors.join("\n"), @r#"
-    "": there is no field `` in Slot<Player>
-    "nothing": there is no field `nothing` in Slot<Player> (field nothing)
-    "item.nothing": there is no field `nothing` in Player (field item.nothing)
-    "item.level.deeper": there is no field `deeper` in a value that is no registered struct or enum (field item.level.deeper)
-    "before.x": there is no field `x` in a value that is no registered struct or enum (field before.x)
-    "item.": there is no field `` in Player (field item.)
-    ".item": there is no field `` in Slot<Player> (field .item)
-    u8 to "item.level": the field is i32, not of type u8 (field item.level)
-    not registered: there is no field `x` in a value that is no registered struct or enum (field x)
-    "#);
 }
 
 // The two structs are `repr(C)`, so that the offsets are no compiler's choice.

@@ -76,23 +76,28 @@ impl Buffer {
         links: &mut dyn SaveLinks,
         write: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
-        if self.first.is_empty() {
-            self.first = Self::with_size(0).first;
-        }
-        let (used, rest) = self.table.split_at_mut(self.used);
-        let (window, next) = match used.last_mut() {
-            Some(Window { bytes, base, .. }) => {
-                (&mut bytes[self.len - *base..], RemainingWindows::Rest(rest))
-            }
-            None => (&mut self.first[self.len..], RemainingWindows::All(&mut self.table)),
-        };
-        let state = EncodeState::new(self.len, next, env, links);
+        let start = self.len;
+        let (window, next) = self.window();
+        let state = EncodeState::new(start, next, env, links);
         let mut out = Encoder::new(window, &state);
         let result = write(&mut out);
         let (end, left) = out.finish(result)?;
         self.len = end;
         self.used = left.map_or(0, |left| self.table.len() - left);
         Ok(())
+    }
+
+    /// What is left of the last window, and those after it.
+    fn window(&mut self) -> (&mut [u8], RemainingWindows<'_>) {
+        if self.first.is_empty() {
+            self.first = Self::with_size(0).first;
+        }
+        let Some(last) = self.used.checked_sub(1) else {
+            return (&mut self.first[self.len..], RemainingWindows::All(&mut self.table));
+        };
+        let (used, rest) = self.table.split_at_mut(self.used);
+        let Window { bytes, base, .. } = &mut used[last];
+        (&mut bytes[self.len - *base..], RemainingWindows::Rest(rest))
     }
 
     /// Bytes that were written since the last [`clear`](Self::clear).
@@ -236,5 +241,5 @@ fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>
 #[cold]
 pub(crate) fn left_over(bytes: usize) -> Error {
     let noun = if bytes == 1 { "byte is" } else { "bytes are" };
-    Error::new(ErrorKind::Damaged, format!("{bytes} {noun} left after the value"))
+    error!(ErrorKind::Damaged, "{bytes} {noun} left after the value")
 }

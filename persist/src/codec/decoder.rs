@@ -332,9 +332,9 @@ impl NoLinks {
 
     #[cold]
     fn error<T>(what: &str) -> Result<T> {
-        Err(Error::new(
+        Err(error!(
             ErrorKind::Unsupported,
-            format!("{what} only inside a whole save; use `persist::save` or a `SaveManager`"),
+            "{what} only inside a whole save; use `persist::save` or a `SaveManager`"
         ))
     }
 }

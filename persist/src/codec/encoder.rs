@@ -96,7 +96,6 @@ impl<'a> Encoder<'a> {
     }
 
     /// Returns where the encode ended, and how many windows it did not reach.
-    #[inline]
     pub(super) fn finish(self, result: Result<(), Stop>) -> Result<(usize, Option<usize>), Error> {
         let state = self.state;
         // Asked first: a type written by hand may not have passed its `Stop` on.
@@ -258,9 +257,9 @@ impl<'a> Encoder<'a> {
     #[doc(hidden)]
     #[cold]
     pub fn no_field(&mut self) -> Stop {
-        self.refuse(Error::new(
+        self.refuse(error!(
             ErrorKind::NotFound,
-            "the class has no field of this index, or the field no default",
+            "the class has no field of this index, or the field no default"
         ))
     }
 
@@ -449,9 +448,9 @@ fn grow<'a>(
 #[cold]
 fn too_large(limits: &Limits) -> Error {
     let limit = limits.bytes;
-    Error::new(
+    error!(
         ErrorKind::TooLarge,
-        format!("one value takes more than the limit of {limit} bytes; raise `Limits::bytes`"),
+        "one value takes more than the limit of {limit} bytes; raise `Limits::bytes`"
     )
 }
 
@@ -461,11 +460,9 @@ fn too_deep(state: &EncodeState<'_>) -> Stop {
     let limit = state.env.limits.depth;
     keep(
         state,
-        Error::new(
+        error!(
             ErrorKind::TooDeep,
-            format!(
-                "the value is nested more than {limit} levels deep; raise `Limits::depth` of a `SaveManager`, or keep the parts as objects behind `Rc<RefCell<_>>`"
-            ),
+            "the value is nested more than {limit} levels deep; raise `Limits::depth` of a `SaveManager`, or keep the parts as objects behind `Rc<RefCell<_>>`"
         ),
     )
 }

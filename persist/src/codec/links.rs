@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 
 use crate::reflect::TraitName;
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{ErrorKind, Limits, Result};
 
 /// A reference as a save meets it. It fits a register: what is rarely asked is in [`Referent`].
 #[derive(Clone, Copy, Debug)]
@@ -93,11 +93,9 @@ pub(crate) fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> 
     if *total <= limit {
         return Ok(());
     }
-    Err(Error::new(
+    Err(error!(
         ErrorKind::TooLarge,
-        format!(
-            "{total} elements that have no bytes are over the limit of {limit}; raise `Limits::empty_elements`"
-        ),
+        "{total} elements that have no bytes are over the limit of {limit}; raise `Limits::empty_elements`"
     ))
 }
 

@@ -71,30 +71,37 @@ fn open_in<G>(
     loop {
         match open() {
             Ok(guard) => return Ok(guard),
-            Err(TryLockError::Poisoned(_)) => {
-                return Err(refused(
-                    cell,
-                    "is poisoned, a thread panicked while it held the lock; clear the poison",
-                ));
+            Err(error) => {
+                try_again(&mut start, wait, cell, matches!(error, TryLockError::Poisoned(_)))?
             }
-            Err(TryLockError::WouldBlock) => {}
-        }
-        let waited = start.get_or_insert_with(Timer::start).elapsed();
-        // Short at first, as most locks are.
-        let step = (waited / 4).clamp(Duration::from_micros(20), Duration::from_millis(5));
-        if waited >= wait || !pause(step) {
-            return Err(refused(
-                cell,
-                &format!(
-                    "stayed locked for {} ms; release it, or raise `Limits::lock_wait`",
-                    wait.as_millis()
-                ),
-            ));
         }
     }
 }
 
+/// Pauses before the next try, unless that is of no use. Compiled once, for locks of any type.
+#[cold]
+fn try_again(
+    start: &mut Option<Timer>,
+    wait: Duration,
+    cell: &str,
+    is_poisoned: bool,
+) -> Result<()> {
+    if is_poisoned {
+        let how = "is poisoned, a thread panicked while it held the lock; clear the poison";
+        return Err(refused(cell, how));
+    }
+    let waited = start.get_or_insert_with(Timer::start).elapsed();
+    // Short at first, as most locks are.
+    let step = (waited / 4).clamp(Duration::from_micros(20), Duration::from_millis(5));
+    if waited < wait && pause(step) {
+        return Ok(());
+    }
+    let wait = wait.as_millis();
+    let how = format!("stayed locked for {wait} ms; release it, or raise `Limits::lock_wait`");
+    Err(refused(cell, &how))
+}
+
 #[cold]
 fn refused(cell: &str, how: &str) -> Error {
-    Error::new(ErrorKind::Borrowed, format!("a `{cell}` {how}"))
+    error!(ErrorKind::Borrowed, "a `{cell}` {how}")
 }

@@ -384,11 +384,9 @@ fn caster<'p, D: ?Sized + TraitObject>(prototypes: &Prototypes<'p>) -> Result<&'
 #[cold]
 fn no_implementor<D: ?Sized + TraitObject>() -> Error {
     let name = D::NAME;
-    Error::new(
+    error!(
         ErrorKind::Unsupported,
-        format!(
-            "no class with an empty value is registered for trait {name}; call `register_as::<Class, dyn {name}>()`"
-        ),
+        "no class with an empty value is registered for trait {name}; call `register_as::<Class, dyn {name}>()`"
     )
 }
 
@@ -501,22 +499,18 @@ fn skip<D: ?Sized + TraitObject>(number: u64, class: &str, input: &mut Decoder<'
 
 #[cold]
 pub(crate) fn not_registered(class: &str, of: &str) -> Error {
-    Error::new(
+    error!(
         ErrorKind::WrongClass,
-        format!(
-            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager`, name a stand-in by `#[persist::dynamic(unknown = Type)]`, or make it an `Option`"
-        ),
+        "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager`, name a stand-in by `#[persist::dynamic(unknown = Type)]`, or make it an `Option`"
     )
 }
 
 /// Like [`not_registered`], for a value that is being saved.
 #[cold]
 pub(crate) fn not_registered_yet(class: &str, of: &str) -> Error {
-    Error::new(
+    error!(
         ErrorKind::WrongClass,
-        format!(
-            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager` before the save"
-        ),
+        "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager` before the save"
     )
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use super::links::ReferenceSlot;
 use super::object::{Shared, WeakShared};
 use crate::reflect::Holder;
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// What the program does not have, kept as it is in the save: a value of an unknown class, unknown
 /// fields, or an unknown variant.
@@ -99,9 +99,9 @@ impl Unknown {
     /// The one value that a stand-in holds.
     pub(crate) fn value(&self) -> Result<&UnknownPiece> {
         self.pieces.first().ok_or_else(|| {
-            Error::new(
+            error!(
                 ErrorKind::Unsupported,
-                "an `Unknown` that was not loaded cannot be saved; keep stand-ins as they were loaded",
+                "an `Unknown` that was not loaded cannot be saved; keep stand-ins as they were loaded"
             )
         })
     }
@@ -271,9 +271,9 @@ impl KeptTarget {
             KeptPointer::Weak(object) => object.upgrade(),
         });
         object.ok_or_else(|| {
-            Error::new(
+            error!(
                 ErrorKind::Unsupported,
-                "a value of an unknown class refers to a shared object, which stays on the thread that loaded it; save on that thread, or register the class",
+                "a value of an unknown class refers to a shared object, which stays on the thread that loaded it; save on that thread, or register the class"
             )
         })
     }

@@ -3,7 +3,7 @@ use std::fmt::Display;
 
 use super::links::{Prototypes, ReferenceSlot};
 use crate::env::Env;
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{ErrorKind, Limits, Result};
 
 /// What a visit of a value is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,10 +190,7 @@ impl<'a> Visitor<'a> {
 
     fn enter(&mut self) -> Result<()> {
         self.depth = self.depth.checked_sub(1).ok_or_else(|| {
-            Error::new(
-                ErrorKind::TooDeep,
-                "the value is nested deeper than `Limits::depth`; raise it",
-            )
+            error!(ErrorKind::TooDeep, "the value is nested deeper than `Limits::depth`; raise it")
         })?;
         Ok(())
     }
@@ -204,11 +201,9 @@ impl<'a> Visitor<'a> {
         if self.phase != Phase::BeforeSave {
             return Ok(());
         }
-        Err(Error::new(
+        Err(error!(
             ErrorKind::Unsupported,
-            format!(
-                "`before_save` of {class} needs `&mut`, and a pointer without a cell gives none; hold the object in a cell, such as `Rc<RefCell<{class}>>`"
-            ),
+            "`before_save` of {class} needs `&mut`, and a pointer without a cell gives none; hold the object in a cell, such as `Rc<RefCell<{class}>>`"
         ))
     }
 
@@ -224,7 +219,7 @@ impl<'a> Visitor<'a> {
         }
         run().into_result().map_err(|reason| {
             let name = phase.name();
-            Error::new(ErrorKind::Refused, format!("`{name}` of {class} refused: {reason}"))
+            error!(ErrorKind::Refused, "`{name}` of {class} refused: {reason}")
         })
     }
 

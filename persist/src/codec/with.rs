@@ -17,8 +17,8 @@ use super::field::FieldAccess;
 use super::links::Prototypes;
 use super::persist::{CALL, Persist};
 use super::type_set::{FieldCodec, TypeSet};
+use crate::ErrorKind;
 use crate::reflect::Kind;
-use crate::{Error, ErrorKind};
 
 /// Stores values of a type `T` that is not `Persist`, as another type.
 ///
@@ -428,12 +428,10 @@ where
 {
     T::try_from(S::persist_empty(prototypes)?).map_err(|error| {
         let name = short_name::<T>();
-        Error::new(
+        error!(
             ErrorKind::Refused,
-            format!(
-                "the empty value of `{}` is no `{name}`: {error}; give `{name}` one by `#[persist(default = value)]`",
-                short_name::<S>()
-            ),
+            "the empty value of `{}` is no `{name}`: {error}; give `{name}` one by `#[persist(default = value)]`",
+            short_name::<S>()
         )
     })
 }
@@ -461,7 +459,7 @@ fn restored<T, E: Display>(
 #[cold]
 #[inline(never)]
 fn refused(name: &str, error: &dyn Display, input: &mut Decoder<'_>) -> Fail {
-    input.refuse(Error::new(ErrorKind::Refused, format!("`{name}` refused: {error}")))
+    input.refuse(error!(ErrorKind::Refused, "`{name}` refused: {error}"))
 }
 
 /// The fault of a key or element that becomes equal to one before it; they are counted from 0.
@@ -475,9 +473,9 @@ pub(crate) fn twice(
 ) -> Fail {
     match module {
         None => Fail::Duplicate,
-        Some(module) => input.refuse(Error::new(
+        Some(module) => input.refuse(error!(
             ErrorKind::InvalidValue,
-            format!("`{module}` makes {what} {index} equal to one before it, so that one of the two would be lost"),
+            "`{module}` makes {what} {index} equal to one before it, so that one of the two would be lost"
         )),
     }
 }
@@ -514,9 +512,9 @@ pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
 
 #[cold]
 fn miscounted(count: usize, out: &mut Encoder<'_>) -> Stop {
-    out.refuse(Error::new(
+    out.refuse(error!(
         ErrorKind::InvalidValue,
-        format!("the iterator of a `with_iter` module said that it had {count} items, and had another number; correct its `len`"),
+        "the iterator of a `with_iter` module said that it had {count} items, and had another number; correct its `len`"
     ))
 }
 

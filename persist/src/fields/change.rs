@@ -420,9 +420,9 @@ pub(super) fn check_end(part: &FieldPart<'_>, path: &FieldPath) -> Result<()> {
 }
 
 fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
-    Err(Error::new(
+    Err(error!(
         ErrorKind::Unsupported,
-        "a shared pointer cannot be set by a path; change the component itself",
+        "a shared pointer cannot be set by a path; change the component itself"
     ))
 }
 

@@ -73,7 +73,7 @@ impl<'p> FieldPart<'p> {
         buffers.hops.clear();
         let mut value: &dyn Any = root;
         let Some((class, _)) = registry.entry(value) else {
-            return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
+            bail!(ErrorKind::NotFound, "its class is not registered");
         };
         let mut part =
             Self { class, buffers, access: None, place: None, depth: 0, steps, taken: 0 };
@@ -254,7 +254,7 @@ impl<'p> FieldPart<'p> {
         for _ in 0..self.depth {
             cursor = cursor.and_then(Cursor::of_element);
         }
-        cursor.ok_or_else(|| Error::new(ErrorKind::NotFound, "the class has no such field"))
+        cursor.ok_or_else(|| error!(ErrorKind::NotFound, "the class has no such field"))
     }
 
     pub(crate) fn value(&self, registry: &Registry) -> Result<Value> {

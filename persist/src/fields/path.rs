@@ -234,9 +234,9 @@ impl FromStr for FieldPath {
 
     fn from_str(text: &str) -> Result<Self> {
         parse(text).map_err(|reason| {
-            Error::new(
+            error!(
                 ErrorKind::InvalidValue,
-                format!("`{text}` is no path of a field: {reason}; write `Class:field.sub[3]`"),
+                "`{text}` is no path of a field: {reason}; write `Class:field.sub[3]`"
             )
         })
     }

@@ -68,7 +68,7 @@ pub(crate) enum Checksums {
 pub(super) fn each_block(
     (save, checksums): (&[u8], Checksums),
     mut at: usize,
-    mut take: impl FnMut(&Block) -> Result<()>,
+    take: &mut dyn FnMut(&Block) -> Result<()>,
 ) -> Result<(usize, Trailer)> {
     while save.get(at) != Some(&BLOCK_TRAILER) {
         let block = Block::read((save, checksums), at)?;
@@ -134,12 +134,15 @@ pub(crate) struct Ends {
 
 impl Ends {
     /// Reads the header and the trailer of a save.
-    pub(crate) fn read(mut file: impl Read + Seek, limits: &Limits) -> Result<Self> {
+    pub(crate) fn read(
+        mut file: &mut (impl Read + Seek + ?Sized),
+        limits: &Limits,
+    ) -> Result<Self> {
         let failed = |error| Error::of_reading("the end of the save", error);
         let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
         file.rewind().map_err(failed)?;
         let header = Header::of_file(&mut file, size, limits)?;
-        let is_whole = Self::is_at_end(&mut file).map_err(failed)?;
+        let is_whole = Self::is_at_end(file).map_err(failed)?;
         Ok(Self { header, is_whole })
     }
 

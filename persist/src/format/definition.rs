@@ -65,11 +65,9 @@ const LONGEST_ITEM: usize = u32::MAX as usize - 2 * BLOCK_SIZE;
 pub(super) fn item_length(length: usize, class: &str) -> Result<u32> {
     match u32::try_from(length) {
         Ok(bytes) if length <= LONGEST_ITEM => Ok(bytes),
-        _ => Err(Error::new(
+        _ => Err(error!(
             ErrorKind::TooLarge,
-            format!(
-                "{class} record of {length} bytes is over {LONGEST_ITEM}, the most that one record can have; split the value into objects"
-            ),
+            "{class} record of {length} bytes is over {LONGEST_ITEM}, the most that one record can have; split the value into objects"
         )),
     }
 }
@@ -212,7 +210,7 @@ fn bad(rule: impl Into<String>) -> Error {
 
 /// A number is none that this library knows.
 fn unknown(what: &str, tag: u8) -> Error {
-    Error::new(ErrorKind::UnknownKind, format!("{what} {tag:#x}"))
+    error!(ErrorKind::UnknownKind, "{what} {tag:#x}")
 }
 
 fn read_class(input: &mut Decoder<'_>, name: &mut String) -> Result<ClassSchema> {

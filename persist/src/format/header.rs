@@ -85,23 +85,23 @@ impl Header {
     /// # Errors
     ///
     /// Those of [`from_reader`](Self::from_reader).
-    pub fn within(reader: impl Read, limits: &Limits) -> Result<Self> {
-        Self::of_file(reader, u64::MAX, limits)
+    pub fn within(mut reader: impl Read, limits: &Limits) -> Result<Self> {
+        Self::of_file(&mut reader, u64::MAX, limits)
     }
 
     /// Reads the header of a file of `size` bytes: one that says it is longer is damaged.
-    pub(super) fn of_file(reader: impl Read, size: u64, limits: &Limits) -> Result<Self> {
+    pub(super) fn of_file(reader: &mut dyn Read, size: u64, limits: &Limits) -> Result<Self> {
         let check = |length| limits.check_header(length, OTHER_FIELDS);
-        let header = Self::read(&Self::bytes_of(reader, size, check)?)?;
+        let header = Self::read(&Self::bytes_of(reader, size, &check)?)?;
         limits.check_metadata(header.metadata_length())?;
         Ok(header)
     }
 
     /// Reads the bytes of the header of a file of `size` bytes, unless its length is refused.
     pub(super) fn bytes_of(
-        reader: impl Read,
+        reader: &mut dyn Read,
         size: u64,
-        check_length: impl FnOnce(u64) -> Result<()>,
+        check_length: &dyn Fn(u64) -> Result<()>,
     ) -> Result<Vec<u8>> {
         let failed = |error: io::Error| Error::of_reading("the header of the save", error);
         let mut reader = reader.take(FIXED as u64);
@@ -164,23 +164,23 @@ impl Header {
         let format = LittleEndian::read_u16(&fixed[8..10]);
         let flags = LittleEndian::read_u16(&fixed[10..12]);
         if format == 0 {
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::Damaged,
-                "the header is damaged, format version 0 does not exist; restore a backup",
+                "the header is damaged, format version 0 does not exist; restore a backup"
             )
             .at(8));
         }
         if format > FORMAT_VERSION {
             if is_of_this_format(save) {
-                return Err(Error::new(
+                return Err(error!(
                     ErrorKind::Damaged,
-                    format!("the header is damaged, by its checksum the format is not {format}; restore a backup"),
+                    "the header is damaged, by its checksum the format is not {format}; restore a backup"
                 )
                 .at(8));
             }
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::NewerFormat,
-                format!("the save has format {format}, this program reads up to {FORMAT_VERSION}; load it with a newer version of the program"),
+                "the save has format {format}, this program reads up to {FORMAT_VERSION}; load it with a newer version of the program"
             )
             .at(8));
         }
@@ -191,9 +191,9 @@ impl Header {
             return Err(cut_short(save.len()));
         };
         if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::Damaged,
-                "the header is damaged, its checksum does not match; restore a backup",
+                "the header is damaged, its checksum does not match; restore a backup"
             )
             .at(0));
         }
@@ -210,11 +210,9 @@ impl Header {
         while let Some((&tag, after)) = rest.split_first() {
             let at = (FIXED + whole - rest.len()) as u64;
             let bad = || {
-                Error::new(
+                error!(
                     ErrorKind::Damaged,
-                    format!(
-                        "the header is damaged, its field {tag} is malformed; restore a backup"
-                    ),
+                    "the header is damaged, its field {tag} is malformed; restore a backup"
                 )
                 .at(at)
             };
@@ -368,23 +366,22 @@ fn is_of_this_format(save: &[u8]) -> bool {
 
 /// The save ends too early.
 pub(super) fn cut_short(length: usize) -> Error {
-    Error::new(
+    error!(
         ErrorKind::Truncated,
-        format!("the save is cut short, it ends after {length} bytes; restore a backup"),
+        "the save is cut short, it ends after {length} bytes; restore a backup"
     )
     .at(length as u64)
 }
 
 /// Something at a place is not what was written.
 pub(super) fn damaged(at: usize, what: &str) -> Error {
-    Error::new(ErrorKind::Damaged, format!("the save is damaged: {what}; restore a backup"))
-        .at(at as u64)
+    error!(ErrorKind::Damaged, "the save is damaged: {what}; restore a backup").at(at as u64)
 }
 
 pub(super) fn newer(at: u64, what: &str, number: u64) -> Error {
-    Error::new(
+    error!(
         ErrorKind::NewerFormat,
-        format!("the save uses {what} {number:#x}, which this version of the library does not know; load it with a newer version of the program"),
+        "the save uses {what} {number:#x}, which this version of the library does not know; load it with a newer version of the program"
     )
     .at(at)
 }

@@ -8,7 +8,6 @@ mod blocks;
 mod compression;
 mod definition;
 mod header;
-mod items;
 mod numbers;
 mod plain;
 mod records;

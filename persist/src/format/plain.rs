@@ -32,39 +32,35 @@ pub(crate) fn unpacked<T>(
     limits: &Limits,
     read: impl FnOnce(Plain<'_>) -> Result<T>,
 ) -> Result<T> {
+    let weight = save.len() as u64;
+    match unpack(save, limits)? {
+        None => read(Plain { bytes: save, weight, compression: Compression::None }),
+        Some(unpacker) => read(unpacker.plain()).map_err(|error| unpacker.place(error)),
+    }
+}
+
+/// Makes the compressed blocks of a save plain ones; `None` if it has none.
+fn unpack<'s>(save: &'s [u8], limits: &Limits) -> Result<Option<Unpacker<'s>>> {
     let stored = save.len() as u64;
     if stored > limits.bytes {
         let limit = limits.bytes;
-        return Err(Error::new(
+        bail!(
             ErrorKind::TooLarge,
-            format!(
-                "the save has {stored} bytes, over the limit of {limit}; raise `Limits::bytes`"
-            ),
-        ));
+            "the save has {stored} bytes, over the limit of {limit}; raise `Limits::bytes`"
+        );
     }
     if !is_compressed(save) {
-        return read(Plain { bytes: save, weight: stored, compression: Compression::None });
+        return Ok(None);
     }
     let (_, at) = Header::parse(save)?;
     let mut unpacker = Unpacker::new(save);
     unpacker.plain.extend_from_slice(&save[..at]);
     let (at, trailer) =
-        each_block((save, Checksums::Right), at, |block| unpacker.block(block, limits))?;
-    let Unpacker { mut plain, mut places, compression, .. } = unpacker;
-    places.push((plain.len(), at, false));
-    let length = (plain.len() + TRAILER_SIZE) as u64;
-    plain.extend(Trailer { length, ..trailer }.write());
-    let weight = weight(length, stored);
-    read(Plain { bytes: &plain, weight, compression }).map_err(|error| match error.offset() {
-        Some(offset) => {
-            let next = places.partition_point(|(plain, ..)| *plain as u64 <= offset);
-            let (plain, at, is_compressed) =
-                next.checked_sub(1).map_or((0, 0, false), |place| places[place]);
-            let inside = if is_compressed { 0 } else { offset - plain as u64 };
-            error.moved_to((at as u64 + inside).min(stored))
-        }
-        None => error,
-    })
+        each_block((save, Checksums::Right), at, &mut |block| unpacker.block(block, limits))?;
+    unpacker.places.push((unpacker.plain.len(), at, false));
+    let length = (unpacker.plain.len() + TRAILER_SIZE) as u64;
+    unpacker.plain.extend(Trailer { length, ..trailer }.write());
+    Ok(Some(unpacker))
 }
 
 /// True if there is a compressed block, as far as the lengths can be trusted.
@@ -101,6 +97,21 @@ impl<'s> Unpacker<'s> {
             codec: Codec::default(),
             contents: 0,
         }
+    }
+
+    fn plain(&self) -> Plain<'_> {
+        let weight = weight(self.plain.len() as u64, self.save.len() as u64);
+        Plain { bytes: &self.plain, weight, compression: self.compression }
+    }
+
+    /// An error of the plain blocks, with its offset in the save.
+    fn place(&self, error: Error) -> Error {
+        let Some(offset) = error.offset() else { return error };
+        let next = self.places.partition_point(|(plain, ..)| *plain as u64 <= offset);
+        let (plain, at, is_compressed) =
+            next.checked_sub(1).map_or((0, 0, false), |place| self.places[place]);
+        let inside = if is_compressed { 0 } else { offset - plain as u64 };
+        error.moved_to((at as u64 + inside).min(self.save.len() as u64))
     }
 
     /// Takes a block; one that is an error leaves nothing.
@@ -171,10 +182,8 @@ pub(super) fn decompress(
 
 #[cold]
 pub(super) fn switched_off(feature: &str) -> Error {
-    Error::new(
+    error!(
         ErrorKind::Unsupported,
-        format!(
-            "the save is compressed by {feature}, which this program was built without; build it with the feature `{feature}` of persist"
-        ),
+        "the save is compressed by {feature}, which this program was built without; build it with the feature `{feature}` of persist"
     )
 }

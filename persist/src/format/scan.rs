@@ -7,8 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::{Block, Checksums, check_count, each_block};
 use super::definition;
 use super::header::{damaged, newer};
-use super::items::Item;
-use super::records::Records;
+use super::records::{Item, Records};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD, Header,
     TRAILER_SIZE, unpacked,
@@ -64,7 +63,7 @@ impl<'s> Scan<'s> {
             save.last_chunk::<TRAILER_SIZE>().map_or(0, |t| LittleEndian::read_u64(&t[1..]));
         let most = save.len() / LEAST_RECORD;
         let mut scan = Self::new(header, usize::try_from(counted).map_or(most, |n| n.min(most)));
-        let found = each_block((save, Checksums::Right), at, |block| match block.tag {
+        let found = each_block((save, Checksums::Right), at, &mut |block| match block.tag {
             BLOCK_RECORDS => scan.items(save, block.at + BLOCK_HEAD..block.end, limits),
             BLOCK_DEFINITIONS => scan.check_copies(save, block),
             tag => Err(newer(block.at as u64, "block tag", u64::from(tag))),
@@ -103,9 +102,9 @@ impl<'s> Scan<'s> {
         for (class, definition) in classes.iter().zip(&self.definitions) {
             let at = definition.at;
             if !ids.insert(class.id) {
-                return Err(Error::new(
+                return Err(error!(
                     ErrorKind::DuplicateId,
-                    format!("class id {} is defined twice in the save; restore a backup", class.id),
+                    "class id {} is defined twice in the save; restore a backup", class.id
                 )
                 .at(at as u64)
                 .in_class(&*class.name));

@@ -180,7 +180,7 @@ impl<'w> Sealer<'w> {
 pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
     let mut changed = Vec::with_capacity(save.len());
     let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
-    write_again((save, Checksums::Right), header, 0, &mut sealer, |_| Ok(()))?;
+    write_again((save, Checksums::Right), header, 0, &mut sealer, &mut |_| Ok(()))?;
     Ok(changed)
 }
 
@@ -191,12 +191,12 @@ pub(crate) fn write_again(
     header: &Header,
     memory: u64,
     out: &mut Sealer<'_>,
-    mut go_on: impl FnMut(u64) -> Result<()>,
+    go_on: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     let (_, start) = Header::parse(save)?;
     out.header(header)?;
     go_on(start as u64)?;
-    let (_, trailer) = each_block((save, checksums), start, |block| {
+    let (_, trailer) = each_block((save, checksums), start, &mut |block| {
         out.block(&[&save[block.at..block.end]])?;
         go_on((block.end + CRC_SIZE - block.at) as u64)
     })?;

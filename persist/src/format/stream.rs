@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::blocks::{Block, Trailer, check_count};
 use super::compression::Codec;
 use super::header::{cut_short, damaged, newer};
-use super::items::Item;
 use super::plain::{decompress, switched_off};
+use super::records::Item;
 use super::scan::{Scan, too_many};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
@@ -55,7 +55,7 @@ impl<R: Read + Seek> BlockReader<R> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
         limits.check_total(length)?;
         file.rewind().map_err(failed)?;
-        let header = Header::bytes_of(&mut file, length, |_| Ok(()))?;
+        let header = Header::bytes_of(&mut file, length, &|_| Ok(()))?;
         let (header, first) = Header::parse(&header)?;
         limits.check_metadata(header.metadata_length())?;
         let first = first as u64;

@@ -202,10 +202,8 @@ impl<'w, 's> Writer<'w, 's> {
 
 #[cold]
 fn too_many(limit: u64) -> Error {
-    Error::new(
+    error!(
         ErrorKind::TooLarge,
-        format!(
-            "the save would have more objects than the limit of {limit}; raise `Limits::objects`"
-        ),
+        "the save would have more objects than the limit of {limit}; raise `Limits::objects`"
     )
 }

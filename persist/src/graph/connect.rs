@@ -32,7 +32,7 @@ impl Table<'_> {
             let class = kind.map(|kind| self.registry.objects[kind].class);
             let hooks = class.is_some_and(|class| self.registry.traits(class).after_load);
             let mut connector = Connector::new(self);
-            let connected = connector.connect(references, Pass::Bare, None, |visitor| {
+            let connected = connector.connect(references, Pass::Bare, None, &mut |visitor| {
                 draft.visit(&mut visitor.outside_of_cells())
             });
             let visited = connected.and_then(|contents| {
@@ -102,14 +102,14 @@ impl Table<'_> {
     /// Fourth pass: ids become pointers, in the order in which they were set aside.
     pub(super) fn connect(
         &mut self,
-        visit_root: impl FnOnce(&mut Visitor<'_>) -> Result<()>,
+        visit_root: &mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
     ) -> Result<()> {
         // A debug build visits all the same: the mistakes of a hand-written impl show in small graphs too.
         if !self.waits && self.aside.is_empty() && !cfg!(debug_assertions) {
             return Ok(());
         }
         let (root, kept) = (self.references.of_root(), take(&mut self.objects.root_kept));
-        Connector::new(self).connect(root, Pass::Whole, None, |mut visitor| {
+        Connector::new(self).connect(root, Pass::Whole, None, &mut |mut visitor| {
             visit_root(&mut visitor)?;
             kept.__visit_shared(&mut visitor)
         })?;
@@ -152,7 +152,7 @@ impl Table<'_> {
             };
             let pass = if table.objects.is_built(record) { Pass::Cells } else { Pass::Whole };
             let references = table.references.of(record);
-            let contents = connector.connect(references, pass, contents, |mut visitor| {
+            let contents = connector.connect(references, pass, contents, &mut |mut visitor| {
                 shared.object().visit_object(&mut visitor)?;
                 kept.as_ref().map_or(Ok(()), |kept| kept.__visit_shared(&mut visitor))
             });
@@ -241,7 +241,7 @@ impl<'c, 'l> Connector<'c, 'l> {
         references: Range<usize>,
         pass: Pass,
         contents: Option<OnceContents>,
-        visit: impl FnOnce(Visitor<'_>) -> Result<()>,
+        visit: &mut dyn FnMut(Visitor<'_>) -> Result<()>,
     ) -> Result<Option<OnceContents>> {
         (self.next, self.pass, self.late) = (references, pass, false);
         self.taken = contents.unwrap_or_default();
@@ -279,10 +279,9 @@ impl VisitLinks for Connector<'_, '_> {
         match self.table.objects.shared(target) {
             Some(object) if slot.connect(object, caster) => Ok(()),
             None if reference.is_weak() => Ok(()),
-            _ => Err(Error::new(
-                ErrorKind::WrongClass,
-                "a reference is of another type than its field",
-            )),
+            _ => {
+                Err(error!(ErrorKind::WrongClass, "a reference is of another type than its field"))
+            }
         }
     }
 
@@ -305,8 +304,8 @@ impl VisitLinks for Connector<'_, '_> {
 
 #[cold]
 fn out_of_step() -> Error {
-    Error::new(
+    error!(
         ErrorKind::Unsupported,
-        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must list every value that holds references in `persist_parts`, in the order in which it decodes them",
+        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must list every value that holds references in `persist_parts`, in the order in which it decodes them"
     )
 }

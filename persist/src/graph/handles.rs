@@ -59,12 +59,10 @@ impl<'l> Handles<'l> {
         if fail != Fail::Duplicate || !self.changed {
             return error;
         }
-        Error::new(
+        error!(
             ErrorKind::InvalidValue,
-            format!(
-                "{}, since the remap made two handles equal; give each a new id of its own, and those without one `Missing::Dead`",
-                error.message()
-            ),
+            "{}, since the remap made two handles equal; give each a new id of its own, and those without one `Missing::Dead`",
+            error.message()
         )
     }
 }

@@ -17,7 +17,7 @@ use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
 use crate::schema::{LoadEvent, LocalValue, length};
 use crate::types::WorldObjects;
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// Bytes of a handle.
 const HANDLE: usize = 9;
@@ -104,22 +104,18 @@ impl Table<'_> {
         let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
         let is_known = |class: &usize| *class < stored.len() || stored.alone(*class).is_some();
         let Some(class) = class.filter(is_known) else {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::InvalidValue,
-                format!(
-                    "what is kept is of class number {number}, which the save does not define; it is damaged or made to harm"
-                ),
-            ));
+                "what is kept is of class number {number}, which the save does not define; it is damaged or made to harm"
+            );
         };
         if class >= stored.len() || !self.plans.rewrites_dynamic(class) {
             return Ok(class);
         }
         let name = &stored[class].name;
-        Err(Error::new(
+        Err(error!(
             ErrorKind::WrongClass,
-            format!(
-                "a {name} stands for a trait that it is not registered for, while it is for another; register it for both with `register_as`"
-            ),
+            "a {name} stands for a trait that it is not registered for, while it is for another; register it for both with `register_as`"
         ))
     }
 
@@ -167,13 +163,11 @@ impl Table<'_> {
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
             let found = holder.around_class(false, self.name(class));
-            return Err(Error::new(
+            bail!(
                 ErrorKind::WrongClass,
-                format!(
-                    "the reference is to object #{id}, {found}, where a dyn {} in another pointer or cell is expected",
-                    of.name
-                ),
-            ));
+                "the reference is to object #{id}, {found}, where a dyn {} in another pointer or cell is expected",
+                of.name
+            );
         }
         if weak {
             self.count(LoadEvent::Dangling);

@@ -253,14 +253,12 @@ impl<'s> Links<'s> {
     #[cold]
     fn too_many(&self, id: u64) -> Error {
         if id > MAX_ID {
-            return Error::new(ErrorKind::TooLarge, "the object ids are used up");
+            return error!(ErrorKind::TooLarge, "the object ids are used up");
         }
         let most = self.most;
-        Error::new(
+        error!(
             ErrorKind::TooLarge,
-            format!(
-                "the save would have more objects than the limit of {most}; raise `Limits::objects`"
-            ),
+            "the save would have more objects than the limit of {most}; raise `Limits::objects`"
         )
     }
 }
@@ -277,21 +275,17 @@ pub(super) fn circle_error(class: &str, length: usize) -> Error {
         1 => format!("an object without a cell, a {class}, leads to itself"),
         _ => format!("{length} objects without a cell, one of them a {class}, lead to each other"),
     };
-    Error::new(
+    error!(
         ErrorKind::Unsupported,
-        format!(
-            "{what}, so that none could be made before it is there; put the `Weak` that closes the cycle in a `RefCell` or `OnceCell`"
-        ),
+        "{what}, so that none could be made before it is there; put the `Weak` that closes the cycle in a `RefCell` or `OnceCell`"
     )
 }
 
 #[cold]
 fn two_types(id: u64) -> Error {
-    Error::new(
+    error!(
         ErrorKind::WrongClass,
-        format!(
-            "object #{id} is pointed at as two types, such as `[T; N]` and `[T]`; use one of them"
-        ),
+        "object #{id} is pointed at as two types, such as `[T; N]` and `[T]`; use one of them"
     )
     .in_object(id)
 }
@@ -350,7 +344,7 @@ impl SaveLinks for Links<'_> {
     fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
             Ok(schema) => Ok(self.tables.numbers.foreign(&schema, index, self.registry.program())),
-            Err(_) => Err(Error::new(ErrorKind::Unsupported, "the class of a kept value is lost")),
+            Err(_) => Err(error!(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }
     }
 }

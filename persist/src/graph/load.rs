@@ -1,6 +1,6 @@
 //! Loads: the scan of a save, its objects, and their references.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl<'l> Loader<'l> {
                 matched.resolved[class]
                     .is_some_and(|class| registry.object(class, holder).is_some())
             });
-            Ok::<_, Error>(matched)
+            Ok(matched)
         })?;
         let Scan { header, records, .. } = scan;
         let objects = LoadingObjects::new(registry, records)?;
@@ -119,7 +119,7 @@ impl<'l> Loader<'l> {
             )
             .at(root.start as u64));
         }
-        self.passes(|_| Ok(()), |(), _| Ok(()))?;
+        self.passes(&mut ())?;
         Ok(self.finish())
     }
 
@@ -164,41 +164,20 @@ impl<'l> Loader<'l> {
             } else {
                 String::new()
             };
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::WrongClass,
-                format!("the save holds a value of type {found}, and one of type {wanted} was asked for; load it as {found}{or}"),
+                "the save holds a value of type {found}, and one of type {wanted} was asked for; load it as {found}{or}"
             )
             .at(root.start as u64));
         }
-        let traits = self.table.registry.traits(class);
-        let visits = traits.references || traits.after_load;
-        let value = self.passes(
-            |loader| {
-                let mut value = loader.fill(&root, None, |input| input.value::<T>())?;
-                if let Some(mut made) = loader.table.registry.make::<T>() {
-                    value.__keep_skipped(&mut made);
-                }
-                Ok(value)
-            },
-            |value, visitor| {
-                if visits {
-                    value.__visit(visitor).map_err(|error| error.in_class(wanted.clone()))
-                } else {
-                    Ok(())
-                }
-            },
-        )?;
+        let mut value = RootValue::<T> { record: root, class, value: None };
+        self.passes(&mut value)?;
         let (objects, outcome) = self.finish();
-        Ok((value, objects, outcome))
+        Ok((value.value.unwrap_or_else(|| unreachable!("it was filled")), objects, outcome))
     }
 
-    /// All passes; the root is a value beside the objects, filled and visited first.
-    fn passes<R>(
-        &mut self,
-        root: impl FnOnce(&mut Self) -> Result<R>,
-        visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
-    ) -> Result<R> {
-        self.all_passes(root, visit_root).map_err(|error| self.with_newer_version(error))
+    fn passes(&mut self, root: &mut dyn LoadRoot) -> Result<()> {
+        self.all_passes(root).map_err(|error| self.with_newer_version(error))
     }
 
     /// Says first that the save is of a newer program, if that may be why it does not load.
@@ -230,15 +209,11 @@ impl<'l> Loader<'l> {
         }
     }
 
-    fn all_passes<R>(
-        &mut self,
-        root: impl FnOnce(&mut Self) -> Result<R>,
-        mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
-    ) -> Result<R> {
+    fn all_passes(&mut self, root: &mut dyn LoadRoot) -> Result<()> {
         self.create()?;
         self.choose_pass();
         let in_chunks = self.table.in_chunks;
-        let mut root = root(self)?;
+        root.fill(self)?;
         let root_end = self.table.references.len();
         let mut next = 0;
         // Values that become objects come on as they are met.
@@ -276,15 +251,16 @@ impl<'l> Loader<'l> {
         self.outcome.references += (references.len() - of_freed) as u64;
         self.table.build()?;
         if !in_chunks {
-            self.table.connect(|visitor| visit_root(&mut root, visitor))?;
+            let registry = self.table.registry;
+            self.table.connect(&mut |visitor| root.visit(registry, visitor))?;
         }
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = Prototypes::bare();
-            visit_root(&mut root, &mut Visitor::new(phase, self.table.env, &mut links))?;
+            root.visit(self.table.registry, &mut Visitor::new(phase, self.table.env, &mut links))?;
             self.table.run_hooks(phase)?;
         }
         self.table.seal();
-        Ok(root)
+        Ok(())
     }
 
     /// Connects the objects that have been filled since the last call.
@@ -332,20 +308,15 @@ impl<'l> Loader<'l> {
 
     /// Counts the objects that the save has and those that were made of values, but not what is kept.
     fn count_made(&mut self) {
-        let Table { plans, objects, asked_for, .. } = &self.table;
-        let (mut counts, mut made) = (vec![0; plans.stored.len()], BTreeMap::new());
-        for (record, kind) in objects.kinds.iter().enumerate() {
-            if kind.is_some() && (asked_for.is_empty() || !asked_for.contains(&record)) {
-                let class = objects.records.get(record).class;
-                match counts.get_mut(class as usize) {
-                    Some(count) => *count += 1,
-                    None => *made.entry(class).or_insert(0) += 1,
-                }
-            }
-        }
-        let counts = (0..).zip(counts).filter(|(_, count)| *count > 0);
-        for (class, count) in counts.chain(made) {
-            self.outcome.count_objects(self.table.name(class), count);
+        let Table { objects, asked_for, .. } = &self.table;
+        let records = objects.records.iter().zip(&objects.kinds).enumerate();
+        let made = records.filter(|(record, (_, kind))| {
+            kind.is_some() && (asked_for.is_empty() || !asked_for.contains(record))
+        });
+        let mut classes: Vec<u32> = made.map(|(_, (record, _))| record.class).collect();
+        classes.sort_unstable();
+        for of_class in classes.chunk_by(|one, other| one == other) {
+            self.outcome.count_objects(self.table.name(of_class[0]), of_class.len() as u64);
         }
     }
 
@@ -379,7 +350,7 @@ impl<'l> Loader<'l> {
         let record = self.table.objects.records.get(index);
         if let Some(mut draft) = self.table.objects.entries[index].take_draft() {
             self.table.filling = Some(index);
-            self.fill(&record, Some(index), |input| draft.fill(input))?;
+            self.fill(&record, Some(index), &mut |input| draft.fill(input))?;
             self.table.filling = None;
             self.table.objects.entries[index] = LoadedObject::Draft(draft);
             return Ok(());
@@ -389,16 +360,16 @@ impl<'l> Loader<'l> {
         };
         let kind = self.table.objects.kinds[index].map_or(0, TypeIndex::get);
         let fill = self.table.registry.objects[kind].kind.fill;
-        self.fill(&record, Some(index), |input| fill(&shared, input))
+        self.fill(&record, Some(index), &mut |input| fill(&shared, input))
     }
 
     /// Second pass, for one record: the value is read and its references set aside.
-    fn fill<R>(
+    fn fill(
         &mut self,
         record: &RecordLocation,
         index: Option<usize>,
-        mut read: impl FnMut(&mut Decoder<'_>) -> Result<R, Fail>,
-    ) -> Result<R> {
+        read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
+    ) -> Result<()> {
         let class = record.class as usize;
         let kept = self.kept_before(record.id);
         // One of what is kept may be a field of the program.
@@ -420,12 +391,12 @@ impl<'l> Loader<'l> {
         let result = read(&mut input);
         let left = input.rest().len();
         match result {
-            Ok(value) if left == 0 => {
+            Ok(()) if left == 0 => {
                 if !keeps.is_empty() {
                     self.keep(keeps, index, record.id)
                         .map_err(|error| self.table.of_record(record, in_save(record, error)))?;
                 }
-                Ok(value)
+                Ok(())
             }
             result => {
                 let refused = input.take_error();
@@ -527,6 +498,56 @@ impl<'l> Loader<'l> {
     }
 }
 
+/// A value beside the objects, filled and visited before them.
+trait LoadRoot {
+    fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()>;
+
+    fn visit(&mut self, registry: &Registry, visitor: &mut Visitor<'_>) -> Result<()>;
+}
+
+/// There is none.
+impl LoadRoot for () {
+    fn fill(&mut self, _: &mut Loader<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn visit(&mut self, _: &Registry, _: &mut Visitor<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct RootValue<T> {
+    record: RecordLocation,
+    /// Of the program.
+    class: usize,
+    value: Option<T>,
+}
+
+impl<T: Persist> LoadRoot for RootValue<T> {
+    fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        let value = &mut self.value;
+        loader.fill(&self.record, None, &mut |input| {
+            *value = Some(input.value()?);
+            Ok(())
+        })?;
+        if let (Some(value), Some(mut made)) = (value, loader.table.registry.make::<T>()) {
+            value.__keep_skipped(&mut made);
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, registry: &Registry, visitor: &mut Visitor<'_>) -> Result<()> {
+        let traits = registry.traits(self.class);
+        match &mut self.value {
+            Some(value) if traits.references || traits.after_load => {
+                let name = || &*registry.program().classes[self.class].name;
+                value.__visit(visitor).map_err(|error| error.in_class(name()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// An error of a record with its place in the save.
 fn in_save(record: &RecordLocation, error: Error) -> Error {
     match error.offset() {
@@ -546,12 +567,10 @@ fn check_kept(
     if is_field && objects.find(record.id).is_some() {
         return Ok(());
     }
-    Err(Error::new(
+    Err(error!(
         ErrorKind::Damaged,
-        format!(
-            "what is kept of object #{} is not one field of an object of the save; it is damaged or made to harm",
-            record.id
-        ),
+        "what is kept of object #{} is not one field of an object of the save; it is damaged or made to harm",
+        record.id
     )
     .at(record.start as u64)
     .in_class(&*class.name))

@@ -54,7 +54,7 @@ pub(super) struct LoadingObjects<'l> {
 impl<'l> LoadingObjects<'l> {
     pub(super) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
         if records.len() >= PendingReference::MOST {
-            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
+            bail!(ErrorKind::TooLarge, "a save has at most 536870910 objects");
         }
         let mut this = Self {
             registry,
@@ -258,12 +258,9 @@ impl Drop for LoadingObjects<'_> {
 
 #[cold]
 fn used_twice(record: &RecordLocation) -> Error {
-    Error::new(
+    error!(
         ErrorKind::DuplicateId,
-        format!(
-            "object id #{} is used by two records; the save is damaged or made to harm",
-            record.id
-        ),
+        "object id #{} is used by two records; the save is damaged or made to harm", record.id
     )
     .at(record.start as u64)
     .in_object(record.id)

@@ -12,7 +12,6 @@ mod load;
 mod loading;
 mod object_list;
 mod outcome;
-mod queue;
 mod references;
 mod registry;
 mod rewrite;
@@ -21,7 +20,6 @@ mod schemas;
 mod table;
 mod tables;
 mod targets;
-mod unheld;
 
 pub use registry::{Counted, Registry};
 
@@ -31,5 +29,4 @@ pub(crate) use outcome::{LoadOutcome, LoadedObjects};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
 pub(crate) use tables::SaveTables;
-pub(crate) use targets::Targets;
-pub(crate) use unheld::free_unheld;
+pub(crate) use targets::{Targets, free_unheld};

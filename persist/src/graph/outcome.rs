@@ -5,7 +5,7 @@ use std::mem::take;
 use std::sync::Arc;
 
 use super::loading::{LoadingObjects, TypeIndex};
-use super::unheld::free_unheld;
+use super::targets::free_unheld;
 use super::{Implementors, Registry};
 use crate::ObjectId;
 use crate::codec::{LoadedObject, Shared, Unknown};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::codec::Within;
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// A reference that has been decoded and waits for its target: the record of the
 /// target, and where the reference is.
@@ -126,10 +126,7 @@ impl References {
     #[inline]
     pub(super) fn begin_record(&mut self) -> Result<()> {
         let Ok(start) = u32::try_from(self.all.len()) else {
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                "a save has at most 4294967295 references",
-            ));
+            bail!(ErrorKind::TooLarge, "a save has at most 4294967295 references");
         };
         self.starts.push(start);
         Ok(())

@@ -12,7 +12,7 @@ use crate::reflect::Holder;
 use crate::schema::{
     InlinedObject, Keeps, KeptLocation, LoadEvent, SharedValue, SourceRecord, transcode,
 };
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 fn kept_of<'l>(before: &HashMap<u64, Vec<RecordLocation>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
     let records = before.get(&id).map_or(&[][..], |records| records);
@@ -95,22 +95,20 @@ impl<'l> Loader<'l> {
         let registry = self.table.registry;
         let name = &registry.program().classes[class].name;
         let object = registry.object(class, holder).ok_or_else(|| {
-            Error::new(
+            error!(
                 ErrorKind::WrongClass,
-                format!("a {name} is not registered for such a pointer; register it"),
+                "a {name} is not registered for such a pointer; register it"
             )
         })?;
         if id > MAX_ID
             || self.table.objects.records.len() as u64
                 >= self.table.env.limits.objects.min(PendingReference::MOST as u64)
         {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::TooLarge,
-                format!(
-                    "with the values that have become objects the save has more than the limit of {}; raise `Limits::objects`",
-                    self.table.env.limits.objects
-                ),
-            ));
+                "with the values that have become objects the save has more than the limit of {}; raise `Limits::objects`",
+                self.table.env.limits.objects
+            );
         }
         self.table.hold(registry.footprint(object))?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
@@ -280,11 +278,9 @@ impl<'l> Loader<'l> {
             return Ok(());
         }
         let error = |what: &str, class: &str, object: u64| {
-            Error::new(
+            error!(
                 ErrorKind::Refused,
-                format!(
-                    "{what}, which `LoadPolicy::Strict` refuses; load with `LoadPolicy::Lenient`"
-                ),
+                "{what}, which `LoadPolicy::Strict` refuses; load with `LoadPolicy::Lenient`"
             )
             .in_object(object)
             .in_class(class)

@@ -6,8 +6,7 @@ use super::Registry;
 use super::links::{Links, is_built};
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
-use super::targets::Targets;
-use super::unheld::kept;
+use super::targets::{Targets, kept};
 use crate::codec::{
     Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownPiece,
     Visitor, not_registered_yet,
@@ -302,12 +301,10 @@ impl<'s> Saver<'s> {
         let class = shared.object().class_name();
         match (&class, self.links.trait_of(number)) {
             (Some(class), Some(of)) => not_registered_yet(class, of.name),
-            _ => Error::new(
+            _ => error!(
                 ErrorKind::Unsupported,
-                format!(
-                    "the object is of {} that is not registered for such a pointer; register its class, with `register_as` if the pointer is to a trait object",
-                    class.map_or_else(|| String::from("a type"), |class| format!("class {class}"))
-                ),
+                "the object is of {} that is not registered for such a pointer; register its class, with `register_as` if the pointer is to a trait object",
+                class.map_or_else(|| String::from("a type"), |class| format!("class {class}"))
             ),
         }
     }
@@ -390,8 +387,8 @@ fn look_at(shared: &Shared, entry: &ObjectEntry, wait: Duration, look: &mut dyn 
 
 #[cold]
 fn borrowed() -> Error {
-    Error::new(
+    error!(
         ErrorKind::Borrowed,
-        "a stand-in is borrowed or locked while it is saved; end the borrow",
+        "a stand-in is borrowed or locked while it is saved; end the borrow"
     )
 }

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Limits;
 use crate::format::Definition;
 use crate::schema::Matched;
+use crate::{Limits, Result};
 
 /// Schemas that are kept, each of that many bytes of definitions at most: a program loads saves of few versions at a time.
 const MOST: usize = 8;
@@ -39,13 +39,13 @@ impl MatchKey {
 
 impl Schemas {
     /// The matching of these definitions, which `matching` makes if they are not known.
-    pub(super) fn matched<E>(
+    pub(super) fn matched(
         &self,
         definitions: &[Definition<'_>],
         (limits, drop_unknown): (&Limits, bool),
         root: Option<(usize, usize)>,
-        matching: impl FnOnce() -> Result<Matched, E>,
-    ) -> Result<Arc<Matched>, E> {
+        matching: impl FnOnce() -> Result<Matched>,
+    ) -> Result<Arc<Matched>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_meant = |(key, _): &(MatchKey, _)| {
             (key.root, key.drop_unknown) == (root, drop_unknown)

@@ -291,12 +291,10 @@ impl LoadLinks for Table<'_> {
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
         let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let Some(class) = class.filter(|class| *class < self.plans.stored.len()) else {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::InvalidValue,
-                format!(
-                    "a trait object is of class number {number}, which the save does not define; it is damaged or made to harm"
-                ),
-            ));
+                "a trait object is of class number {number}, which the save does not define; it is damaged or made to harm"
+            );
         };
         self.check_contested(class, |class| self.caster((of.id)(), class).is_some())?;
         let caster = self.plans.resolve(class).and_then(|class| self.caster((of.id)(), class));

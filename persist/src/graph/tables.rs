@@ -2,7 +2,6 @@
 
 use super::identity::AddressMap;
 use super::object_list::ObjectList;
-use super::queue::ObjectQueue;
 use crate::format::ClassNumbers;
 
 /// The tables of a save, by the numbers of its objects: 32 to 48 bytes for each.
@@ -33,5 +32,90 @@ impl SaveTables {
         self.queue.clear();
         self.numbers.clear();
         self
+    }
+}
+
+/// Numbers of objects, without repetition.
+///
+/// Most graphs have them in order, without a gap: what is met is written, unless only weak pointers lead to it. Then
+/// their count is all that is kept.
+#[derive(Default)]
+pub(super) struct ObjectQueue {
+    /// The first of the queue are the numbers below this one.
+    ordered: u32,
+    /// The numbers after them.
+    rest: Vec<u32>,
+    /// A bit for each number, set when it is in the rest.
+    in_rest: Vec<u64>,
+}
+
+impl ObjectQueue {
+    /// Puts a number into the queue, unless it was in it before.
+    #[inline]
+    pub(super) fn add(&mut self, number: u32) {
+        if number < self.ordered {
+            return;
+        }
+        if number == self.ordered && self.rest.is_empty() {
+            self.ordered += 1;
+        } else {
+            self.add_to_rest(number);
+        }
+    }
+
+    fn add_to_rest(&mut self, number: u32) {
+        let (word, bit) = (number as usize / 64, 1 << (number % 64));
+        if word >= self.in_rest.len() {
+            self.in_rest.resize(word + 1, 0);
+        }
+        if self.in_rest[word] & bit == 0 {
+            self.in_rest[word] |= bit;
+            self.rest.push(number);
+        }
+    }
+
+    /// True if a number was put into the queue.
+    pub(super) fn has(&self, number: u32) -> bool {
+        let word = self.in_rest.get(number as usize / 64).copied().unwrap_or(0);
+        number < self.ordered || word >> (number % 64) & 1 == 1
+    }
+
+    /// The number in this place of the queue.
+    #[inline]
+    pub(super) fn get(&self, place: usize) -> Option<u32> {
+        match place.checked_sub(self.ordered as usize) {
+            None => u32::try_from(place).ok(),
+            Some(place) => self.rest.get(place).copied(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ordered = 0;
+        self.rest.clear();
+        self.in_rest.clear();
+    }
+
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        self.rest.capacity() * size_of::<u32>() + self.in_rest.capacity() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(numbers: &[u32]) -> Vec<u32> {
+        let mut queue = ObjectQueue::default();
+        numbers.iter().for_each(|number| queue.add(*number));
+        (0..).map_while(|place| queue.get(place)).collect()
+    }
+
+    #[test]
+    fn numbers_come_once_in_the_order_in_which_they_were_added() {
+        assert_eq!(queue(&[]), [0_u32; 0]);
+        assert_eq!(queue(&[0, 1, 0, 2, 1, 2]), [0, 1, 2]);
+        assert_eq!(queue(&[0, 1, 3, 2, 3, 1, 2, 70, 4]), [0, 1, 3, 2, 70, 4]);
+        assert_eq!(queue(&[5, 0, 5, 1]), [5, 0, 1]);
     }
 }

@@ -722,11 +722,9 @@ fn encoded<T: 'static>(
 #[cold]
 fn unregistered(name: &str) -> Error {
     let short = name.rsplit("::").next().unwrap_or(name);
-    Error::new(
+    error!(
         ErrorKind::WrongClass,
-        format!(
-            "command {name} is not registered, and could not be replayed from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
-        ),
+        "command {name} is not registered, and could not be replayed from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
     )
 }
 
@@ -749,8 +747,8 @@ fn of_type(name_of_type: &str) -> Label {
 /// The error for something that can only be recorded, in a command that is redone.
 #[cold]
 pub(super) fn not_again() -> Error {
-    Error::new(
+    error!(
         ErrorKind::Unsupported,
-        "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are redone for it",
+        "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are redone for it"
     )
 }

@@ -301,7 +301,7 @@ impl<T: 'static> History<T> {
         if self.is_open() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::OpenTransaction, "no transaction is open; begin one first"))
+        Err(error!(ErrorKind::OpenTransaction, "no transaction is open; begin one first"))
     }
 }
 

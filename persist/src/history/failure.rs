@@ -39,7 +39,7 @@ impl From<Error> for Failure {
 pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         Err(Failure {
-            error: Error::new(ErrorKind::Poisoned, "it panicked"),
+            error: error!(ErrorKind::Poisoned, "it panicked"),
             step: 0,
             done: 0,
             broken: Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() }),

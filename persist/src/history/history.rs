@@ -19,7 +19,7 @@ use super::target::world;
 use super::{Label, Poison};
 use crate::fields::Direction;
 use crate::platform::{IS_WHOLE, Timer};
-use crate::{Error, ErrorKind, Persist, Result, World};
+use crate::{ErrorKind, Persist, Result, World};
 
 /// A list of edits of a `T`, which it can undo and redo.
 ///
@@ -385,12 +385,10 @@ impl<T: 'static> History<T> {
     pub(super) fn check_no_transaction(&self) -> Result<()> {
         match self.open.last() {
             None => Ok(()),
-            Some(open) => Err(Error::new(
+            Some(open) => Err(error!(
                 ErrorKind::OpenTransaction,
-                format!(
-                    "the transaction {} is open; commit it or roll it back first",
-                    open.label.quoted("without a label")
-                ),
+                "the transaction {} is open; commit it or roll it back first",
+                open.label.quoted("without a label")
             )),
         }
     }
@@ -432,9 +430,9 @@ impl<T: 'static> History<T> {
         if *self.world.get_or_insert(world.identity()) == world.identity() {
             return Ok(());
         }
-        Err(Error::new(
+        Err(error!(
             ErrorKind::WrongTarget,
-            "the history is that of another world; use one of its own",
+            "the history is that of another world; use one of its own"
         ))
     }
 }

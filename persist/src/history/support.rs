@@ -115,9 +115,9 @@ impl<T: 'static> Support<T> {
         if number.is_some_and(|number| number < self.registered) {
             return Ok(());
         }
-        Err(Error::new(
+        Err(error!(
             ErrorKind::WrongClass,
-            "the class is not registered with the saves, and the journal could not be replayed without it; register it before the session is opened",
+            "the class is not registered with the saves, and the journal could not be replayed without it; register it before the session is opened"
         )
         .in_class(class))
     }
@@ -295,7 +295,7 @@ impl PendingChange {
 
     #[cold]
     fn is_gone(&self) -> Error {
-        Error::new(ErrorKind::NotFound, "the component is not there").in_class((self.class)())
+        error!(ErrorKind::NotFound, "the component is not there").in_class((self.class)())
     }
 }
 

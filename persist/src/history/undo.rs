@@ -53,10 +53,10 @@ impl<T: 'static> History<T> {
         self.check_closed(target)?;
         let len = self.ring.len();
         if position > len {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::NotFound,
-                format!("there is no position {position}; there are those from 0 to {len}"),
-            ));
+                "there is no position {position}; there are those from 0 to {len}"
+            );
         }
         let result = self.walk(target, position).map_err(|error| {
             let (at, message) = (self.position(), error.message());
@@ -431,8 +431,5 @@ fn replaced<T: 'static>(
 
 #[cold]
 fn none_failed(what: &str) -> Error {
-    Error::new(
-        ErrorKind::NotFound,
-        format!("no undo or redo has just failed, there is no entry to be {what}"),
-    )
+    error!(ErrorKind::NotFound, "no undo or redo has just failed, there is no entry to be {what}")
 }

@@ -45,7 +45,7 @@ impl Edit<'_, World> {
         self.hand_out(ChangeTarget::Component(column, object), T::persist_name)?;
         match self.target.get_mut::<T>(object) {
             Some(component) => Ok(component),
-            None => Err(Error::new(ErrorKind::NotFound, "the component is not there")),
+            None => Err(error!(ErrorKind::NotFound, "the component is not there")),
         }
     }
 
@@ -449,8 +449,5 @@ impl Edit<'_, World> {
 
 #[cold]
 fn no_resource<T: Persist>() -> Error {
-    Error::new(
-        ErrorKind::NotFound,
-        format!("there is no resource {}; insert one", T::persist_name()),
-    )
+    error!(ErrorKind::NotFound, "there is no resource {}; insert one", T::persist_name())
 }

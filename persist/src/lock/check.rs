@@ -36,12 +36,10 @@ impl Mode {
             Some("update") => Ok(Self::Update),
             Some("replace") => Ok(Self::Replace),
             Some("locked") => Ok(Self::Locked),
-            _ => Err(Error::new(
+            _ => Err(error!(
                 ErrorKind::NotFound,
-                format!(
-                    "{VARIABLE} is {}, which is none of `check`, `update`, `replace`, `locked`; set one of these, or none",
-                    value.display()
-                ),
+                "{VARIABLE} is {}, which is none of `check`, `update`, `replace`, `locked`; set one of these, or none",
+                value.display()
             )),
         }
     }
@@ -109,19 +107,15 @@ pub fn check_file(
             lock.save(path)?;
             Ok(report)
         }
-        _ if lock.sections.is_empty() => Err(Error::new(
+        _ if lock.sections.is_empty() => Err(error!(
             ErrorKind::NotFound,
-            format!(
-                "there is no lock {}, or no version in it; run the test with {VARIABLE}=update to begin one, and check it in",
-                path.display()
-            ),
+            "there is no lock {}, or no version in it; run the test with {VARIABLE}=update to begin one, and check it in",
+            path.display()
         )),
-        Mode::Locked if !lock.is_current(version, registry) => Err(Error::new(
+        Mode::Locked if !lock.is_current(version, registry) => Err(error!(
             ErrorKind::NotFound,
-            format!(
-                "{} does not have the classes of version {version} as they are; run the test with {VARIABLE}=update, and check it in",
-                path.display()
-            ),
+            "{} does not have the classes of version {version} as they are; run the test with {VARIABLE}=update, and check it in",
+            path.display()
         )),
         Mode::Check | Mode::Locked => check(&lock, ""),
     }

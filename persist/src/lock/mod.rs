@@ -99,6 +99,7 @@ mod text;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -108,7 +109,7 @@ use self::sample::{ProgramReads, Samples};
 pub use self::saved::SaveCheck;
 use self::section::{PART, Section};
 use crate::graph::Registry;
-use crate::storage::{FILES, SaveOptions};
+use crate::storage::{FILES, Past, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Result, World, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
@@ -136,7 +137,7 @@ impl Lock {
         let bytes = storage::read_file(&FILES, path.as_ref(), &Limits::DEFAULT)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to() as u64;
-            Error::new(ErrorKind::Damaged, "the lock is not UTF-8; restore it from version control")
+            error!(ErrorKind::Damaged, "the lock is not UTF-8; restore it from version control")
                 .at(at)
         })?;
         text.parse()
@@ -151,10 +152,10 @@ impl Lock {
         let (path, text) = (path.as_ref(), self.to_string());
         // Its backups are in version control.
         let options = SaveOptions { backups: 0, ..SaveOptions::DEFAULT };
-        let replaced = storage::replace(&FILES, path, &options, &Limits::DEFAULT, |out, _| {
+        let write = Box::new(|out: &mut dyn Write, _: &Past| {
             out.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, error))
         });
-        replaced.map(drop)
+        storage::replace(&FILES, path, &options, &Limits::DEFAULT, write).map(drop)
     }
 
     /// The versions, oldest first.
@@ -176,17 +177,15 @@ impl Lock {
             Some(place) if self.sections[place].entries == entries => return Ok(false),
             Some(place) if place + 1 < self.sections.len() => {
                 let newest = self.versions().last().unwrap_or_default();
-                return Err(Error::new(
+                bail!(
                     ErrorKind::Unsupported,
-                    format!(
-                        "version {version} is locked, and {newest} was locked after it; a released version does not change, so raise the version of the program"
-                    ),
-                ));
+                    "version {version} is locked, and {newest} was locked after it; a released version does not change, so raise the version of the program"
+                );
             }
             _ => {}
         }
         let section = text::section(version, entries).map_err(|what| {
-            Error::new(ErrorKind::Unsupported, format!("the program cannot be locked: {what}"))
+            error!(ErrorKind::Unsupported, "the program cannot be locked: {what}")
         })?;
         self.sections.truncate(place.unwrap_or(self.sections.len()));
         self.sections.push(section);
@@ -256,10 +255,7 @@ impl Lock {
     pub fn sample(&self, version: &str, values: Values) -> Result<Vec<u8>> {
         let section = self.sections.iter().find(|section| section.version == version);
         let Some(section) = section else {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("the lock does not have version {version}"),
-            ));
+            bail!(ErrorKind::NotFound, "the lock does not have version {version}");
         };
         let has_boundaries = values == Values::Boundary;
         let (reads, none) = (ProgramReads::default(), HashSet::new());

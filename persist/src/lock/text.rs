@@ -66,9 +66,9 @@ pub(super) fn entries(registry: &Registry) -> SectionEntries {
 /// Reads the sections of a lock.
 pub(super) fn read(text: &str) -> Result<Vec<Section>> {
     let damaged = |what: &str| {
-        Error::new(
+        error!(
             ErrorKind::Damaged,
-            format!("the lock: {what}; restore it from version control, or mend it by hand"),
+            "the lock: {what}; restore it from version control, or mend it by hand"
         )
     };
     let lock: Value = text.parse().map_err(|error: Error| damaged(error.message()))?;
@@ -77,12 +77,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>> {
     match format.and_then(Value::as_u64) {
         Some(format @ 1..) if format <= u64::from(FORMAT) => {}
         Some(format @ 1..) => {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::NewerFormat,
-                format!(
-                    "the lock has format {format}, this library reads up to {FORMAT}; use a newer version of it"
-                ),
-            ));
+                "the lock has format {format}, this library reads up to {FORMAT}; use a newer version of it"
+            );
         }
         _ => return Err(damaged("it has no `format`, a number of 1 or more")),
     }

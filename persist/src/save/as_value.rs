@@ -8,7 +8,7 @@ use crate::format::as_value::{ClassNames, ClassReader, Read, cell_of, holder, li
 use crate::format::{Compression, Header};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Stored};
-use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
+use crate::{ErrorKind, Limits, ObjectId, Result, Value};
 
 /// The newest form of these values.
 const FORM: u32 = 1;
@@ -85,9 +85,8 @@ impl Document {
     /// [`to_vec`](Self::to_vec).
     pub fn from_value(save: &Value) -> Result<Self> {
         let limits = Limits::DEFAULT;
-        let document = read(save, &limits).map_err(|what| {
-            Error::new(ErrorKind::InvalidValue, format!("the value is no save: {what}"))
-        })?;
+        let document = read(save, &limits)
+            .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;
         // What is malformed, a load finds; else this would be another way to do all it checks.
         Self::within(&document.to_vec()?, &limits)
     }

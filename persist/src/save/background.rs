@@ -100,7 +100,7 @@ impl BackgroundSave {
 }
 
 fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "the save was cancelled")
+    error!(ErrorKind::Cancelled, "the save was cancelled")
 }
 
 /// A save in memory, without what only its file can tell.
@@ -124,7 +124,7 @@ struct Job {
 impl Job {
     fn run(&mut self) -> Result<SaveOutcome> {
         let Self { path, snapshot, least, output, ticket } = self;
-        let go_on = |bytes| {
+        let mut go_on = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
@@ -133,7 +133,7 @@ impl Job {
         let result = output.replace(path, *least, header.clone(), |out, header| {
             go_on(0)?;
             let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
-            write_again((save, Checksums::None), &header, *memory, &mut sealer, go_on)
+            write_again((save, Checksums::None), &header, *memory, &mut sealer, &mut go_on)
         });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
@@ -360,7 +360,7 @@ impl SaveQueue {
         drop(state);
         // A storage of the program's own may panic; those who wait must not wait for ever.
         let result = catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Io, "the storage panicked while a save was written"))
+            Err(error!(ErrorKind::Io, "the storage panicked while a save was written"))
         });
         let has_failed = result.is_err();
         // Before it is taken as done by those who wait for all, and look for errors then.

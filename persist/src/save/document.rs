@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::SaveOutcome;
+use super::output::Output;
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{
@@ -17,7 +18,7 @@ use crate::reflect::Holder;
 use crate::schema::{
     ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, locate, write_value,
 };
-use crate::storage::{FILES, SaveOptions};
+use crate::storage::FILES;
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 
@@ -190,9 +191,9 @@ impl Document {
         let is_free = |id: &ObjectId| record.is_kept() || !self.places.contains_key(id);
         let id = ObjectId::new(record.id).filter(is_free);
         let Some(id) = id else {
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::DuplicateId,
-                "two records have this id; restore a backup",
+                "two records have this id; restore a backup"
             )
             .at(start));
         };
@@ -303,11 +304,9 @@ impl Document {
     ///
     /// Those of [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        let options = SaveOptions::DEFAULT;
-        storage::replace(&FILES, path.as_ref(), &options, &self.limits, |out, past| {
-            self.write(out, &past.lead_to(self.header.clone(), None, 0))
-        })
-        .map(|replaced| SaveOutcome::of(&replaced))
+        let output = Output { limits: self.limits, ..Output::default() };
+        output
+            .replace(path.as_ref(), 0, self.header.clone(), |out, header| self.write(out, &header))
     }
 
     /// Writes the save into memory.
@@ -419,16 +418,10 @@ pub(super) fn check_reference(
         (Some(found), Some(id)) => (found, id),
         _ if weak => return Ok(()),
         (_, Some(id)) => {
-            return Err(Error::new(
-                ErrorKind::MissingObject,
-                format!("the save has no object {id}; name one that it has"),
-            ));
+            bail!(ErrorKind::MissingObject, "the save has no object {id}; name one that it has");
         }
         (_, None) => {
-            return Err(Error::new(
-                ErrorKind::MissingObject,
-                "a strong pointer leads to no object; name one",
-            ));
+            bail!(ErrorKind::MissingObject, "a strong pointer leads to no object; name one");
         }
     };
     if found.0 == holder && class.is_none_or(|class| class == found.1) {
@@ -439,10 +432,7 @@ pub(super) fn check_reference(
         Some(_) => kind.display(stored),
         None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
     };
-    Err(Error::new(
-        ErrorKind::WrongClass,
-        format!("object {id} is in {found}, {wanted} does not lead there"),
-    ))
+    Err(error!(ErrorKind::WrongClass, "object {id} is in {found}, {wanted} does not lead there"))
 }
 
 /// An object of a [`Document`].

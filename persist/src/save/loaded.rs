@@ -87,7 +87,7 @@ impl Loaded {
                 unknown.join(", ")
             )
         };
-        Error::new(ErrorKind::NotFound, format!("the save has no object {what}{advice}"))
+        error!(ErrorKind::NotFound, "the save has no object {what}{advice}")
     }
 
     /// The object with this id, in an `Rc<RefCell<T>>`.
@@ -112,7 +112,7 @@ impl Loaded {
         };
         self.objects.get(place).and_then(|shared| self.find(place, shared)).ok_or_else(|| {
             let wanted = Q::persist_name();
-            Error::new(ErrorKind::WrongClass, format!("object {id} is not of type {wanted}"))
+            error!(ErrorKind::WrongClass, "object {id} is not of type {wanted}")
         })
     }
 

@@ -12,7 +12,8 @@ use crate::codec::{Implements, Persist, Pointee};
 use crate::format::{LONGEST_DEVICE, Sealer};
 use crate::graph::{Counted, Registry};
 use crate::storage::{Patient, SaveOptions, Storage};
-use crate::{Component, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
+use crate::types::Remap;
+use crate::{Component, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads them back.
 ///
@@ -424,13 +425,11 @@ impl SaveManager {
     pub fn set_application(&mut self, name: &str, version: &str) -> Result<()> {
         for text in [name, version] {
             if text.len() > usize::from(u16::MAX) {
-                return Err(Error::new(
+                bail!(
                     ErrorKind::TooLarge,
-                    format!(
-                        "an application's name or version of {} bytes is over the limit of 65535; choose a shorter one",
-                        text.len()
-                    ),
-                ));
+                    "an application's name or version of {} bytes is over the limit of 65535; choose a shorter one",
+                    text.len()
+                );
             }
         }
         self.values.header.application = Some(name.to_owned());
@@ -467,19 +466,17 @@ impl SaveManager {
     /// [`ErrorKind::InvalidValue`] if the name is empty, [`ErrorKind::TooLarge`] if it has more than 255 bytes.
     pub fn set_device(&mut self, name: &str) -> Result<()> {
         if name.is_empty() {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::InvalidValue,
-                "the name of a device is empty; give it one that no other has",
-            ));
+                "the name of a device is empty; give it one that no other has"
+            );
         }
         if name.len() > LONGEST_DEVICE {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::TooLarge,
-                format!(
-                    "a device's name of {} bytes is over the limit of {LONGEST_DEVICE}; choose a shorter one",
-                    name.len()
-                ),
-            ));
+                "a device's name of {} bytes is over the limit of {LONGEST_DEVICE}; choose a shorter one",
+                name.len()
+            );
         }
         self.values.output.device = Some(name.to_owned());
         Ok(())
@@ -570,7 +567,55 @@ impl fmt::Debug for SaveManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SaveManager")
             .field("registry", &self.values.registry)
-            .field("objects", &self.objects.len())
+            .field("objects", &self.ids().count())
             .finish_non_exhaustive()
+    }
+}
+
+/// A remap is for one load: it borrows what it makes new ids from, and no later load can meet it by mistake.
+impl Remap<'_> {
+    /// Loads the objects of a file like [`SaveManager::load`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
+    /// without a new one under [`Missing::Error`](crate::types::Missing::Error).
+    pub fn load(&mut self, saves: &SaveManager, path: impl AsRef<Path>) -> Result<Loaded> {
+        saves.values.load_objects(SaveSource::File(path.as_ref()), None, Some(self))
+    }
+
+    /// Loads the objects of a save in memory like [`SaveManager::from_slice`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn from_slice(&mut self, saves: &SaveManager, save: &[u8]) -> Result<Loaded> {
+        saves.values.load_objects(SaveSource::Memory(save), None, Some(self))
+    }
+
+    /// Loads one value from a file like [`SaveManager::load_value`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn load_value<T: Persist>(
+        &mut self,
+        saves: &mut SaveManager,
+        path: impl AsRef<Path>,
+    ) -> Result<(T, Loaded)> {
+        saves.values.load_one(SaveSource::File(path.as_ref()), Some(self))
+    }
+
+    /// Loads one value from a save in memory like [`SaveManager::value_from_slice`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn value_from_slice<T: Persist>(
+        &mut self,
+        saves: &mut SaveManager,
+        save: &[u8],
+    ) -> Result<(T, Loaded)> {
+        saves.values.load_one(SaveSource::Memory(save), Some(self))
     }
 }

@@ -1,6 +1,6 @@
 //! The objects of a manager and the ids by which they are known.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::Loaded;
 use crate::codec::{KeptTarget, Shared, Unknown, WeakShared};
@@ -8,16 +8,14 @@ use crate::env::Env;
 use crate::format::MAX_ID;
 use crate::graph::{Registry, SaveTables, Saver, free_unheld};
 use crate::reflect::ClassId;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{ErrorKind, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
 #[derive(Default)]
 pub(super) struct SavedObjects {
-    added: BTreeMap<ObjectId, Shared>,
-    /// Objects that were not added but keep the ids they had in a save. They
-    /// live as long as the program holds them.
-    met: BTreeMap<ObjectId, WeakShared>,
-    /// Ids of both, by address: neither is given away while a pointer is held.
+    /// In the order of their ids.
+    objects: Vec<(ObjectId, SavedObject)>,
+    /// Their ids by address: no address is given away while a pointer is held.
     ids: HashMap<usize, ObjectId>,
     /// What the program does not know of objects, and of the value that was loaded last.
     kept: HashMap<ObjectId, Unknown>,
@@ -28,6 +26,27 @@ pub(super) struct SavedObjects {
     tables: SaveTables,
 }
 
+/// An object that a manager knows.
+enum SavedObject {
+    Added(Shared),
+    /// It was not added but keeps the id that it had in a save, as long as the program holds it.
+    Met(WeakShared),
+}
+
+impl SavedObject {
+    fn is_added(&self) -> bool {
+        matches!(self, Self::Added(_))
+    }
+
+    /// `None` if it is gone.
+    fn get(&self) -> Option<Shared> {
+        match self {
+            Self::Added(shared) => Some(shared.clone()),
+            Self::Met(weak) => weak.upgrade(),
+        }
+    }
+}
+
 impl SavedObjects {
     pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
         let id = match self.ids.get(&shared.address()) {
@@ -36,45 +55,46 @@ impl SavedObjects {
                 let number = self.last_id.checked_add(1).filter(|number| *number <= MAX_ID);
                 let id = number
                     .and_then(ObjectId::new)
-                    .ok_or_else(|| Error::new(ErrorKind::TooLarge, "the object ids are used up"))?;
+                    .ok_or_else(|| error!(ErrorKind::TooLarge, "the object ids are used up"))?;
                 self.last_id = id.get();
                 self.ids.insert(shared.address(), id);
                 id
             }
         };
-        self.met.remove(&id);
-        self.added.insert(id, shared);
+        match self.place(id) {
+            Ok(place) => self.objects[place].1 = SavedObject::Added(shared),
+            Err(place) => self.objects.insert(place, (id, SavedObject::Added(shared))),
+        }
         Ok(id)
     }
 
+    fn place(&self, id: ObjectId) -> Result<usize, usize> {
+        self.objects.binary_search_by_key(&id, |(id, _)| *id)
+    }
+
     pub(super) fn remove(&mut self, id: ObjectId) -> bool {
-        match self.added.remove(&id) {
-            Some(shared) => {
-                self.met.insert(id, shared.downgrade());
-                true
-            }
-            None => false,
-        }
+        let Ok(place) = self.place(id) else { return false };
+        let (_, object) = &mut self.objects[place];
+        let SavedObject::Added(shared) = object else { return false };
+        *object = SavedObject::Met(shared.downgrade());
+        true
     }
 
     pub(super) fn clear(&mut self) {
         self.kept.clear();
         self.root_kept = None;
         self.ids.clear();
-        let met = std::mem::take(&mut self.met).into_values();
-        let met: Vec<Shared> = met.filter_map(|object| object.upgrade()).collect();
-        let objects: Vec<Shared> =
-            std::mem::take(&mut self.added).into_values().chain(met).collect();
-        free_unheld(&objects);
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.added.len()
+        let objects = std::mem::take(&mut self.objects).into_iter();
+        let objects = objects.filter_map(|(_, object)| match object {
+            SavedObject::Added(shared) => Some(shared),
+            SavedObject::Met(weak) => weak.upgrade(),
+        });
+        free_unheld(&objects.collect::<Vec<_>>());
     }
 
     /// The ids of the objects that were added, in order.
     pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
-        self.added.keys().copied()
+        self.objects.iter().filter(|(_, object)| object.is_added()).map(|(id, _)| *id)
     }
 
     pub(super) fn adopt(&mut self, mut loaded: Loaded) {
@@ -86,12 +106,12 @@ impl SavedObjects {
             let id = loaded.objects.id(place);
             self.last_id = self.last_id.max(id.get());
             self.ids.insert(shared.address(), id);
-            if loaded.objects.is_added(place) {
-                self.added.insert(id, shared.clone());
-            } else {
-                self.met.insert(id, shared.downgrade());
-            }
+            let is_added = loaded.objects.is_added(place);
+            let met = || SavedObject::Met(shared.downgrade());
+            let object = if is_added { SavedObject::Added(shared.clone()) } else { met() };
+            self.objects.push((id, object));
         }
+        self.objects.sort_unstable_by_key(|(id, _)| *id);
     }
 
     /// What saves the objects under their ids, with what the program does not know of them.
@@ -99,12 +119,10 @@ impl SavedObjects {
         self.forget_gone();
         let first = self.last_id.saturating_add(1);
         let mut saver = Saver::new(registry, env, first, &mut self.tables);
-        for (id, shared) in &self.added {
-            saver.know(shared.clone(), *id, true);
-        }
-        for (id, weak) in &self.met {
-            if let Some(shared) = weak.upgrade() {
-                saver.know(shared, *id, false);
+        for is_added in [true, false] {
+            let objects = self.objects.iter().filter(|(_, it)| it.is_added() == is_added);
+            for (id, object) in objects {
+                object.get().into_iter().for_each(|shared| saver.know(shared, *id, is_added));
             }
         }
         saver.keep(&self.kept, &self.ids);
@@ -136,26 +154,29 @@ impl SavedObjects {
 
     /// Takes out what the program does not know of the value that was loaded last, and of the objects that it leads to.
     pub(super) fn take_unknowns(&mut self) -> Unknowns {
-        let met = self.met.iter().filter_map(|(id, weak)| Some((*id, weak.upgrade()?)));
-        let there = self.added.iter().map(|(id, shared)| (*id, shared.clone())).chain(met);
         let mut kept = std::mem::take(&mut self.kept);
-        let held = |(id, shared)| Some((KeptTarget::new(&shared, true), id, kept.remove(&id)?));
-        Unknowns { of_value: self.root_kept.take(), of_objects: there.filter_map(held).collect() }
+        let held = |(id, object): &(ObjectId, SavedObject)| {
+            let shared = object.get()?;
+            Some((KeptTarget::new(&shared, true), *id, kept.remove(id)?))
+        };
+        let of_objects = self.objects.iter().filter_map(held).collect();
+        Unknowns { of_value: self.root_kept.take(), of_objects }
     }
 
     /// Forgets the objects that were met and are gone: their pointers held the addresses, which
     /// may come back now.
     fn forget_gone(&mut self) {
-        let before = self.met.len();
-        self.met.retain(|id, weak| {
-            let is_there = weak.upgrade().is_some();
+        let before = self.objects.len();
+        self.objects.retain(|(id, object)| {
+            let is_there = object.is_added() || object.get().is_some();
             if !is_there {
                 self.kept.remove(id);
             }
             is_there
         });
-        if self.met.len() < before {
-            self.ids.retain(|_, id| self.added.contains_key(id) || self.met.contains_key(id));
+        if self.objects.len() < before {
+            let objects = &self.objects;
+            self.ids.retain(|_, id| objects.binary_search_by_key(id, |(id, _)| *id).is_ok());
         }
     }
 }
@@ -196,12 +217,13 @@ impl Unknowns {
                     let (_, id, unknown) = &self.of_objects[at];
                     objects.last_id = objects.last_id.max(id.get());
                     objects.ids.insert(shared.address(), *id);
-                    objects.met.insert(*id, shared.downgrade());
+                    objects.objects.push((*id, SavedObject::Met(shared.downgrade())));
                     objects.kept.insert(*id, unknown.clone());
                 }
                 None => drop(self.of_objects.swap_remove(at)),
             }
         }
+        objects.objects.sort_unstable_by_key(|(id, _)| *id);
         Ok(objects)
     }
 }

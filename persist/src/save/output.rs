@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::format::Header;
-use crate::storage::{Commit, FILES, SaveOptions, Storage};
+use crate::storage::{FILES, Past, SaveOptions, Storage};
 use crate::{Limits, Result, storage};
 
 /// What has become of a save; the last two are of saves in the background.
@@ -26,8 +26,8 @@ pub enum SaveOutcome {
 }
 
 impl SaveOutcome {
-    pub(super) fn of<T>(replaced: &Commit<T>) -> Self {
-        if replaced.is_locked { Self::Saved } else { Self::SavedUnlocked }
+    pub(super) fn of(is_locked: bool) -> Self {
+        if is_locked { Self::Saved } else { Self::SavedUnlocked }
     }
 }
 
@@ -61,9 +61,9 @@ impl Output {
         write: impl FnOnce(&mut dyn Write, Header) -> Result<()>,
     ) -> Result<SaveOutcome> {
         let Self { storage, options, limits, device } = self;
-        let replaced = storage::replace(&**storage, path, options, limits, |out, past| {
+        let write = Box::new(|out: &mut dyn Write, past: &Past| {
             write(out, past.lead_to(header, device.as_deref(), least))
         });
-        Ok(SaveOutcome::of(&replaced?))
+        storage::replace(&**storage, path, options, limits, write).map(SaveOutcome::of)
     }
 }

@@ -47,7 +47,13 @@ impl Prefab {
     pub fn save(&self, saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         saves.values.replace(path.as_ref(), 0, |saves, out| {
             // What its objects take has been checked when it was made or loaded.
-            write_again((self.as_bytes(), Checksums::Right), saves.header(), 0, out, |_| Ok(()))
+            write_again(
+                (self.as_bytes(), Checksums::Right),
+                saves.header(),
+                0,
+                out,
+                &mut |_| Ok(()),
+            )
         })
     }
 

@@ -1,12 +1,12 @@
 //! Two copies of one slot, as two devices leave them.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::SaveManager;
 use crate::format::{Ends, Header, Lineage, check, with_header};
-use crate::storage::{SaveOptions, StoredFile, have_same_bytes};
+use crate::storage::{Past, SaveOptions, StoredFile, have_same_bytes};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// How a save relates to a copy of its slot from elsewhere; [`SaveManager::compare`] returns it.
@@ -133,7 +133,8 @@ impl SaveManager {
             ..self.values.output.options
         };
         let device = self.values.output.device.as_deref();
-        storage::replace(&*disk, local, &options, &limits, |out, past| {
+        let mut written = None;
+        let write = |out: &mut dyn Write, past: &Past| {
             let (save, kept) = match keep {
                 // Under the lock: another program may have saved meanwhile.
                 Keep::Local => checked(local)?,
@@ -141,14 +142,14 @@ impl SaveManager {
             };
             let failed = |error| Error::io("write the save to", local, error);
             if keep == Keep::Remote && past.is_before(&remote, device) {
-                out.write_all(&save).map_err(failed)?;
-                return Ok(kept);
+                written = Some(kept);
+                return out.write_all(&save).map_err(failed);
             }
-            let header = past.reconcile(kept, &remote, device);
-            out.write_all(&with_header(&save, &header, &limits)?).map_err(failed)?;
-            Ok(header)
-        })
-        .map(|replaced| replaced.written)
+            let header = written.insert(past.reconcile(kept, &remote, device));
+            out.write_all(&with_header(&save, header, &limits)?).map_err(failed)
+        };
+        storage::replace(&*disk, local, &options, &limits, Box::new(write))?;
+        Ok(written.unwrap_or_default())
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {

@@ -359,21 +359,23 @@ impl Slots<'_> {
         let path = |number| slots::path(&self.folder, &format!("{AUTO}{number}"));
         // It may be any of them that is being written.
         self.saves.values.worker.settle_all();
-        let mut ages = BTreeMap::new();
+        let mut ages: Vec<(u32, u64)> = Vec::new();
         for (name, files) in self.found()? {
             let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok());
             let is_own = |number: &u32| files.has_save && name == format!("{AUTO}{number}");
             if let Some(number) = number.filter(is_own) {
                 // One that cannot be read may be the newest.
                 let age = storage::generation_of(&*self.output().storage, &path(number))?;
-                ages.insert(number, age);
+                ages.push((number, age));
             }
         }
         let keep = keep.max(1);
-        let free = (1..=keep).find(|number| !ages.contains_key(number));
-        let oldest = ages.range(1..=keep).min_by_key(|(_, age)| **age);
-        let number = free.or(oldest.map(|(number, _)| *number)).unwrap_or(1);
-        let least = ages.values().max().map_or(1, |newest| newest.saturating_add(1));
+        let free = (1..=keep).find(|number| !ages.iter().any(|(taken, _)| taken == number));
+        let own = ages.iter().filter(|(number, _)| (1..=keep).contains(number));
+        let oldest = own.min_by_key(|(number, age)| (*age, *number)).map(|(number, _)| *number);
+        let number = free.or(oldest).unwrap_or(1);
+        let newest = ages.iter().map(|(_, age)| *age).max();
+        let least = newest.map_or(1, |newest| newest.saturating_add(1));
         Ok(NextAuto { name: format!("{AUTO}{number}"), path: path(number), least })
     }
 }
@@ -495,9 +497,9 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
 pub fn slots_folder(qualifier: &str, organization: &str, application: &str) -> Result<PathBuf> {
     match directories::ProjectDirs::from(qualifier, organization, application) {
         Some(folders) => Ok(folders.data_dir().join("saves")),
-        None => Err(Error::new(
+        None => Err(error!(
             ErrorKind::NotFound,
-            "the user has no home folder for saves; choose a folder yourself",
+            "the user has no home folder for saves; choose a folder yourself"
         )),
     }
 }
@@ -511,9 +513,9 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 fn check_name(name: &str) -> Result<()> {
     match fault(name) {
         None => Ok(()),
-        Some(what) => Err(Error::new(
+        Some(what) => Err(error!(
             ErrorKind::InvalidValue,
-            format!("{name:.100?} cannot be the name of a slot, {what}; choose another"),
+            "{name:.100?} cannot be the name of a slot, {what}; choose another"
         )),
     }
 }

@@ -32,6 +32,19 @@ impl SaveSource<'_> {
         policy: LoadPolicy,
         mut read: impl FnMut(&[u8]) -> Result<T>,
     ) -> Result<(T, Rescue)> {
+        let mut value = None;
+        let mut read = |save: &[u8]| read(save).map(|read| value = Some(read));
+        let rescue = self.read_by(output, policy, &mut read)?;
+        Ok((value.unwrap_or_else(|| unreachable!("a save was read")), rescue))
+    }
+
+    /// Compiled once, for values of any type.
+    fn read_by(
+        self,
+        output: &Output,
+        policy: LoadPolicy,
+        read: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Rescue> {
         let salvages = policy == LoadPolicy::Salvage;
         match self {
             Self::Memory(save) => {
@@ -40,16 +53,17 @@ impl SaveSource<'_> {
                     let (whole, found) = salvage(&save, &output.limits)?;
                     (save, rescue.salvage) = (Cow::Owned(whole), Some(found));
                 }
-                Ok((read(&save)?, rescue))
+                read(&save)?;
+                Ok(rescue)
             }
             Self::File(path) => {
                 let Output { storage, options, limits, .. } = output;
                 let request = ReadRequest { storage: &**storage, limits, wait: options.wait };
-                match storage::load(request, path, &mut read) {
-                    Ok((value, recovery)) => Ok((value, Rescue { recovery, salvage: None })),
+                match storage::load(request, path, read) {
+                    Ok(recovery) => Ok(Rescue { recovery, salvage: None }),
                     Err(error) if salvages && error.is_damage() => {
-                        let (value, salvage) = salvage_file(request, path, error, read)?;
-                        Ok((value, Rescue { recovery: None, salvage: Some(salvage) }))
+                        let salvage = Some(salvage_file(request, path, error, read)?);
+                        Ok(Rescue { recovery: None, salvage })
                     }
                     Err(error) => Err(error),
                 }
@@ -59,12 +73,12 @@ impl SaveSource<'_> {
 }
 
 /// Loads what is whole of the save or of a backup, whichever has more.
-fn salvage_file<T>(
+fn salvage_file(
     request: ReadRequest<'_>,
     path: &Path,
     error: Error,
-    mut read: impl FnMut(&[u8]) -> Result<T>,
-) -> Result<(T, Salvage)> {
+    read: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<Salvage> {
     let (mut found, mut failed) = (Vec::new(), None);
     for (file, wreck) in wrecks(request, path) {
         if !is_wreck(&wreck, request.limits) {
@@ -79,9 +93,9 @@ fn salvage_file<T>(
     found.sort_by_key(|(.., salvage)| Reverse(salvage.objects));
     for (file, save, salvage) in found {
         match read(&save) {
-            Ok(value) => {
+            Ok(()) => {
                 let kept = keep_wreck(request, path, &file);
-                return Ok((value, Salvage { file: Some(file), kept, ..salvage }));
+                return Ok(Salvage { file: Some(file), kept, ..salvage });
             }
             Err(error) => drop(failed.get_or_insert(error)),
         }

@@ -234,7 +234,7 @@ fn parts(tree: &UsageTree, stored: &Stored) -> Vec<Usage> {
     for (place, part) in tree.parts().iter().enumerate().rev() {
         let (mut usage, share) = std::mem::take(&mut found[place]);
         usage.stored = rounded(share);
-        usage.parts.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+        sort(&mut usage.parts);
         match part.inside {
             Some(inside) => {
                 let (around, around_share) = &mut found[inside as usize];
@@ -245,6 +245,10 @@ fn parts(tree: &UsageTree, stored: &Stored) -> Vec<Usage> {
             None => classes.push(usage),
         }
     }
-    classes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    sort(&mut classes);
     classes
+}
+
+fn sort(parts: &mut [Usage]) {
+    parts.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
 }

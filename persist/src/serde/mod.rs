@@ -60,7 +60,7 @@ struct SerdeError(String);
 
 impl SerdeError {
     fn into_error(self, what: &str) -> Error {
-        Error::new(ErrorKind::Refused, format!("serde says why it cannot be {what}: {}", self.0))
+        error!(ErrorKind::Refused, "serde says why it cannot be {what}: {}", self.0)
     }
 }
 

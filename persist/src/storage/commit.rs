@@ -61,24 +61,19 @@ impl Default for SaveOptions {
     }
 }
 
-/// What a commit did.
-pub(crate) struct Commit<T> {
-    /// What `write` returned.
-    pub(crate) written: T,
-    /// False where the storage has no locks.
-    pub(crate) is_locked: bool,
-}
+/// Writes a save, with what is known of the saves before.
+pub(crate) type WriteSave<'w> = Box<dyn FnOnce(&mut dyn Write, &Past) -> Result<()> + 'w>;
 
 /// Writes a file through a temporary one beside it: flushed, renamed over the target, and the
 /// folder flushed; the old file becomes a backup. A crash at any moment leaves the old file or
-/// the new one, an error the old one. `write` gets what is known of the saves before.
-pub(crate) fn replace<T>(
+/// the new one, an error the old one. Returns false where the storage has no locks.
+pub(crate) fn replace(
     storage: &dyn Storage,
     path: &Path,
     options: &SaveOptions,
     limits: &Limits,
-    write: impl FnOnce(&mut dyn Write, &Past) -> Result<T>,
-) -> Result<Commit<T>> {
+    write: WriteSave<'_>,
+) -> Result<bool> {
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
@@ -93,16 +88,14 @@ pub(crate) fn replace<T>(
     // 3.
     let mut temporary = Temporary::create(storage, path, path, &lock)
         .map_err(failed("create a temporary file beside"))?;
-    let written = temporary.write(|out| write(out, &past), failed("flush"))?;
+    temporary.write(|out| write(out, &past), failed("flush"))?;
     // 4.
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
         check(&save, limits).map_err(|error| {
-            Error::new(
+            error!(
                 ErrorKind::Io,
-                format!(
-                    "the save that was written is not what is read back, {error}; the old one stays"
-                ),
+                "the save that was written is not what is read back, {error}; the old one stays"
             )
         })?;
     }
@@ -136,7 +129,7 @@ pub(crate) fn replace<T>(
     storage
         .sync_folder(folder_of(path))
         .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    Ok(Commit { written, is_locked })
+    Ok(is_locked)
 }
 
 /// The error of a save that another program has replaced meanwhile, where there are no locks.
@@ -156,13 +149,10 @@ fn check_name(storage: &dyn Storage, path: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
             let length = |path: &Path| path.file_name().map_or(0, std::ffi::OsStr::len);
             let (own, more) = (length(path), length(&longest) - length(path));
-            Err(Error::new(
+            Err(error!(
                 ErrorKind::InvalidValue,
-                format!(
-                    "cannot write the save to {}: its name has {own} bytes, and with {more} more for its backups it is too long; most systems take 255, so choose one of at most {} bytes",
-                    path.display(),
-                    255 - more,
-                ),
+                "cannot write the save to {}: its name has {own} bytes, and with {more} more for its backups it is too long; most systems take 255, so choose one of at most {} bytes",
+                path.display(), 255 - more
             )
             .because(error))
         }
@@ -210,15 +200,14 @@ impl<'s> Temporary<'s> {
     }
 
     /// Writes its content, once, and flushes it unless that fails.
-    fn write<T, E>(
+    fn write<E>(
         &mut self,
-        write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         failed: impl FnOnce(io::Error) -> E,
-    ) -> Result<T, E> {
-        let written = write(self)?;
+    ) -> Result<(), E> {
+        write(self)?;
         // If a flush fails nothing is known of the file: it is not asked again, but given up.
-        self.file.take().map_or(Ok(()), |mut file| file.sync()).map_err(failed)?;
-        Ok(written)
+        self.file.take().map_or(Ok(()), |mut file| file.sync()).map_err(failed)
     }
 
     /// An error if another program has written a file of its name, which stays.
@@ -316,14 +305,12 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
             Ok(Some(lock)) => return Ok(Locked(Some(lock))),
             Ok(None) if start.elapsed() < wait && pause(Duration::from_millis(10)) => {}
             Ok(None) => {
-                return Err(Error::new(
+                bail!(
                     ErrorKind::InUse,
-                    format!(
-                        "{} is in use, another program has been writing it for {} ms; try again, or raise `SaveOptions::wait`",
-                        path.display(),
-                        wait.as_millis()
-                    ),
-                ));
+                    "{} is in use, another program has been writing it for {} ms; try again, or raise `SaveOptions::wait`",
+                    path.display(),
+                    wait.as_millis()
+                );
             }
             // A lock is advice: without one a commit looks twice.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(Locked(None)),

@@ -35,7 +35,7 @@ use std::io::{self, Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-pub(crate) use commit::{Commit, SaveOptions, replace};
+pub(crate) use commit::{SaveOptions, replace};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;

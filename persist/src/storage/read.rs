@@ -119,8 +119,8 @@ pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
 }
 
 /// The header of a save that begins and ends as a whole one, if it does.
-pub(super) fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
-    match Ends::read(file, &Limits::WHOLE_HEADER) {
+pub(super) fn whole(mut file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
+    match Ends::read(&mut *file, &Limits::WHOLE_HEADER) {
         Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
         Err(error) if error.kind() == ErrorKind::Io => Err(io::Error::other(error)),
         // What a newer program wrote may be whole.

@@ -53,11 +53,11 @@ pub(crate) struct ReadRequest<'s> {
 }
 
 /// Reads a save; a damaged one is replaced by its newest good backup.
-pub(crate) fn load<T>(
+pub(crate) fn load(
     request: ReadRequest<'_>,
     path: &Path,
-    mut read: impl FnMut(&[u8]) -> Result<T>,
-) -> Result<(T, Option<Recovery>)> {
+    read: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<Option<Recovery>> {
     let ReadRequest { storage, limits, .. } = request;
     let resolved = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     sweep(storage, &resolved);
@@ -68,7 +68,7 @@ pub(crate) fn load<T>(
         result
     });
     let damage = match result {
-        Ok(value) => return Ok((value, None)),
+        Ok(()) => return Ok(None),
         Err(error) if error.is_damage() => error,
         // It is whole, and the program cannot load it.
         Err(error) if bytes.is_some() || error.kind() == ErrorKind::TooLarge => {
@@ -91,14 +91,14 @@ pub(crate) fn load<T>(
         Err(error) => return unread(&error),
     };
     for (backup, generation) in backups {
-        let read = |save: Vec<u8>| read(&save).map(|value| (value, save));
-        match read_save(storage, &backup, limits).and_then(read) {
-            Ok((value, save)) => {
+        let save = read_save(storage, &backup, limits);
+        match save.and_then(|save| read(&save).map(|()| save)) {
+            Ok(save) => {
                 let lost = header(storage, &resolved)
                     .and_then(|header| header.generation.checked_sub(generation));
                 let damaged = put_back(request, &resolved, bytes.as_deref(), &save);
                 let cause = damage.to_string();
-                return Ok((value, Some(Recovery { backup, lost, damaged, cause })));
+                return Ok(Some(Recovery { backup, lost, damaged, cause }));
             }
             // It may be good, and a newer one than the next.
             Err(error) if error.kind() == ErrorKind::Io => return unread(&error),

@@ -178,7 +178,7 @@ fn put_aside(storage: &dyn Storage, path: &Path) -> io::Result<()> {
 
 fn no_slot(path: &Path) -> Error {
     let (slot, folder) = (name_of(path), folder_of(path).display());
-    Error::new(ErrorKind::NotFound, format!("there is no slot `{slot}` in {folder}"))
+    error!(ErrorKind::NotFound, "there is no slot `{slot}` in {folder}")
 }
 
 fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {

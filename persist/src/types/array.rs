@@ -11,7 +11,7 @@ const SMALL: usize = 4096;
 
 #[cold]
 fn incomplete() -> Error {
-    Error::new(ErrorKind::Unsupported, "an element has no empty value")
+    error!(ErrorKind::Unsupported, "an element has no empty value")
 }
 
 #[diagnostic::do_not_recommend]

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::hash::{BuildHasher, Hash};
 
+use crate::ErrorKind;
 use crate::codec::with::{Adapter, Lift, twice};
 use crate::codec::{Buffer, Decoder, Encoder, Fail, NoLinks, Stop, TypeSet, count};
 use crate::reflect::Kind;
-use crate::{Error, ErrorKind};
 
 macro_rules! lifts {
     ($([$($param:ident),*] $container:ty as $lift:ty: $n:literal $part:ident;)*) => {$(
@@ -340,12 +340,10 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     let keys = buffer.gather();
     encoded.sort_unstable_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
     if encoded.windows(2).any(|pair| keys[pair[0].0.clone()] == keys[pair[1].0.clone()]) {
-        return Err(out.refuse(Error::new(
+        return Err(out.refuse(error!(
             ErrorKind::InvalidValue,
-            format!(
-                "two keys or elements are stored as the same {}, so that one of them would be lost; store what tells them apart",
-                A::name()
-            ),
+            "two keys or elements are stored as the same {}, so that one of them would be lost; store what tells them apart",
+            A::name()
         )));
     }
     out.add_empty(links.empty_elements());

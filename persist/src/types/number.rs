@@ -10,7 +10,7 @@ use std::num::{
 use crate::codec::compact::{unzigzag, zigzag};
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, pod};
 use crate::reflect::{Integer, Kind};
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// The items of a number type that do not differ.
 macro_rules! fixed_items {
@@ -132,11 +132,9 @@ numbers! {
 /// A number that the type does not have: 0 of a `NonZeroU8`.
 #[cold]
 fn not_one(number: &dyn Display, ty: &str, stored: &str, input: &mut Decoder<'_>) -> Fail {
-    input.refuse(Error::new(
+    input.refuse(error!(
         ErrorKind::InvalidValue,
-        format!(
-            "{number} is no {ty}; use another number, or for old saves keep {stored} as the type, or give the class a `version` and a `migrate` that puts another number there"
-        ),
+        "{number} is no {ty}; use another number, or for old saves keep {stored} as the type, or give the class a `version` and a `migrate` that puts another number there"
     ))
 }
 

@@ -59,9 +59,9 @@ fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, CurrentId), Fail> 
 
 #[cold]
 fn no_id(bits: u64) -> Error {
-    Error::new(
+    error!(
         ErrorKind::InvalidValue,
-        format!("{bits:#x} is no id of an object; the save is damaged or made to harm"),
+        "{bits:#x} is no id of an object; the save is damaged or made to harm"
     )
 }
 

@@ -11,7 +11,7 @@ use crate::codec::{
     Visitor, count, give,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference};
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// The kind of a pointer to a `P`.
 fn kind<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> Kind {
@@ -84,9 +84,9 @@ fn decode_other<P: ?Sized + Pointee, F: Family>(
 #[cold]
 fn wrong(id: u64, wanted: &str, input: &mut Decoder<'_>) -> Fail {
     let found = input.links().describe(id);
-    input.refuse(Error::new(
+    input.refuse(error!(
         ErrorKind::WrongClass,
-        format!("the reference is to object #{id}, {found}, where {wanted} is expected"),
+        "the reference is to object #{id}, {found}, where {wanted} is expected"
     ))
 }
 

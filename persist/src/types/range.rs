@@ -7,7 +7,7 @@ use super::number::fixed_items;
 use super::struct_tables;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet};
 use crate::reflect::Kind;
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 macro_rules! ranges {
     ($($range:ident { $($bound:ident $field:literal),+ } $name:literal)*) => {$(
@@ -124,9 +124,9 @@ impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
 
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         if self.is_empty() && self.start() <= self.end() {
-            return Err(out.refuse(Error::new(
+            return Err(out.refuse(error!(
                 ErrorKind::InvalidValue,
-                "an inclusive range was iterated to its end and cannot be saved; store its bounds",
+                "an inclusive range was iterated to its end and cannot be saved; store its bounds"
             )));
         }
         out.value(self.start())?;

@@ -125,11 +125,9 @@ impl Renumber for Remap<'_> {
 
 #[cold]
 fn missing(arena: &str, bits: u64) -> Error {
-    Error::new(
+    error!(
         ErrorKind::MissingObject,
-        format!(
-            "the remap has no new id for handle {bits:#x} into arena {arena}; give it one, or pass `Missing::Null` or `Missing::Dead`"
-        ),
+        "the remap has no new id for handle {bits:#x} into arena {arena}; give it one, or pass `Missing::Null` or `Missing::Dead`"
     )
 }
 

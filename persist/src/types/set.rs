@@ -12,7 +12,7 @@ use crate::codec::{
 };
 use crate::env::Env;
 use crate::reflect::Kind;
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// Entries in the order of their encoded keys.
 pub(super) struct Encoded<V> {
@@ -79,13 +79,11 @@ impl<V> Encoded<V> {
         })?;
         let keys = Keys { bytes: buffer.into_bytes(), ends };
         let Some(order) = keys.in_order() else {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::InvalidValue,
-                format!(
-                    "two keys or elements of type {} differ only in what is not saved, so that one of them would be lost; save what tells them apart",
-                    K::persist_name()
-                ),
-            ));
+                "two keys or elements of type {} differ only in what is not saved, so that one of them would be lost; save what tells them apart",
+                K::persist_name()
+            );
         };
         Ok(Self { keys, values, order, empty_elements: links.empty_elements() })
     }

@@ -9,7 +9,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
 };
 use crate::reflect::Kind;
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 #[inline(always)]
 pub(super) fn encode_head(text: &str, head: &mut [u8]) {
@@ -199,8 +199,8 @@ texts_of_the_system! {
 
 #[cold]
 fn not_utf8(what: &str, text: &str, out: &mut Encoder<'_>) -> Stop {
-    out.refuse(Error::new(
+    out.refuse(error!(
         ErrorKind::InvalidValue,
-        format!("the {what} {text} is not UTF-8; rename it, or store its bytes"),
+        "the {what} {text} is not UTF-8; rename it, or store its bytes"
     ))
 }

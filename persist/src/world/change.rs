@@ -538,5 +538,5 @@ fn no_world() -> Error {
 
 #[cold]
 fn wrong(what: &str) -> Error {
-    Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or made to harm"))
+    error!(ErrorKind::Damaged, "the journal has {what}; it is damaged or made to harm")
 }

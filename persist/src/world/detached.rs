@@ -212,10 +212,10 @@ impl Detached {
     /// What a journal keeps of it; one that has just come into the world has its content from before that.
     pub(super) fn stored(&mut self, world: &World, change_state: ChangeState) -> Result<Box<Self>> {
         if change_state == ChangeState::Spilled {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::Unsupported,
-                "what it holds while it is out of the world stays in memory",
-            ));
+                "what it holds while it is out of the world stays in memory"
+            );
         }
         let content = match self.content.take().filter(|_| change_state == ChangeState::Done) {
             Some(content) => Some(content),

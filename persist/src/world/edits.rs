@@ -546,9 +546,9 @@ impl LiveObjects<'_> {
         if arena != WorldObjects::NAME || is_there() {
             return Ok(());
         }
-        Err(Error::new(
+        Err(error!(
             ErrorKind::NotFound,
-            format!("object #{bits} is not in the world; set the id of one that is, or of none"),
+            "object #{bits} is not in the world; set the id of one that is, or of none"
         ))
     }
 }
@@ -574,8 +574,8 @@ fn with_colon(class: &str, error: Error, is_class: impl Fn(&str) -> bool) -> Err
 
 #[cold]
 fn running(class: &str) -> Error {
-    Error::new(
+    error!(
         ErrorKind::Borrowed,
-        format!("a method of {class} runs, and it is out of its place; use it there"),
+        "a method of {class} runs, and it is out of its place; use it there"
     )
 }

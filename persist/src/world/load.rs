@@ -246,9 +246,9 @@ fn insert_loaded(world: &mut World, value: Box<dyn AnyResource>) -> Result<Optio
     let name = (*value).__name();
     match world.resources.insert(value) {
         None => Ok(Some(name)),
-        Some(_) => Err(Error::new(
+        Some(_) => Err(error!(
             ErrorKind::InvalidValue,
-            format!("the world has resource {name} twice; the save is damaged or made to harm"),
+            "the world has resource {name} twice; the save is damaged or made to harm"
         )),
     }
 }

@@ -47,7 +47,7 @@ impl World {
     /// An object that is there, or is about to be at the end of the phase.
     pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
         if self.is_dropped {
-            return Err(Error::new(ErrorKind::NotFound, "the world is being dropped"));
+            bail!(ErrorKind::NotFound, "the world is being dropped");
         }
         // Mostly it is one of the last.
         let is_expected = || self.commands.iter().rev().any(|command| command.brings(id));
@@ -476,9 +476,9 @@ impl World {
         let columns = columns(self)?;
         for (at, column) in columns.iter().enumerate() {
             if columns[..at].contains(column) {
-                return Err(Error::new(
+                return Err(error!(
                     ErrorKind::AlreadyExists,
-                    "an object has at most one component of each type, and the tuple has two of this; leave one out",
+                    "an object has at most one component of each type, and the tuple has two of this; leave one out"
                 )
                 .in_class((self.columns[*column].of.name)()));
             }
@@ -552,10 +552,10 @@ impl World {
     /// Refuses what cannot wait for the end of a phase.
     pub(super) fn check_idle(&self) -> Result<()> {
         if self.is_running() {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::Borrowed,
-                "a component's method runs, and this cannot wait for the end of the phase; do it after the update",
-            ));
+                "a component's method runs, and this cannot wait for the end of the phase; do it after the update"
+            );
         }
         Ok(())
     }
@@ -604,9 +604,9 @@ impl World {
 
 #[cold]
 pub(super) fn missing(id: ObjectId) -> Error {
-    Error::new(
+    error!(
         ErrorKind::NotFound,
-        "the object is not in the world; it was removed, or never made here",
+        "the object is not in the world; it was removed, or never made here"
     )
     .in_object(id.get())
 }

@@ -234,9 +234,9 @@ fn is_taken(world: &World, id: ObjectId) -> bool {
 
 #[cold]
 fn taken(id: ObjectId) -> Error {
-    Error::new(
+    error!(
         ErrorKind::InvalidValue,
-        "objects that are to come back are there already, or are not those that were named",
+        "objects that are to come back are there already, or are not those that were named"
     )
     .in_object(id.get())
 }

@@ -9,7 +9,7 @@ use super::stored::{EncodeScope, check_ids, live, save_of};
 use super::world::{ComponentType, DeferredChange, LAST_ID};
 use crate::format::unpacked;
 use crate::types::{Missing, Remap, WorldObjects};
-use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
+use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// An object and all below it, copied out of a world: [`World::prefab`] makes one, and
 /// [`World::instantiate`] puts it into a world, any number of times.
@@ -125,12 +125,10 @@ impl Prefab {
         let mut roots = world.roots();
         let (Some(root), None) = (roots.next(), roots.next()) else {
             let count = world.roots().count();
-            return Err(Error::new(
+            bail!(
                 ErrorKind::InvalidValue,
-                format!(
-                    "the save has {count} objects at the top where a prefab has 1; put them below one object"
-                ),
-            ));
+                "the save has {count} objects at the top where a prefab has 1; put them below one object"
+            );
         };
         drop(roots);
         Ok(Self {
@@ -165,7 +163,7 @@ impl Prefab {
         let before = world.last_id;
         let last = before + self.ids.len() as u64;
         if last >= LAST_ID {
-            return Err(Error::new(ErrorKind::TooLarge, "the ids of a world are used up"));
+            bail!(ErrorKind::TooLarge, "the ids of a world are used up");
         }
         for of in &*self.types {
             if !world.by_type.contains_key(&of.id) {

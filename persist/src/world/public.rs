@@ -13,7 +13,7 @@ use super::world::{Component, DeferredChange, World};
 use super::{objects::missing, phases};
 use crate::codec::Pointee;
 use crate::graph::Registry;
-use crate::{Error, ErrorKind, ObjectId, Persist, Result};
+use crate::{ErrorKind, ObjectId, Persist, Result};
 
 /// Objects.
 impl World {
@@ -649,9 +649,7 @@ impl World {
         self.flush();
         let first = prefab.place(self, outside)?;
         let root = prefab.renewed(prefab.root, first);
-        root.ok_or_else(|| {
-            Error::new(ErrorKind::InvalidValue, "the prefab has no object at its top")
-        })
+        root.ok_or_else(|| error!(ErrorKind::InvalidValue, "the prefab has no object at its top"))
     }
 
     /// Puts a copy of all objects of another world into this one, such as of a level that was loaded on another thread.

@@ -88,9 +88,9 @@ impl<'w> Columns<'w> {
 
 #[cold]
 fn twice<T: Component>() -> Error {
-    Error::new(
+    error!(
         ErrorKind::Borrowed,
-        "the query asks for one component twice, once or more to change it; ask for it once",
+        "the query asks for one component twice, once or more to change it; ask for it once"
     )
     .in_class(T::persist_name())
 }

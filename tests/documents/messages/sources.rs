@@ -14,7 +14,7 @@ pub(crate) struct Sentence {
 }
 
 /// Macros whose first text has placeholders.
-const TEMPLATES: [&str; 4] = ["format!", "write!", "writeln!", "format_args!"];
+const TEMPLATES: [&str; 6] = ["format!", "write!", "writeln!", "format_args!", "error!", "bail!"];
 
 /// What a panic says is no error.
 const PANICS: [&str; 9] = [

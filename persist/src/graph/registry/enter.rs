@@ -63,23 +63,20 @@ impl<'r> Entering<'r> {
         }
         for (of, stand_in) in &types.stand_ins {
             let Some(class) = self.class_of(stand_in.type_id) else {
-                return Err(Error::new(
+                bail!(
                     ErrorKind::Unsupported,
-                    format!(
-                        "the stand-in for unknown classes of trait {} is no struct of its own; derive `Persist` for a struct with one field, an `Unknown`",
-                        of.name
-                    ),
-                ));
+                    "the stand-in for unknown classes of trait {} is no struct of its own; derive `Persist` for a struct with one field, an `Unknown`",
+                    of.name
+                );
             };
             let schema = &self.registry.program.classes[class];
             if !matches!(&schema.form, Form::Struct(fields) if fields.len() == 1) {
-                return Err(Error::new(
+                bail!(
                     ErrorKind::Unsupported,
-                    format!(
-                        "{} stands in for unknown classes of trait {} and has other stored fields than its `Unknown`, which would be lost; mark them `#[persist(skip)]`",
-                        schema.name, of.name
-                    ),
-                ));
+                    "{} stands in for unknown classes of trait {} and has other stored fields than its `Unknown`, which would be lost; mark them `#[persist(skip)]`",
+                    schema.name,
+                    of.name
+                );
             }
             let (caster, reach) = (stand_in.caster.clone(), stand_in.reach);
             self.implementor(*of, TraitClass { class, caster, reach })?;
@@ -253,11 +250,9 @@ impl<'r> Entering<'r> {
         let old = &self.registry.program.classes[other].name;
         let old_type = self.registry.program.targets[other]
             .map_or("a bare value", |target| target.class.type_name());
-        Error::new(
+        error!(
             ErrorKind::DuplicateId,
-            format!(
-                "class id {id} is claimed by {old} ({old_type}) and by {name} ({type_name}); give one of them `#[persist(class = \"another.Name\")]` or `#[persist(id = n)]`"
-            ),
+            "class id {id} is claimed by {old} ({old_type}) and by {name} ({type_name}); give one of them `#[persist(class = \"another.Name\")]` or `#[persist(id = n)]`"
         )
     }
 
@@ -294,10 +289,10 @@ impl<'r> Entering<'r> {
 
     fn kind(&mut self, kind: Kind, depth: u32) -> Result<KindSchema> {
         if depth > 60 {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::TooDeep,
-                "a field's type is nested more than 60 levels deep; give it a struct inside",
-            ));
+                "a field's type is nested more than 60 levels deep; give it a struct inside"
+            );
         }
         let mut part_of = |kind: fn() -> Kind| self.kind(kind(), depth + 1);
         Ok(match kind {
@@ -343,13 +338,10 @@ impl<'r> Entering<'r> {
 
     fn class_index(&self, class: &Class) -> Result<usize> {
         self.registry.by_type.get(&class.type_id()).map(|(index, _)| *index).ok_or_else(|| {
-            Error::new(
+            error!(
                 ErrorKind::Unsupported,
-                format!(
-                    "class {} ({}) is inside a type whose `persist_parts` does not list it; a hand-written `Persist` must list every value inside",
-                    class.name(),
-                    class.type_name()
-                ),
+                "class {} ({}) is inside a type whose `persist_parts` does not list it; a hand-written `Persist` must list every value inside",
+                class.name(), class.type_name()
             )
         })
     }
@@ -381,14 +373,12 @@ impl<'r> Entering<'r> {
         }
         let class = self.class_of_kind((kind.kind)(), kind.name)?;
         if self.registry.object(class, kind.holder).is_some() {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::DuplicateId,
-                format!(
-                    "two types are saved as {} in {}; a `transparent` type and its field cannot both be objects",
-                    self.registry.program.classes[class].name,
-                    kind.holder.around(false, "_")
-                ),
-            ));
+                "two types are saved as {} in {}; a `transparent` type and its field cannot both be objects",
+                self.registry.program.classes[class].name,
+                kind.holder.around(false, "_")
+            );
         }
         self.registry.by_pointee.insert((pointer, kind.pointee), self.registry.objects.len());
         self.registry.program.objects.insert(class);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::codec::{PrototypeTable, StandInClass, TypeSet};
 use crate::reflect::{Holder, TraitName};
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// What a load needs of a registry to make empty values and trait objects.
 #[derive(Clone, Default)]
@@ -56,13 +56,11 @@ impl Implementors {
             return Ok(false);
         }
         if self.by_name(of.name).is_some() {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::DuplicateId,
-                format!(
-                    "two traits are named {} in saves; give one of them `#[persist::dynamic(name = \"another.Name\")]`",
-                    of.name
-                ),
-            ));
+                "two traits are named {} in saves; give one of them `#[persist::dynamic(name = \"another.Name\")]`",
+                of.name
+            );
         }
         self.traits.insert(id, Trait { name: of.name, ..Trait::default() });
         Ok(true)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Implementors, ObjectEntry, Traits};
 use crate::reflect::{FieldRecord, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// What follows from the classes of a registry.
 #[derive(Clone)]
@@ -215,12 +215,10 @@ pub(super) fn check_prototype(
     }
     if open.contains(&class) {
         let name = &program.classes[class].name;
-        return Err(Error::new(
+        bail!(
             ErrorKind::Unsupported,
-            format!(
-                "an empty {name} would hold another {name} without end; make a field an `Option`, give one a `default`, mark another variant `#[persist(default)]`, or use `register_with`"
-            ),
-        ));
+            "an empty {name} would hold another {name} without end; make a field an `Option`, give one a `default`, mark another variant `#[persist(default)]`, or use `register_with`"
+        );
     }
     open.push(class);
     for (name, kind) in needs(program, class) {

@@ -25,9 +25,9 @@ use crate::codec::{
 };
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
-use crate::reflect::{Class, ClassId, FieldRecord, Holder, Pointer};
+use crate::reflect::{Class, ClassId, Holder, Pointer};
 use crate::schema::{KindSchema, Program, ProgramClass};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{ErrorKind, Limits, Result};
 
 /// The classes that a program saves and loads.
 ///
@@ -173,13 +173,11 @@ impl Registry {
         let mut entering = Entering::new(self);
         entering.types(&types)?;
         let Some(class) = entering.class_of(TypeId::of::<T>()) else {
-            return Err(Error::new(
+            bail!(
                 ErrorKind::Unsupported,
-                format!(
-                    "{} is neither a struct nor an enum and cannot be registered for a trait; wrap it in a struct",
-                    T::persist_name()
-                ),
-            ));
+                "{} is neither a struct nor an enum and cannot be registered for a trait; wrap it in a struct",
+                T::persist_name()
+            );
         };
         let found = TraitClass {
             class,
@@ -359,7 +357,7 @@ impl Registry {
     }
 }
 
-/// Looking at classes and reaching fields by name, as an editor does.
+/// Looking at classes, as an editor does.
 impl Registry {
     /// The registered structs and enums, in the order in which they were met.
     pub fn classes(&self) -> impl Iterator<Item = &'static Class> + use<'_> {
@@ -430,106 +428,10 @@ impl Registry {
         next
     }
 
-    /// The field of a value at a path of field names, such as `home.x`; each but
-    /// the last must be a struct or an enum itself, not inside of an `Option`,
-    /// collection, cell or pointer.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if a name on the path is not a field there.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # use persist::Persist;
-    /// # use persist::save::Registry;
-    /// # #[derive(Persist)] struct Hero { name: String, home: Place }
-    /// # #[derive(Persist)] struct Place { x: f32, y: f32 }
-    /// # let mut registry = Registry::new();
-    /// # registry.register::<Hero>()?;
-    /// let mut hero = Hero { name: "Ada".into(), home: Place { x: 1.0, y: 2.0 } };
-    /// registry.set(&mut hero, "home.x", 5.0_f32)?;
-    /// assert_eq!(registry.get(&hero, "home.x")?.downcast_ref(), Some(&5.0_f32));
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn get<'v>(&self, value: &'v dyn Any, path: &str) -> Result<&'v dyn Any> {
-        path.split('.').try_fold(value, |value, name| {
-            let (target, field, _) = self.find_field(value, name, path)?;
-            target.access.field(value, field).ok_or_else(|| no_field(name, target.class))
-        })
-    }
-
-    /// The field of a value at a path of field names, to be changed.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`get`](Self::get).
-    pub fn get_mut<'v>(&self, value: &'v mut dyn Any, path: &str) -> Result<&'v mut dyn Any> {
-        path.split('.').try_fold(value, |value, name| {
-            let (target, field, _) = self.find_field(value, name, path)?;
-            target.access.field_mut(value, field).ok_or_else(|| no_field(name, target.class))
-        })
-    }
-
-    /// Replaces the field of a value at a path of field names, and returns
-    /// what was there.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`get`](Self::get); [`ErrorKind::KindMismatch`] if the field is not a `T`.
-    pub fn set<T: 'static>(&self, value: &mut dyn Any, path: &str, new: T) -> Result<T> {
-        let field = self.get_mut(value, path)?;
-        if let Some(field) = field.downcast_mut::<T>() {
-            return Ok(std::mem::replace(field, new));
-        }
-        let found = match self.class_of(field) {
-            Some(class) => class.type_name().to_owned(),
-            None => {
-                let (owner, name) = match path.rsplit_once('.') {
-                    Some((owner, name)) => (self.get(value, owner)?, name),
-                    None => (&*value, path),
-                };
-                self.find_field(owner, name, path)?.2.kind().to_string()
-            }
-        };
-        Err(Error::new(
-            ErrorKind::KindMismatch,
-            format!("the field is {found}, not of type {}", std::any::type_name::<T>()),
-        )
-        .in_field(path))
-    }
-
     /// Index of the class of a value, and how to reach its fields.
     pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, ProgramClass)> {
         self.by_type.get(&value.type_id()).copied()
     }
-
-    /// The field of this name of a value, and its record; `path` is for an error.
-    fn find_field(
-        &self,
-        value: &dyn Any,
-        name: &str,
-        path: &str,
-    ) -> Result<(ProgramClass, usize, &'static FieldRecord)> {
-        let Some((_, target)) = self.entry(value) else {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!(
-                    "there is no field `{name}` in a value that is no registered struct or enum"
-                ),
-            )
-            .in_field(path));
-        };
-        let mut fields = target.fields_of(value).iter().enumerate();
-        let found = fields.find(|(_, field)| field.name == name);
-        let (field, record) = found.ok_or_else(|| no_field(name, target.class).in_field(path))?;
-        Ok((target, field, record))
-    }
-}
-
-#[cold]
-fn no_field(name: &str, class: &Class) -> Error {
-    Error::new(ErrorKind::NotFound, format!("there is no field `{name}` in {}", class.name()))
 }
 
 /// A counted pointer: `Rc<P>` or `Arc<P>`.

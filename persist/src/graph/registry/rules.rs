@@ -30,10 +30,7 @@ pub(super) fn check_unvisited(place: &str, traits: Traits, name: fn() -> String)
     } else {
         "hooks cannot run there; use a plain id or name"
     };
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        format!("{} holds {what} and cannot be {place}: {advice}", name()),
-    ))
+    Err(error!(ErrorKind::Unsupported, "{} holds {what} and cannot be {place}: {advice}", name()))
 }
 
 /// Finds in the classes from `first` on what a derive would have refused in a table written by hand, and what a derive
@@ -106,11 +103,9 @@ pub(super) fn check_removed_classes(program: &Program, first: usize) -> Result<(
         let name = class.name();
         let names = std::iter::once(&*name).chain(class.aliases.iter().copied());
         if let Some(gone) = names.into_iter().find(|name| program.removed.contains(*name)) {
-            return Err(Error::new(
+            return Err(error!(
                 ErrorKind::Unsupported,
-                format!(
-                    "`removed_class` says that {gone} is gone, and {name} is registered, which has that name or had it; remove one of the two"
-                ),
+                "`removed_class` says that {gone} is gone, and {name} is registered, which has that name or had it; remove one of the two"
             )
             .in_class(name.clone()));
         }
@@ -266,11 +261,9 @@ fn both(class: &Class) -> String {
 
 #[cold]
 fn two_owners(alias: &str, class: &Class, other: &str) -> Error {
-    Error::new(
+    error!(
         ErrorKind::DuplicateId,
-        format!(
-            "`{alias}` is an alias of {} and {other}, so that an old save could mean either; remove the alias from the class that never had that name",
-            both(class)
-        ),
+        "`{alias}` is an alias of {} and {other}, so that an old save could mean either; remove the alias from the class that never had that name",
+        both(class)
     )
 }

@@ -13,7 +13,7 @@ use crate::reflect::Kind;
 use crate::types::map::{decode_entries, encode_entries, reach};
 use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, whole_items};
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 #[diagnostic::do_not_recommend]
 impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> {
@@ -82,9 +82,9 @@ fn check_default<V: Persist + Default>(input: &mut Decoder<'_>) -> Result<(), Fa
     let value = V::default();
     let env = input.env();
     Buffer::new().append(env, &mut NoLinks::default(), |out| out.value(&value)).map_err(|_| {
-        input.refuse(Error::new(
+        input.refuse(error!(
             ErrorKind::Unsupported,
-            "a key of an `EnumMap` is not in the save, and its default value holds a pointer; use an `Option` whose default is `None`",
+            "a key of an `EnumMap` is not in the save, and its default value holds a pointer; use an `Option` whose default is `None`"
         ))
     })
 }
