@@ -50,11 +50,7 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
 
 impl From<ChangeFailure> for Failure {
     fn from(change: ChangeFailure) -> Self {
-        let mut failure = Self::from(change.error);
-        if let Some(left) = change.left {
-            is_broken(&mut failure, 0, Err(left.into()));
-        }
-        failure
+        Self::from(change.error).after(|| change.left.map_or(Ok(()), |left| Err(left.into())))
     }
 }
 
@@ -71,6 +67,15 @@ pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Fa
 }
 
 impl Failure {
+    /// Puts back what was done before the failure, unless that is in doubt; notes it if that fails as well.
+    pub(super) fn after(mut self, put_back: impl FnOnce() -> Result<(), Self>) -> Self {
+        if self.broken.is_none() {
+            let back = put_back();
+            is_broken(&mut self, 0, back);
+        }
+        self
+    }
+
     /// What is broken if it was to put something back.
     pub(super) fn broken(&self) -> Broken {
         let object = self.error.object().and_then(ObjectId::new);

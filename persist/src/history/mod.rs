@@ -62,7 +62,6 @@ mod proof;
 mod ring;
 mod step;
 mod support;
-mod target;
 mod undo;
 mod world;
 

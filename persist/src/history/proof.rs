@@ -3,7 +3,7 @@
 use hashbrown::HashSet;
 
 use super::Label;
-use super::target::world;
+use super::support::world;
 use crate::graph::Registry;
 use crate::world::{Print, print_value};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};

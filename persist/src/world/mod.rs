@@ -59,9 +59,8 @@ mod world;
 mod zipped;
 
 pub use bundle::Bundle;
-pub(crate) use change::{Change, ChangeKind};
+pub(crate) use change::{Change, ChangeFailure, ChangeKind};
 pub(crate) use detached::{ChangeState, Detached};
-pub(crate) use migrated::ChangeFailure;
 pub(crate) use names::ObjectName;
 pub use object::Activity;
 pub(crate) use object::Owner;

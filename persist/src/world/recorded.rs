@@ -3,7 +3,7 @@
 use super::object::Owner;
 use super::resources::AnyResource;
 use super::world::{AnyComponent, World};
-use crate::codec::{AsTrait, BoxOf, Decoder, Portable, TraitObject, count, left_over};
+use crate::codec::{AsTrait, BoxOf, Portable, TraitObject, count};
 use crate::fields::{FieldChange, FieldLinks, Paths, compared, content_of};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, Result};
@@ -76,17 +76,14 @@ impl Recorded for World {
         numbers: Option<&[Option<usize>]>,
         show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
     ) -> Result<()> {
+        let registry = &self.registry;
         match owner {
             Owner::Object(_) => {
-                let value =
-                    decode_numbered::<dyn AnyComponent>(&self.registry, number, bytes, numbers)?;
-                show((*value).portable())
+                decode_numbered::<dyn AnyComponent>(registry, number, bytes, numbers)
+                    .and_then(|value| show((*value).portable()))
             }
-            Owner::Resource => {
-                let value =
-                    decode_numbered::<dyn AnyResource>(&self.registry, number, bytes, numbers)?;
-                show((*value).portable())
-            }
+            Owner::Resource => decode_numbered::<dyn AnyResource>(registry, number, bytes, numbers)
+                .and_then(|value| show((*value).portable())),
         }
     }
 }
@@ -129,13 +126,6 @@ where
     let mut whole = Vec::with_capacity(bytes.len() + 9);
     count::push(number as u64 + 1, &mut whole);
     whole.extend_from_slice(bytes);
-    let mut links = FieldLinks::new(registry).numbered(numbers);
-    let env = registry.env();
-    let mut input = Decoder::new(&whole, &env, &mut links);
-    let result = <AsTrait as BoxOf<D>>::decode(&mut input);
-    match result {
-        Ok(value) if input.rest().is_empty() => Ok(value),
-        Ok(_) => Err(left_over(input.rest().len())),
-        Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
-    }
+    let links = FieldLinks::new(registry).numbered(numbers);
+    links.decode(&whole, <AsTrait as BoxOf<D>>::decode)
 }

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::collections::HashMap;
 
 use super::stored::{StoredCommand, StoredStep};
-use crate::codec::{Buffer, Decoder, Phase, Prototypes, Visitor, left_over};
+use crate::codec::Buffer;
 use crate::env::Env;
-use crate::fields::FieldLinks;
+use crate::fields::{FieldLinks, awaken};
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
 use crate::history::edit::{Command, Performed, Step};
@@ -132,20 +132,13 @@ pub(super) struct CommandReader<'r> {
 impl CommandReader<'_> {
     /// A command of the program's class.
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
-        let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);
-        let env = self.registry.env();
-        let mut input = Decoder::new(bytes, &env, &mut links);
-        let named = |error: Error| error.in_class(C::persist_name());
-        let mut command = match input.value::<C>() {
-            Ok(command) if input.rest().is_empty() => command,
-            Ok(_) => return Err(named(left_over(input.rest().len()))),
-            Err(fail) => return Err(named(input.take_error().unwrap_or_else(|| fail.into()))),
+        let links = FieldLinks::of_command(self.registry).numbered(self.numbers);
+        let read = || {
+            let mut command = links.decode(bytes, |input| input.value::<C>())?;
+            awaken(&mut command, self.registry)?;
+            Ok(command)
         };
-        for phase in [Phase::Validate, Phase::AfterLoad] {
-            let mut links = Prototypes::bare();
-            command.__visit(&mut Visitor::new(phase, &env, &mut links)).map_err(named)?;
-        }
-        Ok(command)
+        read().map_err(|error: Error| error.in_class(C::persist_name()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
-use crate::history::target::world;
+use crate::history::support::world;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, SourceRecord, Stored, transcode};
 use crate::world::{Change, ChangeState, Owner, Recorded};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};

@@ -14,7 +14,7 @@ use crate::fields::Direction;
 use crate::history::edit::Step;
 use crate::history::step::End;
 use crate::history::support::Support;
-use crate::history::target::world;
+use crate::history::support::world;
 use crate::world::{ChangeState, Owner};
 use crate::{ErrorKind, Result, World};
 

@@ -14,10 +14,10 @@ use super::stored::{
 use crate::fields::Direction;
 use crate::history::edit::Step;
 use crate::history::entry::UndoEntry;
-use crate::history::failure::{Failure, is_broken};
+use crate::history::failure::Failure;
 use crate::history::merging::MergeTarget;
 use crate::history::step::{End, restored_change, run_all};
-use crate::history::target::{world, world_mut};
+use crate::history::support::{world, world_mut};
 use crate::history::{History, Label};
 use crate::world::ChangeState;
 use crate::{Error, ErrorKind, Result, World};
@@ -238,11 +238,8 @@ impl<T: 'static> Replay<'_, '_, T> {
 
     /// Undoes or redoes.
     fn moved(&mut self, history: &mut History<T>, direction: Direction) -> Result<(), Failure> {
-        let index = match direction {
-            Direction::Undo => history.ring.current(),
-            Direction::Redo => history.ring.next(),
-        };
-        let Some(index) = index.filter(|_| !history.is_open()) else {
+        let index = history.ring.toward(direction).filter(|_| !history.is_open());
+        let Some(index) = index else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
         };
         spill::bring_back(history, index, self.target)?;
@@ -250,10 +247,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             Some(entry) => self.contents.follow(&entry.steps, direction, self.programs.of_fields()),
             None => self.contents.clear(),
         }
-        match direction {
-            Direction::Undo => history.undo_one(self.target)?,
-            Direction::Redo => history.redo_one(self.target)?,
-        };
+        history.run_next(self.target, direction)?;
         Ok(())
     }
 
@@ -281,13 +275,11 @@ impl<T: 'static> Replay<'_, '_, T> {
         for step in stored {
             match self.do_one(history, step) {
                 Ok(step) => done.push(step),
-                Err(mut failure) => {
-                    if failure.broken.is_none() {
-                        let support = &mut history.support;
-                        let back = run_all(&mut done, self.target, support, Direction::Undo);
-                        is_broken(&mut failure, 0, back);
-                    }
-                    return Err(failure);
+                Err(failure) => {
+                    let support = &mut history.support;
+                    return Err(
+                        failure.after(|| run_all(&mut done, self.target, support, Direction::Undo))
+                    );
                 }
             }
         }
@@ -321,11 +313,9 @@ impl<T: 'static> Replay<'_, '_, T> {
                         Ok(Step::Command(command))
                     }
                     Err(error) => {
-                        let mut failure = Failure::from(error);
                         let support = &mut history.support;
-                        let back = run_all(&mut further, self.target, support, Direction::Undo);
-                        is_broken(&mut failure, 0, back);
-                        Err(failure)
+                        let back = || run_all(&mut further, self.target, support, Direction::Undo);
+                        Err(Failure::from(error).after(back))
                     }
                 }
             }
