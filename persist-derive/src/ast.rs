@@ -191,15 +191,19 @@ impl Hooks {
 impl Input {
     /// The structs' or variants' fields, each with the variant's index.
     pub fn all_fields(&self) -> impl Iterator<Item = &Field> {
-        let bodies: Vec<&Fields> = match &self.body {
-            Body::Struct(fields) => vec![fields],
-            Body::Enum(variants) => variants.iter().map(|variant| &variant.fields).collect(),
-        };
-        bodies.into_iter().flat_map(|fields| &fields.0)
+        self.body.rows().into_iter().flat_map(|fields| &fields.0)
     }
 }
 
 impl Body {
+    /// The fields of the struct, or of each variant.
+    pub fn rows(&self) -> Vec<&Fields> {
+        match self {
+            Self::Struct(fields) => vec![fields],
+            Self::Enum(variants) => variants.iter().map(|variant| &variant.fields).collect(),
+        }
+    }
+
     /// The struct's or the variants' fields.
     pub fn fields_mut(&mut self) -> impl Iterator<Item = &mut Field> {
         let bodies: Vec<&mut Fields> = match self {
