@@ -225,14 +225,7 @@ impl<T: 'static> History<T> {
         self.check_open()?;
         self.check_usable(target)?;
         self.record(JournalEvent::Committed)?;
-        self.close(target);
-        self.end(target);
-        Ok(())
-    }
-
-    /// Ends the innermost transaction, which is recorded, without telling.
-    fn close(&mut self, target: &mut T) {
-        let Some(open) = self.open.pop() else { return };
+        let Some(open) = self.open.pop() else { return Ok(()) };
         if !open.edits.is_empty() {
             let label = open.name();
             let entry = UndoEntry::joined(label.clone(), open.edits);
@@ -250,6 +243,8 @@ impl<T: 'static> History<T> {
             None => self.last = None,
         }
         self.trim();
+        self.end(target);
+        Ok(())
     }
 
     /// Rolls back the transaction that was begun last, and ends it. History and target are then as they were before it.
@@ -263,7 +258,8 @@ impl<T: 'static> History<T> {
         self.check_world(target)?;
         let Some(open) = self.open.pop() else { return Ok(()) };
         let label = open.label.clone();
-        let mut steps = open.into_steps();
+        let mut steps: Vec<_> =
+            open.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
         let recorded = guarded(|| Ok(self.record(JournalEvent::RolledBack)?)).map_err(|failure| {
             self.panic = self.panic.take().or(failure.panic);

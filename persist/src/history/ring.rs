@@ -42,10 +42,6 @@ impl<E> Ring<E> {
         self.entries.get_mut(index)
     }
 
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &E> + ExactSizeIterator {
-        self.entries.iter()
-    }
-
     /// How many entries, from the first on, this is true for; after the first for which it is false, it is false for all.
     pub(super) fn partition(&self, holds: impl FnMut(&E) -> bool) -> usize {
         self.entries.partition_point(holds)

@@ -8,10 +8,10 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
-    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, content_of,
+    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, compared, content_of,
 };
 use crate::graph::Registry;
-use crate::world::{Change, Owner, Recorded};
+use crate::world::{Change, Owner, decoded};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, World};
 
 /// The target, if it is a world.
@@ -143,26 +143,53 @@ impl<T: 'static> Support<T> {
     }
 }
 
-/// Of a target that is no world.
-impl<T: 'static> Recorded for Support<T> {
-    fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
-    fn paths(&self) -> &Paths {
-        &self.paths
-    }
-
-    fn decoded(
+/// What a journal has of the components and resources of a target that is a world, or of any other target itself, perhaps
+/// from a program with other versions of their classes.
+impl<T: 'static> Support<T> {
+    fn decoded<R>(
         &self,
-        _: Owner,
-        _: usize,
-        bytes: &[u8],
-        numbers: Option<&[Option<usize>]>,
-        show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
-    ) -> Result<()> {
+        target: &T,
+        value: (Owner, usize),
+        (bytes, numbers): (&[u8], Option<&[Option<usize>]>),
+        read: impl FnOnce(&dyn Portable) -> Result<R>,
+    ) -> Result<R> {
+        if let Some(world) = world(target) {
+            return decoded(world.registry(), value, (bytes, numbers), read);
+        }
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
-        show(&*FieldLinks::new(&self.registry).numbered(numbers).decode(bytes, fields.read)?)
+        read(&*FieldLinks::new(&self.registry).numbered(numbers).decode(bytes, fields.read)?)
+    }
+
+    fn registry_of<'s>(&'s self, target: &'s T) -> &'s Registry {
+        world(target).map_or(&self.registry, World::registry)
+    }
+
+    /// A content in the form that this program has, of one that another program numbered.
+    pub(super) fn own_content(
+        &self,
+        target: &T,
+        value: (Owner, usize),
+        content: (&[u8], Option<&[Option<usize>]>),
+    ) -> Result<Vec<u8>> {
+        let registry = self.registry_of(target);
+        self.decoded(target, value, content, |value| content_of(registry, value))
+    }
+
+    /// The fields in which two contents of a value differ.
+    pub(super) fn changes_between(
+        &self,
+        target: &T,
+        (owner, class): (Owner, &str),
+        (old, new): (&[u8], &[u8]),
+    ) -> Result<Vec<FieldChange>> {
+        let registry = self.registry_of(target);
+        let paths = world(target).map_or(&self.paths, |world| &world.paths);
+        let Some(number) = registry.named(class).filter(|_| old != new) else {
+            return Ok(Vec::new());
+        };
+        self.decoded(target, (owner, number), (new, None), |value| {
+            compared(registry, paths, class, value, (old, new))
+        })
     }
 }
 

@@ -406,24 +406,19 @@ impl Change {
         Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
     }
 
-    /// Makes it what it was when it was [stored](Self::stored), also of a target that is no world.
+    /// Makes it what it was when it was [stored](Self::stored), also of a target that is no world; its bytes are of the
+    /// program's own classes. One that was [done](ChangeState::Done) is ready to be redone.
+    ///
+    /// If this fails, the world may have parked objects more.
     pub(crate) fn restore(
         &mut self,
         world: Option<&mut World>,
         change_state: ChangeState,
     ) -> Result<()> {
-        match world {
-            _ if self.is_of_fields() => Ok(()),
-            Some(world) => self.restore_in(world, change_state),
-            None => Err(no_world()),
+        if self.is_of_fields() {
+            return Ok(());
         }
-    }
-
-    /// Makes it what it was when it was [stored](Self::stored); its bytes are of the program's own classes. One that was
-    /// [done](ChangeState::Done) is ready to be redone.
-    ///
-    /// If this fails, the world may have parked objects more.
-    fn restore_in(&mut self, world: &mut World, change_state: ChangeState) -> Result<()> {
+        let world = world.ok_or_else(no_world)?;
         let owner = self.owner;
         let is_out =
             matches!(self.what, ChangeKind::Detach(_)) == (change_state == ChangeState::Applied);

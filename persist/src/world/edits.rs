@@ -303,11 +303,6 @@ impl World {
         direction: Direction,
     ) -> Result<bool> {
         self.check_editable()?;
-        if let Owner::Object(object) = owner
-            && self.put_number(object, change, direction)
-        {
-            return Ok(false);
-        }
         self.with_root(owner, change.path.class(), |root, _| root.make(change, direction))
     }
 
@@ -472,7 +467,7 @@ impl World {
     fn component_location(&self, object: ObjectId, class: &str) -> Result<(usize, Location)> {
         let (column, location) = (self.column_of_class(class), self.directory.location(object));
         if let (Ok(column), Some(location)) = (&column, location)
-            && self.columns[*column].column.has(location)
+            && self.columns[*column].column.get(location).is_some()
         {
             return Ok((*column, location));
         }

@@ -67,7 +67,7 @@ pub(crate) use object::Owner;
 pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
-pub(crate) use recorded::Recorded;
+pub(crate) use recorded::decoded;
 
 // The root shows these.
 #[doc(hidden)]

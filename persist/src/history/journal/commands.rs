@@ -26,14 +26,6 @@ pub(in crate::history) struct CommandClass<T: 'static> {
     read: ReadCommand<T>,
 }
 
-impl<T: 'static> Clone for CommandClass<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: 'static> Copy for CommandClass<T> {}
-
 impl<T: 'static> CommandClass<T> {
     pub(super) fn of<C: Command<T> + Persist>() -> Self {
         Self {
@@ -91,7 +83,11 @@ pub(super) fn encode<C: Persist>(
     command: &dyn Any,
     registry: &Registry,
 ) -> Option<Result<Vec<u8>>> {
-    command.downcast_ref().map(|command: &C| encoded(command, registry))
+    let command: &C = command.downcast_ref()?;
+    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
+    let encoded = buffer.append(&registry.env(), &mut links, |out| out.value(command));
+    let encoded = encoded.map_err(|error| error.in_class(C::persist_name()));
+    Some(encoded.map(|()| buffer.into_bytes()))
 }
 
 /// Steps as they were stored, whose commands are read by `read`, without what they did through their context.
@@ -112,14 +108,6 @@ pub(super) fn restored<T: 'static>(
         }
     };
     stored.into_iter().map(restored).collect()
-}
-
-fn encoded<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {
-    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
-    buffer
-        .append(&registry.env(), &mut links, |out| out.value(command))
-        .map_err(|error| error.in_class(C::persist_name()))?;
-    Ok(buffer.into_bytes())
 }
 
 /// What commands are read with.

@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::commands::restored;
-use super::evolution::{Programs, RecordedComponents, recorded};
+use super::evolution::{Programs, RecordedComponents};
 use super::frame::{Frame, FrameKind, FrameReader, OpenTransaction};
 use super::spill;
 use super::stored::{
@@ -20,7 +20,7 @@ use crate::history::step::{End, restored_change, run_all};
 use crate::history::support::{world, world_mut};
 use crate::history::{History, Label};
 use crate::world::ChangeState;
-use crate::{Error, ErrorKind, Result, World};
+use crate::{Error, ErrorKind, Result};
 
 /// More states than any history reaches.
 const MOST_STATES: u64 = 1 << 62;
@@ -228,12 +228,8 @@ impl<T: 'static> Replay<'_, '_, T> {
     /// Lets the world give no ids that were given.
     fn give_behind(&mut self, id: Option<u64>) -> Result<()> {
         let Some(id) = id else { return Ok(()) };
-        let is_possible = self.world().is_some_and(|world| world.give_behind(id));
+        let is_possible = world_mut(self.target).is_some_and(|world| world.give_behind(id));
         if is_possible { Ok(()) } else { Err(wrong("ids that no world gives")) }
-    }
-
-    fn world(&mut self) -> Option<&mut World> {
-        world_mut(self.target)
     }
 
     /// Undoes or redoes.
@@ -259,7 +255,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         let classes = self.programs.of_fields();
         if !classes.are_same() {
-            let recorded = recorded(&*self.target, &history.support);
+            let recorded = (&*self.target, &history.support);
             self.contents.bring_on(steps, classes, recorded)?;
         }
         Ok(is_direct)
@@ -362,7 +358,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         let position = place(stacks.position)?;
         if !waiting.is_empty() {
             let steps = waiting.iter_mut().map(|entry| &mut entry.steps[..]);
-            let recorded = recorded(&*self.target, &history.support);
+            let recorded = (&*self.target, &history.support);
             let classes = self.programs.of_fields();
             self.contents.bring_on_entries(steps, position, classes, recorded)?;
         }
