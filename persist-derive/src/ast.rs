@@ -105,7 +105,6 @@ pub struct Field {
     /// The local variable of the field in generated code.
     pub local: Ident,
     pub name: Given<String>,
-    pub renamed: Option<Span>,
     pub aliases: Vec<Given<String>>,
     pub ty: Type,
     /// Name and type, or type alone, as they stand in the source.
@@ -113,7 +112,8 @@ pub struct Field {
     pub store: Store,
     /// Its first attribute.
     pub attribute: Option<Span>,
-    pub skip: Option<Given<()>>,
+    /// Its attributes by their names.
+    pub given: Vec<Given<&'static str>>,
     pub default: Option<Given<DefaultValue>>,
     /// What a load fills, if that is given.
     pub empty: Option<Given<DefaultValue>>,
@@ -122,8 +122,6 @@ pub struct Field {
     pub convert: Option<Given<ExprPath>>,
     /// It holds stored fields that the struct or variant does not have.
     pub unknown: Option<Given<()>>,
-    /// `compact` stands on the field itself.
-    pub compact: Option<Given<()>>,
     /// Its integers take as few bytes as they need, since it or the type says so.
     pub is_compact: bool,
 }
@@ -193,15 +191,19 @@ impl Hooks {
 impl Input {
     /// The structs' or variants' fields, each with the variant's index.
     pub fn all_fields(&self) -> impl Iterator<Item = &Field> {
-        let bodies: Vec<&Fields> = match &self.body {
-            Body::Struct(fields) => vec![fields],
-            Body::Enum(variants) => variants.iter().map(|variant| &variant.fields).collect(),
-        };
-        bodies.into_iter().flat_map(|fields| &fields.0)
+        self.body.rows().into_iter().flat_map(|fields| &fields.0)
     }
 }
 
 impl Body {
+    /// The fields of the struct, or of each variant.
+    pub fn rows(&self) -> Vec<&Fields> {
+        match self {
+            Self::Struct(fields) => vec![fields],
+            Self::Enum(variants) => variants.iter().map(|variant| &variant.fields).collect(),
+        }
+    }
+
     /// The struct's or the variants' fields.
     pub fn fields_mut(&mut self) -> impl Iterator<Item = &mut Field> {
         let bodies: Vec<&mut Fields> = match self {
@@ -223,6 +225,11 @@ impl Field {
     /// Makes it compact, as its type says, if it is stored as its own type.
     pub fn compact(&mut self) {
         self.is_compact |= matches!(self.store, Store::Plain) && self.unknown.is_none();
+    }
+
+    /// Where the attribute of a name stands, if it does.
+    pub fn given(&self, name: &str) -> Option<Span> {
+        self.given.iter().find(|given| given.value == name).map(|given| given.span)
     }
 
     /// How it is stored as another type, if it is.

@@ -2,13 +2,13 @@
 
 use crate::repository::read;
 
-/// The attributes that a parser of the derive takes: the arms of its `match`.
+/// The attributes that a parser of the derive takes: the rows of its table.
 fn parsed(source: &str, parser: &str) -> Vec<String> {
     let after =
-        source.split(&format!("impl {parser} {{")).nth(1).expect("the derive has that parser");
+        source.split(&format!("\n    {parser} at ")).nth(1).expect("the derive has that parser");
     let body = after.split("\n}\n").next().expect("it ends");
-    let arms = body.lines().filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"));
-    let mut names: Vec<_> = arms.map(|(name, _)| name.to_owned()).collect();
+    let rows = body.lines().filter_map(|line| line.trim().strip_prefix('"')?.split_once("\": "));
+    let mut names: Vec<_> = rows.map(|(name, _)| name.to_owned()).collect();
     names.sort();
     names
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::given;
 use crate::ast::{Body, Field, Fields, Given, Input, Migration, Variant};
 use crate::ctxt::Ctxt;
 
@@ -97,18 +98,8 @@ fn others(cx: &Ctxt, variants: &[Variant]) {
         if let Some(second) = stored.next() {
             cx.error(second.span(), "an `other` variant holds one `persist::Unknown` or nothing; remove this field or mark it `skip`");
         }
-        let (adapter, with) = super::stored_as(field);
-        let given = [
-            (adapter, with),
-            ("empty", field.empty.as_ref().map(|given| given.span)),
-            ("convert", field.convert.as_ref().map(|given| given.span)),
-            ("default", field.default.as_ref().map(|given| given.span)),
-            ("unknown", field.unknown.as_ref().map(|given| given.span)),
-        ];
-        for (name, span) in given {
-            if let Some(span) = span {
-                cx.error(span, format!("the field of an `other` variant holds the variant that was stored, as it was; remove `{name}`"));
-            }
+        for (name, span) in given(field, &["with", "empty", "convert", "default", "unknown"]) {
+            cx.error(span, format!("the field of an `other` variant holds the variant that was stored, as it was; remove `{name}`"));
         }
     }
 }
@@ -177,23 +168,18 @@ fn convert(cx: &Ctxt, field: &Field) {
 
 /// What is unknown is kept as it is.
 fn unknown(cx: &Ctxt, field: &Field) {
-    if field.unknown.is_none() || field.skip.is_some() {
+    if field.unknown.is_none() || field.given("skip").is_some() {
         return;
     }
-    let given = [
-        ("default", "is empty where nothing was stored", field.default.as_ref().map(|it| it.span)),
-        ("empty", "is empty by itself", field.empty.as_ref().map(|it| it.span)),
-        ("convert", "has no older type", field.convert.as_ref().map(|it| it.span)),
+    let reasons = [
+        ("default", "is empty where nothing was stored"),
+        ("empty", "is empty by itself"),
+        ("convert", "has no older type"),
+        ("with", "keeps what was stored as it is"),
     ];
-    for (name, why, span) in given {
-        if let Some(span) = span {
+    for (name, why) in reasons {
+        for (name, span) in given(field, &[name]) {
             cx.error(span, format!("an `unknown` field {why}; remove `{name}`"));
         }
-    }
-    if let (name, Some(span)) = super::stored_as(field) {
-        cx.error(
-            span,
-            format!("an `unknown` field keeps what was stored as it is; remove `{name}`"),
-        );
     }
 }

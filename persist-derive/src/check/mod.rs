@@ -110,18 +110,8 @@ fn transparent(cx: &Ctxt, input: &Input) {
     for other in stored {
         cx.error(other.span(), "a transparent type has one field that is saved; mark the others `skip` or remove `transparent`");
     }
-    let given = [
-        ("rename", inner.renamed),
-        ("alias", inner.aliases.first().map(|given| given.span)),
-        ("default", inner.default.as_ref().map(|given| given.span)),
-        ("id", inner.id.as_ref().map(|given| given.span)),
-        ("convert", inner.convert.as_ref().map(|given| given.span)),
-        ("unknown", inner.unknown.as_ref().map(|given| given.span)),
-    ];
-    for (name, span) in given {
-        if let Some(span) = span {
-            cx.error(span, format!("the field of a transparent type has no name in the save and is never missing; remove `{name}`"));
-        }
+    for (name, span) in given(inner, &["rename", "alias", "default", "id", "convert", "unknown"]) {
+        cx.error(span, format!("the field of a transparent type has no name in the save and is never missing; remove `{name}`"));
     }
 }
 
@@ -166,17 +156,8 @@ fn pod(cx: &Ctxt, input: &Input) {
         cx.error(span, "a type without fields has no bytes to copy; remove `pod`");
     }
     for field in &fields.0 {
-        let (adapter, with) = stored_as(field);
-        let given = [
-            ("skip", field.skip.as_ref().map(|given| given.span)),
-            (adapter, with),
-            ("convert", field.convert.as_ref().map(|given| given.span)),
-            ("unknown", field.unknown.as_ref().map(|given| given.span)),
-        ];
-        for (name, span) in given {
-            if let Some(span) = span {
-                cx.error(span, format!("the fields of a `pod` type are saved as they lie in memory; remove `{name}`, or `pod` from the type"));
-            }
+        for (name, span) in given(field, &["skip", "with", "convert", "unknown"]) {
+            cx.error(span, format!("the fields of a `pod` type are saved as they lie in memory; remove `{name}`, or `pod` from the type"));
         }
     }
 }
@@ -187,7 +168,7 @@ fn compact(cx: &Ctxt, input: &Input) {
         cx.error(given.span, "a `pod` type is saved as it lies in memory, which is not compact; remove one of the two");
     }
     for field in input.all_fields() {
-        let Some(Given { span, .. }) = field.compact else { continue };
+        let Some(span) = field.given("compact") else { continue };
         if let (true, Some(given)) = (input.pod.is_none(), field.adapter()) {
             let name = given.value.name;
             cx.error(
@@ -252,43 +233,42 @@ fn one_empty_variant(cx: &Ctxt, input: &Input, variants: &[Variant]) {
 
 /// What is not saved has no name in the save and needs no module.
 fn skip(cx: &Ctxt, field: &Field) {
-    if field.skip.is_none() {
+    if field.given("skip").is_none() {
         return;
     }
-    let why = "a skipped field is not in the save";
-    if let Some(span) = field.renamed {
-        cx.error(span, format!("{why} and has no name there; remove `rename` or `skip`"));
-    }
-    if let Some(given) = field.aliases.first() {
-        cx.error(given.span, format!("{why} and has no name there; remove `alias` or `skip`"));
-    }
-    let given = [
-        ("id", "has no number there", field.id.as_ref().map(|given| given.span)),
-        ("convert", "has no older type", field.convert.as_ref().map(|given| given.span)),
-        ("unknown", "cannot hold what is", field.unknown.as_ref().map(|given| given.span)),
-        ("compact", "takes no bytes", field.compact.as_ref().map(|given| given.span)),
-        ("empty", "has what `default` gives it", field.empty.as_ref().map(|given| given.span)),
+    let reasons = [
+        ("rename", "has no name there"),
+        ("alias", "has no name there"),
+        ("id", "has no number there"),
+        ("convert", "has no older type"),
+        ("unknown", "cannot hold what is"),
+        ("compact", "takes no bytes"),
+        ("empty", "has what `default` gives it"),
+        ("with", "is not stored as another type"),
     ];
-    for (name, and, span) in given {
-        if let Some(span) = span {
-            cx.error(span, format!("{why} and {and}; remove `{name}` or `skip`"));
+    for (name, why) in reasons {
+        for (name, span) in given(field, &[name]) {
+            cx.error(
+                span,
+                format!("a skipped field is not in the save and {why}; remove `{name}` or `skip`"),
+            );
         }
-    }
-    if let (name, Some(span)) = stored_as(field) {
-        cx.error(
-            span,
-            format!("{why} and is not stored as another type; remove `{name}` or `skip`"),
-        );
     }
 }
 
-/// The attribute by which a field is stored as another type, and its place.
-fn stored_as(field: &Field) -> (&'static str, Option<Span>) {
-    field.adapter().map_or(("with", None), |given| (given.value.name, Some(given.span)))
+/// Those of these attributes that a field has, with their places; `with` stands for all that store it as another type.
+fn given<'f>(
+    field: &'f Field,
+    names: &'f [&'static str],
+) -> impl Iterator<Item = (&'static str, Span)> + 'f {
+    names.iter().filter_map(|name| match (*name, field.adapter()) {
+        ("with", adapter) => adapter.map(|given| (given.value.name, given.span)),
+        (name, _) => Some((name, field.given(name)?)),
+    })
 }
 
 fn field_names(cx: &Ctxt, fields: &Fields) {
-    let names = fields.stored().filter(|field| field.skip.is_none());
+    let names = fields.stored().filter(|field| field.given("skip").is_none());
     unique(cx, "fields", names.map(|field| (&field.name, &field.aliases)));
 }
 

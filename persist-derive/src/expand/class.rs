@@ -42,14 +42,8 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let id = input.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let version =
         input.version.as_ref().map(|given| given.value).map(|version| emit! { .version(#version) });
-    let aliases = (!input.aliases.is_empty()).then(|| {
-        let aliases = names_of(&input.aliases);
-        emit! { .aliases(&[#aliases]) }
-    });
-    let removed = (!input.removed.is_empty()).then(|| {
-        let removed = names_of(&input.removed);
-        emit! { .removed(&[#removed]) }
-    });
+    let aliases = named(&emit! { aliases }, &input.aliases);
+    let removed = named(&emit! { removed }, &input.removed);
     let written: Vec<&str> =
         input.all_fields().filter(|it| it.is_stored()).map(|it| &*it.written).collect();
     let written = (!written.is_empty()).then(|| emit! { .written(&[#(#written),*]) });
@@ -77,6 +71,12 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     }
 }
 
+/// Sets a list of names, unless it is empty.
+fn named(setter: &TokenStream, names: &[Given<String>]) -> Option<TokenStream> {
+    let list = names_of(names);
+    (!names.is_empty()).then(|| emit! { .#setter(&[#list]) })
+}
+
 fn names_of(names: &[Given<String>]) -> TokenStream {
     let names = names.iter().map(|given| &given.value);
     emit! { #(#names),* }
@@ -100,10 +100,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
         let stored = stored(ty);
         emit! { #stored::persist_kind }
     });
-    let aliases = (!field.aliases.is_empty()).then(|| {
-        let aliases = names_of(&field.aliases);
-        emit! { .aliases(&[#aliases]) }
-    });
+    let aliases = named(&emit! { aliases }, &field.aliases);
     let default = field.has_default().then(|| emit! { .with_default() });
     let with = matches!(field.store, Store::With(_)).then(|| emit! { .with_module() });
     let empty = field.empty.as_ref().map(|_| emit! { .with_empty() });

@@ -110,14 +110,7 @@ fn make(input: &Input) -> Option<TokenStream> {
             }
         }
     };
-    match &input.body {
-        Body::Struct(fields) => add(0, fields),
-        Body::Enum(variants) => {
-            for (index, variant) in variants.iter().enumerate() {
-                add(index, &variant.fields);
-            }
-        }
-    }
+    input.body.rows().into_iter().enumerate().for_each(|(index, fields)| add(index, fields));
     if arms.is_empty() {
         return None;
     }

@@ -23,12 +23,10 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
             &emit! { const PARTS: &'static [_persist::FieldCodec] = &[#(#parts),*]; },
         )
     };
-    match &input.body {
-        Body::Struct(fields) => row(0, fields),
-        Body::Enum(variants) => {
-            with_fields(variants).map(|(index, variant)| row(index, &variant.fields)).collect()
-        }
-    }
+    let is_row =
+        |fields: &Fields| matches!(input.body, Body::Struct(_)) || fields.stored().next().is_some();
+    let rows = input.body.rows().into_iter().enumerate();
+    rows.filter(|(_, fields)| is_row(fields)).map(|(index, fields)| row(index, fields)).collect()
 }
 
 /// The layout of a struct or a variant.

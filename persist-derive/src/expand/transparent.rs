@@ -37,10 +37,19 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
         let (names, pointee) = (super::class::names(input, bounds), super::pointee(bounds));
         return emit! { #persist #names #pointee };
     }
-    let u8 = emit! { _persist::u8 };
-    let usize = emit! { _persist::usize };
-    let bool = emit! { _persist::bool };
+    let (usize, bool) = (emit! { _persist::usize }, emit! { _persist::bool });
+    let head = emit! { __head: &[_persist::u8] };
+    let out = emit! { __out: &mut _persist::Encoder<'_> };
+    let input_of = emit! { __input: &mut _persist::Decoder<'_> };
+    let visitor = emit! { __visitor: &mut _persist::Visitor<'_> };
     let result = emit! { _persist::Result };
+    let written = emit! { #result<(), _persist::Stop> };
+    let read = emit! { #result<Self, _persist::Fail> };
+    let visited = emit! { #result<(), _persist::Error> };
+    let whole = |value: TokenStream| emit! { Self { #member: #value, #(#rest),* } };
+    let decoded = whole(emit! { #stored::__decode(__head, __input)? });
+    let fixed = whole(emit! { #stored::__decode_fixed(__head, __bad) });
+    let compact = whole(emit! { #stored::__decode_compact(__input)? });
     let pointee = super::pointee(bounds);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
@@ -55,94 +64,47 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             const __COMPACT: #bool = #stored::__COMPACT;
             const __COMPACT_MIN: #usize = #stored::__COMPACT_MIN;
 
-            fn __compact_kind() -> _persist::Kind {
-                #stored::__compact_kind()
-            }
-
+            fn __compact_kind() -> _persist::Kind { #stored::__compact_kind() }
             #[inline]
-            fn __encode_compact(
-                &self,
-                __out: &mut _persist::Encoder<'_>,
-            ) -> #result<(), _persist::Stop> {
+            fn __encode_compact(&self, #out) -> #written {
                 #stored::__encode_compact(&self.#member, __out)
             }
-
             #[inline]
-            fn __decode_compact(
-                __input: &mut _persist::Decoder<'_>,
-            ) -> #result<Self, _persist::Fail> {
-                #result::Ok(Self { #member: #stored::__decode_compact(__input)?, #(#rest),* })
-            }
+            fn __decode_compact(#input_of) -> #read { #result::Ok(#compact) }
 
-            fn persist_kind() -> _persist::Kind {
-                #stored::persist_kind()
-            }
-
-            fn persist_name() -> _persist::String {
-                #stored::persist_name()
-            }
-
-            fn __reach(__types: &mut _persist::TypeSet) {
-                #stored::__reach(__types);
-            }
-
+            fn persist_kind() -> _persist::Kind { #stored::persist_kind() }
+            fn persist_name() -> _persist::String { #stored::persist_name() }
+            fn __reach(__types: &mut _persist::TypeSet) { #stored::__reach(__types); }
             #prototype
-
             #[inline]
-            fn persist_encode(&self, __out: &mut _persist::Encoder<'_>) -> #result<(), _persist::Stop> {
-                _persist::encode_row(self, __out)
-            }
-
+            fn persist_encode(&self, #out) -> #written { _persist::encode_row(self, __out) }
             #[inline]
-            fn persist_decode(__input: &mut _persist::Decoder<'_>) -> #result<Self, _persist::Fail> {
-                _persist::decode_row(__input)
-            }
+            fn persist_decode(#input_of) -> #read { _persist::decode_row(__input) }
 
             #[inline(always)]
-            fn __encode_head(&self, __head: &mut [#u8]) {
+            fn __encode_head(&self, __head: &mut [_persist::u8]) {
                 #stored::__encode_head(&self.#member, __head);
             }
-
             #[inline(always)]
-            fn __encode_tail(
-                &self,
-                __out: &mut _persist::Encoder<'_>,
-            ) -> #result<(), _persist::Stop> {
+            fn __encode_tail(&self, #out) -> #written {
                 #stored::__encode_tail(&self.#member, __out)
             }
-
             #[inline]
-            fn __decode(
-                __head: &[#u8],
-                __input: &mut _persist::Decoder<'_>,
-            ) -> #result<Self, _persist::Fail> {
-                #result::Ok(Self { #member: #stored::__decode(__head, __input)?, #(#rest),* })
-            }
-
+            fn __decode(#head, #input_of) -> #read { #result::Ok(#decoded) }
             #[inline(always)]
-            fn __decode_fixed(__head: &[#u8], __bad: &mut #bool) -> Self {
-                Self { #member: #stored::__decode_fixed(__head, __bad), #(#rest),* }
-            }
-
+            fn __decode_fixed(#head, __bad: &mut #bool) -> Self { #fixed }
             #[inline]
-            fn __decode_into(
-                &mut self,
-                __head: &[#u8],
-                __input: &mut _persist::Decoder<'_>,
-            ) -> #result<(), _persist::Fail> {
+            fn __decode_into(&mut self, #head, #input_of) -> #result<(), _persist::Fail> {
                 #stored::__decode_into(&mut self.#member, __head, __input)
             }
-
             fn __keep_skipped(&mut self, __old: &mut Self) {
                 #stored::__keep_skipped(&mut self.#member, &mut __old.#member);
                 #(_persist::swap(&mut self.#skipped, &mut __old.#skipped);)*
             }
-
-            fn __visit(&mut self, __visitor: &mut _persist::Visitor<'_>) -> #result<(), _persist::Error> {
+            fn __visit(&mut self, #visitor) -> #visited {
                 #stored::__visit(&mut self.#member, __visitor)
             }
-
-            fn __visit_shared(&self, __visitor: &mut _persist::Visitor<'_>) -> #result<(), _persist::Error> {
+            fn __visit_shared(&self, #visitor) -> #visited {
                 #stored::__visit_shared(&self.#member, __visitor)
             }
         },
@@ -203,43 +165,25 @@ impl Through<'_> {
                 const __MIN: _persist::usize = #stored::MIN;
                 const __LEAF: _persist::bool = true;
 
-                fn persist_kind() -> _persist::Kind {
-                    #stored::kind()
-                }
-
-                fn persist_name() -> _persist::String {
-                    #stored::name()
-                }
-
-                fn __reach(__types: &mut _persist::TypeSet) {
-                    #stored::reach_field(__types);
-                }
-
+                fn persist_kind() -> _persist::Kind { #stored::kind() }
+                fn persist_name() -> _persist::String { #stored::name() }
+                fn __reach(__types: &mut _persist::TypeSet) { #stored::reach_field(__types); }
                 #prototype
-
                 #[inline]
                 fn persist_encode(
                     &self,
                     __out: &mut _persist::Encoder<'_>,
-                ) -> _persist::Result<(), _persist::Stop> {
-                    #put
-                }
-
+                ) -> _persist::Result<(), _persist::Stop> { #put }
                 #[inline]
                 fn persist_decode(
                     __input: &mut _persist::Decoder<'_>,
-                ) -> _persist::Result<Self, _persist::Fail> {
-                    _Ok(#whole)
-                }
-
+                ) -> _persist::Result<Self, _persist::Fail> { _Ok(#whole) }
                 #[inline]
                 fn __decode_into(
                     &mut self,
                     _: &[_persist::u8],
                     __input: &mut _persist::Decoder<'_>,
-                ) -> _persist::Result<(), _persist::Fail> {
-                    #into
-                }
+                ) -> _persist::Result<(), _persist::Fail> { #into }
             },
         )
     }

@@ -1,164 +1,149 @@
 //! The attributes of each place: type, field, variant, trait.
 
-use proc_macro2::{Span, TokenStream};
 use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, ExprPath, LitStr, Path, Token, Type, WherePredicate};
+use syn::{ExprPath, LitStr, Path, Token, Type, WherePredicate};
 
 use super::case::Case;
-use super::items::{Item, items, once, options, text};
+use super::items::{Item, text};
 use super::shape;
 use crate::ast::{Adapter, DefaultValue, Given, Migration};
 use crate::ctxt::Ctxt;
 
-/// The attributes of a struct or enum.
-#[derive(Default)]
-pub struct TypeAttributes {
-    pub class: Option<Given<String>>,
-    pub id: Option<Given<u64>>,
-    pub version: Option<Given<u32>>,
-    pub aliases: Vec<Given<String>>,
-    pub removed: Vec<Given<String>>,
-    pub rename_all: Option<Given<Case>>,
-    pub transparent: Option<Given<()>>,
-    pub via: Option<Given<Adapter>>,
-    pub pod: Option<Given<()>>,
-    pub component: Option<Given<()>>,
-    pub compact: Option<Given<()>>,
-    pub krate: Option<Given<Path>>,
-    pub bound: Option<Given<Vec<WherePredicate>>>,
-    pub default: Option<Given<DefaultValue>>,
-    pub before_save: Option<Given<ExprPath>>,
-    pub after_load: Option<Given<ExprPath>>,
-    pub validate: Option<Given<ExprPath>>,
-    pub migration: Option<Given<Migration>>,
-    pub context: Option<Given<Type>>,
+/// Where what an attribute says goes.
+trait Slot<V> {
+    fn fill(&mut self, cx: &Ctxt, item: &Item, value: Option<V>);
 }
 
-/// The attributes of a field.
-#[derive(Default)]
-pub struct FieldAttributes {
-    pub first: Option<Span>,
-    pub skip: Option<Given<()>>,
-    pub default: Option<Given<DefaultValue>>,
-    pub empty: Option<Given<DefaultValue>>,
-    pub rename: Option<Given<String>>,
-    pub aliases: Vec<Given<String>>,
-    pub with: Option<Given<Adapter>>,
-    pub with_iter: Option<Given<Adapter>>,
-    pub serde: Option<Given<Adapter>>,
-    pub via: Option<Given<Adapter>>,
-    pub context: Option<Given<Type>>,
-    pub id: Option<Given<u32>>,
-    pub convert: Option<Given<ExprPath>>,
-    pub unknown: Option<Given<()>>,
-    pub compact: Option<Given<()>>,
+/// It stands at most once.
+impl<T> Slot<T> for Option<Given<T>> {
+    fn fill(&mut self, cx: &Ctxt, item: &Item, value: Option<T>) {
+        if self.is_some() {
+            cx.error(item.span(), format!("`{}` stands here twice; remove one", item.name));
+        } else if let Some(value) = value {
+            *self = Some(Given { span: item.span(), value });
+        }
+    }
 }
 
-/// The attributes of a variant.
-#[derive(Default)]
-pub struct VariantAttributes {
-    pub rename: Option<Given<String>>,
-    pub aliases: Vec<Given<String>>,
-    pub removed: Vec<Given<String>>,
-    pub default: Option<Given<()>>,
-    pub other: Option<Given<()>>,
-    pub rename_all: Option<Given<Case>>,
+/// Likewise, with a span of the value's own.
+impl<T> Slot<Given<T>> for Option<Given<T>> {
+    fn fill(&mut self, cx: &Ctxt, item: &Item, value: Option<Given<T>>) {
+        let span = value.as_ref().map(|given| given.span);
+        self.fill(cx, item, value.map(|given| given.value));
+        if let (Some(given), Some(span)) = (self, span) {
+            given.span = span;
+        }
+    }
 }
 
-/// What stands in the parentheses of `#[persist::dynamic(...)]`.
-#[derive(Default)]
-pub struct TraitOptions {
-    pub name: Option<Given<String>>,
-    pub unknown: Option<Given<ExprPath>>,
-    pub krate: Option<Given<Path>>,
+impl<T> Slot<Given<T>> for Vec<Given<T>> {
+    fn fill(&mut self, _: &Ctxt, _: &Item, value: Option<Given<T>>) {
+        self.extend(value);
+    }
 }
 
-impl TypeAttributes {
-    pub fn parse(cx: &Ctxt, attributes: &[Attribute]) -> Self {
-        let mut found = Self::default();
-        for item in &items(cx, attributes) {
-            match &*item.name.to_string() {
-                "class" => {
-                    let name = item.save_name(cx, "\"quest.Hero\"");
-                    once(cx, &mut found.class, item, name.map(|given| given.value));
+/// The attributes of a place: their names, where they are kept, and how they are read.
+macro_rules! attributes {
+    ($(#[$doc:meta])* $of:ident at $place:ident {
+        $($name:literal: $field:ident $type:ident<$given:ty> = $read:expr;)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        pub struct $of { $(pub $field: $type<Given<$given>>,)* }
+
+        impl $of {
+            const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// What is given, and, by their names, where each stands first.
+            pub fn parse(cx: &Ctxt, items: &[Item]) -> (Self, Vec<Given<&'static str>>) {
+                let mut found = Self::default();
+                for item in items {
+                    match &*item.name.to_string() {
+                        $($name => {
+                            let read: fn(&Ctxt, &Item) -> Option<_> = $read;
+                            found.$field.fill(cx, item, read(cx, item));
+                        })*
+                        _ => unknown(cx, item, Place::$place),
+                    }
                 }
-                "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
-                "version" => once(cx, &mut found.version, item, item.integer(cx, "2")),
-                "alias" => found.aliases.extend(item.save_name(cx, "\"old.Hero\"")),
-                "removed" => found.removed.extend(item.save_name(cx, "\"old_name\"")),
-                "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
-                "transparent" => once(cx, &mut found.transparent, item, item.flag(cx)),
-                "via" => once_at(cx, &mut found.via, item, shape::via(cx, item)),
-                "pod" => once(cx, &mut found.pod, item, item.flag(cx)),
-                "component" => once(cx, &mut found.component, item, item.flag(cx)),
-                "compact" => once(cx, &mut found.compact, item, item.flag(cx)),
-                "crate" => once(cx, &mut found.krate, item, module(cx, item, "my_engine::persist")),
-                "bound" => once(cx, &mut found.bound, item, bound(cx, item)),
-                "default" => once(cx, &mut found.default, item, default(cx, item)),
-                "before_save" => {
-                    once(cx, &mut found.before_save, item, item.path(cx, "Hero::tidy"));
-                }
-                "after_load" => once(cx, &mut found.after_load, item, item.path(cx, "Hero::wake")),
-                "validate" => once(cx, &mut found.validate, item, item.path(cx, "Hero::check")),
-                "migrate" => once(cx, &mut found.migration, item, item.migration(cx)),
-                "context" => once(cx, &mut found.context, item, item.ty(cx, "a type", "Items")),
-                _ => unknown(cx, item, Place::Type),
+                let mut given = Vec::new();
+                $(given.extend(
+                    found.$field.iter().next().map(|it| Given { span: it.span, value: $name }),
+                );)*
+                (found, given)
             }
         }
-        found
-    }
+    };
+}
 
-    /// The attributes that mean something only where there are field records.
-    pub fn class_only(&self) -> Vec<Given<&'static str>> {
-        [
-            ("class", self.class.as_ref().map(|given| given.span)),
-            ("id", self.id.as_ref().map(|given| given.span)),
-            ("version", self.version.as_ref().map(|given| given.span)),
-            ("alias", self.aliases.first().map(|given| given.span)),
-            ("removed", self.removed.first().map(|given| given.span)),
-            ("pod", self.pod.as_ref().map(|given| given.span)),
-            ("component", self.component.as_ref().map(|given| given.span)),
-            ("compact", self.compact.as_ref().map(|given| given.span)),
-            ("rename_all", self.rename_all.as_ref().map(|given| given.span)),
-            ("before_save", self.before_save.as_ref().map(|given| given.span)),
-            ("after_load", self.after_load.as_ref().map(|given| given.span)),
-            ("validate", self.validate.as_ref().map(|given| given.span)),
-            ("migrate", self.migration.as_ref().map(|given| given.span)),
-            ("context", self.context.as_ref().map(|given| given.span)),
-        ]
-        .into_iter()
-        .filter_map(|(value, span)| Some(Given { span: span?, value }))
-        .collect()
+attributes! {
+    /// The attributes of a struct or enum.
+    TypeAttributes at Type {
+        "class": class Option<String> = |cx, it| Some(it.save_name(cx, "\"quest.Hero\"")?.value);
+        "id": id Option<u64> = |cx, it| it.integer::<u64>(cx, "7");
+        "version": version Option<u32> = |cx, it| it.integer::<u32>(cx, "2");
+        "alias": aliases Vec<String> = |cx, it| it.save_name(cx, "\"old.Hero\"");
+        "removed": removed Vec<String> = |cx, it| it.save_name(cx, "\"old_name\"");
+        "rename_all": rename_all Option<Case> = case;
+        "transparent": transparent Option<()> = flag;
+        "via": via Option<Adapter> = shape::via;
+        "pod": pod Option<()> = flag;
+        "component": component Option<()> = flag;
+        "compact": compact Option<()> = flag;
+        "crate": krate Option<Path> = |cx, it| module(cx, it, "my_engine::persist");
+        "bound": bound Option<Vec<WherePredicate>> = bound;
+        "default": default Option<DefaultValue> = default;
+        "before_save": before_save Option<ExprPath> = |cx, it| it.path(cx, "Hero::tidy");
+        "after_load": after_load Option<ExprPath> = |cx, it| it.path(cx, "Hero::wake");
+        "validate": validate Option<ExprPath> = |cx, it| it.path(cx, "Hero::check");
+        "migrate": migration Option<Migration> = |cx, it| it.migration(cx);
+        "context": context Option<Type> = context;
+    }
+}
+
+attributes! {
+    /// The attributes of a field.
+    FieldAttributes at Field {
+        "skip": skip Option<()> = flag;
+        "default": default Option<DefaultValue> = default;
+        "empty": empty Option<DefaultValue> = empty;
+        "rename": rename Option<String> = rename;
+        "alias": aliases Vec<String> = |cx, it| it.save_name(cx, "\"old_name\"");
+        "with": with Option<Adapter> = shape::with;
+        "with_iter": with_iter Option<Adapter> = shape::with_iter;
+        "serde": serde Option<Adapter> = shape::serde;
+        "via": via Option<Adapter> = shape::via;
+        "context": context Option<Type> = context;
+        "id": id Option<u32> = |cx, it| it.integer::<u32>(cx, "7");
+        "convert": convert Option<ExprPath> = |cx, it| it.path(cx, "from_metres");
+        "unknown": unknown Option<()> = flag;
+        "compact": compact Option<()> = flag;
+    }
+}
+
+attributes! {
+    /// The attributes of a variant.
+    VariantAttributes at Variant {
+        "rename": rename Option<String> = rename;
+        "alias": aliases Vec<String> = |cx, it| it.save_name(cx, "\"OldName\"");
+        "removed": removed Vec<String> = |cx, it| it.save_name(cx, "\"old_name\"");
+        "default": default Option<()> = flag;
+        "rename_all": rename_all Option<Case> = case;
+        "other": other Option<()> = flag;
+    }
+}
+
+attributes! {
+    /// What stands in the parentheses of `#[persist::dynamic(...)]`.
+    TraitOptions at Trait {
+        "name": name Option<String> = |cx, it| Some(it.save_name(cx, "\"quest.Item\"")?.value);
+        "unknown": unknown Option<ExprPath> = |cx, it| it.path(cx, "MissingItem");
+        "crate": krate Option<Path> = |cx, it| module(cx, it, "my_engine::persist");
     }
 }
 
 impl FieldAttributes {
-    pub fn parse(cx: &Ctxt, attributes: &[Attribute]) -> Self {
-        let mut found = Self::default();
-        for item in &items(cx, attributes) {
-            found.first.get_or_insert(item.span());
-            match &*item.name.to_string() {
-                "skip" => once(cx, &mut found.skip, item, item.flag(cx)),
-                "default" => once(cx, &mut found.default, item, default(cx, item)),
-                "empty" => once(cx, &mut found.empty, item, empty(cx, item)),
-                "rename" => rename(cx, &mut found.rename, item),
-                "alias" => found.aliases.extend(item.save_name(cx, "\"old_name\"")),
-                "with" => once_at(cx, &mut found.with, item, shape::with(cx, item)),
-                "with_iter" => once_at(cx, &mut found.with_iter, item, shape::with_iter(cx, item)),
-                "serde" => once_at(cx, &mut found.serde, item, shape::serde(cx, item)),
-                "via" => once_at(cx, &mut found.via, item, shape::via(cx, item)),
-                "context" => once(cx, &mut found.context, item, item.ty(cx, "a type", "Items")),
-                "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
-                "convert" => once(cx, &mut found.convert, item, item.path(cx, "from_metres")),
-                "unknown" => once(cx, &mut found.unknown, item, item.flag(cx)),
-                "compact" => once(cx, &mut found.compact, item, item.flag(cx)),
-                _ => unknown(cx, item, Place::Field),
-            }
-        }
-        found
-    }
-
     /// How the field is stored as another type: what one of several attributes says.
     pub fn adapter(&mut self, cx: &Ctxt) -> Option<Given<Adapter>> {
         let given = [self.with.take(), self.with_iter.take(), self.serde.take(), self.via.take()];
@@ -188,42 +173,6 @@ impl FieldAttributes {
     }
 }
 
-impl VariantAttributes {
-    pub fn parse(cx: &Ctxt, attributes: &[Attribute]) -> Self {
-        let mut found = Self::default();
-        for item in &items(cx, attributes) {
-            match &*item.name.to_string() {
-                "rename" => rename(cx, &mut found.rename, item),
-                "alias" => found.aliases.extend(item.save_name(cx, "\"OldName\"")),
-                "removed" => found.removed.extend(item.save_name(cx, "\"old_name\"")),
-                "default" => once(cx, &mut found.default, item, item.flag(cx)),
-                "other" => once(cx, &mut found.other, item, item.flag(cx)),
-                "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
-                _ => unknown(cx, item, Place::Variant),
-            }
-        }
-        found
-    }
-}
-
-impl TraitOptions {
-    pub fn parse(cx: &Ctxt, tokens: TokenStream) -> Self {
-        let mut found = Self::default();
-        for item in &options(cx, tokens) {
-            match &*item.name.to_string() {
-                "name" => {
-                    let name = item.save_name(cx, "\"quest.Item\"");
-                    once(cx, &mut found.name, item, name.map(|given| given.value));
-                }
-                "unknown" => once(cx, &mut found.unknown, item, item.path(cx, "MissingItem")),
-                "crate" => once(cx, &mut found.krate, item, module(cx, item, "my_engine::persist")),
-                _ => unknown(cx, item, Place::Trait),
-            }
-        }
-        found
-    }
-}
-
 /// A value, or as in serde the path of a function in a string.
 fn default(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
     let Some(value) = &item.value else { return Some(DefaultValue::Std) };
@@ -249,17 +198,16 @@ fn empty(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
 }
 
 /// A new name, whose span is the string's.
-fn rename(cx: &Ctxt, place: &mut Option<Given<String>>, item: &Item) {
-    once_at(cx, place, item, item.save_name(cx, "\"name\""));
+fn rename(cx: &Ctxt, item: &Item) -> Option<Given<String>> {
+    item.save_name(cx, "\"name\"")
 }
 
-/// Like [`once`], with a span of the value's own.
-fn once_at<T>(cx: &Ctxt, place: &mut Option<Given<T>>, item: &Item, value: Option<Given<T>>) {
-    let span = value.as_ref().map(|given| given.span);
-    once(cx, place, item, value.map(|given| given.value));
-    if let (Some(given), Some(span)) = (place, span) {
-        given.span = span;
-    }
+fn flag(cx: &Ctxt, item: &Item) -> Option<()> {
+    item.flag(cx)
+}
+
+fn context(cx: &Ctxt, item: &Item) -> Option<Type> {
+    item.ty(cx, "a type", "Items")
 }
 
 fn case(cx: &Ctxt, item: &Item) -> Option<Case> {
@@ -301,57 +249,10 @@ enum Place {
 
 /// Every attribute and where it may stand.
 const PLACES: [(Place, &str, &[&str]); 4] = [
-    (
-        Place::Type,
-        "a type",
-        &[
-            "class",
-            "id",
-            "version",
-            "alias",
-            "removed",
-            "rename_all",
-            "transparent",
-            "via",
-            "pod",
-            "component",
-            "compact",
-            "crate",
-            "bound",
-            "default",
-            "before_save",
-            "after_load",
-            "validate",
-            "migrate",
-            "context",
-        ],
-    ),
-    (
-        Place::Field,
-        "a field",
-        &[
-            "skip",
-            "default",
-            "empty",
-            "rename",
-            "alias",
-            "with",
-            "with_iter",
-            "serde",
-            "via",
-            "context",
-            "id",
-            "convert",
-            "unknown",
-            "compact",
-        ],
-    ),
-    (
-        Place::Variant,
-        "a variant",
-        &["rename", "alias", "removed", "default", "rename_all", "other"],
-    ),
-    (Place::Trait, "a trait", &["name", "unknown", "crate"]),
+    (Place::Type, "a type", TypeAttributes::NAMES),
+    (Place::Field, "a field", FieldAttributes::NAMES),
+    (Place::Variant, "a variant", VariantAttributes::NAMES),
+    (Place::Trait, "a trait", TraitOptions::NAMES),
 ];
 
 /// Reports an attribute that does not stand here, with the likeliest remedy.

@@ -7,12 +7,13 @@ use syn::spanned::Spanned as _;
 use syn::{GenericParam, Item, ItemTrait, TraitItem, TraitItemType, WherePredicate};
 
 use super::attributes::TraitOptions;
+use super::items;
 use crate::ast::{Trait, mentions};
 use crate::ctxt::Ctxt;
 
 /// The trait; `None` if it is none, or one whose trait objects cannot be saved.
 pub fn parse(cx: &Ctxt, options: TokenStream, item: &TokenStream) -> Option<Trait> {
-    let options = TraitOptions::parse(cx, options);
+    let (options, _) = TraitOptions::parse(cx, &items::options(cx, options));
     let item = match syn::parse2(item.clone()) {
         Ok(Item::Trait(item)) => item,
         Ok(other) => {

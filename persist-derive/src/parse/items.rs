@@ -288,12 +288,3 @@ fn ungroup(mut expr: &Expr) -> &Expr {
     }
     expr
 }
-
-/// Fills the place of an attribute that stands at most once.
-pub fn once<T>(cx: &Ctxt, place: &mut Option<Given<T>>, item: &Item, value: Option<T>) {
-    if place.is_some() {
-        cx.error(item.span(), format!("`{}` stands here twice; remove one", item.name));
-    } else if let Some(value) = value {
-        *place = Some(Given { span: item.span(), value });
-    }
-}

@@ -16,12 +16,15 @@ use syn::{Attribute, Data, DeriveInput, Index, Member};
 use self::attributes::{FieldAttributes, TypeAttributes, VariantAttributes};
 use self::case::Case;
 pub use self::dynamic::parse as parse_trait;
+use self::items::{Item, items};
 use crate::ast::{Body, Field, Fields, Given, Hooks, Input, Store, Variant};
 use crate::ctxt::Ctxt;
 
 /// The type; `None` if it is of a sort that cannot derive.
 pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
-    let attributes = TypeAttributes::parse(cx, &input.attrs);
+    let (attributes, mut class_only) = TypeAttributes::parse(cx, &items(cx, &input.attrs));
+    let others = ["transparent", "via", "crate", "bound", "default"];
+    class_only.retain(|given| !others.contains(&given.value));
     let case = attributes.rename_all.as_ref().map(|given| given.value);
     let mut body = match &input.data {
         Data::Struct(data) => Body::Struct(fields(cx, &data.fields, case)),
@@ -51,7 +54,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     Some(Input {
         ident: input.ident.clone(),
         generics: input.generics.clone(),
-        class_only: attributes.class_only(),
+        class_only,
         name: attributes.class.map_or_else(|| input.ident.unraw().to_string(), |given| given.value),
         id: attributes.id,
         version: attributes.version,
@@ -78,7 +81,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
 }
 
 fn variant(cx: &Ctxt, input: &syn::Variant, case: Option<Case>) -> Variant {
-    let attributes = VariantAttributes::parse(cx, &input.attrs);
+    let (attributes, _) = VariantAttributes::parse(cx, &items(cx, &input.attrs));
     let own = input.ident.unraw().to_string();
     Variant {
         ident: input.ident.clone(),
@@ -100,7 +103,8 @@ fn fields(cx: &Ctxt, input: &syn::Fields, case: Option<Case>) -> Fields {
 }
 
 fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Field {
-    let mut attributes = FieldAttributes::parse(cx, &input.attrs);
+    let items = items(cx, &input.attrs);
+    let (mut attributes, given) = FieldAttributes::parse(cx, &items);
     let adapter = attributes.adapter(cx);
     let (member, own, span) = match &input.ident {
         Some(ident) => {
@@ -115,12 +119,11 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
             (Member::Unnamed(index_member), index.to_string(), input.ty.span())
         }
     };
-    let renamed = attributes.rename.as_ref().map(|given| given.span);
     Field {
         member,
         local: format_ident!("__{}", index, span = Span::mixed_site()),
         name: attributes.rename.unwrap_or(Given { span, value: own }),
-        renamed,
+        given,
         aliases: attributes.aliases,
         ty: input.ty.clone(),
         written: written::field(input),
@@ -130,15 +133,13 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
             // With `skip` it is a mistake that the check reports.
             (_, Some(adapter)) => Store::With(adapter),
         },
-        attribute: attributes.first,
-        skip: attributes.skip,
+        attribute: items.first().map(Item::span),
         default: attributes.default,
         empty: attributes.empty,
         id: attributes.id,
         convert: attributes.convert,
         unknown: attributes.unknown,
         is_compact: attributes.compact.is_some(),
-        compact: attributes.compact,
     }
 }
 

@@ -1,11 +1,12 @@
 use super::{expansion, snapshot};
 
-#[test]
-fn struct_with_every_sort_of_field() {
-    snapshot(
-        "struct_with_every_sort_of_field",
-        &expansion(
-            r#"
+/// The code of a type.
+pub(super) fn expanded(name: &str, source: &str) {
+    snapshot(name, &expansion(source));
+}
+
+snapshots! { expanded:
+    struct_with_every_sort_of_field: r#"
         #[persist(class = "quest.Hero", id = 7, version = 3, alias = "old.Hero", rename_all = "camelCase")]
         #[persist(before_save = Hero::tidy, validate = Hero::check)]
         struct Hero {
@@ -21,30 +22,13 @@ fn struct_with_every_sort_of_field() {
             cache: Vec<u8>,
             pos: (f32, f32),
         }
-        "#,
-        ),
-    );
-}
+        "#;
 
-#[test]
-fn tuple_struct() {
-    snapshot(
-        "tuple_struct",
-        &expansion("pub struct Pair(u8, #[persist(skip, default = 3)] u8, pub String);"),
-    );
-}
+    tuple_struct: "pub struct Pair(u8, #[persist(skip, default = 3)] u8, pub String);";
 
-#[test]
-fn unit_struct() {
-    snapshot("unit_struct", &expansion("struct Marker;"));
-}
+    unit_struct: "struct Marker;";
 
-#[test]
-fn generic_struct() {
-    snapshot(
-        "generic_struct",
-        &expansion(
-            r#"
+    generic_struct: r#"
         #[persist(crate = my_engine::persist)]
         struct Grid<T: Clone, I: Iterator, M, const N: usize = 4> where T: Copy {
             cells: [T; N],
@@ -53,30 +37,14 @@ fn generic_struct() {
             #[persist(skip)]
             scratch: Vec<M>,
         }
-        "#,
-        ),
-    );
-}
+        "#;
 
-#[test]
-fn bounds_of_the_users_own() {
-    snapshot(
-        "bounds_of_the_users_own",
-        &expansion(
-            r#"
+    bounds_of_the_users_own: r#"
         #[persist(bound = "T: Asset + Persist, U: Asset")]
         struct Slot<T, U>(T, #[persist(with = by_name)] Handle<U>);
-        "#,
-        ),
-    );
-}
+        "#;
 
-#[test]
-fn enum_with_payload() {
-    snapshot(
-        "enum_with_payload",
-        &expansion(
-            r#"
+    enum_with_payload: r#"
         #[persist(rename_all = "snake_case", after_load = wake)]
         enum Expr {
             Add(Box<Expr>, Box<Expr>),
@@ -85,59 +53,31 @@ fn enum_with_payload() {
             #[persist(default)]
             Nothing,
         }
-        "#,
-        ),
-    );
-}
+        "#;
 
-#[test]
-fn enum_of_bare_variants() {
-    snapshot(
-        "enum_of_bare_variants",
-        &expansion("enum Weather { Sun, #[default] Rain, Snow = 7 }"),
-    );
-}
+    enum_of_bare_variants: "enum Weather { Sun, #[default] Rain, Snow = 7 }";
 
-#[test]
-fn pod_struct() {
-    snapshot(
-        "pod_struct",
-        &expansion("#[persist(pod)] struct Vertex { position: [f32; 3], colour: u32 }"),
-    );
-}
+    pod_struct: "#[persist(pod)] struct Vertex { position: [f32; 3], colour: u32 }";
 
-#[test]
-fn component() {
-    snapshot("component", &expansion("#[persist(component)] struct Alive;"));
-}
+    component: "#[persist(component)] struct Alive;";
 
-#[test]
-fn compact_fields() {
-    snapshot(
-        "compact_fields",
-        &expansion(
-            "struct Item { #[persist(compact, default = 1)] count: u32, name: String, \
-             #[persist(compact, convert = f)] bonus: Option<i32> }",
-        ),
-    );
-}
+    compact_fields: "struct Item { #[persist(compact, default = 1)] count: u32, name: String, \
+             #[persist(compact, convert = f)] bonus: Option<i32> }";
 
-#[test]
-fn compact_enum() {
-    snapshot(
-        "compact_enum",
-        &expansion("#[persist(compact)] enum Loot { Nothing, Coins(u32), Item { name: String } }"),
-    );
-}
+    compact_enum: "#[persist(compact)] enum Loot { Nothing, Coins(u32), Item { name: String } }";
 
-#[test]
-fn transparent_struct() {
-    snapshot(
-        "transparent_struct",
-        &expansion(
-            "#[persist(transparent)] struct Metres<T> { length: T, #[persist(skip)] shown: bool }",
-        ),
-    );
+    transparent_struct: "#[persist(transparent)] struct Metres<T> { length: T, #[persist(skip)] shown: bool }";
+
+    lifts: r#"
+        struct Bag<T> {
+            #[persist(with = "HashMap<_, Option<colour>>", empty = HashMap::new())]
+            colours: HashMap<T, Option<Colour>>,
+            #[persist(with_iter = tiles)]
+            tiles: Tiles,
+            #[persist(via = "[f32; 4]", default = "identity")]
+            turn: Quat,
+        }
+        "#;
 }
 
 #[test]
@@ -173,25 +113,6 @@ fn styles_of_rename_all() {
     assert_eq!(names("SCREAMING_SNAKE_CASE"), ["GIANT_RAT", "HIT_POINTS"]);
     assert_eq!(names("kebab-case"), ["giant-rat", "hit-points"]);
     assert_eq!(names("SCREAMING-KEBAB-CASE"), ["GIANT-RAT", "HIT-POINTS"]);
-}
-
-#[test]
-fn lifts() {
-    snapshot(
-        "lifts",
-        &expansion(
-            r#"
-        struct Bag<T> {
-            #[persist(with = "HashMap<_, Option<colour>>", empty = HashMap::new())]
-            colours: HashMap<T, Option<Colour>>,
-            #[persist(with_iter = tiles)]
-            tiles: Tiles,
-            #[persist(via = "[f32; 4]", default = "identity")]
-            turn: Quat,
-        }
-        "#,
-        ),
-    );
 }
 
 #[test]

@@ -1,5 +1,15 @@
 //! The code of a handful of types and traits, and the message of every mistake.
 
+/// A test for each name, which is also that of its snapshot: of what `$of` makes of a source, or of several.
+macro_rules! snapshots {
+    ($of:ident: $($name:ident: $source:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            $of(stringify!($name), &$source);
+        })*
+    };
+}
+
 mod dynamic;
 mod evolution;
 mod expansion;

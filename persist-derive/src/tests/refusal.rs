@@ -7,35 +7,20 @@ pub(super) fn refusals(name: &str, sources: &[&str]) {
     snapshot(name, &all.join("\n\n"));
 }
 
-#[test]
-fn unions() {
-    refusals("unions", &["union Bits { a: u32, b: f32 }"]);
-}
+snapshots! { refusals:
+    unions: ["union Bits { a: u32, b: f32 }"];
 
-#[test]
-fn packed_types() {
-    refusals("packed_types", &["#[repr(C, packed(2))]\nstruct Tight { a: u8, b: u32 }"]);
-}
+    packed_types: ["#[repr(C, packed(2))]\nstruct Tight { a: u8, b: u32 }"];
 
-#[test]
-fn borrowed_data() {
-    refusals(
-        "borrowed_data",
-        &["struct Borrowed<'a, T> {
+    borrowed_data: ["struct Borrowed<'a, T> {
     name: &'a str,
     bytes: Option<&'a [u8]>,
     hero: &'static Hero,
     both: (u8, &'a T),
     #[persist(skip)] fine: &'static str,
-}"],
-    );
-}
+}"];
 
-#[test]
-fn types_that_have_no_stored_form() {
-    refusals(
-        "types_that_have_no_stored_form",
-        &["struct Raw {
+    types_that_have_no_stored_form: ["struct Raw {
     pointer: *const u8,
     mutable: Vec<*mut u8>,
     function: fn(u8) -> u8,
@@ -44,60 +29,36 @@ fn types_that_have_no_stored_form() {
     slice: [u8],
     text: str,
     mark: PhantomData<fn(&u8)>,
-}"],
-    );
-}
+}"];
 
-#[test]
-fn unknown_attributes() {
-    refusals(
-        "unknown_attributes",
-        &[
-            r#"#[persist(clas = "a", flatten, versoin = 3)]
+    unknown_attributes: [
+        r#"#[persist(clas = "a", flatten, versoin = 3)]
 struct Hero {
     #[persist(skp, defualt = 3, zzz)]
     a: u8,
 }"#,
-            "enum E { #[persist(renam = \"x\", aliases = \"y\")] A }",
-        ],
-    );
-}
+        "enum E { #[persist(renam = \"x\", aliases = \"y\")] A }",
+    ];
 
-#[test]
-fn attributes_in_the_wrong_place() {
-    refusals(
-        "attributes_in_the_wrong_place",
-        &[
-            r#"#[persist(skip, with = m, rename = "Hero")]
+    attributes_in_the_wrong_place: [
+        r#"#[persist(skip, with = m, rename = "Hero")]
 struct Hero {
     #[persist(version = 3, rename_all = "camelCase")]
     a: u8,
 }"#,
-            "enum E { #[persist(skip, id = 4)] A }",
-        ],
-    );
-}
+        "enum E { #[persist(skip, id = 4)] A }",
+    ];
 
-#[test]
-fn attributes_given_twice() {
-    refusals(
-        "attributes_given_twice",
-        &[r#"#[persist(id = 1, id = 2)]
+    attributes_given_twice: [r#"#[persist(id = 1, id = 2)]
 #[persist(class = "a")]
 #[persist(class = "b", transparent, transparent)]
 struct Hero {
     #[persist(default, rename = "x", default = 3, rename = "y")]
     a: u8,
-}"#],
-    );
-}
+}"#];
 
-#[test]
-fn values_of_the_wrong_sort() {
-    refusals(
-        "values_of_the_wrong_sort",
-        &[
-            r#"#[persist(class = Hero, id = "7", version = -1, alias = 3, bound = "T Foo", rename_all = camel)]
+    values_of_the_wrong_sort: [
+        r#"#[persist(class = Hero, id = "7", version = -1, alias = 3, bound = "T Foo", rename_all = camel)]
 #[persist(before_save = "Hero::tidy", after_load = |x| x, validate, crate = "a", transparent = true, default)]
 struct Hero {
     #[persist(skip = true, rename = "", alias, with = <A as B>::C)]
@@ -105,42 +66,24 @@ struct Hero {
     #[persist(version)]
     b: u8,
 }"#,
-            "#[persist(id = 18446744073709551616, version = 4294967296)] struct S;",
-        ],
-    );
-}
+        "#[persist(id = 18446744073709551616, version = 4294967296)] struct S;",
+    ];
 
-#[test]
-fn attributes_that_do_not_parse() {
-    refusals(
-        "attributes_that_do_not_parse",
-        &[r#"#[persist]
+    attributes_that_do_not_parse: [r#"#[persist]
 #[persist = "x"]
 #[persist("skip", id(7), version = , class = "a" alias = "b")]
 struct Hero {
     #[persist(skp, = 3)]
     a: u8,
-}"#],
-    );
-}
+}"#];
 
-#[test]
-fn skip_with_what_only_saved_fields_have() {
-    refusals(
-        "skip_with_what_only_saved_fields_have",
-        &[r#"struct Hero {
+    skip_with_what_only_saved_fields_have: [r#"struct Hero {
     #[persist(skip, rename = "x", alias = "y", with = m)]
     a: u8,
-}"#],
-    );
-}
+}"#];
 
-#[test]
-fn names_that_clash_in_the_save() {
-    refusals(
-        "names_that_clash_in_the_save",
-        &[
-            r#"#[persist(rename_all = "camelCase")]
+    names_that_clash_in_the_save: [
+        r#"#[persist(rename_all = "camelCase")]
 struct Hero {
     hit_points: u8,
     #[persist(rename = "hitPoints")]
@@ -152,121 +95,66 @@ struct Hero {
     #[persist(skip)]
     hitPoints: u8,
 }"#,
-            "enum E { A, #[persist(rename = \"A\")] B, #[persist(alias = \"B\")] C, B2 { r#x: u8, #[persist(alias = \"x\")] y: u8 } }",
-        ],
-    );
-}
+        "enum E { A, #[persist(rename = \"A\")] B, #[persist(alias = \"B\")] C, B2 { r#x: u8, #[persist(alias = \"x\")] y: u8 } }",
+    ];
 
-#[test]
-fn enums_without_an_empty_value() {
-    refusals(
-        "enums_without_an_empty_value",
-        &[
-            "enum Never {}",
-            "enum Deep { A(Box<Deep>), B { inner: Vec<Self> } }",
-            "#[persist(default)]
+    enums_without_an_empty_value: [
+        "enum Never {}",
+        "enum Deep { A(Box<Deep>), B { inner: Vec<Self> } }",
+        "#[persist(default)]
 enum Two {
     #[persist(default)] A,
     #[persist(default)] B,
     #[persist(default = 3)] C,
 }",
-        ],
-    );
-}
+    ];
 
-#[test]
-fn too_many_variants() {
-    let variants: String = (0..65_537).map(|i| format!("V{i},")).collect();
-    let source = format!("enum Many {{ {variants} }}");
-    snapshot("too_many_variants", &mistakes(&source));
-}
-
-#[test]
-fn transparent_types_that_are_more_than_their_field() {
-    refusals(
-        "transparent_types_that_are_more_than_their_field",
-        &[
-            r#"#[persist(transparent, class = "a", id = 4, version = 2, alias = "b", rename_all = "camelCase")]
+    transparent_types_that_are_more_than_their_field: [
+        r#"#[persist(transparent, class = "a", id = 4, version = 2, alias = "b", rename_all = "camelCase")]
 #[persist(before_save = f, after_load = f, validate = f)]
 struct Two {
     #[persist(rename = "x", alias = "y", default)]
     a: u8,
     b: u8,
 }"#,
-            "#[persist(transparent)] enum E { A(u8) }",
-            "#[persist(transparent)] struct None(#[persist(skip)] u8);",
-        ],
-    );
-}
+        "#[persist(transparent)] enum E { A(u8) }",
+        "#[persist(transparent)] struct None(#[persist(skip)] u8);",
+    ];
 
-#[test]
-fn blocks_of_memory_that_are_more_than_their_fields() {
-    refusals(
-        "blocks_of_memory_that_are_more_than_their_fields",
-        &[
-            "#[persist(pod)] enum Side { Left, Right }",
-            "#[persist(pod)] struct Pair<T> { first: T, second: T }",
-            "#[persist(pod)] struct Nothing;",
-            "#[persist(pod, transparent)] struct Metres(f32);",
-            "#[persist(pod)] struct Hero { #[persist(skip)] path: u32, #[persist(with = m)] size: u32, \
+    blocks_of_memory_that_are_more_than_their_fields: [
+        "#[persist(pod)] enum Side { Left, Right }",
+        "#[persist(pod)] struct Pair<T> { first: T, second: T }",
+        "#[persist(pod)] struct Nothing;",
+        "#[persist(pod, transparent)] struct Metres(f32);",
+        "#[persist(pod)] struct Hero { #[persist(skip)] path: u32, #[persist(with = m)] size: u32, \
              #[persist(convert = f)] speed: f32, #[persist(unknown)] rest: Unknown }",
-        ],
-    );
-}
+    ];
 
-#[test]
-fn compact_where_something_else_says_how_it_is_stored() {
-    refusals(
-        "compact_where_something_else_says_how_it_is_stored",
-        &[
-            "#[persist(compact, transparent)] struct Metres(u32);",
-            "#[persist(transparent)] struct Metres(#[persist(compact)] u32);",
-            "#[persist(pod, compact)] struct Vertex { x: u32 }",
-            "#[persist(pod)] struct Vertex { #[persist(compact)] x: u32 }",
-            "struct Hero { #[persist(compact, skip)] path: u32, #[persist(compact, with = m)] size: u32, \
+    compact_where_something_else_says_how_it_is_stored: [
+        "#[persist(compact, transparent)] struct Metres(u32);",
+        "#[persist(transparent)] struct Metres(#[persist(compact)] u32);",
+        "#[persist(pod, compact)] struct Vertex { x: u32 }",
+        "#[persist(pod)] struct Vertex { #[persist(compact)] x: u32 }",
+        "struct Hero { #[persist(compact, skip)] path: u32, #[persist(compact, with = m)] size: u32, \
              #[persist(compact, unknown)] rest: Unknown }",
-        ],
-    );
-}
+    ];
 
-#[test]
-fn a_context_for_nothing() {
-    refusals(
-        "a_context_for_nothing",
-        &[
-            "#[persist(context = Items)] struct Hero { name: String }",
-            "#[persist(context = RefCell<Items>, transparent)] struct Metres(u32);",
-            "#[persist(context = 3)] struct Hero;",
-            "struct Hero { #[persist(context = Items)] a: u8, #[persist(with = Cells, context = Items)] b: u8, #[persist(via = u8, context = Items)] c: u16 }",
-        ],
-    );
-}
+    a_context_for_nothing: [
+        "#[persist(context = Items)] struct Hero { name: String }",
+        "#[persist(context = RefCell<Items>, transparent)] struct Metres(u32);",
+        "#[persist(context = 3)] struct Hero;",
+        "struct Hero { #[persist(context = Items)] a: u8, #[persist(with = Cells, context = Items)] b: u8, #[persist(via = u8, context = Items)] c: u16 }",
+    ];
 
-#[test]
-fn one_id_for_many_classes() {
-    refusals(
-        "one_id_for_many_classes",
-        &[
-            "#[persist(id = 7)]\nstruct Slot<T> { item: T }",
-            "#[persist(id = 8)]\nstruct Grid<const N: usize>;",
-        ],
-    );
-}
+    one_id_for_many_classes: [
+        "#[persist(id = 7)]\nstruct Slot<T> { item: T }",
+        "#[persist(id = 8)]\nstruct Grid<const N: usize>;",
+    ];
 
-#[test]
-fn styles_and_versions_that_do_not_exist() {
-    refusals(
-        "styles_and_versions_that_do_not_exist",
-        &["#[persist(rename_all = \"Camel\", version = 0)]\nstruct Hero { a: u8 }"],
-    );
-}
+    styles_and_versions_that_do_not_exist: ["#[persist(rename_all = \"Camel\", version = 0)]\nstruct Hero { a: u8 }"];
 
-#[test]
-fn what_is_stored_as_another_type_in_two_ways() {
-    refusals(
-        "what_is_stored_as_another_type_in_two_ways",
-        &[
-            r#"struct Hero {
+    what_is_stored_as_another_type_in_two_ways: [
+        r#"struct Hero {
     #[persist(with = m, via = "u8", with_iter = n)]
     a: u8,
     #[persist(via = String, compact, convert = f)]
@@ -276,18 +164,12 @@ fn what_is_stored_as_another_type_in_two_ways() {
     #[persist(unknown, via = u8, empty = x)]
     d: Unknown,
 }"#,
-            "#[persist(via = u8, transparent, class = \"x\", version = 2)] struct Hero(#[persist(with = m)] u8);",
-            "#[persist(via)] enum E { A(Box<E>) }",
-            "enum E { A, #[persist(other)] B(#[persist(via = u8, empty = x)] Unknown) }",
-        ],
-    );
-}
+        "#[persist(via = u8, transparent, class = \"x\", version = 2)] struct Hero(#[persist(with = m)] u8);",
+        "#[persist(via)] enum E { A(Box<E>) }",
+        "enum E { A, #[persist(other)] B(#[persist(via = u8, empty = x)] Unknown) }",
+    ];
 
-#[test]
-fn forms_that_are_no_adapter() {
-    refusals(
-        "forms_that_are_no_adapter",
-        &[r#"struct Hero {
+    forms_that_are_no_adapter: [r#"struct Hero {
     #[persist(with = _)]
     a: u8,
     #[persist(with = "[m; 3]")]
@@ -308,20 +190,20 @@ fn forms_that_are_no_adapter() {
     g: u8,
     #[persist(with = (), empty)]
     h: u8,
-}"#],
-    );
-}
+}"#];
 
-#[test]
-fn what_serde_has_in_another_way() {
-    refusals(
-        "what_serde_has_in_another_way",
-        &[r#"#[persist(default = "a b")]
+    what_serde_has_in_another_way: [r#"#[persist(default = "a b")]
 struct Hero {
     #[persist(rename(serialize = "a", deserialize = "b"), alias = "c")]
     a: u8,
     #[persist(default = "no path", empty = "")]
     b: String,
-}"#],
-    );
+}"#];
+}
+
+#[test]
+fn too_many_variants() {
+    let variants: String = (0..65_537).map(|i| format!("V{i},")).collect();
+    let source = format!("enum Many {{ {variants} }}");
+    snapshot("too_many_variants", &mistakes(&source));
 }

@@ -10,9 +10,7 @@ use super::part::{FieldPart, PartBuffers, follow};
 use super::path::{FieldPath, PathSteps};
 use super::paths::AsText;
 use crate::codec::ListAccess;
-use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor, left_over,
-};
+use crate::codec::{Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor};
 use crate::graph::Registry;
 use crate::schema::{Cursor, KindSchema, Stored, Strict};
 use crate::value::HandleValue;
@@ -373,7 +371,8 @@ impl FieldPart<'_> {
             Splice::Put(_) => None,
             Splice::Insert(at, element) => {
                 let insert = |input: &mut Decoder<'_>| list.insert(value, index(at), input);
-                return decode(element, registry, insert)
+                return FieldLinks::new(registry)
+                    .decode(element, insert)
                     .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()));
             }
             Splice::Remove(at) => list.remove(value, index(at)),
@@ -392,7 +391,8 @@ impl FieldPart<'_> {
                 None => Err(Fail::Value),
             }
         };
-        decode(bytes, registry, read)
+        FieldLinks::new(registry)
+            .decode(bytes, read)
             .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))
     }
 }
@@ -435,19 +435,4 @@ pub(crate) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<(
 pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     validate(root, registry)?;
     root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))
-}
-
-pub(crate) fn decode(
-    bytes: &[u8],
-    registry: &Registry,
-    read: impl FnOnce(&mut Decoder<'_>) -> Result<(), Fail>,
-) -> Result<()> {
-    let mut links = FieldLinks::new(registry);
-    let env = registry.env();
-    let mut input = Decoder::new(bytes, &env, &mut links);
-    match read(&mut input) {
-        Ok(()) if input.rest().is_empty() => Ok(()),
-        Ok(()) => Err(left_over(input.rest().len())),
-        Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
-    }
 }

@@ -5,8 +5,8 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use crate::codec::{
-    Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, SaveLinks, Unknown,
-    charge_empty,
+    Decoder, Fail, Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, SaveLinks,
+    Unknown, charge_empty, left_over,
 };
 use crate::graph::Registry;
 use crate::reflect::TraitName;
@@ -37,6 +37,21 @@ impl<'r> FieldLinks<'r> {
     /// The links for bytes of another program, whose classes have these indexes here.
     pub(crate) fn numbered(self, numbers: Option<&'r [Option<usize>]>) -> Self {
         Self { numbers, ..self }
+    }
+
+    /// Reads a value that is all of these bytes.
+    pub(crate) fn decode<V>(
+        mut self,
+        bytes: &[u8],
+        read: impl FnOnce(&mut Decoder<'_>) -> Result<V, Fail>,
+    ) -> Result<V> {
+        let env = self.registry.env();
+        let mut input = Decoder::new(bytes, &env, &mut self);
+        match read(&mut input) {
+            Ok(value) if input.rest().is_empty() => Ok(value),
+            Ok(_) => Err(left_over(input.rest().len())),
+            Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
+        }
     }
 
     #[cold]

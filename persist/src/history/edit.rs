@@ -11,8 +11,8 @@ use super::failure::{Broken, Failure, guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
 use super::proof::CommandPrints;
 use super::step::{self, End, Merge, Perform, ends, finalize_all, run_all};
+use super::support::world;
 use super::support::{ChangeTarget, PendingChange, Support};
-use super::target::world;
 use crate::fields::Direction;
 use crate::world::{ChangeState, Movable};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
@@ -66,11 +66,6 @@ impl<'e, T: 'static> Edit<'e, T> {
         steps: &'e mut [Step<T>],
     ) -> Self {
         Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, support) }
-    }
-
-    /// How many of the steps have been redone.
-    pub(super) fn done_again(&self) -> usize {
-        self.again.as_ref().map_or(0, |again| again.done)
     }
 
     /// Runs an edit, which is rolled back if it fails or panics.
@@ -499,13 +494,12 @@ impl<T: 'static> Performed<T> {
         if !is_direct || is_applied {
             failure.broken = None;
         }
-        let mut failure = context.edit.roll_back(failure);
+        let failure = context.edit.roll_back(failure);
         // What it changed directly before an error of its own it has put back.
-        if is_applied && is_direct && failure.broken.is_none() {
-            let back = guarded(|| Ok(command.undo(target)?));
-            is_broken(&mut failure, 0, back);
-        }
-        Err(failure)
+        Err(match is_applied && is_direct {
+            true => failure.after(|| guarded(|| Ok(command.undo(target)?))),
+            false => failure,
+        })
     }
 
     /// What it is called, for a failure: also if that panics.
@@ -531,12 +525,8 @@ impl<T: 'static> Performed<T> {
             return Ok(());
         }
         let command = &mut self.command;
-        guarded(|| Ok(command.undo(target)?)).map_err(|mut failure| {
-            if failure.broken.is_none() {
-                let back = run_all(&mut self.further, target, support, Direction::Redo);
-                is_broken(&mut failure, 0, back);
-            }
-            failure
+        guarded(|| Ok(command.undo(target)?)).map_err(|failure| {
+            failure.after(|| run_all(&mut self.further, target, support, Direction::Redo))
         })
     }
 
@@ -551,25 +541,19 @@ impl<T: 'static> Performed<T> {
             command.redo(&mut context)?;
             Ok(context.edit.close()?)
         });
-        let done = context.edit.done_again();
+        let done = context.edit.again.as_ref().map_or(0, |again| again.done);
         let broken = context.edit.take_broken();
         let (before, behind) = further.split_at_mut(done);
         if let Err(mut failure) = redone {
             // What it changed directly it has put back.
             failure.broken = failure.broken.or(broken);
-            if failure.broken.is_none() {
-                let back = run_all(before, target, support, Direction::Undo);
-                is_broken(&mut failure, 0, back);
-            }
-            return Err(failure);
+            return Err(failure.after(|| run_all(before, target, support, Direction::Undo)));
         }
-        run_all(behind, target, support, Direction::Redo).map_err(|mut failure| {
-            if failure.broken.is_none() {
-                let back = run_all(before, target, support, Direction::Undo);
-                let back = back.and_then(|()| guarded(|| Ok(command.undo(target)?)));
-                is_broken(&mut failure, 0, back);
-            }
-            failure
+        run_all(behind, target, support, Direction::Redo).map_err(|failure| {
+            failure.after(|| {
+                run_all(before, target, support, Direction::Undo)?;
+                guarded(|| Ok(command.undo(target)?))
+            })
         })
     }
 }
@@ -599,13 +583,10 @@ impl<T: 'static> Perform for Performed<T> {
         if let (Ok(()), Some(proved)) = (&result, &proved)
             && let Err(error) = support.prover.check(proved, is_redo, target, || self.any_label())
         {
-            let mut failure = Failure::from(error);
-            let back = self.go(target, support, direction.reversed()).and_then(|()| {
-                let back = support.prover.check(proved, !is_redo, target, || self.any_label());
-                Ok(back?)
-            });
-            is_broken(&mut failure, 0, back);
-            result = Err(failure);
+            result = Err(Failure::from(error).after(|| {
+                self.go(target, support, direction.reversed())?;
+                Ok(support.prover.check(proved, !is_redo, target, || self.any_label())?)
+            }));
         }
         self.proved = proved.or(known);
         result

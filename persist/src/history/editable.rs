@@ -2,11 +2,11 @@
 
 use super::Edit;
 use super::edit::Step;
-use super::support::{ChangeTarget, PendingChange, PriorValue};
+use super::support::{ChangeTarget, PendingChange};
 use crate::codec::Reflect;
 use crate::fields::{IntoFieldPath, Request};
 use crate::graph::Registry;
-use crate::world::Change;
+use crate::world::{Change, Owner};
 use crate::{Error, ErrorKind, FieldPath, Persist as _, Result, Value, World};
 
 /// What a [`History`](super::History) can edit: a [`World`], or any type that derives [`Persist`](derive@crate::Persist).
@@ -96,10 +96,8 @@ impl<T: Reflect> Edit<'_, T> {
     /// Notes what a part is before it is changed.
     pub(super) fn take_part(&mut self, path: FieldPath) -> Result<()> {
         self.ready_for(&path)?;
-        let content = self.support.with_root(self.target, |root, _| root.content_at(&path));
-        let content = content.map_err(|error| error.in_class(path.class()))?;
-        let (place, before) = (ChangeTarget::Part(path), PriorValue::Bytes(content));
-        self.pending.push(PendingChange { place, class: T::persist_name, before });
+        let (place, class) = (ChangeTarget::Part(path), T::persist_name);
+        self.pending.push(PendingChange::new(self.target, self.support, place, class)?);
         Ok(())
     }
 
@@ -113,9 +111,10 @@ impl<T: Reflect> Edit<'_, T> {
         let class = path.clone();
         // Ids of a world in it are those of a world beside it.
         let any_handle = |_: &str, _| Ok(());
-        let changed =
-            self.support.with_root(self.target, |root, _| root.record(path, request, &any_handle));
-        let (change, old) = changed.map_err(|error| error.in_class(class.class()))?;
+        let part = (Owner::Resource, class.class());
+        let (change, old) = self
+            .support
+            .with_root(self.target, part, |root, _| root.record(path, request, &any_handle))?;
         if !change.does_nothing() {
             self.steps.push(Step::Change(Change::of_target(change)));
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 
 use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Transaction, UndoEntry};
-use super::failure::{Failure, guarded, is_broken};
+use super::failure::{Failure, guarded};
 use super::journal::JournalEvent;
 use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
 use super::step::{Merge, Summary, ends, run_all};
@@ -225,14 +225,7 @@ impl<T: 'static> History<T> {
         self.check_open()?;
         self.check_usable(target)?;
         self.record(JournalEvent::Committed)?;
-        self.close(target);
-        self.end(target);
-        Ok(())
-    }
-
-    /// Ends the innermost transaction, which is recorded, without telling.
-    fn close(&mut self, target: &mut T) {
-        let Some(open) = self.open.pop() else { return };
+        let Some(open) = self.open.pop() else { return Ok(()) };
         if !open.edits.is_empty() {
             let label = open.name();
             let entry = UndoEntry::joined(label.clone(), open.edits);
@@ -250,6 +243,8 @@ impl<T: 'static> History<T> {
             None => self.last = None,
         }
         self.trim();
+        self.end(target);
+        Ok(())
     }
 
     /// Rolls back the transaction that was begun last, and ends it. History and target are then as they were before it.
@@ -263,7 +258,8 @@ impl<T: 'static> History<T> {
         self.check_world(target)?;
         let Some(open) = self.open.pop() else { return Ok(()) };
         let label = open.label.clone();
-        let mut steps = open.into_steps();
+        let mut steps: Vec<_> =
+            open.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
         let recorded = guarded(|| Ok(self.record(JournalEvent::RolledBack)?)).map_err(|failure| {
             self.panic = self.panic.take().or(failure.panic);
@@ -320,10 +316,7 @@ impl<T: 'static> History<T> {
         if key.is_none() && self.is_plain() {
             let summary = match guarded(|| Ok(steps.summary())) {
                 Ok(summary) => summary,
-                Err(failure) => {
-                    let failure = Failure { broken: None, ..failure };
-                    return Err(self.withdraw(target, label, steps, failure));
-                }
+                Err(failure) => return Err(self.withdraw(target, label, steps, failure)),
             };
             self.enter_plain(target, label, steps, summary);
             return Ok(());
@@ -357,17 +350,14 @@ impl<T: 'static> History<T> {
         entry: &mut UndoEntry<T>,
         key: Option<MergeKey>,
     ) -> Result<(Merging, MergeTarget), Failure> {
-        let merging = guarded(|| {
+        guarded(|| {
             entry.weigh();
             let last = MergeTarget { key, time: self.now(), has_cut: false };
-            Ok((self.merging(&last), last))
-        });
-        let (merging, last) = merging.map_err(|failure| Failure { broken: None, ..failure })?;
-        let (label, steps) = (&entry.label, &mut entry.steps);
-        let recorded =
-            guarded(|| Ok(self.record(JournalEvent::Done { target, label, steps, merging })?));
-        recorded.map_err(|failure| Failure { broken: None, ..failure })?;
-        Ok((merging, last))
+            let merging = self.merging(&last);
+            let (label, steps) = (&entry.label, &mut entry.steps);
+            self.record(JournalEvent::Done { target, label, steps, merging })?;
+            Ok((merging, last))
+        })
     }
 
     /// Undoes what was done, since it cannot be entered.
@@ -377,10 +367,10 @@ impl<T: 'static> History<T> {
         target: &mut T,
         label: Label,
         mut steps: Steps<T>,
-        mut failure: Failure,
+        failure: Failure,
     ) -> Error {
-        let back = run_all(&mut steps, target, &mut self.support, Direction::Undo);
-        is_broken(&mut failure, 0, back);
+        let undo = || run_all(&mut steps, target, &mut self.support, Direction::Undo);
+        let failure = Failure { broken: None, ..failure }.after(undo);
         self.released.extend(ends(steps.into_each(), failure.done));
         self.fail(target, None, label, failure)
     }
@@ -608,16 +598,15 @@ impl<T: Reflect> History<T> {
         self.edit_as(target, None, label.into(), |scope| {
             let path = path.into_field_path(&scope.support.paths)?;
             scope.take_part(path.clone())?;
-            scope.support.with_root(scope.target, |root, _| {
-                let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
-                let Some(part) = part.downcast_mut::<P>() else {
-                    let message =
-                        format!("the part is no {}; take the type of the field", type_name::<P>());
-                    let error = Error::new(ErrorKind::KindMismatch, message);
-                    return Err(path.locate(error).in_class(path.class()));
-                };
-                edit(part)
-            })
+            let (mut root, _) = scope.support.root(scope.target)?;
+            let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
+            let Some(part) = part.downcast_mut::<P>() else {
+                let message =
+                    format!("the part is no {}; take the type of the field", type_name::<P>());
+                let error = Error::new(ErrorKind::KindMismatch, message);
+                return Err(path.locate(error).in_class(path.class()));
+            };
+            edit(part)
         })
     }
 }

@@ -35,11 +35,12 @@ struct EntryExtras {
     order: Option<Order>,
 }
 
-/// Where an entry is: a file, and which of those in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where an entry is: a file, and which bytes of it.
+#[derive(Clone, Copy)]
 pub(super) struct SpillPosition {
     pub(super) file: u64,
-    pub(super) place: usize,
+    pub(super) offset: usize,
+    pub(super) length: usize,
 }
 
 /// Of an entry whose steps are in a file: where they are, and what it is called by them.
@@ -459,9 +460,5 @@ impl<T: 'static> Transaction<T> {
             }
             (given, _) => given.clone(),
         }
-    }
-
-    pub(super) fn into_steps(self) -> Vec<Step<T>> {
-        self.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect()
     }
 }

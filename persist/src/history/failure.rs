@@ -1,8 +1,9 @@
-//! Why something could not be done, or rolled back.
+//! Why something could not be done, or rolled back, and what then keeps a history from being used.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::Label;
 use crate::world::ChangeFailure;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -50,11 +51,7 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
 
 impl From<ChangeFailure> for Failure {
     fn from(change: ChangeFailure) -> Self {
-        let mut failure = Self::from(change.error);
-        if let Some(left) = change.left {
-            is_broken(&mut failure, 0, Err(left.into()));
-        }
-        failure
+        Self::from(change.error).after(|| change.left.map_or(Ok(()), |left| Err(left.into())))
     }
 }
 
@@ -71,6 +68,15 @@ pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Fa
 }
 
 impl Failure {
+    /// Puts back what was done before the failure, unless that is in doubt; notes it if that fails as well.
+    pub(super) fn after(mut self, put_back: impl FnOnce() -> Result<(), Self>) -> Self {
+        if self.broken.is_none() {
+            let back = put_back();
+            is_broken(&mut self, 0, back);
+        }
+        self
+    }
+
     /// What is broken if it was to put something back.
     pub(super) fn broken(&self) -> Broken {
         let object = self.error.object().and_then(ObjectId::new);
@@ -79,5 +85,44 @@ impl Failure {
             None => (self.step, object),
         };
         Broken { step, done: self.done, object, why: self.error.to_string() }
+    }
+}
+
+/// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
+///
+/// Until [`History::drop_entry`](super::History::drop_entry) or [`History::clear`](super::History::clear) it undoes and redoes nothing, and its target counts as modified. The target can be saved.
+#[derive(crate::Persist, Clone, Debug, PartialEq, Eq)]
+#[persist(crate = crate, class = "persist.Poison")]
+#[non_exhaustive]
+pub struct Poison {
+    /// Index of the entry; `None` if it is one that was being made, which is in no list.
+    pub entry: Option<usize>,
+    /// What the entry is called.
+    pub label: Label,
+    /// Which of its steps could not be put back, counted from 0, as in the errors.
+    pub step: usize,
+    /// The object of that step, if it has one.
+    pub object: Option<ObjectId>,
+    /// What was refused.
+    pub why: String,
+    /// How many of its steps are done.
+    pub(super) done: usize,
+}
+
+impl Poison {
+    /// How many steps are done of an entry, if it is the one that was left half done.
+    pub(super) fn done_of(&self, entry: usize) -> Option<usize> {
+        (self.entry == Some(entry)).then_some(self.done)
+    }
+
+    #[cold]
+    pub(super) fn refused(&self) -> Error {
+        let message = format!(
+            "step {} of {} could not be put back, {}; drop the entry or clear the history, and look at the target",
+            self.step,
+            self.label.quoted("an edit"),
+            self.why
+        );
+        Error::new(ErrorKind::Poisoned, message)
     }
 }

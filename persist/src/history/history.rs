@@ -15,7 +15,7 @@ use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
 use super::step::{End, Summary, ends};
 use super::support::Support;
-use super::target::world;
+use super::support::world;
 use super::{Label, Poison};
 use crate::fields::Direction;
 use crate::platform::{IS_WHOLE, Timer};
@@ -162,39 +162,34 @@ impl<T: 'static> History<T> {
     /// True if [`undo`](Self::undo) would revert an entry.
     #[must_use]
     pub fn can_undo(&self) -> bool {
-        self.is_ready() && self.position() > 0
+        self.entry_toward(Direction::Undo).is_some()
     }
 
     /// True if [`redo`](Self::redo) would apply an entry again.
     #[must_use]
     pub fn can_redo(&self) -> bool {
-        self.is_ready() && self.ring.next().is_some()
+        self.entry_toward(Direction::Redo).is_some()
     }
 
     pub(super) fn is_ready(&self) -> bool {
         !self.is_open() && self.poison.is_none()
     }
 
-    /// The entry that the next undo reverts, if there is one.
-    pub(super) fn undo_entry(&self) -> Option<&UndoEntry<T>> {
-        self.ring.get(self.ring.current().filter(|_| self.can_undo())?)
-    }
-
-    /// The entry that the next redo applies, if there is one.
-    pub(super) fn redo_entry(&self) -> Option<&UndoEntry<T>> {
-        self.ring.get(self.ring.next().filter(|_| self.can_redo())?)
+    /// The entry that the next undo or redo is of, if there is one.
+    fn entry_toward(&self, direction: Direction) -> Option<&UndoEntry<T>> {
+        self.ring.get(self.ring.toward(direction).filter(|_| self.is_ready())?)
     }
 
     /// The text of a menu: `Undo Move door`; empty if there is nothing to undo.
     #[must_use]
     pub fn undo_text(&self) -> String {
-        self.undo_entry().map_or(String::new(), |entry| entry.label().behind("Undo"))
+        EntryName::of(self.entry_toward(Direction::Undo)).text("Undo")
     }
 
     /// The text of a menu: `Redo Move door`; empty if there is nothing to redo.
     #[must_use]
     pub fn redo_text(&self) -> String {
-        self.redo_entry().map_or(String::new(), |entry| entry.label().behind("Redo"))
+        EntryName::of(self.entry_toward(Direction::Redo)).text("Redo")
     }
 
     /// The values that events report.
@@ -202,8 +197,8 @@ impl<T: 'static> History<T> {
         ReportedState {
             position: self.position(),
             state: self.state(),
-            undo: EntryName::of(self.undo_entry()),
-            redo: EntryName::of(self.redo_entry()),
+            undo: EntryName::of(self.entry_toward(Direction::Undo)),
+            redo: EntryName::of(self.entry_toward(Direction::Redo)),
             is_modified: self.is_modified(),
         }
     }
@@ -301,7 +296,7 @@ impl<T: 'static> History<T> {
         // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
         let _ = self.record(JournalEvent::Evicted);
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
-        self.ring.set_capacity(entries);
+        self.ring.capacity = entries;
         self.has_grown |= self.max_bytes != bytes;
         self.max_bytes = bytes;
         // What is dropped is let go of by the world that it was done to: if this is another one, at the next edit.
@@ -343,16 +338,14 @@ impl<T: 'static> History<T> {
         self.check_no_transaction()?;
         let saved = (!is_modified).then(|| self.state());
         self.record(JournalEvent::Saved(saved))?;
-        self.saved = saved;
-        self.last = self.last.filter(|_| is_modified);
-        self.tell();
+        self.note_saved(saved);
         Ok(())
     }
 
-    /// Notes that the target has been saved; the journal knows it.
-    pub(super) fn saved_here(&mut self) {
-        self.saved = Some(self.state());
-        self.last = None;
+    /// Notes in which state the target was saved; the journal knows it.
+    pub(super) fn note_saved(&mut self, state: Option<u64>) {
+        self.saved = state;
+        self.last = self.last.filter(|_| state.is_none());
         self.tell();
     }
 
@@ -561,9 +554,8 @@ impl<T: 'static> History<T> {
 
     /// Steps over an entry; false if there is none. No state that was is that of the target now.
     pub(super) fn skip(&mut self, direction: Direction) -> bool {
-        let is_redo = direction == Direction::Redo;
-        let is_there = if is_redo { self.ring.next() } else { self.ring.current() }.is_some();
-        self.ring.step(is_redo);
+        let is_there = self.ring.toward(direction).is_some();
+        self.ring.step(direction);
         self.failed = None;
         self.last = None;
         self.forget_states();
@@ -713,7 +705,7 @@ impl<T: 'static> fmt::Debug for History<T> {
         f.debug_struct("History")
             .field("entries", &self.ring.len())
             .field("position", &self.position())
-            .field("capacity", &self.ring.capacity())
+            .field("capacity", &self.ring.capacity)
             .field("is_modified", &self.is_modified())
             .field("open", &self.open.len())
             .field("poison", &self.poison)

@@ -57,12 +57,10 @@ mod history;
 mod journal;
 mod label;
 mod merging;
-mod poison;
 mod proof;
 mod ring;
 mod step;
 mod support;
-mod target;
 mod undo;
 mod world;
 
@@ -70,6 +68,7 @@ pub use edit::{CommandContext, Edit};
 pub use editable::Editable;
 pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
+pub use failure::Poison;
 pub use group::{Histories, HistoryId};
 pub use journal::{
     Flush, JournalInfo, JournalListing, ListedEvent, ListedStep, Occurrence, Recovered, Replayed,
@@ -77,7 +76,6 @@ pub use journal::{
 };
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
-pub use poison::Poison;
 pub use proof::Proof;
 pub use ring::Capacity;
 pub use step::{End, Merge};

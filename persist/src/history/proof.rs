@@ -1,12 +1,13 @@
 //! Whether the undo of a command leads back to what was there.
 
+use std::any::Any;
+
 use hashbrown::HashSet;
 
 use super::Label;
-use super::target::world;
 use crate::graph::Registry;
 use crate::world::{Print, print_value};
-use crate::{Error, ErrorKind, ObjectId, Persist, Result};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result, World};
 
 /// Which parts of the target are hashed before and after a command that changes its target
 /// [directly](super::CommandContext::target).
@@ -79,7 +80,8 @@ impl<T: 'static> Prover<T> {
 
     fn prints(&self, objects: Option<&[ObjectId]>, target: &T) -> Vec<Print> {
         let mut prints = Vec::new();
-        match (objects, self.print, world(target)) {
+        let any: &dyn Any = target;
+        match (objects, self.print, any.downcast_ref::<World>()) {
             (Some(objects), _, Some(world)) => {
                 objects.iter().for_each(|object| world.print_object(*object, &mut prints));
             }

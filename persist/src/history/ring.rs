@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::fields::Direction;
+
 /// Entries in the order in which they were made; those before the position are applied.
 ///
 /// It is a circular buffer of exactly its capacity: a full one takes a new entry by dropping the oldest. The count of applied entries is
@@ -11,7 +13,7 @@ pub(super) struct Ring<E> {
     /// How many are applied, from the first on.
     position: usize,
     /// `None` if it is unlimited.
-    capacity: Option<usize>,
+    pub(super) capacity: Option<usize>,
 }
 
 impl<E> Ring<E> {
@@ -27,14 +29,6 @@ impl<E> Ring<E> {
         self.position
     }
 
-    pub(super) fn capacity(&self) -> Option<usize> {
-        self.capacity
-    }
-
-    pub(super) fn set_capacity(&mut self, capacity: Option<usize>) {
-        self.capacity = capacity;
-    }
-
     /// True if there are more than there is room for.
     pub(super) fn is_over(&self) -> bool {
         self.capacity.is_some_and(|capacity| self.entries.len() > capacity)
@@ -46,10 +40,6 @@ impl<E> Ring<E> {
 
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut E> {
         self.entries.get_mut(index)
-    }
-
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &E> + ExactSizeIterator {
-        self.entries.iter()
     }
 
     /// How many entries, from the first on, this is true for; after the first for which it is false, it is false for all.
@@ -67,11 +57,16 @@ impl<E> Ring<E> {
         Some(self.position).filter(|next| *next < self.entries.len())
     }
 
-    /// Notes that the next entry is applied, or the current one undone.
-    pub(super) fn step(&mut self, is_redo: bool) {
-        self.position = match is_redo {
-            true => (self.position + 1).min(self.entries.len()),
-            false => self.position.saturating_sub(1),
+    /// Index of the entry that the next undo or redo is of.
+    pub(super) fn toward(&self, direction: Direction) -> Option<usize> {
+        if direction == Direction::Undo { self.current() } else { self.next() }
+    }
+
+    /// Notes that the current entry is undone, or the next one applied.
+    pub(super) fn step(&mut self, direction: Direction) {
+        self.position = match direction {
+            Direction::Undo => self.position.saturating_sub(1),
+            Direction::Redo => (self.position + 1).min(self.entries.len()),
         };
     }
 

@@ -4,10 +4,10 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
-use super::failure::{Failure, Panic, guarded, is_broken};
+use super::failure::{Failure, Panic, guarded};
 use super::journal::StoredStep;
 use super::support::Support;
-use super::target::{world, world_mut};
+use super::support::{world, world_mut};
 use crate::fields::Direction;
 use crate::world::{Change, ChangeState, Owner};
 use crate::{ObjectId, Result};
@@ -81,8 +81,8 @@ impl<C: Perform + ?Sized> StepOf<C> {
                 let applied = match world_mut(target) {
                     Some(world) => change.apply(world, direction),
                     None => change.apply_fields(direction, |field, direction| {
-                        let made = support.with_root(target, |root, _| root.make(field, direction));
-                        made.map_err(|error| error.in_class(field.path.class()))
+                        let part = (Owner::Resource, field.path.class());
+                        support.with_root(target, part, |root, _| root.make(field, direction))
                     }),
                 };
                 applied.map_err(Failure::from)
@@ -102,8 +102,8 @@ impl<C: Perform + ?Sized> StepOf<C> {
             Self::Change(change) => match world_mut(target) {
                 Some(world) => change.check(world),
                 None => {
-                    let valid = support.with_root(target, |root, _| root.check_valid());
-                    valid.map_err(|error| error.in_class(change.class().unwrap_or_default()))
+                    let part = (Owner::Resource, change.class().unwrap_or_default());
+                    support.with_root(target, part, |root, _| root.check_valid())
                 }
             },
             Self::Command(command) => {
@@ -425,12 +425,9 @@ pub(super) fn run_all<C: Perform + ?Sized>(
         let Err(mut failure) = one(steps, place(at), target, support, direction) else { continue };
         if failure.broken.is_none() {
             failure.done = if direction == Direction::Undo { count } else { 0 };
-            let mut before = (0..at).rev();
-            let back = before
-                .try_for_each(|at| one(steps, place(at), target, support, direction.reversed()));
-            is_broken(&mut failure, 0, back);
         }
-        return Err(failure);
+        let back = |at| one(steps, place(at), target, support, direction.reversed());
+        return Err(failure.after(|| (0..at).rev().try_for_each(back)));
     }
     Ok(())
 }

@@ -6,14 +6,24 @@ use std::sync::Arc;
 
 use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
-use super::target::world_mut;
-use crate::codec::{Decoder, Fail, Portable, left_over};
+use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
-    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, content_of,
+    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, compared, content_of,
 };
 use crate::graph::Registry;
-use crate::world::{Change, Owner, Recorded};
+use crate::world::{Change, Owner, decoded};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, World};
+
+/// The target, if it is a world.
+pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
+    let target: &dyn Any = target;
+    target.downcast_ref()
+}
+
+pub(super) fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
+    let target: &mut dyn Any = target;
+    target.downcast_mut()
+}
 
 /// What a history lends to its edits and steps: they are run by it, and hold none of it.
 pub(super) struct Support<T: 'static> {
@@ -88,15 +98,25 @@ impl<T: Persist> Support<T> {
 }
 
 impl<T: 'static> Support<T> {
-    /// Does something with the fields of a target.
+    /// The fields of a target that is no world.
+    pub(super) fn root<'s>(&'s mut self, target: &'s mut T) -> Result<(Root<'s>, &'s Paths)> {
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        let (registry, value) = (&self.registry, (fields.of_mut)(target));
+        Ok((Root { registry, value, buffers: &mut self.buffers }, &self.paths))
+    }
+
+    /// Does something with the fields of a component or a resource, or of a target that is no world.
     pub(super) fn with_root<R>(
         &mut self,
         target: &mut T,
+        (owner, class): (Owner, &str),
         run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
     ) -> Result<R> {
-        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
-        let (registry, value) = (&self.registry, (fields.of_mut)(target));
-        run(&mut Root { registry, value, buffers: &mut self.buffers }, &self.paths)
+        if let Some(world) = world_mut(target) {
+            return world.with_root(owner, class, run);
+        }
+        let done = self.root(target).and_then(|(mut root, paths)| run(&mut root, paths));
+        done.map_err(|error| error.in_class(class))
     }
 
     /// The bytes of a whole target that is no world.
@@ -123,33 +143,53 @@ impl<T: 'static> Support<T> {
     }
 }
 
-/// Of a target that is no world.
-impl<T: 'static> Recorded for Support<T> {
-    fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
-    fn paths(&self) -> &Paths {
-        &self.paths
-    }
-
-    fn decoded(
+/// What a journal has of the components and resources of a target that is a world, or of any other target itself, perhaps
+/// from a program with other versions of their classes.
+impl<T: 'static> Support<T> {
+    fn decoded<R>(
         &self,
-        _: Owner,
-        _: usize,
-        bytes: &[u8],
-        numbers: Option<&[Option<usize>]>,
-        show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
-    ) -> Result<()> {
-        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
-        let registry = &self.registry;
-        let (mut links, env) = (FieldLinks::new(registry).numbered(numbers), registry.env());
-        let mut input = Decoder::new(bytes, &env, &mut links);
-        match (fields.read)(&mut input) {
-            Ok(value) if input.rest().is_empty() => show(&*value),
-            Ok(_) => Err(left_over(input.rest().len())),
-            Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
+        target: &T,
+        value: (Owner, usize),
+        (bytes, numbers): (&[u8], Option<&[Option<usize>]>),
+        read: impl FnOnce(&dyn Portable) -> Result<R>,
+    ) -> Result<R> {
+        if let Some(world) = world(target) {
+            return decoded(world.registry(), value, (bytes, numbers), read);
         }
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        read(&*FieldLinks::new(&self.registry).numbered(numbers).decode(bytes, fields.read)?)
+    }
+
+    fn registry_of<'s>(&'s self, target: &'s T) -> &'s Registry {
+        world(target).map_or(&self.registry, World::registry)
+    }
+
+    /// A content in the form that this program has, of one that another program numbered.
+    pub(super) fn own_content(
+        &self,
+        target: &T,
+        value: (Owner, usize),
+        content: (&[u8], Option<&[Option<usize>]>),
+    ) -> Result<Vec<u8>> {
+        let registry = self.registry_of(target);
+        self.decoded(target, value, content, |value| content_of(registry, value))
+    }
+
+    /// The fields in which two contents of a value differ.
+    pub(super) fn changes_between(
+        &self,
+        target: &T,
+        (owner, class): (Owner, &str),
+        (old, new): (&[u8], &[u8]),
+    ) -> Result<Vec<FieldChange>> {
+        let registry = self.registry_of(target);
+        let paths = world(target).map_or(&self.paths, |world| &world.paths);
+        let Some(number) = registry.named(class).filter(|_| old != new) else {
+            return Ok(Vec::new());
+        };
+        self.decoded(target, (owner, number), (new, None), |value| {
+            compared(registry, paths, class, value, (old, new))
+        })
     }
 }
 
@@ -157,8 +197,8 @@ impl<T: 'static> Recorded for Support<T> {
 pub(super) struct PendingChange {
     pub(super) place: ChangeTarget,
     /// The class of a component or a resource, or that of the target.
-    pub(super) class: fn() -> String,
-    pub(super) before: PriorValue,
+    class: fn() -> String,
+    before: PriorValue,
 }
 
 /// Where something is that was taken to be changed.
@@ -178,30 +218,43 @@ impl ChangeTarget {
             Self::Resource(_) | Self::Part(_) => Owner::Resource,
         }
     }
+
+    fn path(&self, class: fn() -> String) -> FieldPath {
+        match self {
+            Self::Part(path) => path.clone(),
+            Self::Component(..) | Self::Resource(_) => FieldPath::new(class()),
+        }
+    }
 }
 
-pub(super) enum PriorValue {
+enum PriorValue {
     Bytes(Bytes),
     /// A component that has nothing but numbers, which are compared where they lie.
     Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
 impl PendingChange {
-    /// A component or a resource of a world.
-    pub(super) fn in_world(
-        world: &mut World,
+    /// Notes what something is that may be changed now.
+    pub(super) fn new<T: 'static>(
+        target: &mut T,
+        support: &mut Support<T>,
         place: ChangeTarget,
         class: fn() -> String,
     ) -> Result<Self> {
-        let numbers = match place {
-            ChangeTarget::Component(column, object) => world.snapshot_numbers(column, object),
+        let numbers = match (&place, world_mut(target)) {
+            (ChangeTarget::Component(column, object), Some(world)) => {
+                world.snapshot_numbers(*column, *object)
+            }
             _ => None,
         };
         let before = match numbers {
             Some((fields, bits)) => PriorValue::Numbers(fields, bits),
             None => {
-                world.check_recordable(&class())?;
-                PriorValue::Bytes(world.snapshot(place.owner(), &class())?)
+                let path = place.path(class);
+                world(target).map_or(Ok(()), |world| world.check_recordable(path.class()))?;
+                let part = (place.owner(), path.class());
+                let content = support.with_root(target, part, |root, _| root.content_at(&path));
+                PriorValue::Bytes(content?)
             }
         };
         Ok(Self { place, class, before })
@@ -237,34 +290,22 @@ impl PendingChange {
         target: &mut T,
         support: &mut Support<T>,
     ) -> Result<Vec<FieldChange>> {
-        match (&self.before, &self.place, world_mut(target)) {
-            (
-                PriorValue::Numbers(fields, bits),
-                ChangeTarget::Component(column, object),
-                Some(world),
-            ) => {
-                let component = world.any_component(*column, *object);
-                component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
+        match &self.before {
+            PriorValue::Numbers(fields, bits) => {
+                let changes = self.component(target).and_then(|root| fields.changes(root, bits));
+                changes.ok_or_else(|| self.is_gone())
             }
-            (PriorValue::Bytes(content), ChangeTarget::Part(path), None) => {
-                let changes = support.with_root(target, |root, paths| {
-                    let changes = root.changes_at(paths, path, content)?;
+            PriorValue::Bytes(content) => {
+                let path = self.place.path(self.class);
+                let part = (self.place.owner(), path.class());
+                support.with_root(target, part, |root, paths| {
+                    let changes = root.changes_at(paths, &path, content)?;
                     if !changes.is_empty() {
                         root.check_valid()?;
                     }
                     Ok(changes)
-                });
-                changes.map_err(|error| error.in_class(path.class()))
+                })
             }
-            (PriorValue::Bytes(content), place, Some(world)) => {
-                let (owner, class) = (place.owner(), (self.class)());
-                let changes = world.changes_since(owner, &class, content)?;
-                if !changes.is_empty() {
-                    world.validate(owner, &class)?;
-                }
-                Ok(changes)
-            }
-            _ => Err(self.is_gone()),
         }
     }
 
@@ -273,23 +314,25 @@ impl PendingChange {
         target: &mut T,
         support: &mut Support<T>,
     ) -> Result<()> {
-        match (&self.before, &self.place, world_mut(target)) {
-            (
-                PriorValue::Numbers(fields, bits),
-                ChangeTarget::Component(column, object),
-                Some(world),
-            ) => {
-                let component = world.any_component(*column, *object);
-                component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
+        match &self.before {
+            PriorValue::Numbers(fields, bits) => {
+                let put = self.component(target).and_then(|root| fields.put(root, bits));
+                put.ok_or_else(|| self.is_gone())
             }
-            (PriorValue::Bytes(content), ChangeTarget::Part(path), None) => {
-                let put = support.with_root(target, |root, _| root.put_at(path, content));
-                put.map_err(|error| error.in_class(path.class()))
+            PriorValue::Bytes(content) => {
+                let path = self.place.path(self.class);
+                let part = (self.place.owner(), path.class());
+                support.with_root(target, part, |root, _| root.put_at(&path, content))
             }
-            (PriorValue::Bytes(content), place, Some(world)) => {
-                world.put_content(place.owner(), &(self.class)(), content)
+        }
+    }
+
+    fn component<'t, T: 'static>(&self, target: &'t mut T) -> Option<&'t mut dyn Any> {
+        match self.place {
+            ChangeTarget::Component(column, object) => {
+                world_mut(target)?.any_component(column, object)
             }
-            _ => Err(self.is_gone()),
+            _ => None,
         }
     }
 

@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::edit::{Step, Steps};
 use super::entry::UndoEntry;
 use super::event::{EntryName, Events, HistoryEvent, NameChange, tell};
-use super::failure::{Broken, Failure, Panic, guarded, is_broken};
+use super::failure::{Broken, Failure, Panic, guarded};
 use super::journal::{JournalEvent, spill};
 use super::step::{End, finalize_all, run_all};
-use super::target::{world, world_mut};
+use super::support::{world, world_mut};
 use super::{History, Label, Poison};
 use crate::fields::Direction;
 use crate::{Error, ErrorKind, Result};
@@ -24,10 +24,7 @@ impl<T: 'static> History<T> {
     /// history: [`skip_entry`](Self::skip_entry) or [`drop_entry`](Self::drop_entry) then lead on.
     /// [`ErrorKind::OpenTransaction`] while a transaction is open.
     pub fn undo(&mut self, target: &mut T) -> Result<bool> {
-        self.check_closed(target)?;
-        let is_done = self.undo_one(target);
-        self.end(target);
-        is_done
+        self.undo_or_redo(target, Direction::Undo)
     }
 
     /// Redoes the entry after the current one; false if there is none.
@@ -36,8 +33,12 @@ impl<T: 'static> History<T> {
     ///
     /// Those of [`undo`](Self::undo).
     pub fn redo(&mut self, target: &mut T) -> Result<bool> {
+        self.undo_or_redo(target, Direction::Redo)
+    }
+
+    fn undo_or_redo(&mut self, target: &mut T, direction: Direction) -> Result<bool> {
         self.check_closed(target)?;
-        let is_done = self.redo_one(target);
+        let is_done = self.run_next(target, direction);
         self.end(target);
         is_done
     }
@@ -69,32 +70,20 @@ impl<T: 'static> History<T> {
 
     fn walk(&mut self, target: &mut T, mut position: usize) -> Result<()> {
         while self.position() > position {
-            self.undo_one(target)?;
+            self.run_next(target, Direction::Undo)?;
         }
         while self.position() < position {
             let len = self.ring.len();
-            self.redo_one(target)?;
+            self.run_next(target, Direction::Redo)?;
             // An entry that has become obsolete is none of those that lead there.
             position -= len - self.ring.len();
         }
         Ok(())
     }
 
-    pub(super) fn undo_one(&mut self, target: &mut T) -> Result<bool> {
-        match self.ring.current() {
-            Some(index) => self.run(target, index, Direction::Undo),
-            None => Ok(false),
-        }
-    }
-
-    pub(super) fn redo_one(&mut self, target: &mut T) -> Result<bool> {
-        match self.ring.next() {
-            Some(index) => self.run(target, index, Direction::Redo),
-            None => Ok(false),
-        }
-    }
-
-    fn run(&mut self, target: &mut T, index: usize, direction: Direction) -> Result<bool> {
+    /// Undoes the current entry, or redoes the next one; false if there is none.
+    pub(super) fn run_next(&mut self, target: &mut T, direction: Direction) -> Result<bool> {
+        let Some(index) = self.ring.toward(direction) else { return Ok(false) };
         if let Err(error) = spill::bring_back(self, index, target) {
             self.failed = Some(direction);
             return Err(error);
@@ -103,9 +92,8 @@ impl<T: 'static> History<T> {
         if self.run_plain(target, index, direction) {
             return Ok(true);
         }
-        let is_redo = direction == Direction::Redo;
         if let Err(mut failure) = self.run_steps(target, index, direction) {
-            let count = self.count(index);
+            let count = self.ring.get(index).map_or(0, |entry| entry.steps.len());
             if count > 1 {
                 let (step, message) = (failure.step, failure.error.message());
                 let message = format!("step {step} of {count}: {message}");
@@ -123,7 +111,7 @@ impl<T: 'static> History<T> {
         if let Err(failure) = guarded(|| Ok(self.record(record)?)) {
             return Err(self.take_back(target, index, direction, failure));
         }
-        self.ring.step(is_redo);
+        self.ring.step(direction);
         self.count_held(index, target);
         self.drop_obsolete(index);
         Ok(true)
@@ -138,7 +126,7 @@ impl<T: 'static> History<T> {
         let Some(Steps::One(Step::Change(change))) = entry else { return false };
         let is_run = world_mut(target).is_some_and(|world| change.put_number(world, direction));
         if is_run {
-            self.ring.step(direction == Direction::Redo);
+            self.ring.step(direction);
         }
         is_run
     }
@@ -148,10 +136,6 @@ impl<T: 'static> History<T> {
         let is_field =
             |step: &Step<T>| matches!(step, Step::Change(change) if change.is_as_recorded());
         self.ring.get(index).is_some_and(|entry| entry.steps.iter().all(is_field))
-    }
-
-    fn count(&self, index: usize) -> usize {
-        self.ring.get(index).map_or(0, |entry| entry.steps.len())
     }
 
     fn run_steps(
@@ -184,8 +168,7 @@ impl<T: 'static> History<T> {
     ) -> Error {
         failure.broken = None;
         self.failed = Some(direction);
-        let back = self.run_steps(target, index, direction.reversed());
-        is_broken(&mut failure, 0, back);
+        let failure = failure.after(|| self.run_steps(target, index, direction.reversed()));
         self.fail_at(target, index, failure)
     }
 
@@ -254,8 +237,7 @@ impl<T: 'static> History<T> {
     pub fn drop_entry(&mut self, target: &mut T) -> Result<()> {
         let index = match (&self.poison, self.failed) {
             (Some(poison), _) => poison.entry,
-            (None, Some(Direction::Redo)) => self.ring.next(),
-            (None, Some(Direction::Undo)) => self.ring.current(),
+            (None, Some(direction)) => self.ring.toward(direction),
             (None, None) => return Err(none_failed("dropped")),
         };
         self.check_world(target)?;
@@ -373,13 +355,6 @@ impl<T: 'static> History<T> {
         let undo = renamed(&mut reported.undo, undo, &mut self.panic);
         let redo = renamed(&mut reported.redo, redo, &mut self.panic);
         reported.report(values, (undo, redo))
-    }
-
-    /// Notes what the values are, without telling.
-    pub(super) fn tell_nothing(&mut self) {
-        if self.listeners.are_there {
-            self.listeners.reported = self.values();
-        }
     }
 
     /// Calls all listeners with events; if one panics, that resumes at the end of the call.

@@ -55,7 +55,7 @@ impl Edit<'_, World> {
             return Ok(());
         }
         self.target.check_editable()?;
-        self.pending.push(PendingChange::in_world(self.target, place, class)?);
+        self.pending.push(PendingChange::new(self.target, self.support, place, class)?);
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         let path = path.into_field_path(&self.target.paths)?;
         let (change, old) = self.target.record(owner, path, request)?;
-        change.into_iter().for_each(|change| self.steps.push(Step::Change(change)));
+        self.record(change);
         Ok(old)
     }
 
@@ -214,8 +214,7 @@ impl Edit<'_, World> {
     pub fn spawn(&mut self, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn(name);
-        let change = Change::spawned(self.target, object);
-        self.steps.push(Step::Change(change));
+        self.record([Change::spawned(self.target, object)]);
         Ok(object)
     }
 
@@ -227,8 +226,7 @@ impl Edit<'_, World> {
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn_in(parent, name)?;
-        let change = Change::spawned(self.target, object);
-        self.steps.push(Step::Change(change));
+        self.record([Change::spawned(self.target, object)]);
         Ok(object)
     }
 
@@ -284,7 +282,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         self.check_all_journaled(object)?;
         let change = Change::delete(self.target, object)?;
-        self.steps.push(Step::Change(change));
+        self.record([change]);
         Ok(())
     }
 
@@ -317,11 +315,11 @@ impl Edit<'_, World> {
         detached.check(self.target).map_err(|error| owner.locate(error))?;
         if self.target.has(owner, &class) {
             let detached = Change::detach(self.target, owner, class)?;
-            self.steps.push(Step::Change(detached));
+            self.record([detached]);
         }
         let is_journaled = self.support.is_journaled;
         let attached = Change::attach(self.target, owner, detached, is_journaled)?;
-        self.steps.push(Step::Change(attached));
+        self.record([attached]);
         Ok(())
     }
 
@@ -351,7 +349,7 @@ impl Edit<'_, World> {
             self.check_journaled(&class).map_err(|error| owner.locate(error))?;
         }
         let detached = Change::detach(self.target, owner, class)?;
-        self.steps.push(Step::Change(detached));
+        self.record([detached]);
         Ok(())
     }
 
@@ -378,7 +376,7 @@ impl Edit<'_, World> {
         let old = self.target.object_name(object);
         self.target.rename(object, name)?;
         if let (Some(old), Some(new)) = (old, self.target.object_name(object)) {
-            self.record_aspect(object, ChangeKind::Rename { old, new });
+            self.record_aspect(object, old == new, ChangeKind::Rename { old, new });
         }
         Ok(self.target.name(object).unwrap_or_default())
     }
@@ -407,7 +405,7 @@ impl Edit<'_, World> {
         let old = self.target.tree_place(object);
         self.target.set_parent_at(object, parent, index)?;
         let new = self.target.tree_place(object);
-        self.record_aspect(object, ChangeKind::Move { old, new });
+        self.record_aspect(object, old == new, ChangeKind::Move { old, new });
         Ok(())
     }
 
@@ -421,7 +419,8 @@ impl Edit<'_, World> {
         let old = self.target.activity(object);
         self.target.set_activity(object, activity)?;
         if let Some(old) = old {
-            self.record_aspect(object, ChangeKind::Activity { old, new: activity });
+            let what = ChangeKind::Activity { old, new: activity };
+            self.record_aspect(object, old == activity, what);
         }
         Ok(())
     }
@@ -431,7 +430,7 @@ impl Edit<'_, World> {
         match checked.and_then(|()| Change::copied(self.target, object, self.support.is_journaled))
         {
             Ok(change) => {
-                self.steps.push(Step::Change(change));
+                self.record([change]);
                 Ok(object)
             }
             Err(error) => {
@@ -441,9 +440,14 @@ impl Edit<'_, World> {
         }
     }
 
-    fn record_aspect(&mut self, object: ObjectId, what: ChangeKind) {
-        let change = Change::of_aspect(self.target, object, what);
-        change.into_iter().for_each(|change| self.steps.push(Step::Change(change)));
+    /// Records what was done to an object besides its components, unless it is as it was.
+    fn record_aspect(&mut self, object: ObjectId, is_same: bool, what: ChangeKind) {
+        let change = (!is_same).then(|| Change::of_object(self.target, object, what));
+        self.record(change);
+    }
+
+    fn record(&mut self, changes: impl IntoIterator<Item = Change>) {
+        changes.into_iter().for_each(|change| self.steps.push(Step::Change(change)));
     }
 }
 

@@ -1,7 +1,9 @@
 //! What was done to a world, or to any other target, as data.
 
+use std::slice;
+
 use super::detached::{ChangeState, Detached};
-use super::migrated::{ChangeFailure, Migrated};
+use super::migrated::Migrated;
 use super::names::ObjectName;
 use super::object::{Activity, Owner};
 use super::parked::{self, Fragment, TreePosition};
@@ -9,6 +11,18 @@ use super::world::World;
 use crate::fields::{AsText, Direction, FieldChange};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result};
+
+pub(crate) struct ChangeFailure {
+    pub(crate) error: Error,
+    /// What could not be put back then.
+    pub(crate) left: Option<Error>,
+}
+
+impl From<Error> for ChangeFailure {
+    fn from(error: Error) -> Self {
+        Self { error, left: None }
+    }
+}
 
 /// Something that was done to a target: what an edit records, what an undo reverts, and what a journal keeps.
 ///
@@ -66,7 +80,7 @@ impl Change {
         Self { owner, name: name_of(world, owner), what, is_asked: false }
     }
 
-    fn of_object(world: &World, object: ObjectId, what: ChangeKind) -> Self {
+    pub(crate) fn of_object(world: &World, object: ObjectId, what: ChangeKind) -> Self {
         Self::new(world, Owner::Object(object), what)
     }
 
@@ -122,17 +136,6 @@ impl Change {
         let mut detached = Detached::there(class);
         detached.take(world, owner)?;
         Ok(Self::new(world, owner, ChangeKind::Detach(Box::new(detached))))
-    }
-
-    /// What was done to an object besides its components; `None` if it is as it was.
-    pub(crate) fn of_aspect(world: &World, object: ObjectId, what: ChangeKind) -> Option<Self> {
-        let is_same = match &what {
-            ChangeKind::Rename { old, new } => old == new,
-            ChangeKind::Move { old, new } => old == new,
-            ChangeKind::Activity { old, new } => old == new,
-            _ => false,
-        };
-        (!is_same).then(|| Self::of_object(world, object, what))
     }
 
     fn object(&self) -> Result<ObjectId> {
@@ -195,12 +198,32 @@ impl Change {
         direction: Direction,
         mut make: impl FnMut(&FieldChange, Direction) -> Result<bool>,
     ) -> Result<(), ChangeFailure> {
-        self.is_asked = match &self.what {
-            ChangeKind::Field(change) => make(change, direction)?,
-            ChangeKind::Fields(migrated) => migrated.apply(direction, make)?,
-            _ => return Err(no_world().into()),
-        };
+        if !self.is_of_fields() {
+            return Err(no_world().into());
+        }
+        let mut is_asked = false;
+        let fields: Vec<_> = ordered(self.fields(), direction).collect();
+        for (at, field) in fields.iter().enumerate() {
+            match make(field, direction) {
+                Ok(asks) => is_asked |= asks,
+                Err(error) => {
+                    let back = |field: &&FieldChange| make(field, direction.reversed()).map(drop);
+                    let left = fields[..at].iter().rev().try_for_each(back).err();
+                    return Err(ChangeFailure { error, left });
+                }
+            }
+        }
+        self.is_asked = is_asked;
         Ok(())
+    }
+
+    /// The fields that it sets.
+    pub(crate) fn fields(&self) -> &[FieldChange] {
+        match &self.what {
+            ChangeKind::Field(change) => slice::from_ref(change),
+            ChangeKind::Fields(migrated) => migrated.fields(),
+            _ => &[],
+        }
     }
 
     /// Whether the world may stay as it is after an undo or a redo of the whole entry.
@@ -276,29 +299,31 @@ impl Change {
 
     /// Releases what it holds out of the world, which does not come back.
     pub(crate) fn discard(&mut self, world: &mut World, is_applied: bool) {
-        match (&mut self.what, self.owner) {
-            (ChangeKind::Spawn(_), Owner::Object(object)) if !is_applied => {
-                parked::discard_parked(world, object);
-            }
-            (ChangeKind::Delete(_), Owner::Object(object)) if is_applied => {
-                parked::discard_parked(world, object);
-            }
-            (ChangeKind::Attach(detached) | ChangeKind::Detach(detached), owner) => {
-                detached.discard(world, owner);
-            }
-            _ => {}
+        if let Some(object) = self.parked(is_applied) {
+            parked::discard_parked(world, object);
+        }
+        if let ChangeKind::Attach(detached) | ChangeKind::Detach(detached) = &mut self.what {
+            detached.discard(world, self.owner);
+        }
+    }
+
+    /// The object that it keeps out of the world while it is applied, or undone.
+    fn parked(&self, is_applied: bool) -> Option<ObjectId> {
+        match (&self.what, self.owner) {
+            (ChangeKind::Spawn(_), Owner::Object(object)) if !is_applied => Some(object),
+            (ChangeKind::Delete(_), Owner::Object(object)) if is_applied => Some(object),
+            _ => None,
         }
     }
 
     /// Whether something may be released when it is dropped for good.
     pub(crate) fn has_end(&self) -> bool {
-        !matches!(
+        matches!(
             self.what,
-            ChangeKind::Field(_)
-                | ChangeKind::Fields(_)
-                | ChangeKind::Rename { .. }
-                | ChangeKind::Move { .. }
-                | ChangeKind::Activity { .. }
+            ChangeKind::Spawn(_)
+                | ChangeKind::Delete(_)
+                | ChangeKind::Attach(_)
+                | ChangeKind::Detach(_)
         )
     }
 
@@ -314,29 +339,19 @@ impl Change {
 
     /// Bytes of what it keeps out of the world.
     pub(crate) fn held(&self, world: &World, is_applied: bool) -> usize {
-        match (&self.what, self.owner) {
+        match &self.what {
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => detached.held(world),
             // Else another change has parked it, which counts it.
-            (ChangeKind::Spawn(_), Owner::Object(object)) if !is_applied => {
-                parked::parked_size(world, object)
-            }
-            (ChangeKind::Delete(_), Owner::Object(object)) if is_applied => {
-                parked::parked_size(world, object)
-            }
-            (ChangeKind::Attach(detached) | ChangeKind::Detach(detached), _) => {
-                detached.held(world)
-            }
-            _ => 0,
+            _ => self.parked(is_applied).map_or(0, |object| parked::parked_size(world, object)),
         }
     }
 
     /// The class that it is about.
     pub(crate) fn class(&self) -> Option<&str> {
         match &self.what {
-            ChangeKind::Field(change) => Some(change.path.class()),
-            // One without fields is about none any more.
-            ChangeKind::Fields(migrated) => migrated.class(),
             ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => Some(detached.class()),
-            _ => None,
+            // One without fields is about none any more.
+            _ => self.fields().first().map(|field| field.path.class()),
         }
     }
 
@@ -356,69 +371,54 @@ impl Change {
         world: Option<&World>,
         change_state: ChangeState,
     ) -> Result<Self> {
-        let what = match (&mut self.what, world) {
-            (ChangeKind::Field(change), _) => ChangeKind::Field(change.clone()),
-            (ChangeKind::Fields(migrated), _) if change_state == ChangeState::Spilled => {
+        let parked = match change_state {
+            ChangeState::Applied | ChangeState::Undone => {
+                self.parked(change_state == ChangeState::Applied)
+            }
+            ChangeState::Done | ChangeState::Spilled => None,
+        };
+        let fragment = |object| parked::fragment(world.ok_or_else(no_world)?, object);
+        let fragment = parked.map(fragment).transpose()?;
+        let what = match &mut self.what {
+            ChangeKind::Field(change) => ChangeKind::Field(change.clone()),
+            ChangeKind::Fields(migrated) if change_state == ChangeState::Spilled => {
                 ChangeKind::Fields(migrated.clone())
             }
-            (ChangeKind::Fields(migrated), _) => ChangeKind::Fields(Box::new(migrated.stored())),
-            (_, None) => return Err(no_world()),
-            (_, Some(world)) => self.stored_in(world, change_state)?,
-        };
-        Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
-    }
-
-    fn stored_in(&mut self, world: &World, change_state: ChangeState) -> Result<ChangeKind> {
-        Ok(match &mut self.what {
-            ChangeKind::Field(_) | ChangeKind::Fields(_) => return Err(no_world()),
+            ChangeKind::Fields(migrated) => ChangeKind::Fields(Box::new(migrated.stored())),
             ChangeKind::Spawn(content) if change_state == ChangeState::Done => {
                 ChangeKind::Spawn(content.take())
             }
-            ChangeKind::Spawn(_) => {
-                let is_out = change_state == ChangeState::Undone;
-                ChangeKind::Spawn(
-                    is_out.then(|| parked::fragment(world, self.object()?)).transpose()?,
-                )
-            }
-            ChangeKind::Delete(_) => {
-                let is_out = change_state == ChangeState::Applied;
-                ChangeKind::Delete(
-                    is_out.then(|| parked::fragment(world, self.object()?)).transpose()?,
-                )
-            }
+            ChangeKind::Spawn(_) => ChangeKind::Spawn(fragment),
+            ChangeKind::Delete(_) => ChangeKind::Delete(fragment),
             ChangeKind::Attach(detached) => {
-                ChangeKind::Attach(detached.stored(world, change_state)?)
+                ChangeKind::Attach(detached.stored(world.ok_or_else(no_world)?, change_state)?)
             }
             // What was detached a program needs that has its class in another form.
             ChangeKind::Detach(detached) => {
-                ChangeKind::Detach(detached.stored(world, change_state)?)
+                ChangeKind::Detach(detached.stored(world.ok_or_else(no_world)?, change_state)?)
             }
             ChangeKind::Rename { old, new } => {
                 ChangeKind::Rename { old: old.clone(), new: new.clone() }
             }
             ChangeKind::Move { old, new } => ChangeKind::Move { old: *old, new: *new },
             ChangeKind::Activity { old, new } => ChangeKind::Activity { old: *old, new: *new },
-        })
+        };
+        Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
     }
 
-    /// Makes it what it was when it was [stored](Self::stored), also of a target that is no world.
+    /// Makes it what it was when it was [stored](Self::stored), also of a target that is no world; its bytes are of the
+    /// program's own classes. One that was [done](ChangeState::Done) is ready to be redone.
+    ///
+    /// If this fails, the world may have parked objects more.
     pub(crate) fn restore(
         &mut self,
         world: Option<&mut World>,
         change_state: ChangeState,
     ) -> Result<()> {
-        match world {
-            _ if self.is_of_fields() => Ok(()),
-            Some(world) => self.restore_in(world, change_state),
-            None => Err(no_world()),
+        if self.is_of_fields() {
+            return Ok(());
         }
-    }
-
-    /// Makes it what it was when it was [stored](Self::stored); its bytes are of the program's own classes. One that was
-    /// [done](ChangeState::Done) is ready to be redone.
-    ///
-    /// If this fails, the world may have parked objects more.
-    fn restore_in(&mut self, world: &mut World, change_state: ChangeState) -> Result<()> {
+        let world = world.ok_or_else(no_world)?;
         let owner = self.owner;
         let is_out =
             matches!(self.what, ChangeKind::Detach(_)) == (change_state == ChangeState::Applied);
@@ -466,11 +466,7 @@ impl Change {
         bytes: &[u8],
         direction: Direction,
     ) -> Result<Vec<u8>> {
-        match &self.what {
-            ChangeKind::Field(change) => change.in_bytes(class, bytes, direction),
-            ChangeKind::Fields(migrated) => migrated.in_bytes(class, bytes, direction),
-            _ => Ok(bytes.to_vec()),
-        }
+        all_in_bytes(self.fields(), class, bytes, direction)
     }
 
     /// Like [`in_bytes`](Self::in_bytes), of a change that was migrated, in the bytes of the program that recorded it;
@@ -481,10 +477,9 @@ impl Change {
         bytes: &[u8],
         direction: Direction,
     ) -> Option<Result<Vec<u8>>> {
-        match &self.what {
-            ChangeKind::Fields(migrated) => migrated.recorded_in_bytes(class, bytes, direction),
-            _ => None,
-        }
+        let ChangeKind::Fields(migrated) = &self.what else { return None };
+        let recorded = migrated.recorded();
+        (!recorded.is_empty()).then(|| all_in_bytes(recorded, class, bytes, direction))
     }
 
     /// Replaces a change of fields by what it is on today's types.
@@ -529,6 +524,23 @@ fn name_of(world: &World, owner: Owner) -> Option<ObjectName> {
         Owner::Object(object) => world.object_name(object),
         Owner::Resource => None,
     }
+}
+
+/// Changes in the order in which they are made.
+fn ordered(fields: &[FieldChange], direction: Direction) -> impl Iterator<Item = &FieldChange> {
+    let count = fields.len();
+    let place = move |at| if direction == Direction::Undo { count - 1 - at } else { at };
+    (0..count).map(move |at| &fields[place(at)])
+}
+
+fn all_in_bytes(
+    fields: &[FieldChange],
+    class: (&Stored, usize),
+    bytes: &[u8],
+    direction: Direction,
+) -> Result<Vec<u8>> {
+    let make = |bytes: Vec<u8>, field: &FieldChange| field.in_bytes(class, &bytes, direction);
+    ordered(fields, direction).try_fold(bytes.to_vec(), make)
 }
 
 #[cold]

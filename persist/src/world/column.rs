@@ -126,10 +126,6 @@ impl Occupancy {
 }
 
 impl<T> Page<T> {
-    pub(super) fn has(&self, bit: u32) -> bool {
-        self.index.has(bit) && self.out() != Some(bit)
-    }
-
     /// The bits of a word that have values.
     #[inline]
     pub(super) fn word(&self, word: usize) -> u64 {
@@ -312,7 +308,7 @@ impl<T> Column<T> {
     }
 
     pub(super) fn has(&self, location: Location) -> bool {
-        self.page(location.page).is_some_and(|page| page.has(location.bit))
+        self.get(location).is_some()
     }
 
     /// Puts a value in, and returns the one that was there.

@@ -17,10 +17,14 @@ pub trait QueryCursor {
     fn empty() -> Self::Run;
 
     /// Goes to the next page.
-    fn page(&mut self);
+    #[inline]
+    fn page(&mut self) {}
 
     /// True if all objects of the page, which are that many, have an item, and these can be had as one run.
-    fn has_page(&self, objects: usize) -> bool;
+    #[inline]
+    fn has_page(&self, _: usize) -> bool {
+        false
+    }
 
     /// Goes to the next word of the page, whose first id is `first`; the bits of objects that have what is asked for.
     fn word(&mut self, word: usize, first: u64) -> u64;
@@ -226,11 +230,6 @@ impl<C: QueryCursor> QueryCursor for Maybe<C> {
     }
 
     #[inline]
-    fn has_page(&self, _: usize) -> bool {
-        false
-    }
-
-    #[inline]
     fn page(&mut self) {
         self.cursor.page();
     }
@@ -293,14 +292,6 @@ impl QueryCursor for Ids {
     fn empty() -> IdRun {
         IdRun { first: 0, wanted: 0 }
     }
-
-    #[inline]
-    fn has_page(&self, _: usize) -> bool {
-        false
-    }
-
-    #[inline]
-    fn page(&mut self) {}
 
     #[inline]
     fn word(&mut self, _: usize, first: u64) -> u64 {

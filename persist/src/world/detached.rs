@@ -6,7 +6,7 @@ use super::object::{KeptComponent, Owner};
 use super::recorded::{content_size, decode_boxed};
 use super::resources::{AnyResource, Movable};
 use super::world::{AnyComponent, Component, World};
-use crate::codec::{Pointee, Portable, TraitObject as _, Unknown};
+use crate::codec::{Pointee, Portable, TraitObject as _};
 use crate::fields::{awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
@@ -154,8 +154,11 @@ impl Detached {
             }
             (_, Some(Live::Resource(resource))) => {
                 let kept = |content| KeptComponent { before: 0, is_started: false, content };
-                let replaced = replace_resources(world, class);
-                world.resources.insert(resource);
+                let World { registry, resources, .. } = world;
+                let replaced = taken_out(&mut resources.unknown, |kept| {
+                    registry.is_called(class, kept.class())
+                });
+                resources.insert(resource);
                 replaced.into_iter().map(|(at, content)| (at, kept(content))).collect()
             }
             _ => {
@@ -301,12 +304,6 @@ impl ComponentSlot {
         world.put(column, object, component);
         replaced
     }
-}
-
-/// Takes out the resources of a class that the program did not have when they were loaded.
-fn replace_resources(world: &mut World, class: &str) -> Vec<(usize, Unknown)> {
-    let World { registry, resources, .. } = world;
-    taken_out(&mut resources.unknown, |kept| registry.is_called(class, kept.class()))
 }
 
 /// Takes out some values, with their indexes.

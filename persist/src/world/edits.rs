@@ -16,7 +16,7 @@ use super::prints::{Print, hash_of, print_value};
 use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, Direction, FieldChange, FieldEdit, FieldPart, IntoFieldPath, NumberField, NumberFields,
+    Direction, FieldChange, FieldEdit, FieldPart, IntoFieldPath, NumberField, NumberFields,
     PartBuffers, Paths, ReplacedNumber, Request, Root, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
@@ -303,11 +303,6 @@ impl World {
         direction: Direction,
     ) -> Result<bool> {
         self.check_editable()?;
-        if let Owner::Object(object) = owner
-            && self.put_number(object, change, direction)
-        {
-            return Ok(false);
-        }
         self.with_root(owner, change.path.class(), |root, _| root.make(change, direction))
     }
 
@@ -410,16 +405,6 @@ impl World {
         content.map_err(|error| owner.name(error, class))
     }
 
-    /// The bytes of a component or resource, to be held for a while.
-    pub(crate) fn snapshot(&mut self, owner: Owner, class: &str) -> Result<Bytes> {
-        self.with_root(owner, class, |root, _| root.content_at(&whole(class)))
-    }
-
-    /// Puts a component or resource back to a content that it had, unless it has it.
-    pub(crate) fn put_content(&mut self, owner: Owner, class: &str, content: &[u8]) -> Result<()> {
-        self.with_root(owner, class, |root, _| root.put_at(&whole(class), content))
-    }
-
     /// Lets the `validate` functions of a component or resource run.
     pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
         self.with_root(owner, class, |root, _| root.check_valid())
@@ -430,18 +415,8 @@ impl World {
         if self.spot(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
     }
 
-    /// The fields of a component or resource that differ from a content that it had.
-    pub(crate) fn changes_since(
-        &mut self,
-        owner: Owner,
-        class: &str,
-        old: &[u8],
-    ) -> Result<Vec<FieldChange>> {
-        self.with_root(owner, class, |root, paths| root.changes_at(paths, &whole(class), old))
-    }
-
     /// Does something with the fields of a component or resource.
-    fn with_root<R>(
+    pub(crate) fn with_root<R>(
         &mut self,
         owner: Owner,
         class: &str,
@@ -492,7 +467,7 @@ impl World {
     fn component_location(&self, object: ObjectId, class: &str) -> Result<(usize, Location)> {
         let (column, location) = (self.column_of_class(class), self.directory.location(object));
         if let (Ok(column), Some(location)) = (&column, location)
-            && self.columns[*column].column.has(location)
+            && self.columns[*column].column.get(location).is_some()
         {
             return Ok((*column, location));
         }
@@ -551,10 +526,6 @@ impl LiveObjects<'_> {
             "object #{bits} is not in the world; set the id of one that is, or of none"
         ))
     }
-}
-
-fn whole(class: &str) -> FieldPath {
-    FieldPath::new(class.to_owned())
 }
 
 /// Says what is to be written where a class is followed by a dot, as menus have it, in place of the colon.

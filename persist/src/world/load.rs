@@ -3,10 +3,10 @@
 use super::column::Column;
 use super::directory::Location;
 use super::object::{Activity, KeptComponent, Object, Shape};
-use super::resources::{AnyResource, UnknownResource, any};
+use super::resources::{AnyResource, UnknownComponent, UnknownResource, any};
 use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
 use super::visit;
-use super::world::{AnyComponent, LAST_ID, UnknownComponent, World, charge_pages};
+use super::world::{AnyComponent, LAST_ID, World, charge_pages};
 use crate::codec::{
     AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop, TypeSet,
     Visitor, count,
@@ -36,13 +36,6 @@ struct WorldReader<'w> {
     has_children: bool,
 }
 
-impl WorldReader<'_> {
-    fn enter(&mut self, column: usize, is_started: bool) {
-        self.columns.push(column);
-        self.started += u16::from(is_started);
-    }
-}
-
 impl<'w> WorldReader<'w> {
     fn of(world: &'w mut World) -> Self {
         Self {
@@ -55,6 +48,11 @@ impl<'w> WorldReader<'w> {
             held: Vec::new(),
             has_children: false,
         }
+    }
+
+    fn enter(&mut self, column: usize, is_started: bool) {
+        self.columns.push(column);
+        self.started += u16::from(is_started);
     }
 
     fn decode_object(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
@@ -178,7 +176,7 @@ impl<'w> WorldReader<'w> {
             by_number[number] = Some(column);
         }
         let entry = &self.world.columns[column];
-        if entry.column.has(location) {
+        if entry.column.get(location).is_some() {
             return Err(input.refuse(self.twice(id, column)));
         }
         charge_pages(entry.column.pages(), location, input)?;

@@ -2,21 +2,8 @@
 
 use std::mem;
 
-use crate::fields::{AsText, Bytes, Direction, FieldChange, FieldEdit};
-use crate::schema::Stored;
-use crate::{Error, FieldPath, Result};
-
-pub(crate) struct ChangeFailure {
-    pub(crate) error: Error,
-    /// What could not be put back then.
-    pub(crate) left: Option<Error>,
-}
-
-impl From<Error> for ChangeFailure {
-    fn from(error: Error) -> Self {
-        Self { error, left: None }
-    }
-}
+use crate::FieldPath;
+use crate::fields::{AsText, Bytes, FieldChange, FieldEdit};
 
 /// Fields of one component or resource that are set at once.
 #[derive(crate::Persist, Clone)]
@@ -68,55 +55,13 @@ impl Migrated {
         (&self.path, &self.how)
     }
 
-    pub(super) fn class(&self) -> Option<&str> {
-        self.fields.first().map(|field| field.path.class())
+    /// What was recorded, by the program that did, if that is known.
+    pub(super) fn recorded(&self) -> &[FieldChange] {
+        &self.recorded
     }
 
     pub(super) fn is_setting(&self) -> bool {
         matches!(self.how, FieldEdit::Set { .. })
-    }
-
-    /// The bytes of a value, with the fields set in them.
-    pub(super) fn in_bytes(
-        &self,
-        class: (&Stored, usize),
-        bytes: &[u8],
-        direction: Direction,
-    ) -> Result<Vec<u8>> {
-        all_in_bytes(&self.fields, class, bytes, direction)
-    }
-
-    /// Like [`in_bytes`](Self::in_bytes), of a value of the program that recorded it; `None` if that is not known.
-    pub(super) fn recorded_in_bytes(
-        &self,
-        class: (&Stored, usize),
-        bytes: &[u8],
-        direction: Direction,
-    ) -> Option<Result<Vec<u8>>> {
-        (!self.recorded.is_empty()).then(|| all_in_bytes(&self.recorded, class, bytes, direction))
-    }
-
-    /// Sets the fields; if one refuses, those before it are put back. True if the value then is to be asked whether it is
-    /// valid.
-    pub(super) fn apply(
-        &self,
-        direction: Direction,
-        mut make: impl FnMut(&FieldChange, Direction) -> Result<bool>,
-    ) -> Result<bool, ChangeFailure> {
-        let fields = ordered(&self.fields, direction);
-        let mut is_asked = false;
-        for (at, field) in fields.iter().enumerate() {
-            match make(field, direction) {
-                Ok(asks) => is_asked |= asks,
-                Err(error) => {
-                    let mut done = fields[..at].iter().rev();
-                    let left =
-                        done.try_for_each(|field| make(field, direction.reversed()).map(drop));
-                    return Err(ChangeFailure { error, left: left.err() });
-                }
-            }
-        }
-        Ok(is_asked)
     }
 
     /// As the changes where they were recorded.
@@ -153,22 +98,4 @@ impl Migrated {
         let bytes: usize = fields().map(|field| field.how.held()).sum();
         size_of::<Self>() + fields().count() * size_of::<FieldChange>() + bytes
     }
-}
-
-/// Changes in the order in which they are made.
-fn ordered(fields: &[FieldChange], direction: Direction) -> Vec<&FieldChange> {
-    match direction {
-        Direction::Redo => fields.iter().collect(),
-        Direction::Undo => fields.iter().rev().collect(),
-    }
-}
-
-fn all_in_bytes(
-    fields: &[FieldChange],
-    class: (&Stored, usize),
-    bytes: &[u8],
-    direction: Direction,
-) -> Result<Vec<u8>> {
-    let make = |bytes: Vec<u8>, field: &FieldChange| field.in_bytes(class, &bytes, direction);
-    ordered(fields, direction).into_iter().try_fold(bytes.to_vec(), make)
 }

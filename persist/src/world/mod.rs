@@ -59,16 +59,15 @@ mod world;
 mod zipped;
 
 pub use bundle::Bundle;
-pub(crate) use change::{Change, ChangeKind};
+pub(crate) use change::{Change, ChangeFailure, ChangeKind};
 pub(crate) use detached::{ChangeState, Detached};
-pub(crate) use migrated::ChangeFailure;
 pub(crate) use names::ObjectName;
 pub use object::Activity;
 pub(crate) use object::Owner;
 pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
-pub(crate) use recorded::Recorded;
+pub(crate) use recorded::decoded;
 
 // The root shows these.
 #[doc(hidden)]

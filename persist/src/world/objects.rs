@@ -8,9 +8,10 @@ use super::column::{Column, Page};
 use super::directory::Location;
 use super::names::Name;
 use super::object::{Activity, BundleShape, Object};
+use super::resources::UnknownComponent;
 use super::world::{
     AnyComponent, ColumnEntry, Component, ComponentType, DeferredChange, FramePhase, LAST_ID,
-    ParkedObject, UnknownComponent, World,
+    ParkedObject, World,
 };
 use crate::codec::Caster;
 use crate::graph::Registry;
@@ -354,28 +355,12 @@ impl World {
         self.put(column, object, component);
     }
 
-    pub(super) fn attach_later(
-        &mut self,
-        object: ObjectId,
-        column: usize,
-        component: Box<dyn AnyComponent>,
-    ) -> Result<()> {
-        self.check_or_expect(object)?;
-        self.commands.push_back(DeferredChange::Attach(object, column, component));
-        Ok(())
-    }
-
     pub(super) fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {
-        if self.is_running() {
-            // Also the one that runs, which is out of its place.
-            let has = self.shape_of(object).contains(&column);
-            self.commands.push_back(DeferredChange::Detach(object, column));
-            return has;
-        }
         self.flush();
-        let was_there = self.detach_now(object, column);
-        self.flush();
-        was_there
+        // Also the one that runs, which is out of its place.
+        let has = self.shape_of(object).contains(&column);
+        self.make(DeferredChange::Detach(object, column));
+        has
     }
 
     /// Notes that an object has a component more.
@@ -565,6 +550,12 @@ impl World {
         self.check_idle()?;
         self.flush();
         Ok(())
+    }
+
+    /// Makes a change, and those that it brings about, or lets it wait while a method of a component runs.
+    pub(super) fn make(&mut self, change: DeferredChange) {
+        self.commands.push_back(change);
+        self.flush();
     }
 
     /// Makes the changes that wait, in order, and those that they bring about; not while a method of a

@@ -187,11 +187,7 @@ impl Prefab {
         };
         // From here on nothing fails.
         world.last_id = last;
-        if world.is_running() {
-            world.commands.push_back(DeferredChange::Place(objects));
-        } else {
-            world.place_now(objects);
-        }
+        world.make(DeferredChange::Place(objects));
         Ok(before + 1)
     }
 

@@ -138,12 +138,7 @@ impl World {
         if !self.is_parked(object) && self.check_or_expect(object).is_err() {
             return false;
         }
-        if self.is_running() {
-            self.commands.push_back(DeferredChange::Remove(object));
-        } else {
-            self.remove_now(object);
-            self.flush();
-        }
+        self.make(DeferredChange::Remove(object));
         true
     }
 
@@ -342,11 +337,12 @@ impl World {
     /// type; the component then is dropped.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         let column = self.column_of::<T>()?;
-        if self.is_running() {
-            return self.attach_later(object, column, Box::new(component));
-        }
         self.flush();
-        self.check(object)?;
+        self.check_or_expect(object)?;
+        if self.is_running() {
+            self.make(DeferredChange::Attach(object, column, Box::new(component)));
+            return Ok(());
+        }
         self.detach_now(object, column);
         if let (Some(location), Some(column)) = (self.link(object, column), self.column_mut::<T>())
         {
@@ -364,13 +360,9 @@ impl World {
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         let column = self.column_of_class(class)?;
         let component = (self.columns[column].of.make)(&self.registry)?;
-        if self.is_running() {
-            return self.attach_later(object, column, component);
-        }
         self.flush();
-        self.check(object)?;
-        self.attach_now(object, column, component);
-        self.flush();
+        self.check_or_expect(object)?;
+        self.make(DeferredChange::Attach(object, column, component));
         Ok(())
     }
 

@@ -2,92 +2,24 @@
 
 use super::object::Owner;
 use super::resources::AnyResource;
-use super::world::{AnyComponent, World};
-use crate::codec::{AsTrait, BoxOf, Decoder, Portable, TraitObject, count, left_over};
-use crate::fields::{FieldChange, FieldLinks, Paths, compared, content_of};
+use super::world::AnyComponent;
+use crate::codec::{AsTrait, BoxOf, Portable, TraitObject, count};
+use crate::fields::{FieldLinks, content_of};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, Result};
 
-/// The contents of the values of a target: the components and resources of a world, or any other target itself.
-pub(crate) trait Recorded {
-    fn registry(&self) -> &Registry;
-
-    fn paths(&self) -> &Paths;
-
-    /// Shows the value of a class that has a content, whose classes have these numbers here.
-    fn decoded(
-        &self,
-        owner: Owner,
-        number: usize,
-        bytes: &[u8],
-        numbers: Option<&[Option<usize>]>,
-        show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
-    ) -> Result<()>;
-
-    /// A content in the form that this program has, of one that another program numbered.
-    fn own_content(
-        &self,
-        owner: Owner,
-        number: usize,
-        bytes: &[u8],
-        numbers: Option<&[Option<usize>]>,
-    ) -> Result<Vec<u8>> {
-        let mut content = Vec::new();
-        self.decoded(owner, number, bytes, numbers, &mut |value| {
-            content = content_of(self.registry(), value)?;
-            Ok(())
-        })?;
-        Ok(content)
-    }
-
-    /// The fields in which two contents of a value differ.
-    fn changes_between(
-        &self,
-        owner: Owner,
-        class: &str,
-        old: &[u8],
-        new: &[u8],
-    ) -> Result<Vec<FieldChange>> {
-        let mut changes = Vec::new();
-        if let Some(number) = self.registry().named(class).filter(|_| old != new) {
-            self.decoded(owner, number, new, None, &mut |value| {
-                changes = compared(self.registry(), self.paths(), class, value, (old, new))?;
-                Ok(())
-            })?;
-        }
-        Ok(changes)
-    }
-}
-
-impl Recorded for World {
-    fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
-    fn paths(&self) -> &Paths {
-        &self.paths
-    }
-
-    fn decoded(
-        &self,
-        owner: Owner,
-        number: usize,
-        bytes: &[u8],
-        numbers: Option<&[Option<usize>]>,
-        show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
-    ) -> Result<()> {
-        match owner {
-            Owner::Object(_) => {
-                let value =
-                    decode_numbered::<dyn AnyComponent>(&self.registry, number, bytes, numbers)?;
-                show((*value).portable())
-            }
-            Owner::Resource => {
-                let value =
-                    decode_numbered::<dyn AnyResource>(&self.registry, number, bytes, numbers)?;
-                show((*value).portable())
-            }
-        }
+/// Reads the component or resource of a class that has a content, whose classes have these numbers here.
+pub(crate) fn decoded<R>(
+    registry: &Registry,
+    (owner, number): (Owner, usize),
+    (bytes, numbers): (&[u8], Option<&[Option<usize>]>),
+    read: impl FnOnce(&dyn Portable) -> Result<R>,
+) -> Result<R> {
+    match owner {
+        Owner::Object(_) => decode_numbered::<dyn AnyComponent>(registry, number, bytes, numbers)
+            .and_then(|value| read((*value).portable())),
+        Owner::Resource => decode_numbered::<dyn AnyResource>(registry, number, bytes, numbers)
+            .and_then(|value| read((*value).portable())),
     }
 }
 
@@ -129,13 +61,6 @@ where
     let mut whole = Vec::with_capacity(bytes.len() + 9);
     count::push(number as u64 + 1, &mut whole);
     whole.extend_from_slice(bytes);
-    let mut links = FieldLinks::new(registry).numbered(numbers);
-    let env = registry.env();
-    let mut input = Decoder::new(&whole, &env, &mut links);
-    let result = <AsTrait as BoxOf<D>>::decode(&mut input);
-    match result {
-        Ok(value) if input.rest().is_empty() => Ok(value),
-        Ok(_) => Err(left_over(input.rest().len())),
-        Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
-    }
+    let links = FieldLinks::new(registry).numbered(numbers);
+    links.decode(&whole, <AsTrait as BoxOf<D>>::decode)
 }

@@ -51,24 +51,31 @@ impl<T: Persist + Pointee + Movable> AnyResource for T {
     }
 }
 
-/// Stands in for a resource of a class that the program does not have.
-#[derive(Persist)]
-#[persist(crate = crate, class = "persist.UnknownResource")]
-pub(crate) struct UnknownResource {
-    pub(super) content: Unknown,
+/// Stands in for a value of a class that the program does not have.
+macro_rules! stand_in {
+    ($name:ident $class:literal) => {
+        #[derive(crate::Persist)]
+        #[persist(crate = crate, class = $class)]
+        pub(crate) struct $name {
+            pub(super) content: Unknown,
+        }
+
+        impl From<Unknown> for $name {
+            fn from(content: Unknown) -> Self {
+                Self { content }
+            }
+        }
+
+        impl AsRef<Unknown> for $name {
+            fn as_ref(&self) -> &Unknown {
+                &self.content
+            }
+        }
+    };
 }
 
-impl From<Unknown> for UnknownResource {
-    fn from(content: Unknown) -> Self {
-        Self { content }
-    }
-}
-
-impl AsRef<Unknown> for UnknownResource {
-    fn as_ref(&self) -> &Unknown {
-        &self.content
-    }
-}
+stand_in!(UnknownComponent "persist.UnknownComponent");
+stand_in!(UnknownResource "persist.UnknownResource");
 
 pub(super) fn any(value: &dyn AnyResource) -> &dyn Any {
     value.portable()

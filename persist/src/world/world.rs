@@ -12,9 +12,9 @@ use super::column::Column;
 use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
-use super::resources::{Movable, Resources};
+use super::resources::{Movable, Resources, UnknownComponent};
 use crate::codec::persist::Inline;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Unknown, count, is_light_box};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, count, is_light_box};
 use crate::fields::{NumberField, NumberFields, PartBuffers, Paths};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
@@ -161,32 +161,12 @@ pub(crate) struct ComponentType {
     pub(super) make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
 }
 
-/// Stands in for a component of a class that the program does not have.
-#[derive(crate::Persist)]
-#[persist(crate = crate, class = "persist.UnknownComponent")]
-pub(crate) struct UnknownComponent {
-    pub(super) content: Unknown,
-}
-
 impl Component for UnknownComponent {}
-
-impl From<Unknown> for UnknownComponent {
-    fn from(content: Unknown) -> Self {
-        Self { content }
-    }
-}
-
-impl AsRef<Unknown> for UnknownComponent {
-    fn as_ref(&self) -> &Unknown {
-        &self.content
-    }
-}
 
 /// A column whose type is known at run time only.
 pub(super) trait AnyColumn: Any + Send {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
-    fn has(&self, location: Location) -> bool;
     fn get(&self, location: Location) -> Option<&dyn AnyComponent>;
     fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent>;
     fn put(&mut self, location: Location, component: Box<dyn AnyComponent>);
@@ -266,10 +246,6 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
-    }
-
-    fn has(&self, location: Location) -> bool {
-        self.has(location)
     }
 
     fn get(&self, location: Location) -> Option<&dyn AnyComponent> {

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::collections::HashMap;
 
 use super::stored::{StoredCommand, StoredStep};
-use crate::codec::{Buffer, Decoder, Phase, Prototypes, Visitor, left_over};
+use crate::codec::Buffer;
 use crate::env::Env;
-use crate::fields::FieldLinks;
+use crate::fields::{FieldLinks, awaken};
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
 use crate::history::edit::{Command, Performed, Step};
@@ -25,14 +25,6 @@ pub(in crate::history) struct CommandClass<T: 'static> {
     name: fn() -> String,
     read: ReadCommand<T>,
 }
-
-impl<T: 'static> Clone for CommandClass<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: 'static> Copy for CommandClass<T> {}
 
 impl<T: 'static> CommandClass<T> {
     pub(super) fn of<C: Command<T> + Persist>() -> Self {
@@ -91,7 +83,11 @@ pub(super) fn encode<C: Persist>(
     command: &dyn Any,
     registry: &Registry,
 ) -> Option<Result<Vec<u8>>> {
-    command.downcast_ref().map(|command: &C| encoded(command, registry))
+    let command: &C = command.downcast_ref()?;
+    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
+    let encoded = buffer.append(&registry.env(), &mut links, |out| out.value(command));
+    let encoded = encoded.map_err(|error| error.in_class(C::persist_name()));
+    Some(encoded.map(|()| buffer.into_bytes()))
 }
 
 /// Steps as they were stored, whose commands are read by `read`, without what they did through their context.
@@ -114,14 +110,6 @@ pub(super) fn restored<T: 'static>(
     stored.into_iter().map(restored).collect()
 }
 
-fn encoded<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {
-    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
-    buffer
-        .append(&registry.env(), &mut links, |out| out.value(command))
-        .map_err(|error| error.in_class(C::persist_name()))?;
-    Ok(buffer.into_bytes())
-}
-
 /// What commands are read with.
 pub(super) struct CommandReader<'r> {
     /// The classes of the program, and those of the program that wrote them if it is another.
@@ -132,20 +120,13 @@ pub(super) struct CommandReader<'r> {
 impl CommandReader<'_> {
     /// A command of the program's class.
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
-        let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);
-        let env = self.registry.env();
-        let mut input = Decoder::new(bytes, &env, &mut links);
-        let named = |error: Error| error.in_class(C::persist_name());
-        let mut command = match input.value::<C>() {
-            Ok(command) if input.rest().is_empty() => command,
-            Ok(_) => return Err(named(left_over(input.rest().len()))),
-            Err(fail) => return Err(named(input.take_error().unwrap_or_else(|| fail.into()))),
+        let links = FieldLinks::of_command(self.registry).numbered(self.numbers);
+        let read = || {
+            let mut command = links.decode(bytes, |input| input.value::<C>())?;
+            awaken(&mut command, self.registry)?;
+            Ok(command)
         };
-        for phase in [Phase::Validate, Phase::AfterLoad] {
-            let mut links = Prototypes::bare();
-            command.__visit(&mut Visitor::new(phase, &env, &mut links)).map_err(named)?;
-        }
-        Ok(command)
+        read().map_err(|error: Error| error.in_class(C::persist_name()))
     }
 }
 

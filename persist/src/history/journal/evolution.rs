@@ -19,9 +19,8 @@ use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
-use crate::history::target::world;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, SourceRecord, Stored, transcode};
-use crate::world::{Change, ChangeState, Owner, Recorded};
+use crate::world::{Change, ChangeState, Owner};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// A component of an object, a resource or another target, by its class where it was recorded.
@@ -75,11 +74,11 @@ impl RecordedComponents {
     }
 
     /// Brings the steps of an edit on.
-    pub(super) fn bring_on(
+    pub(super) fn bring_on<T: 'static>(
         &mut self,
         steps: &mut [StoredStep],
         classes: &mut Classes<'_>,
-        recorded: &dyn Recorded,
+        recorded: (&T, &Support<T>),
     ) -> Result<()> {
         let mut next = std::mem::take(&mut self.next);
         let behind = next.clone();
@@ -104,12 +103,12 @@ impl RecordedComponents {
     }
 
     /// Migrates the steps of the entries that a journal begins with; those before a position are applied.
-    pub(super) fn bring_on_entries<'s>(
+    pub(super) fn bring_on_entries<'s, T: 'static>(
         &mut self,
         entries: impl DoubleEndedIterator<Item = &'s mut [StoredStep]> + ExactSizeIterator,
         position: usize,
         classes: &mut Classes<'_>,
-        recorded: &dyn Recorded,
+        recorded: (&T, &Support<T>),
     ) -> Result<()> {
         let now = std::mem::take(&mut self.next);
         let mut entries: Vec<&mut [StoredStep]> = entries.collect();
@@ -132,23 +131,16 @@ impl RecordedComponents {
     }
 }
 
-/// What reads the contents of a target.
-pub(super) fn recorded<'r, T: 'static>(target: &'r T, support: &'r Support<T>) -> &'r dyn Recorded {
-    match world(target) {
-        Some(world) => world,
-        None => support,
-    }
-}
-
-struct Evolution<'e, 'p> {
+struct Evolution<'e, 'p, T: 'static> {
     classes: &'e mut Classes<'p>,
-    recorded: &'e dyn Recorded,
+    /// The target, and what reads its contents.
+    recorded: (&'e T, &'e Support<T>),
     /// What is known at the current step: before it, or after it.
     contents: &'e mut HashMap<ComponentKey, Vec<u8>>,
     change_state: ChangeState,
 }
 
-impl Evolution<'_, '_> {
+impl<T: 'static> Evolution<'_, '_, T> {
     /// Migrates the steps that are about one of these.
     fn all(
         &mut self,
@@ -219,7 +211,9 @@ impl Evolution<'_, '_> {
         }
         let before = self.own(key.0, number, &before)?;
         let behind = self.own(key.0, number, &behind)?;
-        change.migrate(self.recorded.changes_between(key.0, name, &before, &behind)?);
+        let (target, support) = self.recorded;
+        let ends = (&*before, &*behind);
+        change.migrate(support.changes_between(target, (key.0, name), ends)?);
         Ok(())
     }
 
@@ -247,7 +241,8 @@ impl Evolution<'_, '_> {
     /// A content in the form that it has here.
     fn own(&mut self, owner: Owner, number: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         let bytes = self.classes.bring_on(number, bytes)?;
-        self.recorded.own_content(owner, number, &bytes, self.classes.numbers())
+        let (target, support) = self.recorded;
+        support.own_content(target, (owner, number), (&bytes, self.classes.numbers()))
     }
 }
 
@@ -315,22 +310,22 @@ impl<'p> Programs<'p> {
     }
 
     /// The program's class of a command.
-    fn command<T: 'static>(
+    fn command<'c, T: 'static>(
         &self,
         number: u32,
-        commands: &CommandClasses<T>,
-    ) -> Result<CommandClass<T>> {
+        commands: &'c CommandClasses<T>,
+    ) -> Result<&'c CommandClass<T>> {
         let class = self.commands.class(number)?;
         let name = &self.commands.registry.program().classes[class].name;
-        commands.get(&class).copied().ok_or_else(|| unregistered(name))
+        commands.get(&class).ok_or_else(|| unregistered(name))
     }
 
     /// The class of a command, and the command in the form that the program has.
-    pub(super) fn brought_on<T: 'static>(
+    pub(super) fn brought_on<'c, T: 'static>(
         &mut self,
         mut stored: StoredCommand,
-        commands: &CommandClasses<T>,
-    ) -> Result<(CommandClass<T>, StoredCommand)> {
+        commands: &'c CommandClasses<T>,
+    ) -> Result<(&'c CommandClass<T>, StoredCommand)> {
         let found = self.command(stored.class, commands)?;
         let class = stored.class as usize;
         stored.bytes = self.commands.bring_on(class, &stored.bytes)?.into_owned();

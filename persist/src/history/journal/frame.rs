@@ -52,7 +52,7 @@ pub(super) enum FrameKind {
 }
 
 impl FrameKind {
-    fn from_code(code: u8) -> Option<Self> {
+    fn from_code(code: u8) -> Result<Self> {
         use FrameKind::{
             Begun, Cleared, Committed, Content, Done, Dropped, Entry, Evicted, Program, Redone,
             RolledBack, Saved, Skipped, Stacks, Undone,
@@ -61,7 +61,12 @@ impl FrameKind {
             Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
             Saved, Cleared, Dropped, Evicted, Skipped,
         ];
-        ALL.into_iter().find(|kind| *kind as u8 == code)
+        ALL.into_iter().find(|kind| *kind as u8 == code).ok_or_else(|| {
+            let message = format!(
+                "the journal has a frame of kind {code}, which this program does not know; open it with a newer version of the program"
+            );
+            Error::new(ErrorKind::NewerFormat, message)
+        })
     }
 
     /// True if it says what the journal began with.
@@ -156,34 +161,6 @@ pub(super) fn push(
     Ok(())
 }
 
-/// What stands in front of a payload.
-struct FrameHead {
-    length: u64,
-    kind: u8,
-    sequence: u64,
-}
-
-impl FrameHead {
-    fn read(bytes: &[u8; HEAD]) -> Self {
-        Self {
-            length: u64::from(LittleEndian::read_u32(bytes)),
-            kind: bytes[4],
-            sequence: LittleEndian::read_u64(&bytes[5..]),
-        }
-    }
-
-    /// The kind of a frame whose checksum is right.
-    fn kind(&self) -> Result<FrameKind> {
-        FrameKind::from_code(self.kind).ok_or_else(|| {
-            let message = format!(
-                "the journal has a frame of kind {}, which this program does not know; open it with a newer version of the program",
-                self.kind
-            );
-            Error::new(ErrorKind::NewerFormat, message)
-        })
-    }
-}
-
 /// A frame whose checksum is right.
 pub(super) struct Frame<'r> {
     pub(super) offset: u64,
@@ -241,8 +218,8 @@ impl FrameReader {
                 return Ok(Err(if left == 0 { FrameStop::End } else { TORN }));
             }
             self.file.read_exact(&mut head)?;
-            let found = FrameHead::read(&head);
-            let length = (HEAD + CRC) as u64 + found.length;
+            let length = (HEAD + CRC) as u64 + u64::from(LittleEndian::read_u32(&head));
+            let sequence = LittleEndian::read_u64(&head[5..]);
             if length > left {
                 return Ok(Err(TORN));
             }
@@ -266,22 +243,22 @@ impl FrameReader {
                     damaged(offset)
                 }));
             }
-            let kind = match found.kind() {
+            let kind = match FrameKind::from_code(head[4]) {
                 Ok(kind) => kind,
                 Err(error) => return Ok(Err(FrameStop::Damaged(error.at(offset)))),
             };
             self.offset += length;
             match self.sequence {
-                Some(last) if found.sequence <= last => continue,
-                Some(last) if found.sequence > last + 1 => {
+                Some(last) if sequence <= last => continue,
+                Some(last) if sequence > last + 1 => {
                     self.offset = offset;
-                    return Ok(Err(gap(offset, last, found.sequence)));
+                    return Ok(Err(gap(offset, last, sequence)));
                 }
                 _ => {}
             }
-            self.sequence = Some(found.sequence);
+            self.sequence = Some(sequence);
             let payload = &self.bytes[HEAD..whole - CRC];
-            return Ok(Ok(Frame { offset, sequence: found.sequence, kind, payload }));
+            return Ok(Ok(Frame { offset, sequence, kind, payload }));
         }
     }
 

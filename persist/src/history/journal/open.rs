@@ -21,7 +21,7 @@ use super::writer::JournalWriter;
 use super::{Flush, Session};
 use crate::format::Digest;
 use crate::history::editable::check_recordable;
-use crate::history::target::world;
+use crate::history::support::world;
 use crate::history::{Command, History, HistoryEvent};
 use crate::reflect::Kind;
 use crate::save::{LoadReport, ValueSaver};
@@ -202,7 +202,9 @@ impl<T: Persist + Default> SessionOptions<T> {
         history.journal = Some(Box::new(Journal::new(writer, support, &loaded.target, told)));
         history.count_all_held(&loaded.target);
         history.trim();
-        history.tell_nothing();
+        if history.listeners.are_there {
+            history.listeners.reported = history.values();
+        }
         history.end(&mut loaded.target);
         recovered.entries = history.len();
         if recovered.events > 0 {
@@ -372,13 +374,11 @@ fn replay<T: Persist>(
     let classes = world(&*target).map(|world| world.registry().clone());
     let mut programs = Programs::new(&commands, classes.as_ref(), saves.load_options());
     let listeners = std::mem::take(&mut history.listeners);
-    let (capacity, max_bytes) = (history.ring.capacity(), history.max_bytes.take());
-    history.ring.set_capacity(None);
+    let (capacity, max_bytes) = (history.ring.capacity.take(), history.max_bytes.take());
     history.support.is_replayed = true;
     let outcome = replay::replay(history, target, &mut reader, &mut programs, until);
     history.support.is_replayed = false;
-    history.ring.set_capacity(capacity);
-    history.max_bytes = max_bytes;
+    (history.ring.capacity, history.max_bytes) = (capacity, max_bytes);
     history.listeners = listeners;
     history.last = None;
     outcome.map_err(|error| Error::io("read", path, error))

@@ -1,6 +1,6 @@
 //! What happens to a history, as frames.
 
-use hashbrown::{Equivalent, HashSet};
+use hashbrown::HashSet;
 
 use super::JournalEvent;
 use super::commands::definitions;
@@ -14,7 +14,7 @@ use crate::fields::Direction;
 use crate::history::edit::Step;
 use crate::history::step::End;
 use crate::history::support::Support;
-use crate::history::target::world;
+use crate::history::support::world;
 use crate::world::{ChangeState, Owner};
 use crate::{ErrorKind, Result, World};
 
@@ -25,16 +25,6 @@ pub(in crate::history) struct Journal {
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
     recorded: HashSet<ComponentKey>,
     evicted: StoredEvicted,
-}
-
-/// A [`ComponentKey`] that is looked up.
-#[derive(Hash)]
-struct ComponentKeyRef<'c>(Owner, &'c str);
-
-impl Equivalent<ComponentKey> for ComponentKeyRef<'_> {
-    fn equivalent(&self, (owner, class): &ComponentKey) -> bool {
-        self.0 == *owner && self.1 == class
-    }
 }
 
 /// What a record says of contents.
@@ -108,15 +98,13 @@ impl Journal {
                 for step in &steps {
                     notes.ends |= step.each(&mut |change| {
                         let Some(class) = change.class() else { return };
-                        let key = || (change.owner, class.to_owned());
+                        let key = (change.owner, class.to_owned());
                         if !change.is_of_fields() {
-                            notes.gone.insert(key());
-                        } else if notes.begins
-                            || !self.recorded.contains(&ComponentKeyRef(change.owner, class))
-                        {
-                            changed.insert(key());
+                            notes.gone.insert(key);
+                        } else if notes.begins || !self.recorded.contains(&key) {
+                            changed.insert(key);
                         } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
-                            known.push(key());
+                            known.push(key);
                         }
                     });
                 }
@@ -127,12 +115,10 @@ impl Journal {
                 let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
                 (FrameKind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
-            JournalEvent::Moved { direction: Direction::Undo, .. } => {
-                (FrameKind::Undone, Vec::new())
-            }
-            JournalEvent::Moved { direction: Direction::Redo, .. } => {
-                (FrameKind::Redone, Vec::new())
-            }
+            JournalEvent::Moved { direction, .. } => match direction {
+                Direction::Undo => (FrameKind::Undone, Vec::new()),
+                Direction::Redo => (FrameKind::Redone, Vec::new()),
+            },
             JournalEvent::Begun(label) => (FrameKind::Begun, payload(label)?),
             JournalEvent::Committed => (FrameKind::Committed, Vec::new()),
             JournalEvent::RolledBack => (FrameKind::RolledBack, Vec::new()),

@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::commands::restored;
-use super::evolution::{Programs, RecordedComponents, recorded};
+use super::evolution::{Programs, RecordedComponents};
 use super::frame::{Frame, FrameKind, FrameReader, OpenTransaction};
 use super::spill;
 use super::stored::{
@@ -14,13 +14,13 @@ use super::stored::{
 use crate::fields::Direction;
 use crate::history::edit::Step;
 use crate::history::entry::UndoEntry;
-use crate::history::failure::{Failure, is_broken};
+use crate::history::failure::Failure;
 use crate::history::merging::MergeTarget;
 use crate::history::step::{End, restored_change, run_all};
-use crate::history::target::{world, world_mut};
+use crate::history::support::{world, world_mut};
 use crate::history::{History, Label};
 use crate::world::ChangeState;
-use crate::{Error, ErrorKind, Result, World};
+use crate::{Error, ErrorKind, Result};
 
 /// More states than any history reaches.
 const MOST_STATES: u64 = 1 << 62;
@@ -228,21 +228,14 @@ impl<T: 'static> Replay<'_, '_, T> {
     /// Lets the world give no ids that were given.
     fn give_behind(&mut self, id: Option<u64>) -> Result<()> {
         let Some(id) = id else { return Ok(()) };
-        let is_possible = self.world().is_some_and(|world| world.give_behind(id));
+        let is_possible = world_mut(self.target).is_some_and(|world| world.give_behind(id));
         if is_possible { Ok(()) } else { Err(wrong("ids that no world gives")) }
-    }
-
-    fn world(&mut self) -> Option<&mut World> {
-        world_mut(self.target)
     }
 
     /// Undoes or redoes.
     fn moved(&mut self, history: &mut History<T>, direction: Direction) -> Result<(), Failure> {
-        let index = match direction {
-            Direction::Undo => history.ring.current(),
-            Direction::Redo => history.ring.next(),
-        };
-        let Some(index) = index.filter(|_| !history.is_open()) else {
+        let index = history.ring.toward(direction).filter(|_| !history.is_open());
+        let Some(index) = index else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
         };
         spill::bring_back(history, index, self.target)?;
@@ -250,10 +243,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             Some(entry) => self.contents.follow(&entry.steps, direction, self.programs.of_fields()),
             None => self.contents.clear(),
         }
-        match direction {
-            Direction::Undo => history.undo_one(self.target)?,
-            Direction::Redo => history.redo_one(self.target)?,
-        };
+        history.run_next(self.target, direction)?;
         Ok(())
     }
 
@@ -265,7 +255,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         let classes = self.programs.of_fields();
         if !classes.are_same() {
-            let recorded = recorded(&*self.target, &history.support);
+            let recorded = (&*self.target, &history.support);
             self.contents.bring_on(steps, classes, recorded)?;
         }
         Ok(is_direct)
@@ -281,13 +271,11 @@ impl<T: 'static> Replay<'_, '_, T> {
         for step in stored {
             match self.do_one(history, step) {
                 Ok(step) => done.push(step),
-                Err(mut failure) => {
-                    if failure.broken.is_none() {
-                        let support = &mut history.support;
-                        let back = run_all(&mut done, self.target, support, Direction::Undo);
-                        is_broken(&mut failure, 0, back);
-                    }
-                    return Err(failure);
+                Err(failure) => {
+                    let support = &mut history.support;
+                    return Err(
+                        failure.after(|| run_all(&mut done, self.target, support, Direction::Undo))
+                    );
                 }
             }
         }
@@ -321,11 +309,9 @@ impl<T: 'static> Replay<'_, '_, T> {
                         Ok(Step::Command(command))
                     }
                     Err(error) => {
-                        let mut failure = Failure::from(error);
                         let support = &mut history.support;
-                        let back = run_all(&mut further, self.target, support, Direction::Undo);
-                        is_broken(&mut failure, 0, back);
-                        Err(failure)
+                        let back = || run_all(&mut further, self.target, support, Direction::Undo);
+                        Err(Failure::from(error).after(back))
                     }
                 }
             }
@@ -372,7 +358,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         let position = place(stacks.position)?;
         if !waiting.is_empty() {
             let steps = waiting.iter_mut().map(|entry| &mut entry.steps[..]);
-            let recorded = recorded(&*self.target, &history.support);
+            let recorded = (&*self.target, &history.support);
             let classes = self.programs.of_fields();
             self.contents.bring_on_entries(steps, position, classes, recorded)?;
         }

@@ -267,7 +267,7 @@ impl<T: Persist> Session<T> {
             history.last = None;
         }
         if replaced.is_ok() {
-            self.history.saved_here();
+            self.history.note_saved(Some(self.history.state()));
         }
         replaced
     }

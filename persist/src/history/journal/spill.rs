@@ -2,11 +2,10 @@
 
 use super::commands::{CommandReader, restored};
 use super::recorder;
-use super::spill_files::SpilledSteps;
-use super::stored::{StoredStep, payload, wrong};
+use super::stored::{StoredStep, wrong};
 use crate::Result;
 use crate::history::edit::Step;
-use crate::history::entry::{SpillPosition, SpilledEntry, UndoEntry};
+use crate::history::entry::{SpilledEntry, UndoEntry};
 use crate::history::failure::guarded;
 use crate::history::step::{End, ends};
 use crate::history::{History, Label};
@@ -54,24 +53,19 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     let Some(spill) = &mut history.spill else { return };
     let mut found = found.into_iter().peekable();
     while found.peek().is_some() {
-        let (mut size, mut places, mut entries) = (0, Vec::new(), SpilledSteps::new());
-        while let Some(SpillCandidate { index, steps, label, size: more }) =
-            found.next_if(|_| size < FILE)
-        {
-            size += more;
-            places.push((index, label, more));
-            entries.push(steps);
+        let (mut size, mut places, mut entries) = (0, Vec::new(), Vec::new());
+        while let Some(next) = found.next_if(|_| size < FILE) {
+            size += next.size;
+            places.push((next.index, next.label, next.size));
+            entries.push(next.steps);
         }
-        let written = payload(&entries).and_then(|bytes| spill.write(&bytes));
-        let Ok(file) = written else {
+        let Ok(written) = spill.write(&entries) else {
             spill.retry = held * 2;
             return;
         };
-        spill.files.insert(file, places.len());
-        for (place, (index, label, size)) in places.into_iter().enumerate() {
+        for ((index, label, size), at) in places.into_iter().zip(written) {
             let Some(entry) = history.ring.get_mut(index) else { continue };
             let has_end = entry.steps.iter().any(Step::has_end);
-            let at = SpillPosition { file, place };
             entry.send_away(SpilledEntry { at, label, has_end, size });
             spill.away += size;
         }
@@ -102,18 +96,30 @@ fn gather<T: 'static>(
     size
 }
 
-/// Brings an entry back from its file, with those beside it that are in the same one.
+/// Brings an entry back from its file.
 pub(in crate::history) fn bring_back<T: 'static>(
     history: &mut History<T>,
     index: usize,
     target: &mut T,
 ) -> Result<()> {
-    let Some(SpillPosition { file, .. }) =
-        history.ring.get(index).and_then(UndoEntry::away).map(|away| away.at)
-    else {
-        return Ok(());
-    };
-    read_back(history, file, target)
+    let Some(away) = history.ring.get(index).and_then(UndoEntry::away) else { return Ok(()) };
+    let (at, size) = (away.at, away.size);
+    let Some(spill) = &mut history.spill else { return Err(wrong("no files of moved entries")) };
+    let stored = spill.read(at)?;
+    let steps = restore_all(stored, target, history)?;
+    let is_before = index < history.position();
+    let behind = history.ring.len() - index - 1;
+    if let (Some(entry), Some(spill)) = (history.ring.get_mut(index), &mut history.spill) {
+        entry.bring_back(steps.into());
+        spill.away -= size;
+        spill.leave(at.file);
+        match is_before {
+            true => spill.front = spill.front.min(index),
+            false => spill.back = spill.back.min(behind),
+        }
+    }
+    history.measure(index);
+    Ok(())
 }
 
 /// Brings all entries back.
@@ -121,67 +127,17 @@ pub(super) fn bring_all<T: 'static>(history: &mut History<T>, target: &mut T) ->
     (0..history.ring.len()).try_for_each(|index| bring_back(history, index, target))
 }
 
-fn read_back<T: 'static>(history: &mut History<T>, file: u64, target: &mut T) -> Result<()> {
-    let Some(spill) = &history.spill else { return Err(wrong("no files of moved entries")) };
-    let mut stored: Vec<_> = spill.read(file)?.into_iter().map(Some).collect();
-    let indices: Vec<(usize, usize)> = history
-        .ring
-        .iter()
-        .enumerate()
-        .filter_map(|(index, entry)| {
-            let spilled = entry.away().map(|away| away.at).filter(|at| at.file == file)?;
-            Some((index, spilled.place))
-        })
-        .collect();
-    let mut restored = Vec::new();
-    for (index, place) in &indices {
-        let steps = stored.get_mut(*place).and_then(Option::take);
-        let steps = steps.ok_or_else(|| wrong("fewer entries than were moved there"))?;
-        restored.push((*index, restore_all(steps, target, history)?));
-    }
-    for (index, steps) in restored {
-        if let Some(entry) = history.ring.get_mut(index) {
-            let away = entry.away_size();
-            history.spill.iter_mut().for_each(|spill| spill.away -= away);
-            entry.bring_back(steps.into());
-        }
-        history.measure(index);
-    }
-    let (len, position) = (history.ring.len(), history.ring.position());
-    let Some(spill) = &mut history.spill else { return Ok(()) };
-    for (index, _) in &indices {
-        if *index < position {
-            spill.front = spill.front.min(*index);
-        } else {
-            spill.back = spill.back.min(len - index - 1);
-        }
-    }
-    spill.leave(file, indices.len());
-    Ok(())
-}
-
 /// Lets entries end that were dropped while they were in a file.
 pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, target: &mut T) {
-    let Some(spill) = &mut history.spill else { return };
-    if spill.dropped.is_empty() {
-        return;
-    }
-    let mut dropped = std::mem::take(&mut spill.dropped);
-    dropped.sort_by_key(|(spilled, _)| spilled.file);
-    for of_file in dropped.chunk_by(|(a, _), (b, _)| a.file == b.file) {
-        let file = of_file[0].0.file;
+    let dropped = history.spill.as_mut().map(|spill| std::mem::take(&mut spill.dropped));
+    for (at, end) in dropped.unwrap_or_default() {
         let Some(spill) = &mut history.spill else { return };
         // What cannot be read cannot be told of its end.
-        let stored = spill.read(file).unwrap_or_default();
-        spill.leave(file, of_file.len());
-        let mut stored: Vec<_> = stored.into_iter().map(Some).collect();
-        for (spilled, end) in of_file {
-            let steps = stored.get_mut(spilled.place).and_then(Option::take);
-            let steps = steps.map(|steps| restore_all(steps, target, history));
-            if let Some(Ok(steps)) = steps {
-                let done = if *end == End::Applied { steps.len() } else { 0 };
-                history.released.extend(ends(steps, done));
-            }
+        let stored = spill.read(at);
+        spill.leave(at.file);
+        if let Ok(steps) = stored.and_then(|steps| restore_all(steps, target, history)) {
+            let done = if end == End::Applied { steps.len() } else { 0 };
+            history.released.extend(ends(steps, done));
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The files of entries that are not in memory, which know no history.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::stored::{StoredStep, read};
+use super::stored::{StoredStep, payload, read as read_payload};
 use crate::history::entry::SpillPosition;
 use crate::history::step::End;
-use crate::storage::Storage;
+use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};
 
 /// Where entries go that there is no memory for.
@@ -26,16 +26,15 @@ pub(in crate::history) struct Spill {
     pub(super) retry: usize,
     last_file: u64,
     /// How many entries of each file are still in it.
-    pub(super) files: HashMap<u64, usize>,
+    files: HashMap<u64, usize>,
+    /// The file that was read last.
+    open: Option<(u64, Box<dyn StoredFile>)>,
     /// How many entries from the first on, and from the last on, are in files or can only be in memory.
     pub(super) front: usize,
     pub(super) back: usize,
     /// Entries that were dropped while they were in a file.
     pub(super) dropped: Vec<(SpillPosition, End)>,
 }
-
-/// What a file holds: for each entry its steps.
-pub(super) type SpilledSteps = Vec<Vec<StoredStep>>;
 
 impl Spill {
     pub(super) fn new(
@@ -53,6 +52,7 @@ impl Spill {
             retry: 0,
             last_file: 0,
             files: HashMap::new(),
+            open: None,
             front: 0,
             back: 0,
             dropped: Vec::new(),
@@ -67,45 +67,57 @@ impl Spill {
         name.into()
     }
 
-    pub(super) fn write(&mut self, content: &[u8]) -> Result<u64> {
+    /// Writes entries to a file; where each of them is.
+    pub(super) fn write(&mut self, entries: &[Vec<StoredStep>]) -> Result<Vec<SpillPosition>> {
+        let (mut content, mut places) = (Vec::new(), Vec::new());
         self.last_file += 1;
+        for steps in entries {
+            let (offset, bytes) = (content.len(), payload(steps)?);
+            content.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+            content.extend_from_slice(&bytes);
+            let length = content.len() - offset;
+            places.push(SpillPosition { file: self.last_file, offset, length });
+        }
         let path = self.file(self.last_file);
-        let write = || -> std::io::Result<()> {
-            let mut file = self.storage.create(&path, &self.like)?;
-            file.write_all(&crc32fast::hash(content).to_le_bytes())?;
-            file.write_all(content)
-        };
+        let write = || self.storage.create(&path, &self.like)?.write_all(&content);
         write().map_err(|error| {
             // What is there of it is of no use.
             let _ = self.storage.remove(&path);
             Error::io("move entries of the history to", &path, error)
         })?;
-        Ok(self.last_file)
+        self.files.insert(self.last_file, places.len());
+        Ok(places)
     }
 
-    pub(super) fn read(&self, number: u64) -> Result<SpilledSteps> {
-        let path = self.file(number);
-        let mut bytes = Vec::new();
-        let mut file = self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?;
-        file.read_to_end(&mut bytes)
-            .map_err(|error| Error::io("read entries of the history from", &path, error))?;
-        let Some((sum, content)) = bytes.split_first_chunk::<4>() else {
-            return Err(damaged(&path));
+    pub(super) fn read(&mut self, at: SpillPosition) -> Result<Vec<StoredStep>> {
+        let path = self.file(at.file);
+        let file = match self.open.take().filter(|(open, _)| *open == at.file) {
+            Some((_, file)) => file,
+            None => self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?,
         };
-        if u32::from_le_bytes(*sum) != crc32fast::hash(content) {
-            return Err(damaged(&path));
+        let (_, file) = self.open.insert((at.file, file));
+        let mut bytes = Vec::new();
+        let mut read = || {
+            file.seek(SeekFrom::Start(at.offset as u64))?;
+            file.take(at.length as u64).read_to_end(&mut bytes)
+        };
+        read().map_err(|error| Error::io("read entries of the history from", &path, error))?;
+        match bytes.split_first_chunk::<4>() {
+            Some((sum, content)) if u32::from_le_bytes(*sum) == crc32fast::hash(content) => {
+                read_payload(content)
+            }
+            _ => Err(damaged(&path)),
         }
-        read(content)
     }
 
-    /// Notes that `count` entries of a file are no longer in it.
-    pub(super) fn leave(&mut self, number: u64, count: usize) {
-        let left = self.files.get_mut(&number).map(|left| {
-            *left = left.saturating_sub(count);
-            *left
-        });
-        if left == Some(0) {
+    /// Notes that an entry is no longer in its file.
+    pub(super) fn leave(&mut self, number: u64) {
+        let left = self.files.get_mut(&number);
+        let Some(left) = left else { return };
+        *left -= 1;
+        if *left == 0 {
             self.files.remove(&number);
+            self.open.take_if(|(open, _)| *open == number);
             // One that stays is removed with the others, or when the next session begins.
             let _ = self.storage.remove(&self.file(number));
         }
@@ -121,7 +133,7 @@ impl Spill {
     pub(in crate::history) fn drop_entry(&mut self, spilled: SpillPosition, end: Option<End>) {
         match end {
             Some(end) => self.dropped.push((spilled, end)),
-            None => self.leave(spilled.file, 1),
+            None => self.leave(spilled.file),
         }
     }
 
@@ -143,6 +155,7 @@ impl Spill {
 
 impl Drop for Spill {
     fn drop(&mut self) {
+        self.open = None;
         self.files.keys().for_each(|number| drop(self.storage.remove(&self.file(*number))));
     }
 }

@@ -149,6 +149,15 @@ impl JournalWriter {
         }
     }
 
+    /// Notes that what waited is in the file, and these frames.
+    fn wrote(&mut self, bytes: &[u8], last: u64) {
+        let pending = std::mem::take(&mut self.pending);
+        self.good += (pending.len() + bytes.len()) as u64;
+        self.note_end(&pending);
+        self.note_end(bytes);
+        self.sequence = last;
+    }
+
     /// Notes what the file ends with.
     fn note_end(&mut self, bytes: &[u8]) {
         self.last_crc = bytes.last_chunk().copied().or(self.last_crc);
@@ -253,11 +262,7 @@ impl JournalWriter {
         let is_written = written.is_ok();
         let synced = written.and_then(|file| if is_due { file.sync() } else { Ok(()) });
         let Err(error) = synced else {
-            self.good += (self.pending.len() + bytes.len()) as u64;
-            let pending = std::mem::take(&mut self.pending);
-            self.note_end(&pending);
-            self.note_end(bytes);
-            self.sequence = last;
+            self.wrote(bytes, last);
             let since = self.unsynced.unwrap_or_else(Timer::start);
             self.unsynced = (!is_due).then_some(since);
             return Ok(());
@@ -340,14 +345,10 @@ impl JournalWriter {
                 self.hold();
                 // The fresh file is in place, and nothing waits any more.
                 self.excess = 0;
-                self.good += self.pending.len() as u64;
-                let pending = std::mem::take(&mut self.pending);
-                self.note_end(&pending);
+                self.wrote(&[], self.sequence);
                 let synced = self.storage.sync_folder(folder_of(&self.live));
                 if synced.is_ok() || must {
-                    self.good += bytes.len() as u64;
-                    self.note_end(bytes);
-                    self.sequence = last;
+                    self.wrote(bytes, last);
                 } else {
                     // What is rolled back now must not be in it.
                     let _ = file.truncate(self.good);
