@@ -4,12 +4,13 @@
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 
-use super::import;
+use super::{import, library};
 use crate::ast::Trait;
 
 /// The trait with what stands beside it.
 pub fn expand(input: &Trait) -> TokenStream {
-    let item = with_supertrait(input);
+    let (mut item, path) = (input.item.clone(), library(input.krate.as_ref()));
+    item.supertraits.push(syn::parse_quote! { #path::__private::Dynamic });
     let import = import(input.krate.as_ref());
     let ident = &input.item.ident;
     // All at one place; see `at_one_place`.
@@ -38,20 +39,6 @@ pub fn expand(input: &Trait) -> TokenStream {
             #(#invocations)*
         };
     }
-}
-
-fn with_supertrait(input: &Trait) -> TokenStream {
-    let mut item = input.item.clone();
-    item.supertraits.push(match &input.krate {
-        Some(path) => {
-            let path = &path.value;
-            syn::parse_quote_spanned! {Span::mixed_site()=> #path::__private::Dynamic }
-        }
-        None => {
-            syn::parse_quote_spanned! {Span::mixed_site()=> ::persist::__private::Dynamic }
-        }
-    });
-    emit! { #item }
 }
 
 /// Moves all tokens to the place of what stands in the parentheses before them. What is

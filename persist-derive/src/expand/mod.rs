@@ -57,13 +57,15 @@ pub fn expand(input: &Input) -> TokenStream {
 /// field's code, since rustc takes as long for the words of an expansion as for what they mean. Not by `extern crate`:
 /// rustc would name the library so in its errors.
 fn import(krate: Option<&Given<Path>>) -> TokenStream {
-    let path = match krate {
-        Some(path) => path.value.to_token_stream(),
-        None => emit! { ::persist },
-    };
+    let path = library(krate);
     emit! {
         use #path::__private::{self as _persist, Persist as _Persist, Result::{Err as _Err, Ok as _Ok}, short::*};
     }
+}
+
+/// The path of the library.
+fn library(krate: Option<&Given<Path>>) -> TokenStream {
+    krate.map_or_else(|| emit! { ::persist }, |path| path.value.to_token_stream())
 }
 
 /// A type with field records.

@@ -29,6 +29,8 @@ pub fn items(input: &Input) -> Option<TokenStream> {
             check
         })
         .collect();
+    let list = emit! { _persist::std::vec::Vec<Self> };
+    let input_of = emit! { __input: &mut _persist::Decoder<'_> };
     let empty = format!("`{ident}` has no bytes to copy; remove `pod`");
     Some(emit! {
         const __POD: _persist::bool = {
@@ -41,23 +43,16 @@ pub fn items(input: &Input) -> Option<TokenStream> {
         fn __encode_slice(
             __items: &[Self],
             __out: &mut _persist::Encoder<'_>,
-        ) -> _persist::Result<(), _persist::Stop> {
-            _persist::pod::encode_slice(__items, __out)
-        }
-
+        ) -> _persist::Result<(), _persist::Stop> { _persist::pod::encode_slice(__items, __out) }
         #[inline(always)]
-        fn __decode_list(
-            __count: _persist::usize,
-            __input: &mut _persist::Decoder<'_>,
-        ) -> _persist::Result<_persist::std::vec::Vec<Self>, _persist::Fail> {
+        fn __decode_list(__count: _persist::usize, #input_of) -> _persist::Result<#list, _persist::Fail> {
             _persist::pod::decode_list(__count, __input)
         }
-
         #[inline(always)]
         fn __decode_list_into(
-            __list: &mut _persist::std::vec::Vec<Self>,
+            __list: &mut #list,
             __count: _persist::usize,
-            __input: &mut _persist::Decoder<'_>,
+            #input_of,
         ) -> _persist::Result<(), _persist::Fail> {
             _persist::pod::decode_list_into(__list, __count, __input)
         }

@@ -19,7 +19,7 @@ struct SpillCandidate {
     size: usize,
 }
 
-/// About how many bytes of entries go into a file, which is read whole for one of them.
+/// About how many bytes of entries go into a file.
 const FILE: usize = 64 << 10;
 
 /// Moves entries to files until there are few enough in memory.
