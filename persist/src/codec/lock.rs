@@ -72,7 +72,8 @@ fn open_in<G>(
         match open() {
             Ok(guard) => return Ok(guard),
             Err(error) => {
-                try_again(&mut start, wait, cell, matches!(error, TryLockError::Poisoned(_)))?
+                let is_poisoned = matches!(error, TryLockError::Poisoned(_));
+                try_again(&mut start, wait, cell, is_poisoned)?;
             }
         }
     }
