@@ -203,7 +203,7 @@ macro_rules! assert_lock {
 pub mod __private {
     pub use crate::codec::class::kind_of_class;
     pub use crate::codec::content::Content;
-    pub use crate::codec::convert::FieldConversion;
+    pub use crate::codec::convert::{FieldConversion, convert};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::persist::{checked, decode_row, encode_row};

@@ -3,6 +3,7 @@
 
 #![allow(unreachable_pub)] // so that the types of the modules may be
 
+use persist::__private::convert;
 use persist::codec::{Buffer, Reflect, decode};
 use persist::save::Registry;
 use persist::{Record, Unknown};
@@ -94,6 +95,9 @@ fn attributes_for_older_saves_see_only_the_users_names() {
     registry.register::<bare::Hero>().unwrap();
     registry.register::<bare::Weather<f64>>().unwrap();
     registry.register::<Made>().unwrap();
+    assert_eq!(convert::<bare::Hero>(0, 0, b"\x0242").unwrap(), [42, 0, 0, 0]);
+    assert_eq!(convert::<bare::Weather<f64>>(0, 0, &[1]).unwrap(), 1.0_f64.to_le_bytes());
+    assert_eq!(convert::<Made>(0, 0, &[1, 2]).unwrap(), 0x201_u64.to_le_bytes());
     assert_eq!(Made::FIELDS[0].id, Some(3));
 
     let mut buffer = Buffer::new();

@@ -32,5 +32,5 @@ fn types_that_differ_in_a_marker_share_a_class() {
 
     let mut registry = Registry::new();
     registry.register::<Duel>().unwrap();
-    assert_eq!(registry.classes().count(), 3);
+    assert_eq!(registry.classes().count(), 2);
 }

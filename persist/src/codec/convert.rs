@@ -3,14 +3,35 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
+use super::buffer::{Buffer, left_over};
+use super::class::Reflect;
 use super::compact::Compact;
-use super::decoder::Decoder;
+use super::decoder::{Decoder, NoLinks};
 use super::encoder::{Encoder, Stop};
 use super::persist::Persist;
 use super::type_set::TypeSet;
 use super::with::{Adapter, Same};
+use crate::env::Env;
 use crate::reflect::{Class, Kind, KindFn};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Result};
+
+/// The bytes of a field, as its `convert` makes them of those of a value of its older type;
+/// `variant` is 0 for a struct.
+pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut buffer = Buffer::new();
+    let mut left = 0;
+    buffer.append(&Env::DEFAULT, &mut NoLinks::default(), |out| {
+        let mut links = NoLinks::default();
+        let mut input = Decoder::new(bytes, &Env::DEFAULT, &mut links);
+        let result = T::persist_make_field(variant, field, Some(&mut input), out);
+        left = input.rest().len();
+        result
+    })?;
+    if left > 0 {
+        return Err(left_over(left).at((bytes.len() - left) as u64));
+    }
+    Ok(buffer.into_bytes())
+}
 
 /// Where a type stands that a `convert` takes, in the words of an error.
 pub(crate) const CONVERTED: &str = "taken by a field's `convert`";

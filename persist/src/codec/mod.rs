@@ -108,6 +108,6 @@ pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, T
 pub(crate) use unknown::{
     ForeignClass, ForeignPart, ForeignPartKind, KeptTarget, Unknown, UnknownPiece,
 };
-pub(crate) use visitor::{Phase, VisitLinks, Visitor, Visits};
+pub(crate) use visitor::{Phase, VisitLinks, Visitor};
 pub(crate) use weight::is_light_box;
 pub(crate) use with::ADAPTED;

@@ -301,9 +301,3 @@ impl Drop for TargetKey {
         drop(pointer);
     }
 }
-
-impl fmt::Debug for KeptTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeptTarget({})", self.0.number)
-    }
-}

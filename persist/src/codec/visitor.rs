@@ -80,12 +80,6 @@ impl VisitLinks for Prototypes<'_> {
     }
 }
 
-/// Values that are visited one after the other.
-pub(crate) trait Visits {
-    /// Visits the next one; `None` if there is none.
-    fn visit_next(&mut self, visitor: &mut Visitor<'_>) -> Option<Result<()>>;
-}
-
 impl<'a> Visitor<'a> {
     pub(crate) fn new(phase: Phase, env: &'a Env<'a>, links: &'a mut dyn VisitLinks) -> Self {
         Self { phase, bare: false, depth: env.limits.depth, env, links }
@@ -176,11 +170,15 @@ impl<'a> Visitor<'a> {
         result
     }
 
-    /// Visits the elements of a collection; an error names them by their index. Compiled once, for elements of any type.
-    pub(crate) fn each(&mut self, elements: &mut dyn Visits) -> Result<()> {
+    /// Visits the elements of a collection, each by a call that returns `None` after the last; an error names them by
+    /// their index. Compiled once, for elements of any type.
+    pub(crate) fn each(
+        &mut self,
+        next: &mut dyn FnMut(&mut Self) -> Option<Result<()>>,
+    ) -> Result<()> {
         self.nested(|visitor| {
             let mut index = 0;
-            while let Some(result) = elements.visit_next(visitor) {
+            while let Some(result) = next(visitor) {
                 result.map_err(|error| error.in_element(index))?;
                 index += 1;
             }

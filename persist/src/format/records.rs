@@ -46,8 +46,6 @@ pub(crate) struct Records {
     places: Vec<RecordLocation>,
     /// The largest id.
     last_id: u64,
-    /// True if some id is not one more than that before it.
-    has_gaps: bool,
     has_value: bool,
 }
 
@@ -62,7 +60,6 @@ impl Records {
 
     #[inline]
     pub(crate) fn push(&mut self, record: RecordLocation) {
-        self.has_gaps |= self.places.last().is_some_and(|last| last.id + 1 != record.id);
         self.has_value |= record.holder == Holder::VALUE;
         self.last_id = self.last_id.max(record.id);
         self.places.push(record);
@@ -89,11 +86,6 @@ impl Records {
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = RecordLocation> + use<'_> {
         self.places.iter().copied()
-    }
-
-    /// The first id, if each is one more than that before it.
-    pub(crate) fn first_id(&self) -> Option<u64> {
-        if self.has_gaps { None } else { Some(self.places.first().map_or(1, |first| first.id)) }
     }
 
     /// The largest id; 0 if there is no record.

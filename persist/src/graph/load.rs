@@ -195,9 +195,9 @@ impl<'l> Loader<'l> {
             let (found, known) = (stored.version, target.version);
             (found > known).then(|| (stored.name.clone(), found, known))
         };
-        let mut found: Vec<_> = self.plans().stored.iter().enumerate().filter_map(newer).collect();
-        found.sort_by_key(|(name, ..)| error.class() != Some(name));
-        match found.first().filter(|_| is_of_schema) {
+        let found: Vec<_> = self.plans().stored.iter().enumerate().filter_map(newer).collect();
+        let own = found.iter().find(|(name, ..)| error.class() == Some(name));
+        match own.or(found.first()).filter(|_| is_of_schema) {
             Some((name, found, known)) => {
                 let message = format!(
                     "saved by version {found} of {name}, this program has {known}: {}",

@@ -69,21 +69,16 @@ impl<'l> LoadingObjects<'l> {
             kept: HashMap::new(),
             root_kept: Unknown::default(),
         };
-        if let Some(first) = records.first_id() {
-            this.ordered = (first, records.len() as u64);
-        } else {
-            for (record, index) in records.iter().zip(0..) {
-                if this.find(record.id).is_some() {
-                    return Err(used_twice(&record));
-                }
-                if index == 0 {
-                    this.ordered.0 = record.id;
-                }
-                if record.id == this.ordered.0 + this.ordered.1 && this.others.is_empty() {
-                    this.ordered.1 += 1;
-                } else {
-                    this.others.insert(record.id, index);
-                }
+        for (record, index) in records.iter().zip(0..) {
+            if index == 0 {
+                this.ordered.0 = record.id;
+            }
+            if record.id == this.ordered.0 + this.ordered.1 && this.others.is_empty() {
+                this.ordered.1 += 1;
+            } else if this.find(record.id).is_some() {
+                return Err(used_twice(&record));
+            } else {
+                this.others.insert(record.id, index);
             }
         }
         this.records = records;

@@ -136,10 +136,7 @@ impl LoadedObjects {
     /// Puts them into their order, without those that have been freed.
     fn arrange(&mut self) {
         let is_there = |entry: &LoadedObject| entry.shared().is_some();
-        let is_in_order = match self.records.first_id() {
-            Some(_) => (0..self.len()).is_sorted_by_key(|place| !self.is_added(place)),
-            None => (0..self.len()).is_sorted_by_key(|place| self.key(place)),
-        };
+        let is_in_order = (0..self.len()).is_sorted_by_key(|place| self.key(place));
         if is_in_order && self.entries.iter().all(is_there) {
             return;
         }

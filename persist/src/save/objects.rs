@@ -47,6 +47,10 @@ impl SavedObject {
     }
 }
 
+fn id_of((id, _): &(ObjectId, SavedObject)) -> ObjectId {
+    *id
+}
+
 impl SavedObjects {
     pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
         let id = match self.ids.get(&shared.address()) {
@@ -69,7 +73,7 @@ impl SavedObjects {
     }
 
     fn place(&self, id: ObjectId) -> Result<usize, usize> {
-        self.objects.binary_search_by_key(&id, |(id, _)| *id)
+        self.objects.binary_search_by_key(&id, id_of)
     }
 
     pub(super) fn remove(&mut self, id: ObjectId) -> bool {
@@ -111,7 +115,7 @@ impl SavedObjects {
             let object = if is_added { SavedObject::Added(shared.clone()) } else { met() };
             self.objects.push((id, object));
         }
-        self.objects.sort_unstable_by_key(|(id, _)| *id);
+        self.objects.sort_unstable_by_key(id_of);
     }
 
     /// What saves the objects under their ids, with what the program does not know of them.
@@ -176,7 +180,7 @@ impl SavedObjects {
         });
         if self.objects.len() < before {
             let objects = &self.objects;
-            self.ids.retain(|_, id| objects.binary_search_by_key(id, |(id, _)| *id).is_ok());
+            self.ids.retain(|_, id| objects.binary_search_by_key(id, id_of).is_ok());
         }
     }
 }
@@ -223,7 +227,7 @@ impl Unknowns {
                 None => drop(self.of_objects.swap_remove(at)),
             }
         }
-        objects.objects.sort_unstable_by_key(|(id, _)| *id);
+        objects.objects.sort_unstable_by_key(id_of);
         Ok(objects)
     }
 }

@@ -1,7 +1,6 @@
 //! Where a load reads: a file, whose backups stand in for it, or memory; of a damaged save what is whole, if asked for.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::path::Path;
 
 use super::Salvage;
@@ -90,8 +89,9 @@ fn salvage_file(
         }
     }
     // Of equal ones the newest is the first.
-    found.sort_by_key(|(.., salvage)| Reverse(salvage.objects));
-    for (file, save, salvage) in found {
+    let objects = |found: &[(_, _, Salvage)], place: usize| found[place].2.objects;
+    while let Some(most) = (0..found.len()).rev().max_by_key(|place| objects(&found, *place)) {
+        let (file, save, salvage) = found.remove(most);
         match read(&save) {
             Ok(()) => {
                 let kept = keep_wreck(request, path, &file);

@@ -1,6 +1,5 @@
 //! Files read within limits, what the ends of saves say, and which backups a save has.
 
-use std::cmp::Reverse;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -153,12 +152,13 @@ pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<PathBuf>
 /// The backups of a save and their generations, the newest first. One that cannot be read may be the newest: that is an
 /// error.
 pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
-    let backups = backups(storage, path)?.into_iter();
-    let aged = backups.map(|backup| Ok((generation_of(storage, &backup)?, backup)));
-    let mut found =
-        aged.map(|found| found.map(|(age, backup)| (backup, age))).collect::<Result<Vec<_>>>()?;
-    // Of equal ones the first is the newest.
-    found.sort_by_key(|(_, generation)| Reverse(*generation));
+    let mut found: Vec<(PathBuf, u64)> = Vec::new();
+    for backup in backups(storage, path)? {
+        let generation = generation_of(storage, &backup)?;
+        // Of equal ones the first is the newest.
+        let place = found.partition_point(|(_, known)| *known >= generation);
+        found.insert(place, (backup, generation));
+    }
     Ok(found)
 }
 

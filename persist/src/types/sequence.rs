@@ -11,7 +11,7 @@ use crate::codec::compact::Compact;
 use crate::codec::persist::Inline;
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count, decode_vec,
 };
 use crate::codec::{FieldAccess, ListAccess};
 use crate::reflect::Kind;
@@ -95,30 +95,16 @@ pub(super) fn encode_slice_tail<T: Persist>(
     encode_tail::<Same, T>(items.len(), out, |out| T::__encode_slice(items, out))
 }
 
-/// The elements of a collection, to be visited.
-pub(super) struct Elements<I>(pub(super) I);
-
-impl<'t, T: Persist, I: Iterator<Item = &'t mut T>> Visits for Elements<I> {
-    fn visit_next(&mut self, visitor: &mut Visitor<'_>) -> Option<Result<()>> {
-        Some(self.0.next()?.__visit(visitor))
-    }
-}
-
-/// The elements of a collection, to be visited through shared references.
-pub(super) struct SharedElements<I>(pub(super) I);
-
-impl<'t, T: Persist, I: Iterator<Item = &'t T>> Visits for SharedElements<I> {
-    fn visit_next(&mut self, visitor: &mut Visitor<'_>) -> Option<Result<()>> {
-        Some(self.0.next()?.__visit_shared(visitor))
-    }
-}
-
 /// Visits the elements, each named by its index in an error.
 pub(super) fn visit_each<'t, T: Persist>(
     items: impl IntoIterator<Item = &'t mut T>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if T::__LEAF { Ok(()) } else { visitor.each(&mut Elements(items.into_iter())) }
+    if T::__LEAF {
+        return Ok(());
+    }
+    let mut items = items.into_iter();
+    visitor.each(&mut |visitor| Some(items.next()?.__visit(visitor)))
 }
 
 /// Visits each element through shared pointers.
@@ -126,7 +112,11 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
     items: impl IntoIterator<Item = &'t T>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if T::__LEAF { Ok(()) } else { visitor.each(&mut SharedElements(items.into_iter())) }
+    if T::__LEAF {
+        return Ok(());
+    }
+    let mut items = items.into_iter();
+    visitor.each(&mut |visitor| Some(items.next()?.__visit_shared(visitor)))
 }
 
 impl<T: Persist> Persist for Vec<T> {
