@@ -256,7 +256,7 @@ fn skip(cx: &Ctxt, field: &Field) {
     }
 }
 
-/// Those of these attributes that a field has, with their places; `with` stands for all that store it as another type.
+/// The attributes of these names that a field has, with their places; `with` stands for all that store it as another type.
 fn given<'f>(
     field: &'f Field,
     names: &'f [&'static str],

@@ -26,7 +26,7 @@ impl<T> Slot<T> for Option<Given<T>> {
     }
 }
 
-/// Likewise, with a span of the value's own.
+/// It stands at most once, and its value has a span of its own.
 impl<T> Slot<Given<T>> for Option<Given<T>> {
     fn fill(&mut self, cx: &Ctxt, item: &Item, value: Option<Given<T>>) {
         let span = value.as_ref().map(|given| given.span);

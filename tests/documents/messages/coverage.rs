@@ -71,7 +71,6 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/stored_replay.rs", "the journal has {count} events", IN_COMMAND),
     ("history/journal/stored_replay.rs", "the save has", IN_COMMAND),
     ("history/journal/spill.rs", "no files of moved entries", INVARIANT),
-    ("history/journal/spill.rs", "fewer entries than", HARM),
     ("history/journal/spill.rs", "a command of no class", HARM),
     (
         "history/journal/spill_files.rs",
