@@ -376,6 +376,32 @@ fn keys_that_stand_twice_are_found_in_any_order() {
 }
 
 #[test]
+fn bytes_that_are_no_handle_are_refused() {
+    let handle = |state: u8, bits: u8| {
+        let kind = [&[0x1a][..], &text("a")].concat();
+        save(&[bare("handle", &kind), record(1, VALUE, 1, &[&[state][..], &[bits; 8]].concat())])
+    };
+    assert!(check_same(&handle(0, 0), &"null") && check_same(&handle(2, 9), &"dead"));
+    for (state, bits) in [(0, 1), (3, 0), (3, 9)] {
+        assert!(!check_same(&handle(state, bits), &(state, bits)));
+    }
+}
+
+#[test]
+fn classes_that_double_without_bytes_are_verified_soon() {
+    for last in [&[0_u8][..], &[0x14, 1, 0]] {
+        let mut items = vec![class("Sword", &[("gone", &[0x11, 0x16, 2]), ("last", &[0x16, 2])])];
+        for i in 2..62_u8 {
+            let next: &[u8] = &[0x16, i + 1];
+            items.push(class(&format!("C{i}"), &[("a", next), ("b", next)]));
+        }
+        items.extend([class("C62", &[("unit", last)]), record(1, VALUE, 1, &[3])]);
+        // Either answer is right, if it comes.
+        let _ = verified(&save(&items));
+    }
+}
+
+#[test]
 fn an_error_says_where_the_fault_is() {
     let hero = class("Hero", &[("name", &[0x0f]), ("friend", &[0x17, 0x11, 1])]);
     let payload = |id: u8| [text("Ada"), vec![id]].concat();

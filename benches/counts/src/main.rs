@@ -9,11 +9,12 @@ mod data;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::io::Cursor;
 use std::rc::{Rc, Weak};
 
 use data::{Players, log, mesh, minecraft, mk48};
 use persist::codec::{Buffer, decode, decode_into};
-use persist::{Component, History, LoadOptions, Persist, SaveManager, World, field};
+use persist::{Component, Document, History, Limits, LoadOptions, Persist, SaveManager, World, field};
 
 /// Counted by its name.
 #[inline(never)]
@@ -22,7 +23,7 @@ fn measured(run: &mut dyn FnMut()) {
 }
 
 fn main() {
-    let paths: [(&str, fn()); 18] = [
+    let paths: [(&str, fn()); 21] = [
         ("encode log", || encode(&log::generate())),
         ("decode log", || decoded(&log::generate())),
         ("into log", || into(&log::generate())),
@@ -41,6 +42,9 @@ fn main() {
         ("save and load one object", one_object),
         ("save and load a world", world),
         ("edit, undo and redo", history),
+        ("verify 10000 objects", || verified(&graph_save(10_000))),
+        ("verify minecraft", || verified(&value_save(&minecraft::generate()))),
+        ("minecraft as values", || as_values(&value_save(&minecraft::generate()))),
     ];
     let Some(wanted) = std::env::args().nth(1) else {
         paths.iter().for_each(|(name, _)| println!("{name}"));
@@ -182,6 +186,27 @@ fn graph(count_of: usize, load: bool) {
     }
     let save = saves.to_vec().unwrap();
     count(|| drop(black_box(saves.from_slice(&save).unwrap())));
+}
+
+fn graph_save(count: usize) -> Vec<u8> {
+    let bodies = Body::graph(count);
+    let mut saves = SaveManager::new();
+    for body in &bodies {
+        saves.add(body).unwrap();
+    }
+    saves.to_vec().unwrap()
+}
+
+fn value_save<T: Persist>(value: &T) -> Vec<u8> {
+    SaveManager::new().value_to_vec(value).unwrap()
+}
+
+fn verified(save: &[u8]) {
+    count(|| drop(black_box(persist::save::verify(Cursor::new(save), &Limits::DEFAULT).unwrap())));
+}
+
+fn as_values(save: &[u8]) {
+    count(|| drop(black_box(Document::from_slice(save).unwrap())));
 }
 
 fn one_object() {

@@ -161,19 +161,20 @@ impl FirstPass {
         if self.defined != definitions.len() {
             self.define(definitions);
         }
-        let (ids, references) = (&mut self.ids, &mut self.found.references);
-        let meet = |met: LocalValue<'_>| {
+        let ids = &mut self.ids;
+        let mut meet = |met: LocalValue<'_>| {
             if let LocalValue::Reference { id, weak, class, holder } = met {
-                *references += 1;
                 ids.refer(id, weak, class, holder);
             }
             true
         };
         // A record that is wrong may be right when all classes are known.
-        self.is_sure = match &mut self.checker {
-            Some(checker) => checker.check(record.class as usize, payload, meet).is_ok(),
-            None => false,
-        };
+        let class = record.class as usize;
+        let found = self.checker.as_mut().map(|checker| checker.check(class, payload, &mut meet));
+        match found {
+            Some(Ok(references)) => self.found.references += references,
+            _ => self.is_sure = false,
+        }
         Ok(())
     }
 
@@ -199,11 +200,10 @@ fn check(
     ids: &SavedIds,
     checker: &mut Checker,
 ) -> Result<u64> {
-    let (mut references, mut wrong) = (0, None);
+    let mut wrong = None;
     let class = record.class as usize;
-    let result = checker.check(class, record.payload(block.content), |met| {
+    let mut meet = |met: LocalValue<'_>| {
         let LocalValue::Reference { id, weak, class, holder } = met else { return true };
-        references += 1;
         let is_right = match ids.get(id) {
             Some((found, in_holder)) => {
                 in_holder == holder && class.is_none_or(|class| class == found as usize)
@@ -214,8 +214,12 @@ fn check(
             wrong = reference(&met);
         }
         is_right
-    });
-    let Err(mut error) = result else { return Ok(references) };
+    };
+    let result = checker.check(class, record.payload(block.content), &mut meet);
+    let mut error = match result {
+        Ok(references) => return Ok(references),
+        Err(error) => error,
+    };
     let stored = checker.stored();
     if let Some((kind, id)) = wrong {
         let found = id.and_then(|id| ids.get(id.get()));

@@ -28,15 +28,19 @@ pub(crate) struct Node {
     pub(super) size: Size,
 }
 
-/// The bytes of the values of a kind.
+/// The bytes of the values of a kind, and what is in them.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     /// The fewest, as `Persist::__MIN`; 0 if there are none at all.
     pub(super) least: u32,
     /// How many every value has, if all have as many; else [`VARIES`](Self::VARIES), as if they are very many.
     span: u32,
-    /// Like `span`, if any bytes are a value: of numbers, and of arrays and tuples of them.
-    width: u32,
+    /// The levels that every value opens, if it is not looked into.
+    pub(super) levels: u16,
+    /// True if any bytes are a value: of numbers, and of arrays and tuples of them.
+    is_any: bool,
+    /// True if there are elements without bytes in every value.
+    pub(super) has_empty: bool,
 }
 
 impl Size {
@@ -44,16 +48,16 @@ impl Size {
     const NONE: Self = Self::number(0);
 
     const fn number(width: u32) -> Self {
-        Self { least: width, span: width, width }
+        Self { least: width, span: width, levels: 0, is_any: true, has_empty: false }
     }
 
     /// Of a fixed width, where some bytes are no value.
     const fn fixed(span: u32) -> Self {
-        Self { width: Self::VARIES, ..Self::number(span) }
+        Self { is_any: false, ..Self::number(span) }
     }
 
     const fn at_least(least: u32) -> Self {
-        Self { least, span: Self::VARIES, width: Self::VARIES }
+        Self { span: Self::VARIES, ..Self::fixed(least) }
     }
 
     // What varies is the largest number, and stays it.
@@ -61,13 +65,24 @@ impl Size {
         Self {
             least: self.least.saturating_add(next.least),
             span: self.span.saturating_add(next.span),
-            width: self.width.saturating_add(next.width),
+            levels: self.levels.max(next.levels),
+            is_any: self.is_any && next.is_any,
+            has_empty: self.has_empty || next.has_empty,
         }
     }
 
     fn times(self, len: usize) -> Self {
+        if len == 0 {
+            return Self::NONE;
+        }
         let times = |bytes: u32| bytes.saturating_mul(u32::try_from(len).unwrap_or(u32::MAX));
-        Self { least: times(self.least), span: times(self.span), width: times(self.width) }
+        let has_empty = self.has_empty || self.least == 0;
+        Self { least: times(self.least), span: times(self.span), has_empty, ..self }
+    }
+
+    /// Of a value with parts of these.
+    fn opened(self) -> Self {
+        Self { levels: self.levels.saturating_add(1), ..self }
     }
 
     fn span(self) -> Option<usize> {
@@ -77,7 +92,7 @@ impl Size {
     /// The bytes of every value, if all have as many, and any bytes are one.
     #[inline(always)]
     pub(super) fn width(self) -> Option<usize> {
-        (self.width != Self::VARIES).then_some(self.width as usize)
+        if self.is_any { self.span() } else { None }
     }
 }
 
@@ -128,9 +143,9 @@ impl Stored {
                 KindSchema::Bool => Size::fixed(1),
                 KindSchema::Char => Size::fixed(4),
                 KindSchema::Handle(_) => Size::fixed(9),
-                KindSchema::Array(_, len) => part(0).times(*len),
+                KindSchema::Array(_, len) => part(0).times(*len).opened(),
                 KindSchema::Tuple(parts) => {
-                    (0..parts.len()).map(part).fold(Size::NONE, Size::and)
+                    (0..parts.len()).map(part).fold(Size::NONE, Size::and).opened()
                 }
                 KindSchema::Class(class) => self.nodes[*class].size,
                 KindSchema::Text
@@ -155,7 +170,7 @@ impl Stored {
         let size = match form {
             Form::Struct(fields) => {
                 let nodes = &self.nodes[self.first(class, 0)..][..fields.len()];
-                nodes.iter().fold(Size::NONE, |sum, node| sum.and(node.size))
+                nodes.iter().fold(Size::NONE, |sum, node| sum.and(node.size)).opened()
             }
             Form::Enum(variants) if variants.iter().all(|variant| variant.fields.is_empty()) => {
                 Size::fixed(tag)
@@ -164,7 +179,7 @@ impl Stored {
             Form::Value(_) => self.nodes[self.first(class, 0)].size,
         };
         // It is walked through, so that an error says where it is.
-        Size { width: if size.least == 0 { size.width } else { Size::VARIES }, ..size }
+        Size { is_any: size.is_any && size.least == 0, ..size }
     }
 
     /// True if there are references in the classes.
@@ -204,6 +219,11 @@ impl Stored {
 
     pub(crate) fn node(&self, node: usize) -> &Node {
         &self.nodes[node]
+    }
+
+    /// The size of an entry of a map, whose key is this node.
+    pub(super) fn entry(&self, key: usize) -> Size {
+        self.nodes[key].size.and(self.nodes[key + 1].size)
     }
 
     /// The fields of a struct (`variant` is 0) or of a variant; of others none.

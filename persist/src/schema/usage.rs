@@ -2,8 +2,8 @@
 
 use hashbrown::HashMap;
 
-use super::walk::{LocalValue, Walk, WalkFrame, fault, left_behind, path};
-use super::{Alone, Form, KindSchema, Stored};
+use super::walk::{Checks, FrameParts, LocalValue, Walk, WalkFrame, fault, left_behind, path};
+use super::{Alone, KindSchema, Stored};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::{Limits, Result};
@@ -66,15 +66,14 @@ impl UsageTree {
         let mut links = NoLinks::default();
         let env = Env::bare(limits);
         let mut input = Decoder::new(payload, &env, &mut links);
-        let mut frames = Vec::new();
-        let mut walk = Walk::new(stored, &input, &mut frames);
+        let mut walk = Walk::new(stored, &input, Checks::Texts);
         // The parts whose frames are open.
         let mut open: Vec<u32> = Vec::new();
         let mut next = Some(stored.root(class));
         while let Some(node) = next {
-            let (before, levels) = (input.rest(), walk.frames.len());
+            let (before, levels) = (input.rest(), walk.open.len());
             open.truncate(levels);
-            let part = self.part(node, (open.last().copied(), levels), walk.frames.last(), stored);
+            let part = self.part(node, (open.last().copied(), levels), walk.open.last(), stored);
             // The class of a trait object, which is a part of its own.
             let mut class_of = None;
             let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
@@ -85,9 +84,9 @@ impl UsageTree {
             };
             let result = walk.step(node, &mut input, &mut meet);
             let taken = before.len() - input.rest().len();
-            result.map_err(|fail| {
+            let kind = result.map_err(|fail| {
                 let at = (payload.len() - before.len()) as u64;
-                fault(fail).in_field(&path(&*walk.frames)).at(at)
+                fault(fail).in_field(&walk.path()).at(at)
             })?;
             let part = match class_of {
                 Some(class) => {
@@ -102,15 +101,15 @@ impl UsageTree {
             #[expect(clippy::cast_precision_loss, reason = "a share of what is stored")]
             let share = taken as f64 * ratio;
             found.stored += share;
-            if walk.frames.len() > levels {
+            if walk.open.len() > levels {
                 open.push(part);
             }
-            let (is_text, length) = length_of(node, taken, walk.frames.get(levels), stored);
+            let (is_text, length) = length_of(kind, taken, walk.open.get(levels), stored);
             let longest = if is_text { &mut self.texts } else { &mut self.lists };
             if longest.len() < LONGEST && length > 0
                 || longest.last().is_some_and(|last| last.length < length)
             {
-                let field = path(walk.frames.iter().take(levels));
+                let field = path(stored, walk.open.iter().take(levels));
                 let place = longest.partition_point(|other| other.length >= length);
                 longest.insert(place, Long { length, object: id, class, field });
                 longest.truncate(LONGEST);
@@ -130,7 +129,7 @@ impl UsageTree {
         &mut self,
         node: usize,
         (inside, levels): (Option<u32>, usize),
-        frame: Option<&WalkFrame<'_>>,
+        frame: Option<&WalkFrame>,
         stored: &Stored,
     ) -> u32 {
         if let Some(part) = self.places.get(&(inside, node)) {
@@ -153,51 +152,37 @@ impl UsageTree {
 }
 
 /// The name of a part: of a field of a variant with that of the variant.
-fn name_of(frame: &WalkFrame<'_>, node: usize, stored: &Stored) -> String {
-    match frame {
-        WalkFrame::Fields { .. } => match stored.alone(stored.field_alone(node)) {
+fn name_of(frame: &WalkFrame, node: usize, stored: &Stored) -> String {
+    match frame.parts {
+        FrameParts::Fields => match stored.alone(stored.field_alone(node)) {
             Some(Alone::Field { variant: Some(variant), field, .. }) => {
                 format!("{variant}.{}", field.name)
             }
             Some(Alone::Field { field, .. }) => field.name.clone(),
             _ => String::new(),
         },
-        WalkFrame::Parts { first, .. } => (node - first).to_string(),
-        WalkFrame::Entries { key, .. } => String::from(if node == *key { "key" } else { "value" }),
-        WalkFrame::Elements { .. } | WalkFrame::One(_) => String::from("[]"),
+        FrameParts::Numbered => (node - frame.first()).to_string(),
+        FrameParts::Entries => String::from(if node == frame.first() { "key" } else { "value" }),
+        FrameParts::Elements | FrameParts::One => String::from("[]"),
     }
 }
 
 /// Whether a value that was taken is a text, and the bytes of the text, or the elements of a list, a set or a map.
 fn length_of(
-    mut node: usize,
+    node: usize,
     taken: usize,
-    opened: Option<&WalkFrame<'_>>,
+    opened: Option<&WalkFrame>,
     stored: &Stored,
 ) -> (bool, u64) {
-    // As the walk looks into them.
-    loop {
-        let found = stored.node(node);
-        return match &found.kind {
-            KindSchema::Option(_) => {
-                node = found.first();
-                continue;
-            }
-            KindSchema::Class(class) if matches!(stored[*class].form, Form::Value(_)) => {
-                node = stored.first(*class, 0);
-                continue;
-            }
-            KindSchema::Text => (true, taken as u64),
-            KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_) => match opened {
-                Some(WalkFrame::Elements { count, .. } | WalkFrame::Entries { count, .. }) => {
-                    (false, *count)
-                }
-                _ => {
-                    let width = stored.node(found.first()).size.width().unwrap_or(0);
-                    (false, taken.checked_div(width).unwrap_or(0) as u64)
-                }
-            },
-            _ => (false, 0),
-        };
+    let found = stored.node(node);
+    match (&found.kind, opened) {
+        (KindSchema::Text, _) => (true, taken as u64),
+        (KindSchema::Map(_), Some(frame)) => (false, frame.count / 2),
+        (KindSchema::List(_) | KindSchema::Set(_), Some(frame)) => (false, frame.count),
+        (KindSchema::List(_) | KindSchema::Set(_), None) => {
+            let width = stored.node(found.first()).size.width().unwrap_or(0);
+            (false, taken.checked_div(width).unwrap_or(0) as u64)
+        }
+        _ => (false, 0),
     }
 }

@@ -1,19 +1,18 @@
-//! Walks over the bytes of a value by its schema, without its type.
+//! The walk over the bytes of a value by its schema, without its type.
 //!
 //! With an explicit stack: neither deep values nor deep schemas can exhaust
 //! the thread's.
 
 use std::fmt::Write;
 
-use super::{Alone, FieldSchema, Form, KindSchema, Stored};
-use crate::codec::{Decoder, Fail, NoLinks, count, left_over};
+use super::stored::Node;
+use super::unique::Unique;
+use super::{Alone, Form, KindSchema, Stored};
+use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count, left_over};
 use crate::env::Env;
 use crate::reflect::Holder;
+use crate::value::{levels, too_deep};
 use crate::{Error, ErrorKind, Limits, Result};
-
-/// Parts that a walk may meet without coming further, and for each byte.
-const FREE_STEPS: usize = 256;
-const STEPS_PER_BYTE: usize = 64;
 
 /// What a walk meets that means something in one save only.
 pub(crate) enum LocalValue<'s> {
@@ -31,18 +30,20 @@ pub(crate) type Meet<'t> = dyn FnMut(LocalValue<'_>, usize, usize) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes but for texts; where it
 /// fails, the frames say in which part.
-pub(super) fn skip<'s>(
+pub(super) fn skip(
     node: usize,
-    stored: &'s Stored,
+    stored: &Stored,
     input: &mut Decoder<'_>,
-    frames: &mut Vec<WalkFrame<'s>>,
+    frames: &mut Vec<WalkFrame>,
 ) -> Result<(), Fail> {
     if stored.length(node, input.rest()).is_some_and(|length| input.take(length).is_ok()) {
         return Ok(());
     }
     // What is taken over is checked by the decoder.
-    let walk = Walk { checks_texts: false, ..Walk::new(stored, input, frames) };
-    walk.all(node, input, &mut |_, _, _| true)
+    let mut walk = Walk::new(stored, input, Checks::Bytes);
+    let result = walk.all(node, input, &mut |_, _, _| true);
+    *frames = walk.open;
+    result
 }
 
 /// How many of these bytes a value of a class takes.
@@ -68,9 +69,7 @@ pub(crate) fn length(
         }
     };
     for node in nodes {
-        let mut frames = Vec::new();
-        let walk = Walk::new(stored, &input, &mut frames);
-        walk.all(node, &mut input, meet).map_err(fault)?;
+        Walk::new(stored, &input, Checks::Texts).all(node, &mut input, meet).map_err(fault)?;
     }
     Ok(bytes.len() - input.rest().len())
 }
@@ -89,8 +88,7 @@ pub(crate) fn locate(
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
     let mut input = Decoder::new(payload, &env, &mut links);
-    let mut frames = Vec::new();
-    let walk = Walk::new(stored, &input, &mut frames);
+    let mut walk = Walk::new(stored, &input, Checks::Texts);
     let result = walk.all(stored.root(class), &mut input, meet);
     let left = input.rest().len();
     let error = match result {
@@ -98,7 +96,7 @@ pub(crate) fn locate(
         Ok(()) if left > 0 => left_behind(left),
         Ok(()) => return None,
     };
-    Some((error.in_field(&path(&frames)), payload.len() - left))
+    Some((error.in_field(&walk.path()), payload.len() - left))
 }
 
 /// The paths of what `wanted` picks of all that a walk over the payload of a record meets, in order.
@@ -112,8 +110,8 @@ pub(crate) fn paths(
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
     let mut input = Decoder::new(payload, &env, &mut links);
-    let (mut found, mut frames) = (Vec::new(), Vec::new());
-    let mut walk = Walk::new(stored, &input, &mut frames);
+    let mut found = Vec::new();
+    let mut walk = Walk::new(stored, &input, Checks::Texts);
     let mut next = Some(stored.root(class));
     while let Some(node) = next {
         let mut is_wanted = false;
@@ -123,39 +121,11 @@ pub(crate) fn paths(
         };
         walk.step(node, &mut input, &mut meet).map_err(fault)?;
         if is_wanted {
-            found.push(path(&*walk.frames));
+            found.push(walk.path());
         }
         next = walk.next(&input).map_err(fault)?;
     }
     Ok(found)
-}
-
-/// The path of the part of the payload of a record that begins at an offset, or has it inside.
-pub(super) fn path_at(
-    class: usize,
-    stored: &Stored,
-    payload: &[u8],
-    offset: usize,
-    limits: &Limits,
-) -> String {
-    let mut links = NoLinks::default();
-    let env = Env::bare(limits);
-    let mut input = Decoder::new(payload, &env, &mut links);
-    let mut frames = Vec::new();
-    let mut walk = Walk::new(stored, &input, &mut frames);
-    let mut next = Some(stored.root(class));
-    while let Some(node) = next {
-        let is_there = payload.len() - input.rest().len() >= offset;
-        if is_there || walk.step(node, &mut input, &mut |_, _, _| true).is_err() {
-            break;
-        }
-        // What is taken in one step has it inside.
-        if payload.len() - input.rest().len() > offset {
-            break;
-        }
-        next = walk.next(&input).unwrap_or(None);
-    }
-    path(&*walk.frames)
 }
 
 /// Takes the bytes of a text, within the limits; whether they are UTF-8 is not checked.
@@ -169,6 +139,10 @@ pub(super) fn text_bytes<'i>(input: &mut Decoder<'i>) -> Result<&'i [u8], Fail> 
         return Err(Fail::Limit);
     }
     input.take(length)
+}
+
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
 }
 
 /// The error for a payload that is not what its class says.
@@ -194,30 +168,114 @@ fn not_as_written(error: &Error) -> Error {
     )
 }
 
-/// A walk over a value.
-pub(super) struct Walk<'f, 's> {
-    stored: &'s Stored,
-    pub(super) frames: &'f mut Vec<WalkFrame<'s>>,
-    checks_texts: bool,
-    /// Bytes that were left at first.
-    whole: usize,
-    steps: usize,
+/// What a walk checks.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub(super) enum Checks {
+    /// That the bytes are there, and mean something, but for texts.
+    Bytes,
+    /// Texts too.
+    Texts,
+    /// Also how deep values are, elements without bytes, and keys that are there twice.
+    All,
+    /// Like `All`, and opens every value that has parts, even where any bytes are one.
+    Each,
 }
 
-impl<'f, 's> Walk<'f, 's> {
-    pub(super) fn new(
-        stored: &'s Stored,
-        input: &Decoder<'_>,
-        frames: &'f mut Vec<WalkFrame<'s>>,
-    ) -> Self {
-        Self { stored, frames, checks_texts: true, whole: input.rest().len(), steps: 0 }
+/// What walks may do.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    /// Parts that may be met: a hostile schema may have any number without bytes.
+    steps: u64,
+    /// Bytes that were left when steps came for those before them.
+    left: usize,
+    /// Elements without bytes so far.
+    pub(super) empty: usize,
+}
+
+impl Budget {
+    /// Parts that a walk may meet without coming further, and for each byte.
+    const FREE_STEPS: u64 = 256;
+    const STEPS_PER_BYTE: u64 = 64;
+
+    /// As many parts without bytes as fit into the memory that the trees of any save may take.
+    pub(super) const CHECKED: Self = Self { steps: 1 << 21, left: 0, empty: 0 };
+
+    /// Of values whose memory is counted.
+    pub(super) const BUILT: Self = Self { steps: u64::MAX, left: 0, empty: 0 };
+
+    /// For a walk over some of these bytes, what is left of this.
+    pub(super) fn over(self, bytes: &[u8]) -> Self {
+        Self { steps: self.steps.max(Self::FREE_STEPS), left: bytes.len(), ..self }
+    }
+
+    /// The steps for the bytes since the last ones.
+    #[cold]
+    fn refill(&mut self, left: usize) -> Result<(), Fail> {
+        let taken = self.left.saturating_sub(left);
+        if taken == 0 {
+            return Err(Fail::Limit);
+        }
+        (self.steps, self.left) = (Self::STEPS_PER_BYTE.saturating_mul(taken as u64), left);
+        Ok(())
+    }
+}
+
+/// A walk over a value.
+pub(super) struct Walk<'s, 'd> {
+    stored: &'s Stored,
+    /// All bytes that were left at first.
+    payload: &'d [u8],
+    checks: Checks,
+    /// How many levels may be open.
+    most: u32,
+    pub(super) open: Vec<WalkFrame>,
+    /// Of the open sets and maps.
+    unique: Vec<Unique>,
+    /// Bytes that were left before the part that was taken last.
+    pub(super) left: usize,
+    pub(super) budget: Budget,
+}
+
+impl<'s, 'd> Walk<'s, 'd> {
+    pub(super) fn new(stored: &'s Stored, input: &Decoder<'d>, checks: Checks) -> Self {
+        let most = u32::try_from(levels(input.limits())).unwrap_or(u32::MAX);
+        Self {
+            stored,
+            payload: input.rest(),
+            checks,
+            most: if checks >= Checks::All { most } else { u32::MAX },
+            open: Vec::new(),
+            unique: Vec::new(),
+            left: input.rest().len(),
+            budget: Budget { steps: 0, left: 0, empty: 0 }.over(input.rest()),
+        }
+    }
+
+    /// A walk of a value that has at most so many levels around it.
+    pub(super) fn inside_of(self, levels: usize) -> Self {
+        let levels = u32::try_from(levels).unwrap_or(u32::MAX);
+        Self { most: self.most.saturating_sub(levels), ..self }
+    }
+
+    /// The path of the part that is being walked.
+    pub(super) fn path(&self) -> String {
+        path(self.stored, &self.open)
+    }
+
+    /// The error for a value that is not what its class says, within the limits.
+    pub(super) fn error(&self, fail: Fail, input: &mut Decoder<'_>) -> Error {
+        match fail {
+            Fail::Depth => too_deep(input.limits()),
+            Fail::Refused => input.take_error().unwrap_or_else(|| fault(fail)),
+            fail => fault(fail),
+        }
     }
 
     /// Takes a value of a node.
-    fn all(
-        mut self,
+    pub(super) fn all(
+        &mut self,
         node: usize,
-        input: &mut Decoder<'_>,
+        input: &mut Decoder<'d>,
         meet: &mut Meet<'_>,
     ) -> Result<(), Fail> {
         let mut next = Some(node);
@@ -229,152 +287,289 @@ impl<'f, 's> Walk<'f, 's> {
     }
 
     /// The node of the next part; values that have no more are closed.
+    #[inline(always)]
     pub(super) fn next(&mut self, input: &Decoder<'_>) -> Result<Option<usize>, Fail> {
-        while let Some(frame) = self.frames.last_mut() {
-            // A hostile schema may have any number of parts without bytes.
-            self.steps += 1;
-            if self.steps > FREE_STEPS + STEPS_PER_BYTE * (self.whole - input.rest().len()) {
-                return Err(Fail::Limit);
+        if let Some(open) = self.open.last_mut()
+            && !open.is_unique
+            && self.budget.steps > 0
+            && let Some(node) = open.next()
+        {
+            self.budget.steps -= 1;
+            return Ok(Some(node));
+        }
+        self.close(input)
+    }
+
+    /// The node of the next part of an outer value, or of one whose parts are marked.
+    #[inline(never)]
+    fn close(&mut self, input: &Decoder<'_>) -> Result<Option<usize>, Fail> {
+        while let Some(open) = self.open.last_mut() {
+            if self.budget.steps == 0 {
+                self.budget.refill(input.rest().len())?;
             }
-            match frame.next() {
-                Some(node) => return Ok(Some(node)),
-                None => drop(self.frames.pop()),
+            self.budget.steps -= 1;
+            if open.is_unique
+                && let Some(unique) = self.unique.last_mut()
+            {
+                unique.mark(self.payload.len() - input.rest().len());
+            }
+            let next = open.next();
+            if next.is_some() {
+                return Ok(next);
+            }
+            if self.open.pop().is_some_and(|open| open.is_unique)
+                && let Some(unique) = self.unique.pop()
+                && unique.has_twice(self.payload)
+            {
+                self.left = self.payload.len() - unique.begin;
+                return Err(Fail::Duplicate);
             }
         }
         Ok(None)
     }
 
-    /// Takes a value without parts, or opens one with parts.
+    /// Takes a value without parts, or opens one with parts; returns the node of its kind, which no option, trait object
+    /// or bare value is around.
     pub(super) fn step(
         &mut self,
         mut node: usize,
-        input: &mut Decoder<'_>,
+        input: &mut Decoder<'d>,
         meet: &mut Meet<'_>,
-    ) -> Result<(), Fail> {
-        let stored = self.stored;
+    ) -> Result<usize, Fail> {
+        let mut around = self.open.last().map_or(0, |open| open.levels);
+        while !self.scalar(&mut node, &mut around, input, meet)?
+            && !self.opens(&mut node, &mut around, input, meet)?
+        {}
+        Ok(node)
+    }
+
+    /// Takes a value without parts, and the options around it; false if it has parts.
+    #[inline(always)]
+    fn scalar(
+        &mut self,
+        node: &mut usize,
+        around: &mut u32,
+        input: &mut Decoder<'d>,
+        meet: &mut Meet<'_>,
+    ) -> Result<bool, Fail> {
         loop {
-            let at = stored.node(node);
-            let (kind, first, size) = (&at.kind, at.first(), at.size);
-            if size.least == 0 {
-                return Ok(());
+            let before = input.rest();
+            self.left = before.len();
+            let at = self.stored.node(*node);
+            if let Some(width) = at.size.width()
+                && !(self.checks == Checks::Each && at.kind.has_parts())
+                && !(self.checks == Checks::All && at.size.has_empty)
+            {
+                self.check_levels(*around, at.size.levels)?;
+                return input.take(width).map(|_| true);
             }
-            if let Some(width) = size.width() {
-                return input.take(width).map(drop);
-            }
-            match kind {
-                KindSchema::Bool => drop(input.value::<bool>()?),
-                KindSchema::Char => drop(input.value::<char>()?),
-                KindSchema::Compact(integer) => drop(integer.count(input)?),
+            let is_good = match &at.kind {
+                KindSchema::Bool => return input.value::<bool>().map(|_| true),
+                KindSchema::Char => return input.value::<char>().map(|_| true),
+                KindSchema::Compact(integer) => return integer.count(input).map(|_| true),
                 KindSchema::Text => {
                     let text = text_bytes(input)?;
-                    if self.checks_texts {
-                        std::str::from_utf8(text).map_err(|_| Fail::Text)?;
-                    }
-                }
-                KindSchema::Option(_) => {
-                    if !input.value::<bool>()? {
-                        return Ok(());
-                    }
-                    node = first;
-                    continue;
-                }
-                KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Unknown => {
-                    let count = count::decode(input)?;
-                    let part = stored.node(first).size;
-                    check_count(count, u64::from(part.least), input)?;
-                    if let Some(width) = part.width() {
-                        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
-                        let all = count.checked_mul(width).ok_or(Fail::Count)?;
-                        return input.take(all).map(drop);
-                    }
-                    if !self.checks_texts && passes_all(first, count, stored, input) {
-                        return Ok(());
-                    }
-                    if part.least > 0 {
-                        self.frames.push(WalkFrame::Elements { node: first, next: 0, count });
-                    }
-                }
-                KindSchema::Array(_, len) => {
-                    self.frames.push(WalkFrame::Elements {
-                        node: first,
-                        next: 0,
-                        count: *len as u64,
-                    });
-                }
-                KindSchema::Map(_) => {
-                    let count = count::decode(input)?;
-                    let least = [first, first + 1].map(|part| stored.node(part).size.least);
-                    let least = u64::from(least[0]) + u64::from(least[1]);
-                    check_count(count, least, input)?;
-                    if least > 0 {
-                        self.frames.push(WalkFrame::Entries { key: first, next: 0, count });
-                    }
-                }
-                KindSchema::Tuple(parts) => {
-                    self.frames.push(WalkFrame::Parts { first, len: parts.len(), next: 0 });
-                }
-                KindSchema::Class(class) => {
-                    let variant = match &stored[*class].form {
-                        Form::Struct(_) => 0,
-                        form @ Form::Enum(variants) => {
-                            let tag = tag(form, input)?;
-                            Some(tag).filter(|tag| *tag < variants.len()).ok_or(Fail::Value)?
-                        }
-                        Form::Value(_) => {
-                            node = stored.first(*class, 0);
-                            continue;
-                        }
-                    };
-                    let fields = stored.fields(*class, variant);
-                    let first = stored.first(*class, variant);
-                    self.frames.push(WalkFrame::Fields { fields, first, next: 0 });
-                }
-                KindSchema::Dynamic(_) => {
-                    let before = input.rest().len();
-                    let class = dynamic(stored, input)?;
-                    if !meet(LocalValue::Class(class), before, input.rest().len()) {
-                        return Err(Fail::Value);
-                    }
-                    node = stored.root(class);
-                    continue;
+                    let is_right = self.checks == Checks::Bytes || is_text(text);
+                    return if is_right { Ok(true) } else { Err(Fail::Text) };
                 }
                 KindSchema::Handle(arena) => {
-                    let before = input.rest();
                     let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
-                    let is_good = match state {
+                    let met = LocalValue::Handle { arena, bits };
+                    match state {
                         0 => bits == 0,
-                        1 => meet(
-                            LocalValue::Handle { arena, bits },
-                            before.len(),
-                            input.rest().len(),
-                        ),
+                        1 => meet(met, before.len(), input.rest().len()),
                         _ => state == 2,
-                    };
-                    if !is_good {
-                        input.go_back(before);
-                        return Err(Fail::Value);
                     }
                 }
-                KindSchema::Reference { holder, weak, .. }
-                | KindSchema::TraitReference { holder, weak, .. } => {
-                    let before = input.rest();
-                    let class = match kind {
-                        KindSchema::Reference { class, .. } => Some(*class),
-                        _ => None,
-                    };
-                    let (id, weak, holder) = (count::decode(input)?, *weak, *holder);
-                    let met = LocalValue::Reference { id, weak, class, holder };
-                    if !meet(met, before.len(), input.rest().len()) {
-                        input.go_back(before);
-                        return Err(Fail::Value);
-                    }
+                KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
+                    let met = reference(&at.kind, count::decode(input)?);
+                    met.is_some_and(|met| meet(met, before.len(), input.rest().len()))
                 }
-                // It has a width.
-                _ => {}
+                KindSchema::Option(_) if self.checks != Checks::Each => {
+                    self.check_levels(*around, 1)?;
+                    if input.value::<bool>()? {
+                        (*node, *around) = (at.first(), *around + 1);
+                        continue;
+                    }
+                    true
+                }
+                _ => return Ok(false),
+            };
+            if is_good {
+                return Ok(true);
             }
-            return Ok(());
+            input.go_back(before);
+            return Err(Fail::Value);
         }
     }
+
+    /// Opens a value with parts, or takes it if they are not looked into; false if `node` is what is in it.
+    fn opens(
+        &mut self,
+        node: &mut usize,
+        around: &mut u32,
+        input: &mut Decoder<'d>,
+        meet: &mut Meet<'_>,
+    ) -> Result<bool, Fail> {
+        let (stored, opens_each) = (self.stored, self.checks == Checks::Each);
+        let at = stored.node(*node);
+        let (kind, first) = (&at.kind, at.first());
+        if let KindSchema::Class(class) = kind
+            && let Form::Value(_) = stored[*class].form
+        {
+            *node = stored.first(*class, 0);
+            return Ok(false);
+        }
+        self.check_levels(*around, 1)?;
+        let begin = self.payload.len() - self.left;
+        let (mut unique, checks_all) = (None, self.checks >= Checks::All);
+        let frame = match kind {
+            KindSchema::Option(_) => {
+                if !input.value::<bool>()? {
+                    return Ok(true);
+                }
+                WalkFrame::one(first)
+            }
+            KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Unknown => {
+                let count = count::decode(input)?;
+                check_count(count, u64::from(stored.node(first).size.least), input)?;
+                let is_set = checks_all && matches!(kind, KindSchema::Set(_));
+                if self.takes_all(first, is_set, *around + 1, count, input)? {
+                    return Ok(true);
+                }
+                unique = is_set.then(|| Unique::new(begin, 1));
+                WalkFrame::elements(first, count)
+            }
+            KindSchema::Map(_) => {
+                let count = count::decode(input)?;
+                let least = stored.entry(first).least;
+                check_count(count, u64::from(least), input)?;
+                if least == 0 {
+                    self.charge(count, input)?;
+                    if !checks_all {
+                        return Ok(true);
+                    }
+                }
+                unique = checks_all.then(|| Unique::new(begin, 2));
+                WalkFrame::entries(first, count)
+            }
+            KindSchema::Array(_, len) => {
+                let count = *len as u64;
+                if self.takes_all(first, false, *around + 1, count, input)? {
+                    return Ok(true);
+                }
+                WalkFrame::elements(first, count)
+            }
+            KindSchema::Tuple(parts) => WalkFrame::parts(first, parts.len()),
+            KindSchema::Class(class) => {
+                let variant = match &stored[*class].form {
+                    form @ Form::Enum(variants) => {
+                        let tag = tag(form, input)?;
+                        let variant = variants.get(tag).ok_or(Fail::Value)?;
+                        if variant.fields.is_empty() && !opens_each {
+                            return Ok(true);
+                        }
+                        tag
+                    }
+                    _ => 0,
+                };
+                WalkFrame::fields(stored, *class, variant)
+            }
+            KindSchema::Dynamic(_) => {
+                let before = input.rest().len();
+                let class = dynamic(stored, input)?;
+                if !meet(LocalValue::Class(class), before, input.rest().len()) {
+                    return Err(Fail::Value);
+                }
+                *node = stored.root(class);
+                // A bare value stands in a record.
+                let Form::Value(_) = stored[class].form else { return Ok(false) };
+                *around += 1;
+                if !opens_each {
+                    return Ok(false);
+                }
+                self.open(WalkFrame::one(stored.first(class, 0)), *around, None);
+                return Ok(true);
+            }
+            // It has no parts.
+            _ => return Err(Fail::Value),
+        };
+        self.open(frame, *around + 1, unique);
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn check_levels(&self, around: u32, more: u16) -> Result<(), Fail> {
+        // What saturates is deeper than all limits.
+        let more = if more == u16::MAX { u32::MAX } else { more.into() };
+        let is_too_deep = more > 0 && around.saturating_add(more) > self.most;
+        if is_too_deep { Err(Fail::Depth) } else { Ok(()) }
+    }
+
+    fn open(&mut self, frame: WalkFrame, levels: u32, unique: Option<Unique>) {
+        self.open.push(WalkFrame { levels, is_unique: unique.is_some(), ..frame });
+        self.unique.extend(unique);
+    }
+
+    /// Takes elements if they are not looked into.
+    fn takes_all(
+        &mut self,
+        part: usize,
+        is_set: bool,
+        around: u32,
+        count: u64,
+        input: &mut Decoder<'d>,
+    ) -> Result<bool, Fail> {
+        let Node { kind, size, .. } = self.stored.node(part);
+        if size.least == 0 {
+            self.charge(count, input)?;
+        }
+        let Some(width) = size.width() else {
+            return Ok(self.checks == Checks::Bytes && passes_all(part, count, self.stored, input));
+        };
+        let opens_each = match self.checks {
+            Checks::Each => *kind != KindSchema::U8 || count == 0,
+            Checks::All => size.has_empty || is_set && width > 1,
+            _ => false,
+        };
+        if opens_each {
+            return Ok(false);
+        }
+        if count > 0 {
+            self.check_levels(around, size.levels)?;
+        }
+        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
+        let bytes = input.take(count.checked_mul(width).ok_or(Fail::Count)?)?;
+        if !is_set {
+            return Ok(true);
+        }
+        let mut seen = [false; 256];
+        let is_seen = |byte: &u8| std::mem::replace(&mut seen[usize::from(*byte)], true);
+        let is_twice = width == 0 && count > 1 || bytes.iter().any(is_seen);
+        if is_twice { Err(Fail::Duplicate) } else { Ok(true) }
+    }
+
+    /// Counts elements without bytes.
+    #[cold]
+    fn charge(&mut self, elements: u64, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        if self.checks < Checks::All {
+            return Ok(());
+        }
+        let elements = usize::try_from(elements).unwrap_or(usize::MAX);
+        charge_empty(&mut self.budget.empty, elements, input.limits())
+            .map_err(|error| input.refuse(error))
+    }
+}
+
+/// The reference of this id that a kind is; `None` if it is none.
+#[inline]
+pub(super) fn reference(kind: &KindSchema, id: u64) -> Option<LocalValue<'_>> {
+    let (holder, weak, class) = match kind {
+        KindSchema::Reference { holder, weak, class } => (*holder, *weak, Some(*class)),
+        KindSchema::TraitReference { holder, weak, .. } => (*holder, *weak, None),
+        _ => return None,
+    };
+    Some(LocalValue::Reference { id, weak, class, holder })
 }
 
 /// Reads which class the value of a trait object is of.
@@ -412,74 +607,108 @@ fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>)
 }
 
 /// What is being walked through, the next part counted on from the first: kinds by their nodes, or what becomes of
-/// them by their conversions.
-pub(super) enum WalkFrame<'s> {
-    /// A part without a name; taken when it is walked.
-    One(Option<usize>),
-    Fields {
-        fields: &'s [FieldSchema],
-        first: usize,
-        next: u32,
-    },
-    Parts {
-        first: usize,
-        len: usize,
-        next: usize,
-    },
-    Elements {
-        node: usize,
-        next: u64,
-        count: u64,
-    },
-    Entries {
-        key: usize,
-        next: u64,
-        count: u64,
-    },
+/// them by their conversions. Small, since a value may be as deep as it has bytes.
+#[derive(Clone, Copy)]
+pub(super) struct WalkFrame {
+    pub(super) next: u64,
+    /// How many parts there are; of entries keys and values.
+    pub(super) count: u64,
+    first: u32,
+    /// Of fields.
+    class: u32,
+    variant: u16,
+    pub(super) parts: FrameParts,
+    /// True if no part may be there twice.
+    is_unique: bool,
+    /// How many levels are open with it.
+    levels: u32,
 }
 
-impl WalkFrame<'_> {
-    /// The node of the next part.
-    pub(super) fn next(&mut self) -> Option<usize> {
-        match self {
-            Self::One(part) => part.take(),
-            Self::Fields { fields, first, next } => {
-                let i = *next as usize;
-                // A definition has fewer bytes, hence fewer fields.
-                *next += 1;
-                (i < fields.len()).then_some(*first + i)
-            }
-            Self::Parts { first, len, next } => {
-                *next += 1;
-                (*next <= *len).then_some(*first + *next - 1)
-            }
-            Self::Elements { node, next, count } => {
-                *next += 1;
-                (*next <= *count).then_some(*node)
-            }
-            Self::Entries { key, next, count } => {
-                *next += 1;
-                let part = if *next % 2 == 1 { *key } else { *key + 1 };
-                (*next <= count.saturating_mul(2)).then_some(part)
-            }
+/// What the parts are, which says how a path names them.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum FrameParts {
+    /// One without a name.
+    One,
+    Fields,
+    Numbered,
+    Elements,
+    Entries,
+}
+
+impl WalkFrame {
+    fn new(parts: FrameParts, first: usize, count: u64) -> Self {
+        // A definition has fewer bytes.
+        let first = u32::try_from(first).unwrap_or(u32::MAX);
+        Self { next: 0, count, first, class: 0, variant: 0, parts, is_unique: false, levels: 0 }
+    }
+
+    pub(super) fn one(node: usize) -> Self {
+        Self::new(FrameParts::One, node, 1)
+    }
+
+    pub(super) fn fields(stored: &Stored, class: usize, variant: usize) -> Self {
+        let (first, count) = (stored.first(class, variant), stored.fields(class, variant).len());
+        Self {
+            class: u32::try_from(class).unwrap_or(u32::MAX),
+            variant: u16::try_from(variant).unwrap_or(u16::MAX),
+            ..Self::new(FrameParts::Fields, first, count as u64)
         }
     }
 
+    pub(super) fn parts(first: usize, len: usize) -> Self {
+        Self::new(FrameParts::Numbered, first, len as u64)
+    }
+
+    pub(super) fn elements(node: usize, count: u64) -> Self {
+        Self::new(FrameParts::Elements, node, count)
+    }
+
+    /// Of entries whose values are of the node after that of the keys.
+    pub(super) fn entries(key: usize, count: u64) -> Self {
+        Self::new(FrameParts::Entries, key, count.saturating_mul(2))
+    }
+
+    /// The node of the first part.
+    pub(super) fn first(&self) -> usize {
+        self.first as usize
+    }
+
+    /// The variant whose fields the parts are.
+    pub(super) fn variant(&self) -> usize {
+        self.variant.into()
+    }
+
+    /// The node of the next part.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<usize> {
+        let part = self.next;
+        self.next += 1;
+        if part >= self.count {
+            return None;
+        }
+        Some(match self.parts {
+            FrameParts::Elements => self.first(),
+            FrameParts::Entries => self.first() + usize::from(part % 2 == 1),
+            // There are as many nodes.
+            _ => self.first() + usize::try_from(part).unwrap_or(0),
+        })
+    }
+
     /// Adds the part that is being walked to a path.
-    pub(super) fn name(&self, path: &mut String) {
+    pub(super) fn name(&self, stored: &Stored, path: &mut String) {
+        let Some(part) = self.next.checked_sub(1) else { return };
         // Writing to a `String` cannot fail.
-        let _ = match self {
-            Self::One(_) => Ok(()),
-            Self::Fields { fields, next, .. } => {
-                let field = (*next as usize).checked_sub(1).and_then(|next| fields.get(next));
+        let _ = match self.parts {
+            FrameParts::One => Ok(()),
+            FrameParts::Fields => {
+                let fields = stored.fields(self.class as usize, self.variant());
+                let field = usize::try_from(part).ok().and_then(|part| fields.get(part));
                 return push_name(field.map_or("", |field| &field.name), path);
             }
-            Self::Parts { next, .. } => {
-                return push_name(&next.saturating_sub(1).to_string(), path);
-            }
-            Self::Elements { next, .. } => write!(path, "[{}]", next.saturating_sub(1)),
-            Self::Entries { next, .. } if next % 2 == 1 => write!(path, "[{}].key", (next - 1) / 2),
-            Self::Entries { next, .. } => write!(path, "[{}]", next.saturating_sub(1) / 2),
+            FrameParts::Numbered => return push_name(&part.to_string(), path),
+            FrameParts::Elements => write!(path, "[{part}]"),
+            FrameParts::Entries if part % 2 == 0 => write!(path, "[{}].key", part / 2),
+            FrameParts::Entries => write!(path, "[{}]", part / 2),
         };
     }
 }
@@ -496,11 +725,11 @@ pub(super) fn push_name(name: &str, path: &mut String) {
 pub(super) const LONGEST_PATH: usize = 1000;
 
 /// The path of the part that is being walked.
-pub(super) fn path<'f, 's: 'f>(frames: impl IntoIterator<Item = &'f WalkFrame<'s>>) -> String {
+pub(super) fn path<'f>(stored: &Stored, frames: impl IntoIterator<Item = &'f WalkFrame>) -> String {
     let mut path = String::new();
     for frame in frames {
         if path.len() <= LONGEST_PATH {
-            frame.name(&mut path);
+            frame.name(stored, &mut path);
         }
     }
     path

@@ -6,7 +6,8 @@
 use std::slice;
 
 use super::number::{Number, Width};
-use super::walk::{WalkFrame, path};
+use super::unique::Unique;
+use super::walk::{FrameParts, WalkFrame, path};
 use super::{Form, KindSchema, Stored};
 use crate::codec::count;
 use crate::types::{Arena as _, WorldObjects};
@@ -102,7 +103,9 @@ impl<'r> ValueWriter<'r> {
     fn all(&mut self, node: usize, value: &'r Value) -> Result<()> {
         let mut open = Vec::new();
         let result = self.parts(node, value, &mut open);
-        result.map_err(|error| error.in_field(&path(open.iter().map(|open| &open.frame))))
+        result.map_err(|error| {
+            error.in_field(&path(self.stored, open.iter().map(|open| &open.frame)))
+        })
     }
 
     fn parts(
@@ -162,7 +165,7 @@ impl<'r> ValueWriter<'r> {
                     value => value,
                 };
                 self.out.push(1);
-                Some(WriteFrame::new(WalkFrame::One(Some(first)), RemainingParts::One(Some(value))))
+                Some(WriteFrame::new(WalkFrame::one(first), RemainingParts::One(Some(value))))
             }
             KindSchema::Tuple(kinds) if kinds.is_empty() && matches!(value, Value::Unit) => None,
             KindSchema::Tuple(kinds) => {
@@ -170,14 +173,14 @@ impl<'r> ValueWriter<'r> {
                     return Err(self.mismatch(kind, value));
                 };
                 self.check_length(kind, kinds.len(), values.len(), value)?;
-                let frame = WalkFrame::Parts { first, len: kinds.len(), next: 0 };
+                let frame = WalkFrame::parts(first, kinds.len());
                 Some(WriteFrame::new(frame, RemainingParts::Parts(value.parts())))
             }
             KindSchema::Unknown => {
                 let Value::Seq(values) = value else { return Err(self.mismatch(kind, value)) };
                 let count = values.len() as u64;
                 count::push(count, self.out);
-                let frame = WalkFrame::Elements { node: first, next: 0, count };
+                let frame = WalkFrame::elements(first, count);
                 Some(WriteFrame::new(frame, RemainingParts::Unknown(values.iter())))
             }
             _ => self.elements(kind, first, value)?,
@@ -224,7 +227,7 @@ impl<'r> ValueWriter<'r> {
             (matches!(kind, KindSchema::Map(_)), matches!(kind, KindSchema::Set(_)));
         let part = self.stored.node(first);
         let is_pair = |kind: &KindSchema| matches!(kind, KindSchema::Tuple(it) if it.len() == 2);
-        let mut frame = WalkFrame::Elements { node: first, next: 0, count: len as u64 };
+        let mut frame = WalkFrame::elements(first, len as u64);
         let mut items = RemainingParts::Parts(value.parts());
         match value {
             Value::Bytes(bytes) if is_map && !bytes.is_empty() => {
@@ -237,7 +240,7 @@ impl<'r> ValueWriter<'r> {
                     let error = self.wanted("a key with its value", &part.kind);
                     return Err(error.in_element(0));
                 }
-                frame = WalkFrame::Entries { key, next: 0, count: len as u64 };
+                frame = WalkFrame::entries(key, len as u64);
             }
             _ if is_map => {
                 let is_pair = |part: &Value| match part {
@@ -247,52 +250,44 @@ impl<'r> ValueWriter<'r> {
                 if let Some((i, part)) = value.parts().enumerate().find(|(_, it)| !is_pair(it)) {
                     return Err(self.mismatch(kind, part).in_element(i));
                 }
-                frame = WalkFrame::Entries { key: first, next: 0, count: len as u64 };
+                frame = WalkFrame::entries(first, len as u64);
                 items = RemainingParts::Parts(Box::new(value.parts().flat_map(Value::parts)));
             }
             _ => {}
         }
-        let step = if matches!(frame, WalkFrame::Entries { .. }) { 2 } else { 1 };
-        let unique = if is_map {
-            Some(Unique { marks: Vec::new(), step, span: 1, what: "a key" })
-        } else {
-            is_set.then(|| Unique { marks: Vec::new(), step, span: step, what: "an element" })
+        let is_entries = frame.parts == FrameParts::Entries;
+        let unique = match (is_map, is_set) {
+            (true, _) => Some(Unique::new(0, 2)),
+            (_, true) if is_entries => Some(Unique::of_pairs(0)),
+            (_, true) => Some(Unique::new(0, 1)),
+            _ => None,
         };
+        let unique = unique.map(|unique| (unique, if is_map { "a key" } else { "an element" }));
         Ok(Some(WriteFrame { unique, ..WriteFrame::new(frame, items) }))
     }
 
     /// Appends bytes as elements.
     fn bytes(&mut self, node: usize, bytes: &[u8], is_set: bool) -> Result<Option<WriteFrame<'r>>> {
-        let start = self.out.len();
-        let mut marks = vec![start];
-        if self.stored.node(node).kind == KindSchema::U8 {
+        let mut unique = Unique::new(0, 1);
+        if self.stored.node(node).kind == KindSchema::U8 && !is_set {
             self.out.extend_from_slice(bytes);
-        } else {
-            for (i, byte) in bytes.iter().enumerate() {
-                let (target, out) = (&mut *self.target, &mut *self.out);
-                // No byte lies in it in its turn.
-                ValueWriter { target, stored: self.stored, out }
-                    .all(node, &Value::U8(*byte))
-                    .map_err(|error| error.in_element(i))?;
-                marks.extend(is_set.then_some(self.out.len()));
-            }
+            return Ok(None);
         }
-        if is_set {
-            // Bytes have no marks of their own.
-            marks = if marks.len() > 1 { marks } else { (start..=self.out.len()).collect() };
-            self.check_different(&Unique { marks, step: 1, span: 1, what: "an element" })?;
+        for (i, byte) in bytes.iter().enumerate() {
+            unique.mark(self.out.len());
+            let (target, out) = (&mut *self.target, &mut *self.out);
+            // No byte lies in it in its turn.
+            ValueWriter { target, stored: self.stored, out }
+                .all(node, &Value::U8(*byte))
+                .map_err(|error| error.in_element(i))?;
         }
-        Ok(None)
+        unique.mark(self.out.len());
+        if is_set { self.check_different(&unique, "an element").map(|()| None) } else { Ok(None) }
     }
 
     /// Checks that no element of a set, or key of a map, stands twice.
-    fn check_different(&self, unique: &Unique) -> Result<()> {
-        let Unique { marks, step, span, what } = unique;
-        let last = marks.len().saturating_sub(*span);
-        let part = |at: usize| &self.out[marks[at]..marks[at + span]];
-        let mut parts: Vec<&[u8]> = (0..last).step_by(*step).map(part).collect();
-        parts.sort_unstable();
-        if parts.windows(2).any(|pair| pair[0] == pair[1]) {
+    fn check_different(&self, unique: &Unique, what: &str) -> Result<()> {
+        if unique.has_twice(self.out) {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!("{what} stands twice; remove one"),
@@ -303,15 +298,14 @@ impl<'r> ValueWriter<'r> {
 
     fn class(&mut self, class: usize, value: &'r Value) -> Result<Option<WriteFrame<'r>>> {
         let stored = self.stored;
-        let (variant, fields, record) = match (&stored[class].form, value) {
-            (Form::Struct(fields), Value::Struct(record)) => {
+        let (variant, record) = match (&stored[class].form, value) {
+            (Form::Struct(_), Value::Struct(record)) => {
                 self.target.check_class(class, record)?;
-                (0, fields, record)
+                (0, record)
             }
-            (Form::Enum(variants), Value::Enum(record)) => {
+            (Form::Enum(_), Value::Enum(record)) => {
                 self.target.check_class(class, record)?;
-                let variant = self.tag(class, record.variant().unwrap_or_default())?;
-                (variant, &variants[variant].fields, record)
+                (self.tag(class, record.variant().unwrap_or_default())?, record)
             }
             // A variant without fields may be given by its name.
             (Form::Enum(variants), Value::Text(name)) => {
@@ -326,7 +320,7 @@ impl<'r> ValueWriter<'r> {
             }
             _ => return Err(self.wanted(&shown(value), &KindSchema::Class(class))),
         };
-        let frame = WalkFrame::Fields { fields, first: stored.first(class, variant), next: 0 };
+        let frame = WalkFrame::fields(stored, class, variant);
         Ok(Some(WriteFrame::new(
             frame,
             RemainingParts::Fields { class, variant, record, found: 0 },
@@ -355,7 +349,7 @@ impl<'r> ValueWriter<'r> {
         count::push(number, self.out);
         match (&self.stored[class].form, record.get("")) {
             (Form::Value(_), Some(value)) => {
-                let frame = WalkFrame::One(Some(self.stored.first(class, 0)));
+                let frame = WalkFrame::one(self.stored.first(class, 0));
                 Ok(Some(WriteFrame::new(frame, RemainingParts::One(Some(value)))))
             }
             (Form::Value(_), None) => Err(self.mismatch(kind, value)),
@@ -458,31 +452,21 @@ enum RemainingParts<'r> {
 
 /// A value some of whose parts are written.
 struct WriteFrame<'r> {
-    frame: WalkFrame<'r>,
+    frame: WalkFrame,
     items: RemainingParts<'r>,
-    /// Of a set and a map.
-    unique: Option<Unique>,
-}
-
-/// What must not stand twice.
-struct Unique {
-    /// Where each part begins, and where the last one ends.
-    marks: Vec<usize>,
-    /// From one element to the next, and how many parts are compared of each.
-    step: usize,
-    span: usize,
-    what: &'static str,
+    /// Of a set and a map: what must not stand twice.
+    unique: Option<(Unique, &'static str)>,
 }
 
 impl<'r> WriteFrame<'r> {
-    fn new(frame: WalkFrame<'r>, items: RemainingParts<'r>) -> Self {
+    fn new(frame: WalkFrame, items: RemainingParts<'r>) -> Self {
         Self { frame, items, unique: None }
     }
 
     /// The next part, and the node that it is written as; `None` if there is none.
     fn next(&mut self, run: &mut ValueWriter<'r>) -> Result<Option<(usize, &'r Value)>> {
-        if let Some(unique) = &mut self.unique {
-            unique.marks.push(run.out.len());
+        if let Some((unique, _)) = &mut self.unique {
+            unique.mark(run.out.len());
         }
         while let Some(node) = self.frame.next() {
             let part = match &mut self.items {
@@ -514,7 +498,7 @@ impl<'r> WriteFrame<'r> {
         if let RemainingParts::Fields { class, variant, record, found } = self.items {
             run.target.check_rest(class, variant, found, record)?;
         }
-        self.unique.map_or(Ok(()), |unique| run.check_different(&unique))
+        self.unique.map_or(Ok(()), |(unique, what)| run.check_different(&unique, what))
     }
 }
 

@@ -16,7 +16,8 @@ use super::number::Width;
 use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
 use super::pairing::find_variant;
 use super::walk::{
-    self, LONGEST_PATH, check_count, dynamic, fault, left_behind, push_name, skip, tag,
+    FrameParts, LONGEST_PATH, WalkFrame, check_count, dynamic, fault, left_behind, push_name, skip,
+    tag,
 };
 use super::{Form, LoadEvent, Plans, Stored, VariantSchema};
 use crate::codec::{Buffer, Decoder, Fail, LoadLinks, NoLinks, count};
@@ -125,7 +126,7 @@ pub(crate) fn transcode<'s>(
             return Ok(extras);
         }
         Ok(()) => left_behind(left),
-        Err(error) => error.in_field(&path(&frames, &run.skipped)),
+        Err(error) => error.in_field(&path(&frames, &run.skipped, &stored)),
     };
     let is_apart =
         |frame: &TranscodeFrame<'_>| matches!(frame, TranscodeFrame::Record(it) if it.is_apart());
@@ -150,7 +151,7 @@ struct Transcoder<'t, 's, 'p> {
     /// Where the output begins.
     start: usize,
     /// Where a walk over a value that is not rewritten failed.
-    skipped: Vec<walk::WalkFrame<'t>>,
+    skipped: Vec<WalkFrame>,
     /// How many frames are records, and how many may be: a class holds another of itself
     /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
@@ -175,7 +176,7 @@ struct Transcoder<'t, 's, 'p> {
 enum TranscodeFrame<'t> {
     Record(RecordFrame<'t>),
     /// Parts by their conversions.
-    Parts(walk::WalkFrame<'t>),
+    Parts(WalkFrame),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
@@ -203,19 +204,19 @@ enum TranscodeFrame<'t> {
 }
 
 /// The field that is being worked on.
-fn path(frames: &[TranscodeFrame<'_>], skipped: &[walk::WalkFrame<'_>]) -> String {
+fn path(frames: &[TranscodeFrame<'_>], skipped: &[WalkFrame], stored: &Stored) -> String {
     let mut path = String::new();
     for frame in frames {
         match frame {
             _ if path.len() > LONGEST_PATH => {}
             TranscodeFrame::Record(record) => push_name(record.field_name(), &mut path),
-            TranscodeFrame::Parts(parts) => parts.name(&mut path),
+            TranscodeFrame::Parts(parts) => parts.name(stored, &mut path),
             _ => {}
         }
     }
     for frame in skipped {
         if path.len() <= LONGEST_PATH {
-            frame.name(&mut path);
+            frame.name(stored, &mut path);
         }
     }
     path
@@ -258,12 +259,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     fn next(&mut self, frame: &mut TranscodeFrame<'t>) -> Result<Option<usize>> {
         match frame {
             TranscodeFrame::Record(record) => return self.advance(record),
-            TranscodeFrame::Parts(walk::WalkFrame::Elements { node: of, next, count }) => {
-                *next += self.quick_records(*of, *count - *next)?;
-                *next += 1;
-                return Ok((*next <= *count).then_some(*of));
+            TranscodeFrame::Parts(parts) => {
+                if parts.parts == FrameParts::Elements {
+                    parts.next += self.quick_records(parts.first(), parts.count - parts.next)?;
+                }
+                return Ok(parts.next());
             }
-            TranscodeFrame::Parts(parts) => return Ok(parts.next()),
             TranscodeFrame::Inlined { behind } => {
                 let left = self.input.rest().len();
                 if left > 0 {
@@ -315,8 +316,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 Conversion::Elements { least, of, from, to } => {
                     let count = self.length(least, from, to)?;
                     if !self.numbers(of, count)? {
-                        let elements = walk::WalkFrame::Elements { node: of, next: 0, count };
-                        frames.push(TranscodeFrame::Parts(elements));
+                        frames.push(TranscodeFrame::Parts(WalkFrame::elements(of, count)));
                     }
                     return Ok(());
                 }
@@ -327,19 +327,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 Conversion::Map { least, key } => {
                     let count = self.length(least, None, None)?;
-                    frames.push(TranscodeFrame::Parts(walk::WalkFrame::Entries {
-                        key,
-                        next: 0,
-                        count,
-                    }));
+                    frames.push(TranscodeFrame::Parts(WalkFrame::entries(key, count)));
                     return Ok(());
                 }
                 Conversion::Parts(first, len) => {
-                    frames.push(TranscodeFrame::Parts(walk::WalkFrame::Parts {
-                        first,
-                        len,
-                        next: 0,
-                    }));
+                    frames.push(TranscodeFrame::Parts(WalkFrame::parts(first, len)));
                     return Ok(());
                 }
                 Conversion::Class(class, target) => {
