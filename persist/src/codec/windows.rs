@@ -28,8 +28,8 @@ pub(super) struct Window {
     pub(super) bytes: Vec<u8>,
     /// Bytes of the value before it.
     pub(super) start: usize,
-    /// Bytes of the memory that are before them: as many as come before it in the value, so that these can be put
-    /// there, or none.
+    /// Bytes of the memory that are before those of the value: none, or as many as come before it in the value, which
+    /// then can be put there.
     pub(super) room: usize,
     /// How large the memory was that was taken out of the window: the next value is about as large.
     pub(super) expected: usize,
