@@ -3,7 +3,7 @@
 use persist::world::Activity;
 use std::sync::{Arc, Mutex};
 
-use persist::{Component, ObjectId, Persist, SaveManager, World};
+use persist::{Component, Limits, ObjectId, Persist, SaveManager, World};
 
 #[derive(Persist, Debug, PartialEq, Clone)]
 struct Position {
@@ -158,5 +158,79 @@ fn a_world_is_a_value_wherever_values_are_saved_and_loaded() -> persist::Result<
     }
     let error = saves.from_slice(&bytes).expect_err("a world is no list of objects");
     insta::assert_snapshot!(error);
+    Ok(())
+}
+
+#[persist::dynamic]
+trait Spell: Send {}
+
+#[derive(Persist)]
+struct Fireball {
+    damage: u32,
+}
+
+impl Spell for Fireball {}
+
+/// What is in it is met after the objects before it are written.
+#[derive(Persist)]
+struct Book {
+    spells: Vec<Box<dyn Spell>>,
+}
+
+impl Component for Book {}
+
+#[derive(Persist)]
+struct Game {
+    map: Vec<u8>,
+    world: World,
+    title: String,
+}
+
+#[test]
+fn a_large_world_may_stand_anywhere_in_a_value() -> persist::Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.sav");
+    let mut saves = SaveManager::new();
+    saves.register_component::<Position>()?;
+    saves.register_component::<Book>()?;
+    saves.register_as::<Fireball, dyn Spell>()?;
+    for (map, has_books) in [(0, false), (1000, true), (100_000, false), (1_000_000, true)] {
+        let mut world = World::new();
+        for n in 0..20_000_u16 {
+            let object = world.spawn("Orc");
+            world.attach(object, Position { x: n.into(), y: 0.5 })?;
+            if has_books && n == 15_000 {
+                let spells: Vec<Box<dyn Spell>> = vec![Box::new(Fireball { damage: 7 })];
+                world.attach(object, Book { spells })?;
+            }
+        }
+        let game = Game { map: vec![7; map], world, title: "The Mill".repeat(100) };
+        let save = saves.value_to_vec(&game)?;
+        // With memory that is kept from other saves, in a file, and on another thread.
+        assert!(saves.value_to_vec(&game)? == save);
+        saves.save_value(&path, &game)?;
+        let (mut loaded, _) = saves.load_value::<Game>(&path)?;
+        assert_eq!(loaded.title, game.title);
+        assert!(saves.value_to_vec(&loaded)? == save);
+        saves.save_value_in_background(&path, &loaded)?.wait()?;
+        loaded = saves.load_value(&path)?.0;
+        assert!(saves.value_to_vec(&loaded)? == save);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_world_over_the_limit_of_bytes_is_refused() -> persist::Result<()> {
+    let mut world = World::new();
+    for _ in 0..20_000 {
+        world.spawn("Orc");
+    }
+    let mut saves = SaveManager::new();
+    saves.set_limits(Limits { bytes: 100_000, ..Limits::default() });
+    let error = saves.value_to_vec(&world).expect_err("it is larger");
+    insta::assert_snapshot!(error);
+    saves.set_limits(Limits::default());
+    let save = saves.value_to_vec(&world)?;
+    assert_eq!(saves.value_from_slice::<World>(&save)?.0.objects().count(), 20_000);
     Ok(())
 }

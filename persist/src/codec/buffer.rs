@@ -96,8 +96,8 @@ impl Buffer {
             return (&mut self.first[self.len..], RemainingWindows::All(&mut self.table));
         };
         let (used, rest) = self.table.split_at_mut(self.used);
-        let Window { bytes, base, .. } = &mut used[last];
-        (&mut bytes[self.len - *base..], RemainingWindows::Rest(rest))
+        let Window { bytes, start, room, .. } = &mut used[last];
+        (&mut bytes[*room + self.len - *start..], RemainingWindows::Rest(rest))
     }
 
     /// Bytes that were written since the last [`clear`](Self::clear).
@@ -113,11 +113,12 @@ impl Buffer {
     pub(crate) fn pieces(&self, part: Range<usize>) -> impl Iterator<Item = &[u8]> {
         let used = &self.table[..self.used];
         let windows = std::iter::once((&self.first, 0, 0));
-        let windows = windows.chain(used.iter().map(|it| (&it.bytes, it.start, it.base)));
+        let windows = windows.chain(used.iter().map(|it| (&it.bytes, it.start, it.room)));
         let ends = used.iter().map(|window| window.start).chain([self.len]);
-        windows.zip(ends).filter_map(move |((bytes, start, base), end)| {
-            let (from, to) = (part.start.max(start) - base, part.end.min(end).checked_sub(base)?);
-            bytes.get(from..to).filter(|piece| !piece.is_empty())
+        windows.zip(ends).filter_map(move |((bytes, start, room), end)| {
+            let from = part.start.max(start);
+            let len = part.end.min(end).checked_sub(from).filter(|len| *len > 0)?;
+            bytes.get(room + from - start..)?.get(..len)
         })
     }
 
@@ -148,8 +149,9 @@ impl Buffer {
     /// copied; and says how much that was.
     pub(crate) fn take_run(&mut self) -> Option<(Vec<u8>, usize)> {
         let used = &mut self.table[..self.used];
-        let is_run =
-            |window: &Window| window.base == 0 && window.bytes.len() - window.start >= LONG;
+        let is_run = |window: &Window| {
+            window.room == window.start && window.bytes.len() - window.room >= LONG
+        };
         let place = used.iter().rposition(is_run)?;
         let end = used.get(place + 1).map_or(self.len, |next| next.start);
         let start = used[place].start;
@@ -161,6 +163,7 @@ impl Buffer {
         }
         self.pieces(end..self.len).for_each(|piece| whole.extend_from_slice(piece));
         let rest = self.len - (end - start);
+        self.table[place].expected = whole.len() + SMALLEST;
         self.clear();
         Some((whole, rest))
     }
@@ -188,21 +191,52 @@ impl Buffer {
     /// Bytes that were written as one.
     pub(crate) fn part_mut(&mut self, at: usize, len: usize) -> &mut [u8] {
         let window = self.table[..self.used].iter_mut().rev().find(|window| window.start <= at);
-        let (bytes, base) = window.map_or((&mut self.first, 0), |of| (&mut of.bytes, of.base));
-        &mut bytes[at - base..][..len]
+        let (bytes, from) = match window {
+            Some(window) => (&mut window.bytes, window.room + at - window.start),
+            None => (&mut self.first, at),
+        };
+        &mut bytes[from..][..len]
     }
 
     /// Puts bytes between those that were written.
     pub(crate) fn insert(&mut self, at: usize, bytes: &[u8]) {
-        self.gather();
-        let end = self.len + bytes.len();
+        // Windows after the first one stay where they are.
+        if self.table[..self.used].first().is_some_and(|window| window.start < at) {
+            self.gather();
+        }
+        let windows = &mut self.table[..self.used];
+        let before = windows.first().map_or(self.len, |window| window.start);
+        let end = before + bytes.len();
         if self.first.len() < end {
             self.first.resize(end + end / 4, 0);
         }
-        self.first.copy_within(at..self.len, at + bytes.len());
+        self.first.copy_within(at..before, at + bytes.len());
         self.first[at..][..bytes.len()].copy_from_slice(bytes);
-        self.len = end;
+        windows.iter_mut().for_each(|window| window.start += bytes.len());
+        self.len += bytes.len();
     }
+}
+
+/// Bytes of memory in which parts are encoded: about those of a page of objects.
+const PART: usize = 256 << 10;
+
+/// Encodes many bytes in parts: each in memory that stays in the cache, and is then appended to the value.
+///
+/// A window is cleared before it is written to, which takes as long as the writing if both wait for memory.
+pub(crate) fn encode_parts(
+    count: usize,
+    out: &mut Encoder<'_>,
+    mut encode: impl FnMut(usize, &mut Encoder<'_>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let (level, mut buffer) = (out.level(), Buffer::with_size(PART));
+    out.append(count, |part, env, links, to| {
+        let bytes = buffer.encode_with(env, links, |out| {
+            out.enter(level);
+            encode(part, out)
+        })?;
+        to.extend_from_slice(bytes);
+        Ok(())
+    })
 }
 
 /// Reads a value that takes all of `bytes`.

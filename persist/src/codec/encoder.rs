@@ -26,6 +26,11 @@ pub(crate) trait SaveLinks {
     /// is that save's.
     fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64>;
 
+    /// Bytes of definitions that will be put before the value that is encoded.
+    fn ahead(&self) -> usize {
+        0
+    }
+
     /// Counts elements without bytes, within [`Limits::empty_elements`], and the memory of elements that are large for
     /// the fewest bytes that they can take, within [`Limits::expansion`]; the bare codec does not count the latter.
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
@@ -143,6 +148,12 @@ impl<'a> Encoder<'a> {
         self.rest.first_chunk_mut()
     }
 
+    /// Like [`ahead`](Self::ahead), for a number of bytes that is known later.
+    #[inline(always)]
+    pub(crate) fn ahead_of(&mut self, len: usize) -> Option<&mut [u8]> {
+        self.rest.get_mut(..len)
+    }
+
     /// Writes these bytes.
     ///
     /// # Errors
@@ -183,6 +194,45 @@ impl<'a> Encoder<'a> {
     fn run(&mut self, left: usize, run: &ByteRun<'_>) -> Result<(), Stop> {
         self.rest = grow(left, run.len(), Some(run), self.state).ok_or(Stop(()))?;
         Ok(())
+    }
+
+    /// Has parts of the value appended to a window.
+    pub(super) fn append(
+        &mut self,
+        parts: usize,
+        mut append: impl FnMut(usize, &Env<'_>, &mut dyn SaveLinks, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<(), Stop> {
+        let state = self.state;
+        let start = self.position();
+        let ahead = self.ask(|links| Ok(links.ahead()))?;
+        self.rest = &mut [];
+        let append = |to: &mut Vec<u8>, room: usize| {
+            (0..parts).try_for_each(|part| {
+                state.ask(|links| append(part, state.env, links, to))?;
+                let len = start - state.start + to.len() - room;
+                if len as u64 > state.env.limits.bytes {
+                    return Err(too_large(&state.env.limits));
+                }
+                Ok(())
+            })
+        };
+        let window = state.next.take().appended(start, ahead, append);
+        let (len, window, next) = window.map_err(|error| keep(state, error))?.ok_or(Stop(()))?;
+        state.next.set(next);
+        state.end.set(start + len + window.len());
+        self.rest = window;
+        Ok(())
+    }
+
+    /// How deep in the value and in which cell this is.
+    pub(super) fn level(&self) -> (u32, Within) {
+        (self.state.depth.get(), self.state.within.get())
+    }
+
+    /// Encodes what is on a level of another encode.
+    pub(super) fn enter(&mut self, (depth, within): (u32, Within)) {
+        self.state.depth.set(depth);
+        self.state.within.set(within);
     }
 
     /// Leaves the reason why this value cannot be saved.

@@ -82,7 +82,7 @@ pub use type_set::Parts;
 #[doc(hidden)]
 pub use persist::Persist;
 
-pub(crate) use buffer::left_over;
+pub(crate) use buffer::{encode_parts, left_over};
 pub(crate) use content::{BoxOf, Content};
 pub(crate) use convert::CONVERTED;
 pub(crate) use decoder::{Implementor, Linked, LoadLinks, NoLinks, Pointing, Remapped};

@@ -1,5 +1,7 @@
 //! Where a value continues that does not fit the first window of its buffer.
 
+use crate::Result;
+
 /// More windows than a value can fill: see [`least`], and a record ends before 2^32 bytes.
 const MOST: usize = 64;
 
@@ -26,8 +28,11 @@ pub(super) struct Window {
     pub(super) bytes: Vec<u8>,
     /// Bytes of the value before it.
     pub(super) start: usize,
-    /// Where in the value the memory begins: at `start`, or at 0 if it has room for all that comes before it.
-    pub(super) base: usize,
+    /// Bytes of the memory that are before those of the value: none, or as many as come before it in the value, which
+    /// then can be put there.
+    pub(super) room: usize,
+    /// How large the memory was that was taken out of the window: the next value is about as large.
+    pub(super) expected: usize,
 }
 
 /// Many bytes that are written together.
@@ -85,15 +90,12 @@ impl Default for RemainingWindows<'_> {
     }
 }
 
+/// The most bytes before appended ones that get room in the same memory.
+const FRONT: usize = 64 << 10;
+
 impl<'a> RemainingWindows<'a> {
-    /// A window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
-    /// It begins with the run, which has `len` bytes.
-    pub(super) fn window(
-        self,
-        start: usize,
-        len: usize,
-        run: Option<&ByteRun<'_>>,
-    ) -> Option<(&'a mut [u8], Self)> {
+    /// The next window, its place in the table, and those after it.
+    fn next(self) -> Option<(usize, &'a mut Window, Self)> {
         let windows = match self {
             Self::All(table) => {
                 table.resize_with(MOST, Window::default);
@@ -103,7 +105,40 @@ impl<'a> RemainingWindows<'a> {
         };
         let place = MOST.checked_sub(windows.len())?;
         let (window, rest) = windows.split_first_mut()?;
-        (window.start, window.base) = (start, start);
+        Some((place, window, Self::Rest(rest)))
+    }
+
+    /// Has bytes appended to a window, which are not cleared first. `start` bytes of the value lie before it, and
+    /// `ahead` more will be put there. Returns how many these are, the window after them, and the windows after it.
+    pub(super) fn appended(
+        self,
+        start: usize,
+        ahead: usize,
+        append: impl FnOnce(&mut Vec<u8>, usize) -> Result<()>,
+    ) -> Result<Option<(usize, &'a mut [u8], Self)>> {
+        let Some((_, window, rest)) = self.next() else { return Ok(None) };
+        window.start = start;
+        window.room = Some(start + ahead).filter(|room| *room <= FRONT).unwrap_or(0);
+        let Window { bytes, room, expected, .. } = window;
+        bytes.clear();
+        bytes.reserve_exact(*expected);
+        bytes.resize(*room, 0);
+        append(bytes, *room)?;
+        let end = bytes.len();
+        bytes.resize(end + SMALLEST, 0);
+        Ok(Some((end - *room, &mut bytes[end..], rest)))
+    }
+
+    /// A window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
+    /// It begins with the run, which has `len` bytes.
+    pub(super) fn window(
+        self,
+        start: usize,
+        len: usize,
+        run: Option<&ByteRun<'_>>,
+    ) -> Option<(&'a mut [u8], Self)> {
+        let (place, window, rest) = self.next()?;
+        (window.start, window.room) = (start, 0);
         let least = least(place);
         let is_small = window.bytes.len() < len;
         if is_small {
@@ -114,8 +149,8 @@ impl<'a> RemainingWindows<'a> {
             // A long one fills a window, which then is not cleared first. If most of the value lies there, the rest
             // can be put around it.
             Some(run) if is_small && len >= least => {
-                window.base = if len >= start { 0 } else { start };
-                let room = start - window.base;
+                window.room = if len >= start { start } else { 0 };
+                let room = window.room;
                 let whole = room + len + SMALLEST;
                 if matches!(run, ByteRun::Rows { .. }) && whole > FROM_SYSTEM {
                     window.bytes = vec![0; whole];
@@ -138,7 +173,7 @@ impl<'a> RemainingWindows<'a> {
                 }
             }
         }
-        Some((&mut window.bytes[start - window.base..], Self::Rest(rest)))
+        Some((&mut window.bytes[window.room..], rest))
     }
 
     /// How many these are, if the table is there.

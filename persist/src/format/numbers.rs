@@ -164,6 +164,11 @@ impl ClassNumbers {
         self.count > 0
     }
 
+    /// Bytes of the definitions that are not written yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Appends the definitions that are not written yet, in order, and returns how many they are.
     pub(super) fn take_definitions(&mut self, out: &mut Vec<u8>) -> Result<u64> {
         if let Some(error) = self.failed.take() {

@@ -341,6 +341,10 @@ impl SaveLinks for Links<'_> {
         Ok(number)
     }
 
+    fn ahead(&self) -> usize {
+        self.tables.numbers.pending()
+    }
+
     fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
             Ok(schema) => Ok(self.tables.numbers.foreign(&schema, index, self.registry.program())),

@@ -31,6 +31,8 @@ struct Occupancy {
     /// How many bits the words before each have; counts only where the word has bits itself. So a value that comes after
     /// all others changes no count of the words after it.
     before: [u16; WORDS],
+    /// No bit before this one has a value: of the first page bit 0 never has one, since no id is 0.
+    first: u32,
     /// No bit from this one on has a value.
     end: u32,
 }
@@ -68,7 +70,7 @@ impl<T> Default for Page<T> {
 
 impl Default for Occupancy {
     fn default() -> Self {
-        Self { mask: [0; WORDS], before: [0; WORDS], end: 0 }
+        Self { mask: [0; WORDS], before: [0; WORDS], first: 0, end: 0 }
     }
 }
 
@@ -113,6 +115,7 @@ impl Occupancy {
             self.before[word] = self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
         }
         self.mask[word] |= one;
+        self.first = self.first.min(bit);
         self.end = self.end.max(bit + 1);
         self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
         self.rank(bit)
@@ -185,9 +188,10 @@ impl<T> Page<T> {
     /// Where the value of a bit is.
     #[inline]
     fn place(&self, bit: u32) -> Option<usize> {
-        if self.items.len() == self.index.end as usize {
-            // None is missing before the last, and none is out.
-            return (bit < self.index.end).then_some(bit as usize);
+        let Occupancy { first, end, .. } = self.index;
+        if self.items.len() == (end - first) as usize {
+            // None is missing between the first and the last, and none is out.
+            return (first..end).contains(&bit).then(|| (bit - first) as usize);
         }
         if !self.index.has(bit) {
             return None;
@@ -327,6 +331,7 @@ impl<T> Column<T> {
             self.pages.resize_with(location.page + 1, || None);
         }
         let mut page = Box::<Page<T>>::default();
+        page.index.first = location.bit;
         // Where neighbours are full this one will be, and takes its memory at once.
         let before = location.page.checked_sub(1).and_then(|before| self.page(before));
         if before.is_some_and(|before| before.len() >= WIDTH / 2) {

@@ -377,33 +377,44 @@ mod tests {
     impl Component for Health {}
     impl Component for Target {}
 
-    #[test]
-    fn a_world_is_written_and_read_as_its_derived_form() -> Result<()> {
+    /// Objects of several shapes, with children, without a name, and with names of all lengths.
+    fn filled(objects: usize) -> Result<World> {
         let mut world = World::new();
-        let ids: Vec<ObjectId> = (0..300).map(|_| world.spawn("Orc")).collect();
-        for (at, id) in ids.iter().enumerate().filter(|(at, _)| at % 3 > 0) {
+        let long = "x".repeat(60);
+        let names = ["Orc", "Orc", "Orc", "", "Elf9", "Orc", &long, "Orc97"];
+        let ids: Vec<ObjectId> = (0..objects).map(|at| world.spawn(names[at / 50 % 8])).collect();
+        for (at, id) in ids.iter().enumerate().filter(|(at, _)| at % 3 > 0 || at / 100 % 2 > 0) {
             world.attach(*id, Health(5))?;
-            world.set_parent(*id, Some(ids[at - 1]))?;
-            if at % 2 == 0 {
-                world.attach(*id, Target { whom: Some(ids[0]), name: "x".repeat(at) })?;
+            if at % 40 == 1 {
+                world.set_parent(*id, Some(ids[at - 1]))?;
+            }
+            if at / 200 % 2 == 0 {
+                world.attach(*id, Target { whom: Some(ids[0]), name: "x".repeat(at % 300) })?;
             }
         }
         world.update(0.1);
-        world.attach(ids[1], Target { whom: None, name: String::new() })?;
+        world.attach(ids[3], Target { whom: None, name: String::new() })?;
         world.set_activity(ids[7], Activity::Paused)?;
         world.remove(ids[200]);
         world.insert_resource(Health(1))?;
+        Ok(world)
+    }
 
+    #[test]
+    fn a_world_is_written_and_read_as_its_derived_form() -> Result<()> {
         let mut saves = SaveManager::new();
         saves.register_component::<Health>()?;
         saves.register_component::<Target>()?;
         saves.registry_mut().register_resource::<Health>()?;
-        let by_hand = saves.value_to_vec(&world)?;
-        let (derived, _) = saves.value_from_slice::<StoredWorld>(&by_hand)?;
-        let save = saves.value_to_vec(&derived)?;
-        assert!(save == by_hand, "{} bytes and {}", save.len(), by_hand.len());
-        let (again, _) = saves.value_from_slice::<World>(&save)?;
-        assert!(saves.value_to_vec(&again)? == save);
+        // More than a page are written in parts.
+        for objects in [300, 10_000, 30_000] {
+            let by_hand = saves.value_to_vec(&filled(objects)?)?;
+            let (derived, _) = saves.value_from_slice::<StoredWorld>(&by_hand)?;
+            let save = saves.value_to_vec(&derived)?;
+            assert!(save == by_hand, "{} bytes and {}", save.len(), by_hand.len());
+            let (again, _) = saves.value_from_slice::<World>(&save)?;
+            assert!(saves.value_to_vec(&again)? == save);
+        }
         Ok(())
     }
 }

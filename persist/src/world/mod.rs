@@ -38,6 +38,7 @@ mod cursor;
 mod detached;
 mod directory;
 mod edits;
+mod head;
 mod load;
 mod migrated;
 mod names;

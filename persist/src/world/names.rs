@@ -36,6 +36,12 @@ impl Name {
     fn index(self) -> usize {
         self.base.get() as usize - 1
     }
+
+    /// True if both have one base, and this the number after the other's.
+    #[inline]
+    pub(super) fn follows(self, other: Self) -> bool {
+        self.base == other.base && self.number == other.number.wrapping_add(1)
+    }
 }
 
 /// The name of an object at some time, which entries of histories keep: its text is made when it is asked for.

@@ -65,6 +65,16 @@ impl Object {
         self.rare.get().is_some_and(|rare| !rare.children.is_empty())
     }
 
+    /// True if it is active, and has no children and no components of classes that the program does not have.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.activity == Activity::Active
+            && self
+                .rare
+                .get()
+                .is_none_or(|rare| rare.children.is_empty() && rare.unknown.is_empty())
+    }
+
     pub(super) fn position(&self, child: ObjectId) -> Option<usize> {
         self.rare.get()?.children.position(child)
     }

@@ -3,11 +3,14 @@
 //! It is written and read by hand, to and from its columns; the bytes are those of [`StoredWorld`], whose
 //! schema it has.
 
-use super::directory::Location;
+use super::directory::{Location, WIDTH};
+use super::head::{PLAIN, PlainHead};
 use super::object::{Activity, ComponentIndex, KeptComponent, Object, Shape, Shapes};
 use super::resources::AnyResource;
-use super::world::{AnyComponent, ComponentType, ErasedComponents, ParkedObject, World};
-use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
+use super::world::{
+    AnyComponent, ColumnEntry, ComponentType, ErasedComponents, ParkedObject, World,
+};
+use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, encode_parts, trait_name};
 use crate::format::{Compression, Header, Sealer};
 use crate::graph::{SaveTables, Saver};
 use crate::types::encode_text;
@@ -73,11 +76,14 @@ struct ColumnProgress<'w> {
 /// How many bytes the components of a shape have, each after the number of its class, on the page that is written.
 #[derive(Clone, Copy)]
 enum RowWidth {
-    /// Until an object of the shape was written.
+    /// Not looked at yet.
     Unknown,
     Varies,
     Fixed(usize),
 }
+
+/// The most objects that are written together.
+const RUN: usize = 64;
 
 /// Writes objects, and what else is asked for.
 pub(super) fn encode_objects(
@@ -88,7 +94,8 @@ pub(super) fn encode_objects(
 ) -> Result<(), Stop> {
     let progress = world.columns.iter().map(|_| ColumnProgress::default()).collect();
     let widths = vec![RowWidth::Varies; world.shapes.len()];
-    WorldWriter { world, content, progress, widths }.objects(objects, out)
+    let head = PlainHead::default();
+    WorldWriter { world, content, progress, widths, head }.objects(objects, out)
 }
 
 /// Objects of a world that are written.
@@ -99,6 +106,7 @@ struct WorldWriter<'w> {
     progress: Vec<ColumnProgress<'w>>,
     /// Of each shape.
     widths: Vec<RowWidth>,
+    head: PlainHead,
 }
 
 impl<'w> WorldWriter<'w> {
@@ -111,9 +119,17 @@ impl<'w> WorldWriter<'w> {
             ObjectSelection::All => self.world.count,
             ObjectSelection::These(objects) => objects.len(),
         };
+        if let ObjectSelection::All = objects {
+            self.number_classes(out)?;
+        }
         out.value(&self.world.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| match objects {
+            ObjectSelection::All if count > WIDTH => {
+                encode_parts(self.world.directory.len(), out, |page, out| {
+                    self.encode_page(page, out)
+                })
+            }
             ObjectSelection::All => {
                 (0..self.world.directory.len()).try_for_each(|page| self.encode_page(page, out))
             }
@@ -148,17 +164,131 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
+    /// Numbers the classes of all components, in the order in which they are met: so it is known how many bytes their
+    /// definitions take before the objects are written.
+    fn number_classes(&mut self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let world = self.world;
+        let met = |(column, entry): (usize, &ColumnEntry)| {
+            let Location { page, bit } = entry.column.first()?;
+            let object = world.objects.get(Location { page, bit })?;
+            let columns = world.shapes.columns(object.shape);
+            Some((page, bit, columns.iter().position(|at| *at == column), column))
+        };
+        let mut columns: Vec<_> = world.columns.iter().enumerate().filter_map(met).collect();
+        columns.sort_unstable();
+        columns.into_iter().try_for_each(|(.., column)| self.number(column, out).map(drop))?;
+        let of = trait_name::<dyn AnyResource>();
+        world.resources.values.iter().try_for_each(|(class, name, _)| {
+            out.ask(|links| links.class(*class, of, &|| name.clone())).map(drop)
+        })
+    }
+
+    /// The number of the class of a column.
+    fn number(&mut self, column: usize, out: &mut Encoder<'_>) -> Result<u64, Stop> {
+        if let Some(number) = self.progress[column].number {
+            return Ok(number);
+        }
+        let (entry, of) = (&self.world.columns[column], trait_name::<dyn AnyComponent>());
+        let number = out.ask(|links| {
+            let class = links.class(entry.of.id, of, &entry.of.name);
+            class.map_err(|_| unregistered(&(entry.of.name)()))
+        })?;
+        self.progress[column].number = Some(number);
+        Ok(number)
+    }
+
     fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
         self.widths.fill(RowWidth::Unknown);
         for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
             progress.items = entry.column.items(page);
         }
-        let Some(objects) = self.world.objects.page(page) else { return Ok(()) };
-        for (bit, object) in objects.bits().zip(objects.items()) {
-            let Some(id) = self.world.directory.id(page, bit) else { return Err(out.no_field()) };
-            self.encode_object(id, object, ObjectSource::Live(Location { page, bit }), out)?;
+        let (directory, objects) = (&self.world.directory, self.world.objects.page(page));
+        let Some(objects) = objects else { return Ok(()) };
+        let mut bits_of_page = objects.bits();
+        for objects in objects.items().chunks(RUN) {
+            let mut bits = [0; RUN];
+            bits.iter_mut().zip(&mut bits_of_page).for_each(|(to, bit)| *to = bit);
+            let mut at = 0;
+            while at < objects.len() {
+                let run =
+                    self.encode_run(directory.first(page), &bits[at..], &objects[at..], out)?;
+                at += run;
+                if run == 0 {
+                    let bit = bits[at];
+                    let Some(id) = directory.id(page, bit) else { return Err(out.no_field()) };
+                    let source = ObjectSource::Live(Location { page, bit });
+                    self.encode_object(id, &objects[at], source, out)?;
+                    at += 1;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Writes objects of one shape, as most are: plain, with components of fixed widths; returns how many. First all of
+    /// them but their components, then the components of each column, which so is asked once. `first` is the first id of
+    /// the page.
+    fn encode_run(
+        &mut self,
+        first: u64,
+        bits: &[u32],
+        objects: &[Object],
+        out: &mut Encoder<'_>,
+    ) -> Result<usize, Stop> {
+        let world = self.world;
+        let Some(Object { shape, .. }) = objects.first() else { return Ok(0) };
+        let columns = world.shapes.columns(*shape);
+        let (Some(width), Ok(all)) = (self.width(*shape), u8::try_from(columns.len())) else {
+            return Ok(0);
+        };
+        let Some(space) = out.ahead_of(objects.len() * (PLAIN + width)) else { return Ok(0) };
+        let (mut rows, mut len, mut at) = ([0; RUN], 0, 0);
+        for ((row, bit), object) in rows.iter_mut().zip(bits).zip(objects) {
+            let is_plain = object.shape == *shape
+                && object.is_plain()
+                && self.head.set_name(object.name, &world.names);
+            let next = space.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+            let Some(next) = next.filter(|_| is_plain) else { break };
+            let started = match self.content {
+                EncodeScope::Copy => 0,
+                _ => u8::try_from(object.started).unwrap_or(u8::MAX),
+            };
+            at +=
+                self.head.store(first + u64::from(*bit), [all.saturating_sub(started), all], next);
+            *row = at;
+            at += width;
+            len += 1;
+        }
+        let mut offset = 0;
+        for column in columns {
+            if let ColumnProgress { items: Some(items), number: Some(number) } =
+                &mut self.progress[*column]
+            {
+                offset += items.put_next(*number, &rows[..len], &mut space[offset..]);
+            }
+        }
+        out.take(at)?;
+        Ok(len)
+    }
+
+    /// Bytes of the components of each object of a shape on this page, if all have as many.
+    fn width(&mut self, shape: Shape) -> Option<usize> {
+        let width = self.widths.get_mut(Shapes::index(shape))?;
+        if let RowWidth::Unknown = width {
+            let columns = self.world.shapes.columns(shape);
+            let mut widths = columns.iter().map(|column| {
+                let ColumnProgress { number, items } = &self.progress[*column];
+                number.filter(|number| *number <= count::SHORT)?;
+                items.as_ref()?.width()
+            });
+            let sum = widths.try_fold(0, |sum, width| Some(sum + 1 + width?));
+            let sum = sum.filter(|_| columns.len() as u64 <= count::SHORT);
+            *width = sum.map_or(RowWidth::Varies, RowWidth::Fixed);
+        }
+        match *width {
+            RowWidth::Fixed(width) => Some(width),
+            _ => None,
+        }
     }
 
     fn encode_object(
@@ -182,16 +312,13 @@ impl<'w> WorldWriter<'w> {
         };
         let all = columns.len() + unknown.len();
         let waiting = u32::try_from(all.saturating_sub(started)).unwrap_or(u32::MAX);
-        if !self.encode_plain(id, object, waiting, all, out)? {
+        if !(unknown.is_empty() && self.encode_plain(id, object, waiting, all, out)?) {
             count::encode(id.get(), out)?;
             self.encode_name(object, out)?;
             out.value(object.children())?;
             out.value(&object.activity)?;
             count::encode(waiting.into(), out)?;
             count::encode(all as u64, out)?;
-        }
-        if unknown.is_empty() && self.encode_row(object.shape, columns, out)? {
-            return Ok(());
         }
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
             if unknown.is_empty() {
@@ -205,50 +332,10 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
-    /// Writes components of fixed widths at once; false if some vary, or the first object of the shape is to show it.
-    #[inline]
-    fn encode_row(
-        &mut self,
-        shape: Shape,
-        columns: &[usize],
-        out: &mut Encoder<'_>,
-    ) -> Result<bool, Stop> {
-        let Some(width) = self.widths.get_mut(Shapes::index(shape)) else { return Ok(false) };
-        match *width {
-            RowWidth::Varies => return Ok(false),
-            RowWidth::Unknown => {
-                let mut widths = columns.iter().map(|column| {
-                    let ColumnProgress { number, items } = &self.progress[*column];
-                    number.filter(|number| *number <= count::SHORT)?;
-                    items.as_ref()?.width()
-                });
-                // A column that has not been written yet has no number.
-                let sum = widths.try_fold(0, |sum, width| Some(sum + 1 + width?));
-                let is_met = columns.iter().all(|column| self.progress[*column].number.is_some());
-                if is_met {
-                    *width = sum.map_or(RowWidth::Varies, RowWidth::Fixed);
-                }
-                return Ok(false);
-            }
-            RowWidth::Fixed(width) => {
-                let mut row = out.take(width)?;
-                for column in columns {
-                    if let ColumnProgress { items: Some(items), number: Some(number) } =
-                        &mut self.progress[*column]
-                    {
-                        items.put_next(*number, &mut row);
-                    }
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    /// Writes all of an object but its components at once, as most are: without children, and with a short name. False if
-    /// it is another one.
+    /// Writes all of an object but its components at once, if it is plain; else false.
     #[inline]
     fn encode_plain(
-        &self,
+        &mut self,
         id: ObjectId,
         object: &Object,
         waiting: u32,
@@ -259,23 +346,12 @@ impl<'w> WorldWriter<'w> {
         else {
             return Ok(false);
         };
-        let (base, number) = object.name.map_or(("", 0), |name| self.world.names.parts(name));
-        let is_plain = object.children().is_empty()
-            && object.activity == Activity::Active
-            && base.len() <= SHORT_BASE
-            && u64::from(components.max(waiting)) <= count::SHORT;
-        let Some(next) = out.ahead::<PLAIN>().filter(|_| is_plain) else { return Ok(false) };
-        let mut digits = [0; DIGITS];
-        let digits = number_text(number, &mut digits);
-        let at = count::store(id.get(), next);
-        let length = base.len() + digits.len();
-        let (first, text) = next[at..].split_at_mut(1);
-        first[0] = u8::try_from(length).unwrap_or(u8::MAX);
-        text[..base.len()].copy_from_slice(base.as_bytes());
-        text[base.len()..length].copy_from_slice(digits);
-        // No children, and active.
-        text[length..][..4].copy_from_slice(&[0, 0, waiting, components]);
-        out.take(at + 1 + length + 4)?;
+        let is_plain = object.is_plain()
+            && u64::from(components.max(waiting)) <= count::SHORT
+            && self.head.set_name(object.name, &self.world.names);
+        let Some(next) = out.ahead().filter(|_| is_plain) else { return Ok(false) };
+        let len = self.head.store(id.get(), [waiting, components], next);
+        out.take(len)?;
         Ok(true)
     }
 
@@ -305,19 +381,9 @@ impl<'w> WorldWriter<'w> {
                 None => Err(out.no_field()),
             };
         }
+        let number = self.number(column, out)?;
         let progress = &mut self.progress[column];
         let entry = &self.world.columns[column];
-        let number = match progress.number {
-            Some(number) => number,
-            None => {
-                let of = trait_name::<dyn AnyComponent>();
-                let class = out.ask(|links| {
-                    let class = links.class(entry.of.id, of, &entry.of.name);
-                    class.map_err(|_| unregistered(&(entry.of.name)()))
-                });
-                *progress.number.insert(class?)
-            }
-        };
         let encoded = match (&mut progress.items, source) {
             (Some(items), _) => items.encode_next(number, out),
             (None, ObjectSource::Live(location)) => entry.column.encode(location, number, out),
@@ -333,26 +399,6 @@ impl<'w> WorldWriter<'w> {
             )))
         })
     }
-}
-
-/// The most digits of the number of a name.
-const DIGITS: usize = 10;
-
-/// The longest base of a name that is written together with what is around it.
-const SHORT_BASE: usize = 40;
-
-/// Bytes of an object without its components: id, name, and what follows that.
-const PLAIN: usize = 9 + 1 + SHORT_BASE + DIGITS + 4;
-
-/// The digits of a number; none of 0.
-fn number_text(number: u32, digits: &mut [u8; DIGITS]) -> &[u8] {
-    let (mut at, mut rest) = (DIGITS, number);
-    while rest > 0 {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    &digits[at..]
 }
 
 fn encode_unknown(unknown: &crate::Unknown, out: &mut Encoder<'_>) -> Result<(), Stop> {

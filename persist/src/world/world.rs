@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
-use super::column::Column;
+use super::column::{Column, Page};
 use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
@@ -174,6 +174,8 @@ pub(super) trait AnyColumn: Any + Send {
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
+    /// Where the first component is.
+    fn first(&self) -> Option<Location>;
     /// The components of a page, one after the other; `None` if one of them is out of its place, or there are none.
     fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>>;
     /// Writes the component of a place after the number of its class, as a box holds it; `None` if there is none.
@@ -214,8 +216,9 @@ pub(super) trait ErasedComponents {
     fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
     /// Bytes of each without the number, if all have as many and nothing is to be counted.
     fn width(&self) -> Option<usize>;
-    /// Writes the next one, of that width, to the front of bytes, after the number of its class, which is short.
-    fn put_next(&mut self, number: u64, row: &mut &mut [u8]);
+    /// Writes the next ones, of that width, to these places, each after the number of its class, which is short. Returns
+    /// how many bytes each takes.
+    fn put_next(&mut self, number: u64, places: &[usize], out: &mut [u8]) -> usize;
 }
 
 impl<T: Component> ErasedComponents for std::slice::Iter<'_, T> {
@@ -227,15 +230,16 @@ impl<T: Component> ErasedComponents for std::slice::Iter<'_, T> {
         (const { Inline::<T>::FIXED && is_light_box::<T>(T::__MIN) }).then_some(T::__HEAD)
     }
 
-    #[inline]
-    fn put_next(&mut self, number: u64, row: &mut &mut [u8]) {
-        if let Some(component) = self.next()
-            && let Some((first, value)) =
-                row.split_off_mut(..1 + T::__HEAD).and_then(<[u8]>::split_first_mut)
-        {
-            *first = count::head(number);
-            component.__encode_head(value);
+    fn put_next(&mut self, number: u64, places: &[usize], out: &mut [u8]) -> usize {
+        let number = count::head(number);
+        for (place, component) in places.iter().zip(self) {
+            let place = out.get_mut(*place..).and_then(|out| out.get_mut(..1 + T::__HEAD));
+            if let Some((first, value)) = place.and_then(<[u8]>::split_first_mut) {
+                *first = number;
+                component.__encode_head(value);
+            }
         }
+        1 + T::__HEAD
     }
 }
 
@@ -276,6 +280,13 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn pages(&self) -> usize {
         self.pages().len()
+    }
+
+    fn first(&self) -> Option<Location> {
+        let bit = |(page, of): (usize, &Option<Box<Page<T>>>)| {
+            Some(Location { page, bit: of.as_ref()?.bits().next()? })
+        };
+        self.pages().iter().enumerate().find_map(bit)
     }
 
     fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>> {
