@@ -41,8 +41,8 @@ impl Reader {
     }
 
     /// Continues with values of other classes.
-    pub(crate) fn for_other_classes(self) -> Self {
-        Self { names: Vec::new(), ..self }
+    pub(crate) fn forget_classes(&mut self) {
+        self.names.clear();
     }
 
     /// Allows as much memory as `bytes` bytes of a save may take, from now on.

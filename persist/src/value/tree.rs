@@ -120,6 +120,18 @@ impl Value {
         }
     }
 
+    /// Shows this value and all inside of it.
+    pub(crate) fn each(&self, meet: &mut dyn FnMut(&Self)) {
+        let (mut next, mut open) = (Some(self), Vec::new());
+        while let Some(value) = next {
+            meet(value);
+            if value.may_have_parts() {
+                open.push(value.parts());
+            }
+            next = next_part(&mut open);
+        }
+    }
+
     /// A copy whose parts are units.
     fn copy_of_head(&self) -> Self {
         macro_rules! copied {

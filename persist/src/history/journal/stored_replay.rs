@@ -2,14 +2,17 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
+use std::sync::Arc;
 
 use super::listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
-use super::stored::place;
+use super::stored::{place, wrong};
 use crate::fields::{Direction, PathStep};
+use crate::format::{RecordLocation, scan};
 use crate::history::Verb;
 use crate::history::merging::Merging;
-use crate::value::HandleValue;
-use crate::{Document, Error, ErrorKind, FieldPath, ObjectId, Record, Result, Value};
+use crate::schema::{ClassSchema, Reader as Values, Stored};
+use crate::world::{ComponentPlace, TreePosition, UntypedTree, UntypedWorld};
+use crate::{Document, Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
 
 /// How far a save was brought by [`JournalListing::replay`].
 #[derive(Debug)]
@@ -37,44 +40,102 @@ impl JournalListing {
             let message = format!("the journal has {count} events, and not {events}");
             return Err(Error::new(ErrorKind::NotFound, message));
         };
-        let Some(root) = save.root_mut() else {
-            let message = "the save has several values, and is not that of a session";
-            return Err(Error::new(ErrorKind::NotFound, message));
-        };
-        let mut replay = StoredReplay::new(self, root);
-        for (done, event) in wanted.iter().enumerate() {
-            if let Err(error) = replay.event(event) {
-                return Ok(Replayed { events: done, stopped: Some(error) });
-            }
-        }
-        Ok(Replayed { events, stopped: None })
+        let mut replay = StoredReplay::new(self, ReplayTarget::of(save, self.bytes)?);
+        let mut done = 0;
+        let stopped = wanted.iter().find_map(|event| {
+            let failed = replay.event(event).err();
+            done += usize::from(failed.is_none());
+            failed
+        });
+        replay.target.end();
+        Ok(Replayed { events: done, stopped })
     }
 }
 
 /// An entry of the history: the edits that it is made of.
 #[derive(Default)]
 struct ReplayedEntry<'j> {
-    edits: Vec<&'j ListedEvent>,
+    edits: Vec<ReplayedEdit<'j>>,
     /// True if it may be no entry of its own, or more than one: how commands merge only the program knows.
     is_uncertain: bool,
     /// What it sets, once an edit is to be merged into it.
     fields: Option<SetFields<'j>>,
 }
 
+struct ReplayedEdit<'j> {
+    event: &'j ListedEvent,
+    /// In their order, once they were needed.
+    changes: Option<Vec<ReplayedChange<'j>>>,
+}
+
+impl<'j> ReplayedEdit<'j> {
+    fn changes(&mut self) -> Result<&mut Vec<ReplayedChange<'j>>> {
+        if self.changes.is_none() {
+            let mut changes = Vec::new();
+            flatten(&self.event.steps, &self.event.classes, &mut changes)?;
+            self.changes = Some(changes);
+        }
+        Ok(self.changes.get_or_insert_default())
+    }
+}
+
+/// The changes of steps, in their order.
+fn flatten<'j>(
+    steps: &'j [ListedStep],
+    classes: &'j Arc<[ClassSchema]>,
+    changes: &mut Vec<ReplayedChange<'j>>,
+) -> Result<()> {
+    for step in steps {
+        match step {
+            ListedStep::Command { class, is_direct: true, .. } => {
+                let message = format!("only its program can run the command {class}");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            ListedStep::Command { steps, .. } => flatten(steps, classes, changes)?,
+            ListedStep::Change { .. } => changes.push(ReplayedChange { step, classes, held: None }),
+        }
+    }
+    Ok(())
+}
+
 impl<'j> ReplayedEntry<'j> {
+    fn of(event: &'j ListedEvent) -> Self {
+        Self { edits: vec![ReplayedEdit { event, changes: None }], ..Self::default() }
+    }
+
+    /// Makes or undoes its changes: all of them, or none.
+    fn run(&mut self, target: &mut ReplayTarget<'_>, direction: Direction) -> Result<()> {
+        let mut changes = Vec::new();
+        for edit in &mut self.edits {
+            changes.extend(edit.changes()?);
+        }
+        if direction == Direction::Undo {
+            changes.reverse();
+        }
+        for at in 0..changes.len() {
+            if let Err(error) = changes[at].make(target, direction) {
+                for change in changes[..at].iter_mut().rev() {
+                    change.make(target, direction.reversed())?;
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether an edit became a part of it; `None` if only the program knows.
     fn merges(&mut self, event: &'j ListedEvent) -> Option<bool> {
         let joins = event.merging == Merging::Join;
         if self.is_uncertain {
             return None;
         }
-        if !joins && self.edits.first().is_some_and(|first| first.label != event.label) {
+        if !joins && self.edits.first().is_some_and(|first| first.event.label != event.label) {
             return Some(false);
         }
         let edits = &self.edits;
         let fields = self.fields.get_or_insert_with(|| {
             let mut fields = SetFields::default();
-            edits.iter().for_each(|edit| fields.add(&edit.steps));
+            edits.iter().for_each(|edit| fields.add(&edit.event.steps));
             fields
         });
         let mut new = SetFields::default();
@@ -140,47 +201,36 @@ impl<'j> SetFields<'j> {
 }
 
 /// A replay on stored values.
-struct StoredReplay<'j, 'v> {
-    root: &'v mut Value,
+struct StoredReplay<'j, 's> {
+    target: ReplayTarget<'s>,
     entries: VecDeque<ReplayedEntry<'j>>,
     /// How many of them are applied.
     applied: usize,
     open: Vec<ReplayedEntry<'j>>,
 }
 
-/// A change of a value.
-#[derive(Clone, Copy)]
-struct ListedChange<'j> {
-    verb: Verb,
-    object: Option<ObjectId>,
-    path: Option<&'j FieldPath>,
-    index: Option<u64>,
-    old: Option<&'j Value>,
-    new: Option<&'j Value>,
-}
-
-impl<'j, 'v> StoredReplay<'j, 'v> {
-    fn new(listing: &'j JournalListing, root: &'v mut Value) -> Self {
-        let entry = |event| ReplayedEntry { edits: vec![event], ..ReplayedEntry::default() };
-        let entries: VecDeque<_> = listing.entries.iter().map(entry).collect();
+impl<'j, 's> StoredReplay<'j, 's> {
+    fn new(listing: &'j JournalListing, target: ReplayTarget<'s>) -> Self {
+        let entries: VecDeque<_> = listing.entries.iter().map(ReplayedEntry::of).collect();
         let applied = place(listing.applied).unwrap_or(usize::MAX).min(entries.len());
-        Self { root, entries, applied, open: Vec::new() }
+        Self { target, entries, applied, open: Vec::new() }
     }
 
     fn event(&mut self, event: &'j ListedEvent) -> Result<()> {
         match event.what {
             Occurrence::Done => {
-                self.run(&[event], Direction::Redo)?;
-                if let Some(last) = event.last_id {
-                    self.give_behind(last);
+                let mut entry = ReplayedEntry::of(event);
+                entry.run(&mut self.target, Direction::Redo)?;
+                if let (Some(last), Some(world)) = (event.last_id, &mut self.target.world) {
+                    world.give_behind(last).ok_or_else(|| wrong("ids that no world gives"))?;
                 }
                 match self.open.last_mut() {
                     Some(open) => {
                         // Merged edits that cancel each other out leave an empty transaction, which is no entry.
                         open.is_uncertain |= event.merging != Merging::No;
-                        open.edits.push(event);
+                        open.edits.append(&mut entry.edits);
                     }
-                    None => self.enter(event),
+                    None => self.enter(entry),
                 }
             }
             Occurrence::Undone => {
@@ -205,9 +255,8 @@ impl<'j, 'v> StoredReplay<'j, 'v> {
                 }
             }
             Occurrence::RolledBack => {
-                let open = self.open.last().ok_or_else(nothing)?;
-                let edits = open.edits.clone();
-                self.run(&edits, Direction::Undo)?;
+                let open = self.open.last_mut().ok_or_else(nothing)?;
+                open.run(&mut self.target, Direction::Undo)?;
                 self.open.pop();
             }
             Occurrence::Cleared => {
@@ -251,27 +300,27 @@ impl<'j, 'v> StoredReplay<'j, 'v> {
 
     /// Undoes or redoes an entry.
     fn move_entry(&mut self, index: usize, direction: Direction) -> Result<()> {
-        let entry = self.entries.get(index).filter(|_| self.open.is_empty());
+        let entry = self.entries.get_mut(index).filter(|_| self.open.is_empty());
         let entry = entry.ok_or_else(nothing)?;
         if entry.is_uncertain {
             return Err(uncertain());
         }
-        let edits = entry.edits.clone();
-        self.run(&edits, direction)
+        entry.run(&mut self.target, direction)
     }
 
     /// Enters an edit that was done, as a part of the entry before it if it was merged into that.
-    fn enter(&mut self, event: &'j ListedEvent) {
+    fn enter(&mut self, mut entry: ReplayedEntry<'j>) {
         self.entries.truncate(self.applied);
-        let last = self.entries.back_mut().filter(|_| event.merging != Merging::No);
-        if let Some(last) = last {
-            let is_merged = last.merges(event);
+        if let (Some(last), [edit]) = (self.entries.back_mut(), &entry.edits[..])
+            && edit.event.merging != Merging::No
+        {
+            let is_merged = last.merges(edit.event);
             last.is_uncertain |= is_merged.is_none();
             if is_merged != Some(false) {
-                return last.edits.push(event);
+                return last.edits.append(&mut entry.edits);
             }
         }
-        self.append(ReplayedEntry { edits: vec![event], ..ReplayedEntry::default() });
+        self.append(entry);
     }
 
     fn append(&mut self, entry: ReplayedEntry<'j>) {
@@ -279,55 +328,6 @@ impl<'j, 'v> StoredReplay<'j, 'v> {
         self.entries.push_back(entry);
         self.applied = self.entries.len();
     }
-
-    /// Makes or undoes the changes of edits: all of them, or none.
-    fn run(&mut self, edits: &[&'j ListedEvent], direction: Direction) -> Result<()> {
-        let mut changes = Vec::new();
-        for edit in edits {
-            flatten(&edit.steps, &mut changes)?;
-        }
-        if direction == Direction::Undo {
-            changes.reverse();
-        }
-        for (done, change) in changes.iter().enumerate() {
-            if let Err(error) = change.make(self.root, direction) {
-                for change in changes[..done].iter().rev() {
-                    change.make(self.root, direction.reversed())?;
-                }
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets a world give no ids that were given.
-    fn give_behind(&mut self, id: u64) {
-        if let Some(last) = world(self.root).and_then(|world| world.get_mut("last_id"))
-            && last.as_u64().is_some_and(|last| last < id)
-        {
-            *last = Value::U64(id);
-        }
-    }
-}
-
-/// The changes of steps, in their order.
-fn flatten<'j>(steps: &'j [ListedStep], changes: &mut Vec<ListedChange<'j>>) -> Result<()> {
-    for step in steps {
-        match step {
-            ListedStep::Command { class, is_direct: true, .. } => {
-                let message = format!("only its program can run the command {class}");
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
-            ListedStep::Command { steps, .. } => flatten(steps, changes)?,
-            ListedStep::Change { verb, object, path, index, old, new, .. } => {
-                let (path, old, new) = (path.as_ref(), old.as_ref(), new.as_ref());
-                let change =
-                    ListedChange { verb: *verb, object: *object, path, index: *index, old, new };
-                changes.push(change);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The field that a step sets, and its values before and after.
@@ -345,13 +345,111 @@ fn setting(step: &ListedStep) -> Option<(FieldKey, [&Value; 2])> {
     }
 }
 
-impl ListedChange<'_> {
-    fn make(&self, root: &mut Value, direction: Direction) -> Result<()> {
+/// What a replay changes.
+struct ReplayTarget<'s> {
+    save: &'s mut Document,
+    /// The value of the save, unless it is a world.
+    root: Value,
+    world: Option<UntypedWorld>,
+    /// Reads the objects that the journal has.
+    values: Values,
+    /// The classes of the journal whose indices in the save are known, and those.
+    known: (Option<Arc<[ClassSchema]>>, HashMap<usize, usize>),
+}
+
+impl<'s> ReplayTarget<'s> {
+    fn of(save: &'s mut Document, bytes: u64) -> Result<Self> {
+        let Some(root) = save.root_mut() else {
+            let message = "the save has several values, and is not that of a session";
+            return Err(Error::new(ErrorKind::NotFound, message));
+        };
+        let is_world = root.as_record().is_some_and(|root| root.class() == "persist.World");
+        let world = if is_world { UntypedWorld::of(root) } else { None };
+        if is_world && world.is_none() {
+            let message = "no program loads the world of the save; it is damaged or made to harm";
+            return Err(Error::new(ErrorKind::InvalidValue, message));
+        }
+        let root = mem::replace(root, Value::Unit);
+        let values = Values::new(&Limits::DEFAULT, bytes);
+        Ok(Self { save, root, world, values, known: (None, HashMap::new()) })
+    }
+
+    /// Puts the value back into the save.
+    fn end(self) {
+        if let Some(root) = self.save.root_mut() {
+            *root = self.world.map_or(self.root, UntypedWorld::into_value);
+        }
+    }
+
+    /// Makes the classes of a value that comes into the save known to it.
+    fn adopt(&mut self, value: &Value, classes: &Arc<[ClassSchema]>) -> Result<()> {
+        let (of, known) = &mut self.known;
+        if !of.as_ref().is_some_and(|of| Arc::ptr_eq(of, classes)) {
+            *of = Some(Arc::clone(classes));
+            known.clear();
+        }
+        self.save.adopt(value, classes, known)
+    }
+
+    /// The objects of a journal's fragment.
+    fn tree(&mut self, root: ObjectId, save: &[u8], place: TreePosition) -> Result<UntypedTree> {
+        let limits = &Limits::DEFAULT;
+        let (scan, classes) = scan(save, limits)?;
+        let stored = Stored::new(classes);
+        self.values.forget_classes();
+        let mut read = |record: RecordLocation| {
+            self.values.payload(&stored, record.class as usize, record.payload(save), limits)
+        };
+        let mut value = scan.records.iter().next().map_or(Ok(Value::Unit), &mut read)?;
+        self.save.adopt(&value, &stored, &mut HashMap::new())?;
+        let world = UntypedWorld::of(&mut value).filter(|_| scan.records.len() == 1);
+        let tree = world.and_then(|world| {
+            let last = world.last_id()?;
+            self.world.as_mut()?.give_behind(last)?;
+            world.into_tree(root, place)
+        });
+        tree.ok_or_else(|| wrong("objects that are not those that were named"))
+    }
+
+    /// The value that a path leads to, in the component or resource that it is of.
+    fn value(&mut self, object: Option<ObjectId>, path: &FieldPath) -> Option<&mut Value> {
+        let start = match &mut self.world {
+            Some(world) => world.content_mut(object, path.class())?,
+            None => &mut self.root,
+        };
+        path.steps().iter().try_fold(start, step_into)
+    }
+}
+
+/// A change that is replayed, and what it holds out of the save.
+struct ReplayedChange<'j> {
+    step: &'j ListedStep,
+    classes: &'j Arc<[ClassSchema]>,
+    held: Option<Held>,
+}
+
+enum Held {
+    Objects(UntypedTree),
+    Content(Value, Option<ComponentPlace>),
+}
+
+impl ReplayedChange<'_> {
+    fn make(&mut self, target: &mut ReplayTarget<'_>, direction: Direction) -> Result<()> {
+        let step = self.step;
+        let ListedStep::Change { verb, object, name, path, index, old, new, whole } = step else {
+            return Ok(());
+        };
         let is_redo = direction == Direction::Redo;
-        let (old, new) = if is_redo { (self.old, self.new) } else { (self.new, self.old) };
-        let made = match self.verb {
+        let (old, new) = if is_redo { (old, new) } else { (new, old) };
+        let puts = matches!(verb, Verb::Insert | Verb::Create | Verb::Attach) == is_redo;
+        let (path, owner) = (path.as_ref(), *object);
+        if let Some(new) = new {
+            target.adopt(new, self.classes)?;
+        }
+        let made = match verb {
             Verb::Set if new.is_none() => return Err(self.refused()),
-            Verb::Set => self.target(root).zip(new).and_then(|(target, new)| {
+            Verb::Set => path.and_then(|path| {
+                let (target, new) = (target.value(owner, path)?, new.as_ref()?);
                 let are_lists =
                     [&*target, new].map(|it| matches!(it, Value::Seq(_) | Value::Bytes(_)));
                 // An empty list of bytes is one of no elements.
@@ -359,18 +457,17 @@ impl ListedChange<'_> {
                     || mem::discriminant(&*target) == mem::discriminant(new);
                 is_alike.then(|| *target = new.clone())
             }),
-            Verb::Insert | Verb::Remove => {
-                let inserts = (self.verb == Verb::Insert) == is_redo;
-                let change = self.target(root).zip(self.index);
-                change.and_then(|(target, index)| match inserts {
-                    true => insert(opened(target)?, index, new?),
-                    false => remove(opened(target)?, index).map(drop),
-                })
-            }
-            Verb::Move => self.target(root).and_then(|target| {
-                let (from, to) = (self.index?, self.new?.as_u64()?);
+            Verb::Insert | Verb::Remove => path.and_then(|path| {
+                let list = opened(target.value(owner, path)?)?;
+                match puts {
+                    true => insert(list, (*index)?, new.as_ref()?),
+                    false => remove(list, (*index)?).map(drop),
+                }
+            }),
+            Verb::Move => path.and_then(|path| {
+                let list = opened(target.value(owner, path)?)?;
+                let (from, to) = ((*index)?, old.as_ref().or(new.as_ref())?.as_u64()?);
                 let (from, to) = if is_redo { (from, to) } else { (to, from) };
-                let list = opened(target)?;
                 let element = remove(list, from)?;
                 if insert(list, to, &element).is_none() {
                     insert(list, from, &element)?;
@@ -378,66 +475,63 @@ impl ListedChange<'_> {
                 }
                 Some(())
             }),
-            Verb::Rename => self.object(root).zip(new).and_then(|(object, name)| {
-                *object.get_mut("name")? = name.clone();
-                Some(())
-            }),
-            Verb::Pause | Verb::Resume => {
-                self.object(root).zip(new).and_then(|(object, activity)| {
-                    let Value::Enum(stored) = object.get_mut("activity")? else { return None };
-                    stored.set_variant(activity.as_text()?);
-                    Some(())
-                })
+            _ if target.world.is_none() => None,
+            Verb::Create | Verb::Delete if puts => {
+                let tree = match (self.held.take(), owner, &whole.fragment) {
+                    (Some(Held::Objects(tree)), ..) => tree,
+                    (_, Some(object), Some(fragment)) => match fragment.save() {
+                        Some(save) => target.tree(object, save, fragment.place())?,
+                        None => {
+                            let name = name.as_deref().unwrap_or_default();
+                            UntypedTree::bare(object, name, fragment.place())
+                        }
+                    },
+                    _ => return Err(self.refused()),
+                };
+                target.world.as_mut().and_then(|world| world.put(tree))
             }
-            Verb::Reparent => self.reparent(root, [old, new]),
-            _ => return Err(self.refused()),
+            Verb::Attach | Verb::Detach if puts => {
+                let (content, place) = match (self.held.take(), new) {
+                    (Some(Held::Content(content, place)), _) => (content, place),
+                    (_, Some(content)) => (content.clone(), whole.place),
+                    _ => return Err(self.refused()),
+                };
+                target.world.as_mut().and_then(|world| world.attach(owner, content, place))
+            }
+            verb => target.world.as_mut().and_then(|world| {
+                let text = || new.as_ref()?.as_text();
+                match verb {
+                    Verb::Create | Verb::Delete => {
+                        self.held = Some(Held::Objects(world.take(owner?)?));
+                        Some(())
+                    }
+                    Verb::Attach | Verb::Detach => {
+                        let (content, place) = world.detach(owner, path?.class())?;
+                        self.held = Some(Held::Content(content, place));
+                        Some(())
+                    }
+                    Verb::Rename => world.rename(owner?, text()?),
+                    Verb::Pause | Verb::Resume => world.set_activity(owner?, text()?),
+                    Verb::Reparent => {
+                        let (from, to) =
+                            (tree_position(old.as_ref()?)?, tree_position(new.as_ref()?)?);
+                        world.set_parent(owner?, from.parent, to)
+                    }
+                    _ => None,
+                }
+            }),
         };
         made.ok_or_else(|| self.lost())
     }
 
-    /// The value that the path leads to, in the component or resource that it is of.
-    fn target<'v>(&self, root: &'v mut Value) -> Option<&'v mut Value> {
-        let path = self.path?;
-        let start = match (self.object, world(root).is_some()) {
-            (Some(_), _) => component(self.object(root)?.get_mut("components")?, path.class())?,
-            (None, true) => component(world(root)?.get_mut("resources")?, path.class())?,
-            (None, false) => root,
-        };
-        path.steps().iter().try_fold(start, step_into)
-    }
-
-    fn object<'v>(&self, root: &'v mut Value) -> Option<&'v mut Record> {
-        find(objects(root)?, self.object?)
-    }
-
-    /// Moves an object in the tree.
-    fn reparent(&self, root: &mut Value, [old, new]: [Option<&Value>; 2]) -> Option<()> {
-        let child = self.object?;
-        let objects = objects(root)?;
-        let ([before, _], [parent, index]) = (tree_position(old?)?, tree_position(new?)?);
-        find(objects, child)?;
-        let index = place(index.as_u64()?).unwrap_or(usize::MAX);
-        if let Some(parent) = parent.as_object() {
-            children(find(objects, parent)?)?;
-        }
-        let of_child = |other: &Value| *other == Value::Handle(HandleValue::Live(child.get()));
-        if let Some(before) = before.as_object() {
-            let children = children(find(objects, before)?)?;
-            children.remove(children.iter().position(of_child)?);
-        }
-        if let Some(parent) = parent.as_object() {
-            let children = children(find(objects, parent)?)?;
-            children
-                .insert(index.min(children.len()), Value::Handle(HandleValue::Live(child.get())));
-        }
-        Some(())
-    }
-
     /// What it changes, for messages.
     fn place(&self) -> String {
-        let object = self.object.map(|object| format!(" of object {object}")).unwrap_or_default();
-        let verb = self.verb.to_string().to_lowercase();
-        match self.path {
+        let ListedStep::Change { verb, object, path, .. } = self.step else {
+            return String::new();
+        };
+        let object = object.map(|object| format!(" of object {object}")).unwrap_or_default();
+        let verb = verb.to_string().to_lowercase();
+        match path {
             Some(path) => format!("{verb} {path}{object}"),
             None => format!("{verb}{object}"),
         }
@@ -453,50 +547,16 @@ impl ListedChange<'_> {
     fn lost(&self) -> Error {
         let place = self.place();
         let message = format!(
-            "the save has no such value for this change: {place}; let its program replay the journal"
+            "this change does not go with the save: {place}; let its program replay the journal"
         );
         Error::new(ErrorKind::Unsupported, message)
     }
 }
 
-/// The record of a world that a value is.
-fn world(root: &mut Value) -> Option<&mut Record> {
-    root.as_record_mut().filter(|record| record.class() == "persist.World")
-}
-
-fn objects(root: &mut Value) -> Option<&mut Vec<Value>> {
-    list(world(root)?.get_mut("objects")?)
-}
-
-/// An object, by its id: they are in ascending order.
-fn find(objects: &mut [Value], id: ObjectId) -> Option<&mut Record> {
-    let id_of = |value: &Value| value.as_record()?.get("id")?.as_u64();
-    let at = objects.binary_search_by_key(&Some(id.get()), id_of).ok()?;
-    objects[at].as_record_mut()
-}
-
-fn children(object: &mut Record) -> Option<&mut Vec<Value>> {
-    list(object.get_mut("children")?)
-}
-
-fn component<'v>(components: &'v mut Value, class: &str) -> Option<&'v mut Value> {
-    let is_it = |value: &&mut Value| value.as_record().is_some_and(|it| it.class() == class);
-    list(components)?.iter_mut().find(is_it)
-}
-
-fn list(value: &mut Value) -> Option<&mut Vec<Value>> {
-    match value {
-        Value::Seq(values) => Some(values),
-        _ => None,
-    }
-}
-
 /// The parent and the index that the listing has of a place in the tree.
-fn tree_position(value: &Value) -> Option<&[Value; 2]> {
-    match value {
-        Value::Tuple(parts) => (&**parts).try_into().ok(),
-        _ => None,
-    }
+fn tree_position(value: &Value) -> Option<TreePosition> {
+    let [parent, index] = value.as_seq()? else { return None };
+    Some(TreePosition { parent: parent.as_object(), index: index.as_u64()? })
 }
 
 /// What an option holds, which paths pass through.
@@ -555,7 +615,7 @@ fn remove(list: &mut Value, index: u64) -> Option<Value> {
 
 #[cold]
 fn nothing() -> Error {
-    super::stored::wrong("an event that is not possible there")
+    wrong("an event that is not possible there")
 }
 
 #[cold]
