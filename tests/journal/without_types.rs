@@ -14,6 +14,8 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tempfile::TempDir;
 
+use super::hostile::{CRC, HEAD, HEADER, frames, seal};
+
 #[derive(Persist, Default)]
 struct Transform {
     x: f32,
@@ -62,6 +64,14 @@ struct Weather {
     wind: Layer,
 }
 
+/// Of a mod that the program does not have.
+#[derive(Persist)]
+struct Modded(Option<ObjectId>);
+
+#[derive(Persist)]
+struct ModdedRule(u8);
+
+impl Component for Modded {}
 impl Component for Transform {}
 impl Component for Bag {}
 impl Component for Light {}
@@ -103,8 +113,18 @@ impl Watched {
         let door = world.spawn_in(house, "Door")?;
         world.attach(door, Transform::default())?;
         world.update(0.1);
+        let mut saves_of_mod = saves()?;
+        if seed % 3 == 0 {
+            for object in [house, door] {
+                world.attach(object, Modded(Some(house)))?;
+            }
+            world.insert_resource(ModdedRule(3))?;
+            saves_of_mod.register_component::<Modded>()?;
+            saves_of_mod.registry_mut().register_resource::<ModdedRule>()?;
+            world.update(0.1);
+        }
         world.attach(house, Light::On { bytes: vec![1] })?;
-        saves()?.save_value(folder.path().join("level.sav"), &world)?;
+        saves_of_mod.save_value(folder.path().join("level.sav"), &world)?;
         let options = Session::with(saves()?, History::new(12)).flush(Flush::OnIdle);
         let (path, random) = (|name| folder.path().join(name), Pcg64Mcg::seed_from_u64(seed));
         let (session, _) = options.open(path("level.sav"), path("level.journal"))?;
@@ -158,7 +178,8 @@ impl Watched {
                 *last_id(&mut document) = last_id(&mut expected).clone();
             }
             assert_eq!(document.root(), expected.root(), "event {event}");
-            assert!(again(&document.to_vec()?)? == again(state)?, "event {event}");
+            let (ours, its) = (again(&document.to_vec()?)?, again(state)?);
+            assert_eq!(ours.root(), its.root(), "event {event}");
             self.compared += 1;
         }
         Ok(())
@@ -245,9 +266,9 @@ fn last_id(save: &mut Document) -> &mut Value {
 }
 
 /// A save as its program writes what it loads.
-fn again(save: &[u8]) -> Result<Vec<u8>> {
+fn again(save: &[u8]) -> Result<Document> {
     let (world, _) = saves()?.value_from_slice::<World>(save)?;
-    saves()?.value_to_vec(&world)
+    Document::from_slice(&saves()?.value_to_vec(&world)?)
 }
 
 fn change(
@@ -322,7 +343,7 @@ fn change(
 #[test]
 fn each_event_has_the_state_of_the_program() -> Result<()> {
     let acts = 60;
-    let seeds = short_or_long(50, 2500);
+    let seeds = short_or_long(60, 1000);
     let (mut compared, mut stops) = (0, 0);
     for seed in 0..seeds {
         let run = || -> Result<(usize, usize)> {
@@ -340,5 +361,89 @@ fn each_event_has_the_state_of_the_program() -> Result<()> {
     }
     let count = usize::try_from(seeds).unwrap() * acts;
     assert!(compared > count / 2, "{compared} of {count}, {stops} stops");
+    Ok(())
+}
+
+/// Replays a journal that is made to harm; the save then is written as one that the program loads, or not at all.
+fn play(watched: &Watched, journal: &[u8], tally: &mut [usize; 3]) -> Result<()> {
+    let path = watched.folder.path().join("harm.journal");
+    std::fs::write(&path, journal).unwrap();
+    let Ok(listing) = JournalListing::read(&path) else { return Ok(()) };
+    let mut document = Document::open(watched.folder.path().join("level.sav"))?;
+    let replayed = listing.replay(&mut document, listing.events.len())?;
+    tally[usize::from(replayed.stopped.is_some())] += 1;
+    match document.to_vec() {
+        Ok(save) => drop(again(&save)?),
+        Err(_) => tally[2] += 1,
+    }
+    Ok(())
+}
+
+/// A session that has done each sort of thing, and its journal with the frames of it.
+fn recorded(seed: u64) -> Result<(Watched, Vec<u8>, Vec<(usize, usize)>)> {
+    let mut watched = Watched::new(seed)?;
+    for _ in 0..40 {
+        watched.act()?;
+    }
+    let journal = std::fs::read(watched.folder.path().join("level.journal")).unwrap();
+    let frames = frames(&journal);
+    Ok((watched, journal, frames))
+}
+
+#[test]
+fn frames_in_any_order_spoil_no_save() -> Result<()> {
+    let mut tally = [0; 3];
+    for seed in 0..short_or_long(30, 1000) {
+        let (mut watched, journal, frames) = recorded(seed)?;
+        if frames.len() < 3 {
+            continue;
+        }
+        for _ in 0..20 {
+            let mut order: Vec<usize> = (0..frames.len()).collect();
+            for _ in 0..watched.random.gen_range(1..4) {
+                let at = |random: &mut Pcg64Mcg| random.gen_range(2..frames.len());
+                let (from, to) = (at(&mut watched.random), at(&mut watched.random));
+                match watched.random.gen_range(0..3) {
+                    0 => order[to] = order[from],
+                    1 => order.swap(from, to),
+                    _ => order.insert(to, order[from]),
+                }
+            }
+            let mut bytes = journal[..HEADER].to_vec();
+            for (sequence, frame) in order.into_iter().enumerate() {
+                let (start, length) = frames[frame];
+                let mut frame = journal[start..start + length].to_vec();
+                frame[5..HEAD].copy_from_slice(&(sequence as u64 + 1).to_le_bytes());
+                seal(&mut frame);
+                bytes.extend(frame);
+            }
+            play(&watched, &bytes, &mut tally)?;
+        }
+    }
+    let [whole, stopped, refused] = tally;
+    assert!(whole > 20 && stopped > 200 && refused == 0, "{tally:?}");
+    Ok(())
+}
+
+#[test]
+fn frames_with_any_bit_changed_spoil_no_save() -> Result<()> {
+    let mut tally = [0; 3];
+    for seed in 0..short_or_long(3, 100) {
+        let (mut watched, journal, frames) = recorded(seed)?;
+        for (start, length) in frames {
+            for _ in 0..short_or_long(8, 100) {
+                let mut bytes = journal.clone();
+                let frame = &mut bytes[start..start + length];
+                if length > HEAD + CRC {
+                    let at = watched.random.gen_range(HEAD..length - CRC);
+                    frame[at] ^= 1 << watched.random.gen_range(0..8);
+                }
+                seal(frame);
+                play(&watched, &bytes, &mut tally)?;
+            }
+        }
+    }
+    let [whole, stopped, _] = tally;
+    assert!(whole > 100 && stopped > 50, "{tally:?}");
     Ok(())
 }

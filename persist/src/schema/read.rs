@@ -11,6 +11,7 @@ use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
+use crate::types::{Arena as _, WorldObjects};
 use crate::value::{Field, HandleValue, Origin, Record, Value, levels, too_deep};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -349,16 +350,18 @@ impl<'r, 'd> ValueReader<'r, '_, 'd> {
             KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
                 Value::Ref(ObjectId::new(count::decode(self.input).map_err(fault)?))
             }
-            KindSchema::Handle(_) => Value::Handle(self.handle()?),
+            KindSchema::Handle(arena) => Value::Handle(self.handle(arena)?),
             _ => Value::Unit,
         })
     }
 
-    fn handle(&mut self) -> Result<HandleValue> {
+    fn handle(&mut self, arena: &str) -> Result<HandleValue> {
         let before = self.input.rest();
+        let is_key =
+            |bits: u64| arena != WorldObjects::NAME || WorldObjects::from_bits(bits).is_some();
         match (self.read::<u8>()?, self.read::<u64>()?) {
             (0, 0) => Ok(HandleValue::Null),
-            (1, bits) => Ok(HandleValue::Live(bits)),
+            (1, bits) if is_key(bits) => Ok(HandleValue::Live(bits)),
             (2, bits) => Ok(HandleValue::Dead(bits)),
             _ => {
                 self.input.go_back(before);

@@ -120,13 +120,13 @@ impl Value {
         }
     }
 
-    /// Shows this value and all inside of it.
-    pub(crate) fn each(&self, meet: &mut dyn FnMut(&Self)) {
+    /// Shows this value and all inside of it, to be changed.
+    pub(crate) fn each_mut(&mut self, meet: &mut dyn FnMut(&mut Self)) {
         let (mut next, mut open) = (Some(self), Vec::new());
         while let Some(value) = next {
             meet(value);
             if value.may_have_parts() {
-                open.push(value.parts());
+                open.push(value.parts_mut());
             }
             next = next_part(&mut open);
         }

@@ -9,6 +9,7 @@ use std::mem;
 use super::object::Activity;
 use super::parked::TreePosition;
 use super::world::LAST_ID;
+use crate::schema::ClassSchema;
 use crate::value::HandleValue;
 use crate::{ObjectId, Record, Value};
 
@@ -119,9 +120,8 @@ impl UntypedWorld {
 
     /// All of it as one tree, if there is one object that all others are below.
     pub(crate) fn into_tree(self, root: ObjectId, place: TreePosition) -> Option<UntypedTree> {
-        let is_below = |(id, object): (&ObjectId, &UntypedObject)| {
-            object.parent.is_some() != (*id == root)
-        };
+        let is_below =
+            |(id, object): (&ObjectId, &UntypedObject)| object.parent.is_some() != (*id == root);
         let is_tree = self.objects.contains_key(&root) && self.objects.iter().all(is_below);
         let mut objects: Vec<_> = self.objects.into_iter().filter(|_| is_tree).collect();
         let at = objects.iter().position(|(id, _)| *id == root)?;
@@ -218,12 +218,13 @@ impl UntypedWorld {
         Some(())
     }
 
-    /// Puts a component into an object that has none of its class, at its end without a place; or a resource in.
+    /// Puts a component into an object that has none of its class, at its end without a place; or a resource in, in the
+    /// order of their names before those that the program does not have.
     pub(crate) fn attach(
         &mut self,
         owner: Option<ObjectId>,
-        content: Value,
-        place: Option<ComponentPlace>,
+        (content, place): (Value, Option<ComponentPlace>),
+        program: &[ClassSchema],
     ) -> Option<()> {
         let class = content.as_record()?.class().to_owned();
         let waiting = self.waiting(owner);
@@ -232,9 +233,10 @@ impl UntypedWorld {
             return None;
         }
         let Some(object) = owner else {
-            let is_behind =
-                |other: &Value| other.as_record().is_some_and(|it| *it.class() > *class);
-            let index = contents.iter().position(is_behind);
+            let is_known = |name: &str| program.iter().any(|class| class.name == name);
+            let is_behind = |name: &str| *name > *class || !is_known(name);
+            let mut names = contents.iter().map(|it| it.as_record().map_or("", Record::class));
+            let index = names.position(is_behind);
             contents.insert(index.unwrap_or(contents.len()), content);
             return Some(());
         };

@@ -27,13 +27,39 @@ pub struct Replayed {
 impl JournalListing {
     /// Brings the save that the journal follows to the state after that many of its [`events`](Self::events).
     ///
-    /// The types of the program are not needed, but what only its code can do ends the replay before that event: direct
-    /// commands, and changes that the listing has no values for. Objects and components that come or go end it as well.
-    /// Whether the save is the one that the journal [follows](Self::follows) is not checked.
+    /// The types of the program are not needed. What only its code can do ends the replay before that event: direct
+    /// commands, undos of edits of which only the program knows how it merged them, and changes that do not go with the
+    /// save or that the listing has no values for. Whether the save is the one that the journal
+    /// [follows](Self::follows) is not checked.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the journal has fewer events, or the save is none of one value.
+    /// [`ErrorKind::NotFound`] if the journal has fewer events, or the save is none of one value;
+    /// [`ErrorKind::InvalidValue`] if it is that of a world that no program loads.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::history::{History, JournalListing, Session};
+    /// use persist::{Document, SaveManager, World};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
+    /// let options = Session::<World>::with(SaveManager::new(), History::new(10));
+    /// let (mut session, _) = options.open(&save, &journal)?;
+    /// session.save()?;
+    /// session.edit("Build", |edit| edit.spawn("House"))?;
+    /// session.edit("Build", |edit| edit.spawn("Tower"))?;
+    /// drop(session);
+    ///
+    /// // Another program, which wants the level as it was before the tower.
+    /// let mut level = Document::open(&save)?;
+    /// let replayed = JournalListing::read(&journal)?.replay(&mut level, 1)?;
+    /// assert!(replayed.stopped.is_none());
+    /// assert!(level.to_string().contains("House"));
+    /// assert!(!level.to_string().contains("Tower"));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     pub fn replay(&self, save: &mut Document, events: usize) -> Result<Replayed> {
         let Some(wanted) = self.events.get(..events) else {
             let count = self.events.len();
@@ -381,14 +407,16 @@ impl<'s> ReplayTarget<'s> {
         }
     }
 
-    /// Makes the classes of a value that comes into the save known to it.
-    fn adopt(&mut self, value: &Value, classes: &Arc<[ClassSchema]>) -> Result<()> {
+    /// A value of the journal, as one of the save.
+    fn adopted(&mut self, value: &Value, classes: &Arc<[ClassSchema]>) -> Result<Value> {
+        let mut value = value.clone();
         let (of, known) = &mut self.known;
         if !of.as_ref().is_some_and(|of| Arc::ptr_eq(of, classes)) {
             *of = Some(Arc::clone(classes));
             known.clear();
         }
-        self.save.adopt(value, classes, known)
+        self.save.adopt(&mut value, classes, known)?;
+        Ok(value)
     }
 
     /// The objects of a journal's fragment.
@@ -401,7 +429,7 @@ impl<'s> ReplayTarget<'s> {
             self.values.payload(&stored, record.class as usize, record.payload(save), limits)
         };
         let mut value = scan.records.iter().next().map_or(Ok(Value::Unit), &mut read)?;
-        self.save.adopt(&value, &stored, &mut HashMap::new())?;
+        self.save.adopt(&mut value, &stored, &mut HashMap::new())?;
         let world = UntypedWorld::of(&mut value).filter(|_| scan.records.len() == 1);
         let tree = world.and_then(|world| {
             let last = world.last_id()?;
@@ -443,24 +471,23 @@ impl ReplayedChange<'_> {
         let (old, new) = if is_redo { (old, new) } else { (new, old) };
         let puts = matches!(verb, Verb::Insert | Verb::Create | Verb::Attach) == is_redo;
         let (path, owner) = (path.as_ref(), *object);
-        if let Some(new) = new {
-            target.adopt(new, self.classes)?;
-        }
+        let new = new.as_ref().filter(|_| self.held.is_none());
+        let new = new.map(|new| target.adopted(new, self.classes)).transpose()?;
         let made = match verb {
             Verb::Set if new.is_none() => return Err(self.refused()),
             Verb::Set => path.and_then(|path| {
-                let (target, new) = (target.value(owner, path)?, new.as_ref()?);
+                let (target, new) = (target.value(owner, path)?, new?);
                 let are_lists =
-                    [&*target, new].map(|it| matches!(it, Value::Seq(_) | Value::Bytes(_)));
+                    [&*target, &new].map(|it| matches!(it, Value::Seq(_) | Value::Bytes(_)));
                 // An empty list of bytes is one of no elements.
                 let is_alike = are_lists == [true, true]
-                    || mem::discriminant(&*target) == mem::discriminant(new);
-                is_alike.then(|| *target = new.clone())
+                    || mem::discriminant(&*target) == mem::discriminant(&new);
+                is_alike.then(|| *target = new)
             }),
             Verb::Insert | Verb::Remove => path.and_then(|path| {
                 let list = opened(target.value(owner, path)?)?;
                 match puts {
-                    true => insert(list, (*index)?, new.as_ref()?),
+                    true => insert(list, (*index)?, new?),
                     false => remove(list, (*index)?).map(drop),
                 }
             }),
@@ -469,8 +496,8 @@ impl ReplayedChange<'_> {
                 let (from, to) = ((*index)?, old.as_ref().or(new.as_ref())?.as_u64()?);
                 let (from, to) = if is_redo { (from, to) } else { (to, from) };
                 let element = remove(list, from)?;
-                if insert(list, to, &element).is_none() {
-                    insert(list, from, &element)?;
+                if insert(list, to, element.clone()).is_none() {
+                    insert(list, from, element)?;
                     return None;
                 }
                 Some(())
@@ -491,12 +518,12 @@ impl ReplayedChange<'_> {
                 target.world.as_mut().and_then(|world| world.put(tree))
             }
             Verb::Attach | Verb::Detach if puts => {
-                let (content, place) = match (self.held.take(), new) {
+                let content = match (self.held.take(), new) {
                     (Some(Held::Content(content, place)), _) => (content, place),
-                    (_, Some(content)) => (content.clone(), whole.place),
+                    (_, Some(content)) => (content, whole.place),
                     _ => return Err(self.refused()),
                 };
-                target.world.as_mut().and_then(|world| world.attach(owner, content, place))
+                target.world.as_mut().and_then(|world| world.attach(owner, content, self.classes))
             }
             verb => target.world.as_mut().and_then(|world| {
                 let text = || new.as_ref()?.as_text();
@@ -592,10 +619,10 @@ fn step_into<'v>(value: &'v mut Value, step: &PathStep) -> Option<&'v mut Value>
     }
 }
 
-fn insert(list: &mut Value, index: u64, element: &Value) -> Option<()> {
+fn insert(list: &mut Value, index: u64, element: Value) -> Option<()> {
     let index = place(index).ok()?;
     match list {
-        Value::Seq(parts) if index <= parts.len() => parts.insert(index, element.clone()),
+        Value::Seq(parts) if index <= parts.len() => parts.insert(index, element),
         Value::Bytes(bytes) if index <= bytes.len() => {
             bytes.insert(index, u8::try_from(element.as_u64()?).ok()?);
         }
