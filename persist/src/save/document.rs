@@ -300,7 +300,10 @@ impl Document {
             let Some(class) = classes.get(index).filter(|_| !is_known) else { continue };
             let own = self.stored.iter().position(|own| own.id == class.id);
             if own.is_some_and(|own| !is_same_class((&self.stored, own), (classes, index))) {
-                let message = format!("the save has another form of class {}", class.name);
+                let message = format!(
+                    "the save has another form of class {}; let its program replay the journal",
+                    class.name
+                );
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
             indices.insert(index, own.unwrap_or(self.stored.len() + added.len()));
