@@ -11,12 +11,12 @@ use super::driver::{Action, Driver, Logged, SCRIPT, Seen, open};
 use persist_tests::support::disk::{Disk, Image};
 
 /// Bytes of the header, and of what stands before and behind a payload.
-const HEADER: usize = 48;
-const HEAD: usize = 13;
-const CRC: usize = 4;
+pub(crate) const HEADER: usize = 48;
+pub(crate) const HEAD: usize = 13;
+pub(crate) const CRC: usize = 4;
 
 /// The places of the frames of a journal.
-fn frames(journal: &[u8]) -> Vec<(usize, usize)> {
+pub(crate) fn frames(journal: &[u8]) -> Vec<(usize, usize)> {
     let (mut at, mut found) = (HEADER, Vec::new());
     while at < journal.len() {
         let length = u32::from_le_bytes(journal[at..at + 4].try_into().unwrap()) as usize;
@@ -27,7 +27,7 @@ fn frames(journal: &[u8]) -> Vec<(usize, usize)> {
 }
 
 /// Makes the checksum of a frame right.
-fn seal(frame: &mut [u8]) {
+pub(crate) fn seal(frame: &mut [u8]) {
     let (content, crc) = frame.split_at_mut(frame.len() - CRC);
     crc.copy_from_slice(&crc32fast::hash(content).to_le_bytes());
 }

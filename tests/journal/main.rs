@@ -22,6 +22,7 @@ mod sentences;
 mod settings;
 mod sharing;
 mod threads;
+mod without_types;
 mod worlds;
 
 const SAVE: &str = "plan.sav";

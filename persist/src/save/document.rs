@@ -16,7 +16,7 @@ use crate::format::{
 };
 use crate::reflect::Holder;
 use crate::schema::{
-    ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, locate, write_value,
+    ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, is_same_class, locate, write_value,
 };
 use crate::storage::FILES;
 use crate::value::{NameOf, write_name};
@@ -276,6 +276,63 @@ impl Document {
     /// The objects with the indices of their classes, last first, to be changed.
     pub(super) fn last_first(&mut self) -> impl Iterator<Item = (usize, &mut Option<Entry>)> {
         self.entries.iter_mut().rev().map(|entry| (entry.as_ref().map_or(0, |e| e.class), entry))
+    }
+
+    /// Makes a value of another save one of this, with the classes that this one does not have. `known` has the indices
+    /// here of those that were looked for before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if a class is another one here; no class is added then.
+    pub(crate) fn adopt(
+        &mut self,
+        value: &mut Value,
+        classes: &[ClassSchema],
+        known: &mut HashMap<usize, usize>,
+    ) -> Result<()> {
+        let mut next = Vec::new();
+        value.each_mut(&mut |value| {
+            next.extend(value.as_record().and_then(|record| record.origin));
+        });
+        let (mut indices, mut added) = (HashMap::new(), Vec::new());
+        while let Some(index) = next.pop() {
+            let is_known = known.contains_key(&index) || indices.contains_key(&index);
+            let Some(class) = classes.get(index).filter(|_| !is_known) else { continue };
+            let own = self.stored.iter().position(|own| own.id == class.id);
+            if own.is_some_and(|own| !is_same_class((&self.stored, own), (classes, index))) {
+                let message = format!(
+                    "the save has another form of class {}; let its program replay the journal",
+                    class.name
+                );
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            indices.insert(index, own.unwrap_or(self.stored.len() + added.len()));
+            if own.is_none() {
+                added.push(class);
+                class.kinds().for_each(|kind| {
+                    kind.visit(&mut |kind| match kind {
+                        KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
+                            next.push(*class);
+                        }
+                        _ => {}
+                    });
+                });
+            }
+        }
+        known.extend(indices);
+        let index = |class: usize| known.get(&class).copied().unwrap_or(class);
+        if !added.is_empty() {
+            let added = added.into_iter().map(|class| class.renumbered(&index));
+            self.stored = Stored::new(self.stored.iter().cloned().chain(added).collect());
+            // Before the first record, as any may have them now.
+            self.defined = vec![0; self.stored.len()];
+        }
+        value.each_mut(&mut |value| {
+            if let Some(record) = value.as_record_mut() {
+                record.origin = record.origin.map(index);
+            }
+        });
+        Ok(())
     }
 
     /// Takes out what is not of these objects.

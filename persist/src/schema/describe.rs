@@ -224,6 +224,24 @@ impl KindSchema {
         is_like && these.iter().zip(others).all(|(a, b)| a.is_like(b, by_name, are_same))
     }
 
+    /// The same kind in another list of classes, where they have other indices.
+    pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
+        let renumbered = |part: &Self| part.renumbered(index);
+        match self {
+            Self::Option(part) => Self::Option(renumbered(part).into()),
+            Self::List(part) => Self::List(renumbered(part).into()),
+            Self::Set(part) => Self::Set(renumbered(part).into()),
+            Self::Map(parts) => Self::Map(parts.each_ref().map(renumbered).into()),
+            Self::Array(part, len) => Self::Array(renumbered(part).into(), *len),
+            Self::Tuple(parts) => Self::Tuple(parts.iter().map(renumbered).collect()),
+            Self::Class(class) => Self::Class(index(*class)),
+            Self::Reference { holder, weak, class } => {
+                Self::Reference { holder: *holder, weak: *weak, class: index(*class) }
+            }
+            kind => kind.clone(),
+        }
+    }
+
     /// Bytes of a unit or a number of a fixed width; 0 for kinds of another sort.
     pub(crate) fn width(&self) -> usize {
         match self {
@@ -352,6 +370,29 @@ impl ClassSchema {
         let Form::Enum(variants) = &self.form else { return None };
         let [variant] = &variants[..] else { return None };
         self.name.strip_suffix(&variant.name)?.ends_with("::").then_some(variant)
+    }
+
+    /// The same class in another list, where those that it mentions have other indices.
+    pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
+        let fields = |fields: &[FieldSchema]| {
+            let renumbered = |field: &FieldSchema| FieldSchema {
+                kind: field.kind.renumbered(index),
+                ..field.clone()
+            };
+            fields.iter().map(renumbered).collect()
+        };
+        let form = match &self.form {
+            Form::Struct(list) => Form::Struct(fields(list)),
+            Form::Enum(variants) => {
+                let renumbered = |variant: &VariantSchema| VariantSchema {
+                    name: variant.name.clone(),
+                    fields: fields(&variant.fields),
+                };
+                Form::Enum(variants.iter().map(renumbered).collect())
+            }
+            Form::Value(kind) => Form::Value(kind.renumbered(index)),
+        };
+        Self { form, name: self.name.clone(), ..*self }
     }
 
     /// Every kind that the class mentions directly.

@@ -11,6 +11,7 @@ use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
+use crate::types::{Arena as _, WorldObjects};
 use crate::value::{Field, HandleValue, Origin, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
@@ -41,8 +42,8 @@ impl Reader {
     }
 
     /// Continues with values of other classes.
-    pub(crate) fn for_other_classes(self) -> Self {
-        Self { names: Vec::new(), ..self }
+    pub(crate) fn forget_classes(&mut self) {
+        self.names.clear();
     }
 
     /// Allows as much memory as `bytes` bytes of a save may take, from now on.
@@ -339,11 +340,13 @@ fn leaf(kind: &KindSchema, input: &mut Decoder<'_>) -> Result<Value, Fail> {
         KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
             Value::Ref(ObjectId::new(count::decode(input)?))
         }
-        KindSchema::Handle(_) => {
+        KindSchema::Handle(arena) => {
             let before = input.rest();
+            let is_key =
+                |bits| **arena != *WorldObjects::NAME || WorldObjects::from_bits(bits).is_some();
             Value::Handle(match (input.value()?, input.value()?) {
                 (0_u8, 0) => HandleValue::Null,
-                (1, bits) => HandleValue::Live(bits),
+                (1, bits) if is_key(bits) => HandleValue::Live(bits),
                 (2, bits) => HandleValue::Dead(bits),
                 _ => {
                     input.go_back(before);

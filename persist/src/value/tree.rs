@@ -120,6 +120,18 @@ impl Value {
         }
     }
 
+    /// Shows this value and all inside of it, to be changed.
+    pub(crate) fn each_mut(&mut self, meet: &mut dyn FnMut(&mut Self)) {
+        let (mut next, mut open) = (Some(self), Vec::new());
+        while let Some(value) = next {
+            meet(value);
+            if value.may_have_parts() {
+                open.push(value.parts_mut());
+            }
+            next = next_part(&mut open);
+        }
+    }
+
     /// A copy whose parts are units.
     fn copy_of_head(&self) -> Self {
         macro_rules! copied {

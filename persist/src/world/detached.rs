@@ -5,6 +5,7 @@ use std::mem;
 use super::object::{KeptComponent, Owner};
 use super::recorded::{content_size, decode_boxed};
 use super::resources::{AnyResource, Movable};
+use super::untyped::ComponentPlace;
 use super::world::{AnyComponent, Component, World};
 use crate::codec::{Pointee, Portable, TraitObject as _};
 use crate::fields::{awaken, content_of, validate};
@@ -107,6 +108,14 @@ impl Detached {
     /// Its content, in the bytes of the program that recorded it.
     pub(crate) fn content(&self) -> Option<&[u8]> {
         self.content.as_deref()
+    }
+
+    /// Its place among all components of its object, if it was there.
+    pub(crate) fn place(&self) -> Option<ComponentPlace> {
+        let ComponentSlot { position, is_started, before_unknown } = &self.slot;
+        let position = (*position)?;
+        let unknown = before_unknown.iter().filter(|before| **before <= position).count();
+        Some((position.saturating_add(unknown as u64), *is_started))
     }
 
     pub(super) fn content_mut(&mut self) -> Option<&mut Vec<u8>> {

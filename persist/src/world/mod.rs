@@ -54,6 +54,7 @@ mod recorded;
 mod references;
 mod resources;
 mod stored;
+mod untyped;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod world;
@@ -65,10 +66,12 @@ pub(crate) use detached::{ChangeState, Detached};
 pub(crate) use names::ObjectName;
 pub use object::Activity;
 pub(crate) use object::Owner;
+pub(crate) use parked::{Fragment, TreePosition};
 pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
 pub(crate) use recorded::decoded;
+pub(crate) use untyped::{ComponentPlace, UntypedTree, UntypedWorld};
 
 // The root shows these.
 #[doc(hidden)]

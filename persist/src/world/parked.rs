@@ -13,7 +13,7 @@ use crate::codec::TraitObject as _;
 use crate::types::Remap;
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
-#[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
+#[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Place")]
 pub(crate) struct TreePosition {
     pub(crate) parent: Option<ObjectId>,
@@ -21,7 +21,7 @@ pub(crate) struct TreePosition {
 }
 
 /// Objects out of any world: one, with all below it, and its place in the tree.
-#[derive(crate::Persist)]
+#[derive(crate::Persist, Clone, Debug, PartialEq)]
 #[persist(crate = crate, class = "persist.Fragment")]
 pub(crate) struct Fragment {
     /// A save of a world that has only these objects; empty for a bare one, without components.
@@ -37,6 +37,15 @@ impl Fragment {
 
     pub(super) fn is_bare(&self) -> bool {
         self.save.is_empty()
+    }
+
+    /// The save; `None` of a bare one.
+    pub(crate) fn save(&self) -> Option<&[u8]> {
+        (!self.is_bare()).then_some(&*self.save)
+    }
+
+    pub(crate) fn place(&self) -> TreePosition {
+        self.place
     }
 }
 

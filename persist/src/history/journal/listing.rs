@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::frame::{Frame, FrameKind, FrameReader, FrameStop, OpenTransaction};
 use super::recovered::{Stopped, Torn};
@@ -13,9 +14,9 @@ use crate::fields::{FieldChange, FieldEdit, PathStep};
 use crate::format::{Digest, scan};
 use crate::history::merging::Merging;
 use crate::history::{Label, Verb};
-use crate::schema::{Form, KindSchema, Reader as Values, Stored};
+use crate::schema::{ClassSchema, Form, KindSchema, Reader as Values, Stored};
 use crate::storage::FILES;
-use crate::world::{Activity, Change, ChangeKind, Owner};
+use crate::world::{Activity, Change, ChangeKind, ComponentPlace, Fragment, Owner};
 use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 
 /// What a journal says, event by event, for tools that do not have the types of the program that wrote it.
@@ -82,6 +83,8 @@ pub struct ListedEvent {
     pub(super) merging: Merging,
     /// The last id that the world had given after it, if the steps do not say so.
     pub(super) last_id: Option<u64>,
+    /// The classes of the values in its steps.
+    pub(super) classes: Arc<[ClassSchema]>,
 }
 
 /// What happened to a history.
@@ -134,6 +137,8 @@ pub enum ListedStep {
         old: Option<Value>,
         /// The value after.
         new: Option<Value>,
+        #[doc(hidden)]
+        whole: ListedWhole,
     },
     /// A command of the program's own.
     Command {
@@ -146,6 +151,13 @@ pub enum ListedStep {
         /// The steps that were done through its context.
         steps: Vec<ListedStep>,
     },
+}
+
+/// What a replay needs of objects and components that came or went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListedWhole {
+    pub(super) fragment: Option<Fragment>,
+    pub(super) place: Option<ComponentPlace>,
 }
 
 impl JournalListing {
@@ -246,7 +258,8 @@ impl JournalListing {
                 Occurrence::Evicted(evicted.oldest, evicted.undone)
             }
         };
-        let event = ListedEvent { offset: frame.offset, what, label, steps, merging, last_id };
+        let (offset, classes) = (frame.offset, schemas.all());
+        let event = ListedEvent { offset, what, label, steps, merging, last_id, classes };
         if what == Occurrence::Entry {
             self.entries.push(event);
         } else {
@@ -268,6 +281,7 @@ struct ListedClasses {
 /// ReadableClasses, and what reads their values: all that are read may take as much memory as those of a save of that size.
 struct ReadableClasses {
     stored: Stored,
+    all: Arc<[ClassSchema]>,
     values: RefCell<Values>,
 }
 
@@ -277,11 +291,13 @@ impl ReadableClasses {
             return Ok(None);
         }
         let (_, classes) = scan(definitions, &Limits::DEFAULT)?;
-        let values = match before {
-            Some(before) => before.values.into_inner().for_other_classes(),
+        let mut values = match before {
+            Some(before) => before.values.into_inner(),
             None => Values::new(&Limits::DEFAULT, size),
         };
-        Ok(Some(Self { stored: Stored::new(classes), values: values.into() }))
+        values.forget_classes();
+        let all = classes.as_slice().into();
+        Ok(Some(Self { stored: Stored::new(classes), all, values: values.into() }))
     }
 
     fn value(&self, node: usize, bytes: &[u8]) -> Option<Value> {
@@ -299,6 +315,10 @@ impl ListedClasses {
     /// The classes of what changes are of.
     fn of_fields(&self) -> Option<&ReadableClasses> {
         self.world.as_ref().or(self.commands.as_ref())
+    }
+
+    fn all(&self) -> Arc<[ClassSchema]> {
+        self.of_fields().map_or_else(|| [].into(), |classes| Arc::clone(&classes.all))
     }
 
     fn steps(&self, steps: &[StoredStep]) -> Result<Vec<ListedStep>> {
@@ -332,47 +352,53 @@ impl ListedClasses {
             Owner::Resource => None,
         };
         let name = || change.name.as_ref().map(ToString::to_string);
-        let step = |verb, path, old, new| {
+        let whole = |verb, path, old, new, whole| {
             let index = None;
-            ListedStep::Change { verb, object, name: name(), path, index, old, new }
+            ListedStep::Change { verb, object, name: name(), path, index, old, new, whole }
+        };
+        let step = |verb, old, new| whole(verb, None, old, new, ListedWhole::default());
+        let objects = |verb, fragment: &Option<Fragment>| {
+            let fragment = fragment.clone();
+            whole(verb, None, None, None, ListedWhole { fragment, ..ListedWhole::default() })
         };
         let text = |text: &str| Some(Value::from(text));
         let field = |field: &FieldChange| {
             let (verb, index, old, new) = self.field(field);
-            let path = Some(field.path.clone());
-            ListedStep::Change { verb, object, name: name(), path, index, old, new }
+            let (path, whole) = (Some(field.path.clone()), ListedWhole::default());
+            ListedStep::Change { verb, object, name: name(), path, index, old, new, whole }
         };
         shown.push(match &change.what {
             ChangeKind::Field(change) => field(change),
             ChangeKind::Fields(migrated) => {
                 return shown.extend(migrated.fields().iter().map(field));
             }
-            ChangeKind::Spawn(_) => step(Verb::Create, None, None, None),
-            ChangeKind::Delete(_) => step(Verb::Delete, None, None, None),
+            ChangeKind::Spawn(fragment) => objects(Verb::Create, fragment),
+            ChangeKind::Delete(fragment) => objects(Verb::Delete, fragment),
             ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
                 let class = detached.class();
                 let content = detached.content().and_then(|bytes| self.content(class, bytes));
                 let path = Some(FieldPath::new(class.to_owned()));
+                let place = ListedWhole { place: detached.place(), fragment: None };
                 match change.what {
-                    ChangeKind::Attach(_) => step(Verb::Attach, path, None, content),
-                    _ => step(Verb::Detach, path, content, None),
+                    ChangeKind::Attach(_) => whole(Verb::Attach, path, None, content, place),
+                    _ => whole(Verb::Detach, path, content, None, place),
                 }
             }
             ChangeKind::Rename { old, new } => {
                 let [old, new] = [old, new].map(|name| text(&name.text()));
-                step(Verb::Rename, None, old, new)
+                step(Verb::Rename, old, new)
             }
             ChangeKind::Move { old, new } => {
                 let [old, new] = [old, new].map(|place| {
                     let parts = vec![Value::Ref(place.parent), Value::U64(place.index)];
                     Some(Value::Tuple(parts))
                 });
-                step(Verb::Reparent, None, old, new)
+                step(Verb::Reparent, old, new)
             }
             ChangeKind::Activity { old, new } => {
                 let verb = if *new == Activity::Active { Verb::Resume } else { Verb::Pause };
                 let [old, new] = [old, new].map(|activity| text(&format!("{activity:?}")));
-                step(verb, None, old, new)
+                step(verb, old, new)
             }
         });
     }

@@ -16,6 +16,7 @@ mod session;
 pub(super) mod spill;
 mod spill_files;
 mod stored;
+mod stored_change;
 mod stored_replay;
 mod writer;
 

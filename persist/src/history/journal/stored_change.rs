@@ -1,0 +1,315 @@
+//! Changes of a journal, made on the values of a save without the program's types.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::Arc;
+
+use super::listing::ListedStep;
+use super::stored::{place, wrong};
+use crate::fields::{Direction, PathStep};
+use crate::format::scan;
+use crate::history::Verb;
+use crate::schema::{ClassSchema, Reader as Values, Stored};
+use crate::world::{ComponentPlace, TreePosition, UntypedTree, UntypedWorld};
+use crate::{Document, Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
+
+/// What a replay changes.
+pub(super) struct ReplayTarget<'s> {
+    save: &'s mut Document,
+    /// The value of the save, unless it is a world.
+    root: Value,
+    world: Option<UntypedWorld>,
+    /// Reads the objects that the journal has.
+    values: Values,
+    /// The classes of the journal whose indices in the save are known, and those.
+    known: (Option<Arc<[ClassSchema]>>, HashMap<usize, usize>),
+}
+
+impl<'s> ReplayTarget<'s> {
+    pub(super) fn of(save: &'s mut Document, bytes: u64) -> Result<Self> {
+        let Some(root) = save.root_mut() else {
+            let message = "the save has several values, and is not that of a session";
+            return Err(Error::new(ErrorKind::NotFound, message));
+        };
+        let is_world = root.as_record().is_some_and(|root| root.class() == "persist.World");
+        let world = if is_world { UntypedWorld::of(root) } else { None };
+        if is_world && world.is_none() {
+            let message = "no program loads the world of the save; it is damaged or made to harm";
+            return Err(Error::new(ErrorKind::InvalidValue, message));
+        }
+        let root = mem::replace(root, Value::Unit);
+        let values = Values::new(&Limits::DEFAULT, bytes);
+        Ok(Self { save, root, world, values, known: (None, HashMap::new()) })
+    }
+
+    /// Puts the value back into the save.
+    pub(super) fn end(self) {
+        if let Some(root) = self.save.root_mut() {
+            *root = self.world.map_or(self.root, UntypedWorld::into_value);
+        }
+    }
+
+    /// Lets a world give no ids that were given.
+    pub(super) fn give_behind(&mut self, id: u64) -> Result<()> {
+        match &mut self.world {
+            Some(world) => world.give_behind(id).ok_or_else(|| wrong("ids that no world gives")),
+            None => Ok(()),
+        }
+    }
+
+    /// A value of the journal, as one of the save.
+    fn adopted(&mut self, value: &Value, classes: &Arc<[ClassSchema]>) -> Result<Value> {
+        let mut value = value.clone();
+        let (of, known) = &mut self.known;
+        if !of.as_ref().is_some_and(|of| Arc::ptr_eq(of, classes)) {
+            *of = Some(Arc::clone(classes));
+            known.clear();
+        }
+        self.save.adopt(&mut value, classes, known)?;
+        Ok(value)
+    }
+
+    /// The objects of a journal's fragment.
+    fn tree(&mut self, root: ObjectId, save: &[u8], place: TreePosition) -> Result<UntypedTree> {
+        let limits = &Limits::DEFAULT;
+        let (scan, classes) = scan(save, limits)?;
+        let stored = Stored::new(classes);
+        self.values.forget_classes();
+        let Some(record) = scan.records.iter().next().filter(|_| scan.records.len() == 1) else {
+            return Err(wrong("objects that are no world"));
+        };
+        let (class, payload) = (record.class as usize, record.payload(save));
+        let mut value = self.values.payload(&stored, class, payload, limits)?;
+        self.save.adopt(&mut value, &stored, &mut HashMap::new())?;
+        let world = UntypedWorld::of(&mut value);
+        let tree = world.and_then(|world| {
+            let last = world.last_id()?;
+            self.world.as_mut()?.give_behind(last)?;
+            world.into_tree(root, place)
+        });
+        tree.ok_or_else(|| wrong("objects that are not those that were named"))
+    }
+
+    /// The value that a path leads to, in the component or resource that it is of.
+    fn value(&mut self, object: Option<ObjectId>, path: &FieldPath) -> Option<&mut Value> {
+        let start = match &mut self.world {
+            Some(world) => world.content_mut(object, path.class())?,
+            None => &mut self.root,
+        };
+        path.steps().iter().try_fold(start, step_into)
+    }
+}
+
+/// A change that is replayed, and what it holds out of the save.
+pub(super) struct ReplayedChange<'j> {
+    step: &'j ListedStep,
+    classes: &'j Arc<[ClassSchema]>,
+    held: Option<Held>,
+}
+
+enum Held {
+    Objects(UntypedTree),
+    Content(Value, Option<ComponentPlace>),
+}
+
+/// The changes of steps, in their order.
+pub(super) fn flatten<'j>(
+    steps: &'j [ListedStep],
+    classes: &'j Arc<[ClassSchema]>,
+    changes: &mut Vec<ReplayedChange<'j>>,
+) -> Result<()> {
+    for step in steps {
+        match step {
+            ListedStep::Command { class, is_direct: true, .. } => {
+                let message = format!("only its program can run the command {class}");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            ListedStep::Command { steps, .. } => flatten(steps, classes, changes)?,
+            ListedStep::Change { .. } => changes.push(ReplayedChange { step, classes, held: None }),
+        }
+    }
+    Ok(())
+}
+
+impl ReplayedChange<'_> {
+    pub(super) fn make(
+        &mut self,
+        target: &mut ReplayTarget<'_>,
+        direction: Direction,
+    ) -> Result<()> {
+        let step = self.step;
+        let ListedStep::Change { verb, object, name, path, index, old, new, whole } = step else {
+            return Ok(());
+        };
+        let is_redo = direction == Direction::Redo;
+        let (old, new) = if is_redo { (old, new) } else { (new, old) };
+        let puts = matches!(verb, Verb::Insert | Verb::Create | Verb::Attach) == is_redo;
+        let (path, owner) = (path.as_ref(), *object);
+        let new = new.as_ref().filter(|_| self.held.is_none());
+        let new = new.map(|new| target.adopted(new, self.classes)).transpose()?;
+        let made = match verb {
+            Verb::Set if new.is_none() => return Err(self.refused()),
+            Verb::Set => path.and_then(|path| {
+                let (target, new) = (target.value(owner, path)?, new?);
+                let are_lists =
+                    [&*target, &new].map(|it| matches!(it, Value::Seq(_) | Value::Bytes(_)));
+                // An empty list of bytes is one of no elements.
+                let is_alike = are_lists == [true, true]
+                    || mem::discriminant(&*target) == mem::discriminant(&new);
+                is_alike.then(|| *target = new)
+            }),
+            Verb::Insert | Verb::Remove => path.and_then(|path| {
+                let list = opened(target.value(owner, path)?)?;
+                match puts {
+                    true => insert(list, (*index)?, new?),
+                    false => remove(list, (*index)?).map(drop),
+                }
+            }),
+            Verb::Move => path.and_then(|path| {
+                let list = opened(target.value(owner, path)?)?;
+                let (from, to) = ((*index)?, old.as_ref().or(new.as_ref())?.as_u64()?);
+                let (from, to) = if is_redo { (from, to) } else { (to, from) };
+                let element = remove(list, from)?;
+                if insert(list, to, element.clone()).is_none() {
+                    insert(list, from, element)?;
+                    return None;
+                }
+                Some(())
+            }),
+            _ if target.world.is_none() => None,
+            Verb::Create | Verb::Delete if puts => {
+                let tree = match (self.held.take(), owner, &whole.fragment) {
+                    (Some(Held::Objects(tree)), ..) => tree,
+                    (_, Some(object), Some(fragment)) => match fragment.save() {
+                        Some(save) => target.tree(object, save, fragment.place())?,
+                        None => {
+                            let name = name.as_deref().unwrap_or_default();
+                            UntypedTree::bare(object, name, fragment.place())
+                        }
+                    },
+                    _ => return Err(self.refused()),
+                };
+                target.world.as_mut().and_then(|world| world.put(tree))
+            }
+            Verb::Attach | Verb::Detach if puts => {
+                let content = match (self.held.take(), new) {
+                    (Some(Held::Content(content, place)), _) => (content, place),
+                    (_, Some(content)) => (content, whole.place),
+                    _ => return Err(self.refused()),
+                };
+                target.world.as_mut().and_then(|world| world.attach(owner, content, self.classes))
+            }
+            verb => target.world.as_mut().and_then(|world| {
+                let text = || new.as_ref()?.as_text();
+                match verb {
+                    Verb::Create | Verb::Delete => {
+                        self.held = Some(Held::Objects(world.take(owner?)?));
+                        Some(())
+                    }
+                    Verb::Attach | Verb::Detach => {
+                        let (content, place) = world.detach(owner, path?.class())?;
+                        self.held = Some(Held::Content(content, place));
+                        Some(())
+                    }
+                    Verb::Rename => world.rename(owner?, text()?),
+                    Verb::Pause | Verb::Resume => world.set_activity(owner?, text()?),
+                    Verb::Reparent => {
+                        let (from, to) =
+                            (tree_position(old.as_ref()?)?, tree_position(new.as_ref()?)?);
+                        world.set_parent(owner?, from.parent, to)
+                    }
+                    _ => None,
+                }
+            }),
+        };
+        made.ok_or_else(|| self.lost())
+    }
+
+    /// What it changes, for messages.
+    fn place(&self) -> String {
+        let ListedStep::Change { verb, object, path, .. } = self.step else {
+            return String::new();
+        };
+        let object = object.map(|object| format!(" of object {object}")).unwrap_or_default();
+        let verb = verb.to_string().to_lowercase();
+        match path {
+            Some(path) => format!("{verb} {path}{object}"),
+            None => format!("{verb}{object}"),
+        }
+    }
+
+    #[cold]
+    fn refused(&self) -> Error {
+        let message = format!("only its program can do this change: {}", self.place());
+        Error::new(ErrorKind::Unsupported, message)
+    }
+
+    #[cold]
+    fn lost(&self) -> Error {
+        let place = self.place();
+        let message = format!(
+            "this change does not go with the save: {place}; let its program replay the journal"
+        );
+        Error::new(ErrorKind::Unsupported, message)
+    }
+}
+
+/// The parent and the index that the listing has of a place in the tree.
+fn tree_position(value: &Value) -> Option<TreePosition> {
+    let [parent, index] = value.as_seq()? else { return None };
+    Some(TreePosition { parent: parent.as_object(), index: index.as_u64()? })
+}
+
+/// What an option holds, which paths pass through.
+fn opened(mut value: &mut Value) -> Option<&mut Value> {
+    while let Value::Option(inner) = value {
+        value = inner.as_deref_mut()?;
+    }
+    Some(value)
+}
+
+fn step_into<'v>(value: &'v mut Value, step: &PathStep) -> Option<&'v mut Value> {
+    let is_key = |known: &Value, key: &Value| {
+        known == key || known.as_i64().is_some_and(|known| Some(known) == key.as_i64())
+    };
+    match (opened(value)?, step) {
+        (Value::Struct(record) | Value::Enum(record), PathStep::Field(name)) => {
+            record.get_mut(name)
+        }
+        (Value::Tuple(parts), PathStep::Field(name)) => parts.get_mut(name.parse::<usize>().ok()?),
+        (Value::Seq(parts) | Value::Tuple(parts), PathStep::Index(index)) => {
+            parts.get_mut(place(*index).ok()?)
+        }
+        (Value::Map(entries), step) => {
+            let key = match step {
+                PathStep::Index(index) => Value::U64(*index),
+                PathStep::Key(text) => text.parse().ok()?,
+                PathStep::Field(_) => return None,
+            };
+            let mut entries = entries.iter_mut();
+            entries.find(|(known, _)| is_key(known, &key)).map(|(_, value)| value)
+        }
+        _ => None,
+    }
+}
+
+fn insert(list: &mut Value, index: u64, element: Value) -> Option<()> {
+    let index = place(index).ok()?;
+    match list {
+        Value::Seq(parts) if index <= parts.len() => parts.insert(index, element),
+        Value::Bytes(bytes) if index <= bytes.len() => {
+            bytes.insert(index, u8::try_from(element.as_u64()?).ok()?);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn remove(list: &mut Value, index: u64) -> Option<Value> {
+    let index = place(index).ok()?;
+    match list {
+        Value::Seq(parts) if index < parts.len() => Some(parts.remove(index)),
+        Value::Bytes(bytes) if index < bytes.len() => Some(Value::U8(bytes.remove(index))),
+        _ => None,
+    }
+}

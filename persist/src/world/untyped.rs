@@ -1,0 +1,344 @@
+//! The world of a save as values: its objects and components come and go without the program's types.
+//!
+//! The names of fields are those of [`StoredWorld`](super::stored::StoredWorld). What is asked of it is done whole, or
+//! not at all: after `None` it is as it was, and still one that loads.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::mem;
+
+use super::object::Activity;
+use super::parked::TreePosition;
+use super::world::LAST_ID;
+use crate::schema::ClassSchema;
+use crate::value::HandleValue;
+use crate::{ObjectId, Record, Value};
+
+/// A world of a save, taken out of its value.
+pub(crate) struct UntypedWorld {
+    /// Without its objects.
+    record: Record,
+    objects: BTreeMap<ObjectId, UntypedObject>,
+    /// Those that objects have.
+    names: HashSet<String>,
+}
+
+struct UntypedObject {
+    record: Record,
+    parent: Option<ObjectId>,
+}
+
+/// An object out of its world, before all below it, and its place in the tree.
+pub(crate) struct UntypedTree {
+    objects: Vec<(ObjectId, UntypedObject)>,
+    place: TreePosition,
+}
+
+/// The index of a component among those of its object, and whether it was started.
+pub(crate) type ComponentPlace = (u64, bool);
+
+impl UntypedWorld {
+    /// Takes a world out of a value. `None` if it is none, or one that no program loads: names and children that two
+    /// objects have, objects below themselves, and the like.
+    pub(crate) fn of(root: &mut Value) -> Option<Self> {
+        let Value::Struct(record) = root else { return None };
+        record.get("resources")?.as_seq()?;
+        let last_id = record.get("last_id")?.as_u64()?;
+        let Value::Seq(objects) = record.get("objects")? else { return None };
+        let (mut ids, mut names, mut parents) = (Vec::new(), HashSet::new(), HashMap::new());
+        for object in objects {
+            let Value::Struct(object) = object else { return None };
+            let id = ObjectId::new(object.get("id")?.as_u64()?)?;
+            let name = object.get("name")?.as_text()?;
+            let is_next = ids.last().is_none_or(|last| *last < id) && id.get() <= last_id;
+            if !is_next || (!name.is_empty() && !names.insert(name.to_owned())) {
+                return None;
+            }
+            ids.push(id);
+            for child in object.get("children")?.as_seq()? {
+                if parents.insert(child.as_object()?, id).is_some() {
+                    return None;
+                }
+            }
+        }
+        let is_there = |child: &ObjectId| ids.binary_search(child).is_ok();
+        if last_id > LAST_ID / 2 || !parents.keys().all(is_there) || has_cycle(&ids, &parents) {
+            return None;
+        }
+        let Some(Value::Seq(objects)) = record.set("objects", Value::Unit) else { return None };
+        let objects = ids.into_iter().zip(objects).filter_map(|(id, object)| match object {
+            Value::Struct(record) => {
+                Some((id, UntypedObject { record, parent: parents.get(&id).copied() }))
+            }
+            _ => None,
+        });
+        let objects = objects.collect();
+        let Value::Struct(record) = mem::replace(root, Value::Unit) else { return None };
+        Some(Self { record, objects, names })
+    }
+
+    pub(crate) fn into_value(mut self) -> Value {
+        let objects = self.objects.into_values().map(|object| Value::Struct(object.record));
+        self.record.set("objects", Value::Seq(objects.collect()));
+        Value::Struct(self.record)
+    }
+
+    /// The last id that it has given.
+    pub(crate) fn last_id(&self) -> Option<u64> {
+        self.record.get("last_id")?.as_u64()
+    }
+
+    /// Lets it give no ids that were given.
+    pub(crate) fn give_behind(&mut self, id: u64) -> Option<()> {
+        let last = self.last_id()?.max(id);
+        (last <= LAST_ID / 2).then(|| drop(self.record.set("last_id", last)))
+    }
+
+    fn object_mut(&mut self, id: ObjectId) -> Option<&mut Record> {
+        Some(&mut self.objects.get_mut(&id)?.record)
+    }
+
+    fn children_mut(&mut self, id: ObjectId) -> Option<&mut Vec<Value>> {
+        list(self.object_mut(id)?.get_mut("children")?)
+    }
+
+    /// The components of an object, or the resources.
+    fn contents_mut(&mut self, owner: Option<ObjectId>) -> Option<&mut Vec<Value>> {
+        list(match owner {
+            Some(object) => self.object_mut(object)?.get_mut("components")?,
+            None => self.record.get_mut("resources")?,
+        })
+    }
+
+    /// A component of an object, or a resource, to be changed.
+    pub(crate) fn content_mut(
+        &mut self,
+        owner: Option<ObjectId>,
+        class: &str,
+    ) -> Option<&mut Value> {
+        self.contents_mut(owner)?.iter_mut().find(|content| is_of(content, class))
+    }
+
+    /// All of it as one tree, if there is one object that all others are below.
+    pub(crate) fn into_tree(self, root: ObjectId, place: TreePosition) -> Option<UntypedTree> {
+        let is_below =
+            |(id, object): (&ObjectId, &UntypedObject)| object.parent.is_some() != (*id == root);
+        let is_tree = self.objects.contains_key(&root) && self.objects.iter().all(is_below);
+        let mut objects: Vec<_> = self.objects.into_iter().filter(|_| is_tree).collect();
+        let at = objects.iter().position(|(id, _)| *id == root)?;
+        objects.swap(0, at);
+        Some(UntypedTree { objects, place })
+    }
+
+    /// Puts objects in that are not there, under names that no others have.
+    pub(crate) fn put(&mut self, tree: UntypedTree) -> Option<()> {
+        let UntypedTree { mut objects, place: TreePosition { parent, index } } = tree;
+        let is_new = |(id, object): &(ObjectId, UntypedObject)| {
+            !self.objects.contains_key(id) && !self.names.contains(object.name())
+        };
+        let last = objects.iter().map(|(id, _)| id.get()).max()?;
+        if !objects.iter().all(is_new) || last > LAST_ID / 2 {
+            return None;
+        }
+        let (root, object) = objects.first_mut()?;
+        object.parent = parent;
+        if let Some(parent) = parent {
+            insert(self.children_mut(parent)?, index, child(*root));
+        }
+        self.give_behind(last)?;
+        let names = objects.iter().map(|(_, object)| object.name().to_owned());
+        self.names.extend(names.filter(|name| !name.is_empty()));
+        self.objects.extend(objects);
+        Some(())
+    }
+
+    /// Takes an object out, with all below it.
+    pub(crate) fn take(&mut self, root: ObjectId) -> Option<UntypedTree> {
+        let parent = self.objects.get(&root)?.parent;
+        let index = match parent {
+            Some(parent) => leave(self.children_mut(parent)?, root)?,
+            None => 0,
+        };
+        let (mut objects, mut open) = (Vec::new(), vec![root]);
+        while let Some(id) = open.pop() {
+            let Some(object) = self.objects.remove(&id) else { continue };
+            self.names.remove(object.name());
+            let children = object.record.get("children").and_then(Value::as_seq);
+            open.extend(children.unwrap_or_default().iter().filter_map(Value::as_object));
+            objects.push((id, object));
+        }
+        Some(UntypedTree { objects, place: TreePosition { parent, index } })
+    }
+
+    /// Moves an object in the tree, from below one to a place below another.
+    pub(crate) fn set_parent(
+        &mut self,
+        object: ObjectId,
+        from: Option<ObjectId>,
+        TreePosition { parent, index }: TreePosition,
+    ) -> Option<()> {
+        if self.objects.get(&object)?.parent != from {
+            return None;
+        }
+        let mut above = parent;
+        while let Some(id) = above {
+            above = self.objects.get(&id).filter(|_| id != object)?.parent;
+        }
+        if let Some(from) = from {
+            leave(self.children_mut(from)?, object)?;
+        }
+        if let Some(parent) = parent {
+            insert(self.children_mut(parent)?, index, child(object));
+        }
+        self.objects.get_mut(&object)?.parent = parent;
+        Some(())
+    }
+
+    /// Gives an object a name that no other has.
+    pub(crate) fn rename(&mut self, object: ObjectId, name: &str) -> Option<()> {
+        let found = self.objects.get_mut(&object)?;
+        if found.name() == name {
+            return Some(());
+        }
+        if self.names.contains(name) {
+            return None;
+        }
+        self.names.remove(found.name());
+        if !name.is_empty() {
+            self.names.insert(name.to_owned());
+        }
+        found.record.set("name", name);
+        Some(())
+    }
+
+    pub(crate) fn set_activity(&mut self, object: ObjectId, activity: &str) -> Option<()> {
+        let Value::Enum(stored) = self.object_mut(object)?.get_mut("activity")? else {
+            return None;
+        };
+        stored.set_variant(activity);
+        Some(())
+    }
+
+    /// Puts a component into an object that has none of its class, at its end without a place; or a resource in, in the
+    /// order of their names before those that the program does not have.
+    pub(crate) fn attach(
+        &mut self,
+        owner: Option<ObjectId>,
+        (content, place): (Value, Option<ComponentPlace>),
+        program: &[ClassSchema],
+    ) -> Option<()> {
+        let class = content.as_record()?.class().to_owned();
+        let waiting = self.waiting(owner);
+        let contents = self.contents_mut(owner)?;
+        if contents.iter().any(|other| is_of(other, &class)) {
+            return None;
+        }
+        let Some(object) = owner else {
+            let is_known = |name: &str| program.iter().any(|class| class.name == name);
+            let is_behind = |name: &str| *name > *class || !is_known(name);
+            let mut names = contents.iter().map(|it| it.as_record().map_or("", Record::class));
+            let index = names.position(is_behind);
+            contents.insert(index.unwrap_or(contents.len()), content);
+            return Some(());
+        };
+        let (index, is_started) = place.unwrap_or((u64::MAX, false));
+        let started = (contents.len() as u64).saturating_sub(waiting?);
+        // Those that have been started are before those that have not.
+        insert(contents, if is_started { index.min(started) } else { index.max(started) }, content);
+        self.set_waiting(object, waiting? + u64::from(!is_started))
+    }
+
+    /// Takes a component out of its object, with its place, or a resource out.
+    pub(crate) fn detach(
+        &mut self,
+        owner: Option<ObjectId>,
+        class: &str,
+    ) -> Option<(Value, Option<ComponentPlace>)> {
+        let waiting = self.waiting(owner);
+        let contents = self.contents_mut(owner)?;
+        let index = contents.iter().position(|content| is_of(content, class))?;
+        let Some(object) = owner else { return Some((contents.remove(index), None)) };
+        let is_started = (index as u64) < (contents.len() as u64).saturating_sub(waiting?);
+        let content = contents.remove(index);
+        self.set_waiting(object, waiting?.saturating_sub(u64::from(!is_started)))?;
+        Some((content, Some((index as u64, is_started))))
+    }
+
+    /// How many components of an object, from the last one back, have not been started.
+    fn waiting(&self, object: Option<ObjectId>) -> Option<u64> {
+        self.objects.get(&object?)?.record.get("waiting")?.as_u64()
+    }
+
+    fn set_waiting(&mut self, object: ObjectId, waiting: u64) -> Option<()> {
+        let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        self.object_mut(object)?.set("waiting", waiting).map(drop)
+    }
+}
+
+impl UntypedObject {
+    /// Its name; empty if it has none.
+    fn name(&self) -> &str {
+        self.record.get("name").and_then(Value::as_text).unwrap_or_default()
+    }
+}
+
+impl UntypedTree {
+    /// An object without components.
+    pub(crate) fn bare(id: ObjectId, name: &str, place: TreePosition) -> Self {
+        let activity = format!("{:?}", Activity::default());
+        let mut record = Record::new("persist.Object");
+        record.push("id", Value::U64(id.get()));
+        record.push("name", name.into());
+        record.push("children", Value::Seq(Vec::new()));
+        record.push("activity", Record::of_variant("persist.Activity", activity).into());
+        record.push("waiting", Value::U32(0));
+        record.push("components", Value::Seq(Vec::new()));
+        Self { objects: vec![(id, UntypedObject { record, parent: None })], place }
+    }
+}
+
+/// True if what no object at the top leads to goes round in a cycle.
+fn has_cycle(ids: &[ObjectId], parents: &HashMap<ObjectId, ObjectId>) -> bool {
+    // Each object is met once: those above it that have been met lead to the top.
+    let mut met = HashSet::new();
+    ids.iter().any(|id| {
+        let mut above = Some(id);
+        let mut way = Vec::new();
+        while let Some(id) = above.filter(|id| !met.contains(*id)) {
+            if way.len() > parents.len() {
+                return true;
+            }
+            way.push(*id);
+            above = parents.get(id);
+        }
+        met.extend(way);
+        false
+    })
+}
+
+fn child(id: ObjectId) -> Value {
+    Value::Handle(HandleValue::Live(id.get()))
+}
+
+fn is_of(content: &Value, class: &str) -> bool {
+    content.as_record().is_some_and(|record| record.class() == class)
+}
+
+fn list(value: &mut Value) -> Option<&mut Vec<Value>> {
+    match value {
+        Value::Seq(values) => Some(values),
+        _ => None,
+    }
+}
+
+/// Inserts at an index, or at the end if it is larger.
+fn insert(values: &mut Vec<Value>, index: u64, value: Value) {
+    let index = usize::try_from(index).unwrap_or(usize::MAX);
+    values.insert(index.min(values.len()), value);
+}
+
+/// Takes a child out of a list; returns its index.
+fn leave(children: &mut Vec<Value>, object: ObjectId) -> Option<u64> {
+    let index = children.iter().position(|child| child.as_object() == Some(object))?;
+    children.remove(index);
+    Some(index as u64)
+}
