@@ -1,11 +1,13 @@
 //! `persist merge`.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 
 use persist::{Document, Value};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
@@ -45,48 +47,164 @@ and in .gitattributes:
   *.sav merge=persist";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let read = |path: &PathBuf| -> Result<Value> { Ok(Input::read(path)?.document()?.to_value()) };
-    let sides = [read(&args.base)?, read(&args.ours)?, read(&args.theirs)?];
     let prefer = match (args.take_ours, args.take_theirs) {
         (true, _) => Some(Side::Ours),
         (_, true) => Some(Side::Theirs),
         _ => None,
     };
     let mut merge = Merge { prefer, conflicts: Vec::new() };
-    let [base, ours, theirs] = [whole(&sides[0])?, whole(&sides[1])?, whole(&sides[2])?];
-    are_of_one_program([&base, &ours, &theirs])?;
-    let merged = saves(&mut merge, [&base, &ours, &theirs])?;
+    let merged = merged(&mut merge, [&args.base, &args.ours, &args.theirs])?;
     let conflicts = merge.conflicts;
     let is_written = conflicts.is_empty() || prefer.is_some();
-    // Also what fits together field by field may not be a save: an object that one side removed, the other may refer to.
-    let save = if is_written {
-        let document = Document::from_value(&merged);
-        Some(
-            document
-                .and_then(|it| it.to_vec())
-                .map_err(|error| Failure::new(format!("the sides do not fit together: {error}")))?,
-        )
-    } else {
-        None
-    };
-    if let (Some(file), Some(save)) = (&args.output, &save) {
-        write_file(file, save, args.force)?;
-        out.note_done(format!("the merged save is written to {}", file.display()));
+    if is_written {
+        // Also what fits together field by field may not be a save: an object that one side removed, the other may refer
+        // to.
+        let save = Document::from_value(merged).and_then(|document| document.to_vec());
+        let save =
+            save.map_err(|error| Failure::new(format!("the sides do not fit together: {error}")))?;
+        if let Some(file) = &args.output {
+            write_file(file, &save, args.force)?;
+            out.note_done(format!("the merged save is written to {}", file.display()));
+        }
     }
     print(&conflicts, args, is_written, out)?;
     Ok(Outcome::found(!is_written))
 }
 
-/// The parts of a whole save, by their keys.
-type Whole<'v> = HashMap<&'v str, &'v Value>;
+/// A save as a value, whose objects stand beside it.
+struct Whole {
+    head: Vec<(Value, Value)>,
+    objects: Vec<(Key, Value)>,
+}
 
-fn whole(save: &Value) -> Result<Whole<'_>> {
-    let Value::Map(entries) = save else { return Err(Failure::new("the save is no map")) };
-    Ok(entries.iter().filter_map(|(key, value)| Some((key.as_text()?, value))).collect())
+/// What is known of an object: its id, whether it is what was kept of one, and its class.
+type Key = (u64, bool, String);
+
+/// What a value is, in few bytes; a collision takes as long to find as one of SHA-256.
+type Digest = [u8; 32];
+
+impl Whole {
+    fn of(input: &Input) -> Result<Self> {
+        let Value::Map(mut head) = input.document()?.into_value() else {
+            return Err(Failure::new("the save is no map"));
+        };
+        let objects = head.iter_mut().find(|(key, _)| key.as_text() == Some("objects"));
+        let objects = objects.map(|(_, objects)| std::mem::replace(objects, Value::Unit));
+        let Some(Value::Seq(objects)) = objects else {
+            return Err(Failure::new("the save has no objects"));
+        };
+        let keyed = objects.into_iter().filter_map(|object| Some((key(&object)?, object)));
+        Ok(Self { objects: keyed.collect(), head })
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        let entry = self.head.iter().find(|(key, _)| key.as_text() == Some(name));
+        entry.map(|(_, value)| value)
+    }
+
+    fn digests(&self) -> HashMap<Key, Digest> {
+        let digest = |(key, object): &(Key, Value)| (key.clone(), digest(part(object, "value")));
+        self.objects.iter().map(digest).collect()
+    }
+}
+
+fn part<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
+    let Value::Map(entries) = object else { return None };
+    entries.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
+}
+
+/// Puts a value in the place of that of an object, which comes back.
+fn put_value(object: &mut Value, new: Value) -> Option<Value> {
+    let Value::Map(entries) = object else { return None };
+    let (_, value) = entries.iter_mut().find(|(key, _)| key.as_text() == Some("value"))?;
+    Some(std::mem::replace(value, new))
+}
+
+fn key(object: &Value) -> Option<Key> {
+    let (id, class) = (part(object, "id")?.as_u64()?, part(object, "class")?.as_text()?);
+    let is_kept =
+        part(object, "holder").is_none() && part(object, "added")?.as_bool() == Some(false);
+    Some((id, is_kept, class.to_owned()))
+}
+
+fn digest(value: Option<&Value>) -> Digest {
+    struct Hash(Sha256);
+    impl fmt::Write for Hash {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text);
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Sha256::new());
+    if let Some(value) = value {
+        // A hash takes all.
+        let _ = fmt::Write::write_fmt(&mut hash, format_args!("{value}"));
+    }
+    hash.0.finalize().into()
+}
+
+/// The merged value of an object.
+fn value_of(
+    merge: &mut Merge,
+    (id, ..): &Key,
+    base: Option<&Value>,
+    ours: Option<Value>,
+    theirs: Option<&Value>,
+) -> Option<Value> {
+    let base = base.and_then(|object| part(object, "value"));
+    let theirs = theirs.and_then(|object| part(object, "value"));
+    merge.value(&format!("#{id}"), [base, theirs], ours)
+}
+
+/// The value of the merged save.
+///
+/// The values of a save take some thirty times its bytes. So those of one save are in memory at a time, and of the
+/// others only those that they changed.
+fn merged(merge: &mut Merge, [base, ours, theirs]: [&PathBuf; 3]) -> Result<Value> {
+    let [base, ours, theirs] = [Input::read(base)?, Input::read(ours)?, Input::read(theirs)?];
+    let old = Whole::of(&base)?.digests();
+    let mut theirs = Whole::of(&theirs)?;
+    let mut gone: HashSet<&Key> = old.keys().collect();
+    theirs.objects.retain(|(key, object)| {
+        gone.remove(key);
+        old.get(key).is_none_or(|old| *old != digest(part(object, "value")))
+    });
+    let changed: HashSet<Key> =
+        gone.into_iter().chain(theirs.objects.iter().map(|(key, _)| key)).cloned().collect();
+    drop(old);
+    let mut base = Whole::of(&base)?;
+    base.objects.retain(|(key, _)| changed.contains(key));
+    let mut ours = Whole::of(&ours)?;
+    are_of_one_program([&base, &ours, &theirs])?;
+
+    let mut head = head(merge, [&base, &ours, &theirs])?;
+    let base: HashMap<&Key, &Value> = base.objects.iter().map(|(key, it)| (key, it)).collect();
+    let mut added: HashMap<&Key, &Value> =
+        theirs.objects.iter().map(|(key, it)| (key, it)).collect();
+    let mut objects = Vec::with_capacity(ours.objects.len());
+    for (key, mut object) in std::mem::take(&mut ours.objects) {
+        let theirs = added.remove(&key);
+        if changed.contains(&key) {
+            let ours = put_value(&mut object, Value::Unit);
+            let merged = value_of(merge, &key, base.get(&key).copied(), ours, theirs);
+            let Some(value) = merged else { continue };
+            put_value(&mut object, value);
+        }
+        objects.push(object);
+    }
+    for (key, object) in theirs.objects.iter().filter(|(key, _)| added.contains_key(key)) {
+        let merged = value_of(merge, key, base.get(key).copied(), None, Some(object));
+        let Some(value) = merged else { continue };
+        let mut object = object.clone();
+        put_value(&mut object, value);
+        objects.push(object);
+    }
+    head.push(("objects".into(), Value::Seq(objects)));
+    Ok(Value::Map(head))
 }
 
 /// Refuses saves of different programs: by their applications, or because no class of a program is in all.
-fn are_of_one_program(sides: [&Whole<'_>; 3]) -> Result<()> {
+fn are_of_one_program(sides: [&Whole; 3]) -> Result<()> {
     let names = sides.map(|side| side.get("application").and_then(|name| name.as_text()));
     let mut named = names.into_iter().flatten();
     if let Some(first) = named.next()
@@ -113,75 +231,31 @@ fn are_of_one_program(sides: [&Whole<'_>; 3]) -> Result<()> {
     ))
 }
 
-/// What is known of an object: its id, and whether it is what was kept of one.
-type Key = (u64, bool, String);
-
-fn saves(merge: &mut Merge, sides: [&Whole<'_>; 3]) -> Result<Value> {
+/// All of the merged save but its objects.
+fn head(merge: &mut Merge, sides: [&Whole; 3]) -> Result<Vec<(Value, Value)>> {
     let [base, ours, theirs] = sides;
     let mut merged: Vec<(&str, Value)> = vec![("save", 1_u32.into())];
     for key in ["application", "version"] {
         let value = ours.get(key).or(theirs.get(key));
-        merged.extend(value.map(|value| (key, (*value).clone())));
+        merged.extend(value.map(|value| (key, value.clone())));
     }
-    let generations = [ours, theirs].map(|it| it.get("generation").and_then(|it| it.as_u64()));
+    let generations = [ours, theirs].map(|it| it.get("generation").and_then(Value::as_u64));
     merged.extend(generations.into_iter().flatten().max().map(|it| ("generation", it.into())));
     if let Some(devices) = devices([ours, theirs]) {
         merged.push(("devices", devices));
     }
-    let metadata = [base, ours, theirs].map(|side| side.get("metadata").copied());
-    merged.extend(merge.value("metadata", metadata).map(|it| ("metadata", it)));
+    let [base, own, other] = [base, ours, theirs].map(|side| side.get("metadata"));
+    let metadata = merge.value("metadata", [base, other], own.cloned());
+    merged.extend(metadata.map(|it| ("metadata", it)));
     for key in ["fields", "compression"] {
-        merged.extend(ours.get(key).map(|value| (key, (*value).clone())));
+        merged.extend(ours.get(key).map(|value| (key, value.clone())));
     }
     merged.push(("classes", classes([ours, theirs])?));
-    let (base, own, other) = (objects(base), objects(ours), objects(theirs));
-    let by_key: HashMap<&Key, &Value> = base.iter().map(|(key, value)| (key, *value)).collect();
-    let by_other: HashMap<&Key, &Value> = other.iter().map(|(key, value)| (key, *value)).collect();
-    let known: HashSet<&Key> = own.iter().map(|(key, _)| key).collect();
-    let mut found = Vec::new();
-    let ours = own.iter().map(|(key, value)| (key, Some(*value), by_other.get(key).copied()));
-    let added = other.iter().filter(|(key, _)| !known.contains(key));
-    let added = added.map(|(key, value)| (key, None, Some(*value)));
-    for (key, ours, theirs) in ours.chain(added) {
-        let base = by_key.get(key).copied();
-        found.extend(object(merge, key, [base, ours, theirs]));
-    }
-    merged.push(("objects", Value::Seq(found)));
-    Ok(Value::Map(merged.into_iter().map(|(key, value)| (key.into(), value)).collect()))
-}
-
-/// The object with what both sides changed of its value.
-fn object(merge: &mut Merge, (id, ..): &Key, sides: [Option<&Value>; 3]) -> Option<Value> {
-    let part = |object: Option<&'_ Value>, name: &str| -> Option<Value> {
-        let Value::Map(entries) = object? else { return None };
-        entries.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value.clone())
-    };
-    let values = sides.map(|side| part(side, "value"));
-    let merged = merge
-        .value(&format!("#{id}"), [values[0].as_ref(), values[1].as_ref(), values[2].as_ref()])?;
-    let Some(Value::Map(entries)) = sides[1].or(sides[2]) else { return None };
-    let entries = entries.iter().map(|(key, value)| {
-        let is_value = key.as_text() == Some("value");
-        (key.clone(), if is_value { merged.clone() } else { value.clone() })
-    });
-    Some(Value::Map(entries.collect()))
-}
-
-fn objects<'v>(save: &Whole<'v>) -> Vec<(Key, &'v Value)> {
-    let Some(Value::Seq(objects)) = save.get("objects") else { return Vec::new() };
-    let key = |object: &'v Value| {
-        let Value::Map(entries) = object else { return None };
-        let part = |name| entries.iter().find(|(key, _)| key.as_text() == Some(name));
-        let id = part("id")?.1.as_u64()?;
-        let class = part("class")?.1.as_text()?.to_owned();
-        let is_kept = part("holder").is_none() && part("added")?.1.as_bool() == Some(false);
-        Some((id, is_kept, class))
-    };
-    objects.iter().filter_map(|object| Some((key(object)?, object))).collect()
+    Ok(merged.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
 /// Our classes, and those that only they have.
-fn classes(sides: [&Whole<'_>; 2]) -> Result<Value> {
+fn classes(sides: [&Whole; 2]) -> Result<Value> {
     let (mut all, mut known) = (Vec::new(), HashMap::new());
     for side in sides {
         let Some(Value::Seq(classes)) = side.get("classes") else { continue };
@@ -213,7 +287,7 @@ fn name_in(class: &str) -> String {
 }
 
 /// The saves that either side follows.
-fn devices(sides: [&Whole<'_>; 2]) -> Option<Value> {
+fn devices(sides: [&Whole; 2]) -> Option<Value> {
     let mut counts = std::collections::BTreeMap::new();
     for side in sides {
         let Some(Value::Seq(devices)) = side.get("devices") else { continue };

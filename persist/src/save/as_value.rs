@@ -36,18 +36,19 @@ impl Document {
     /// use persist::{Document, Value};
     ///
     /// let save = persist::to_vec(&(3_u8, String::from("Ada")))?;
-    /// let text = Document::from_slice(&save)?.to_value().to_string();
-    /// let document = Document::from_value(&text.parse()?)?;
+    /// let text = Document::from_slice(&save)?.into_value().to_string();
+    /// let document = Document::from_value(text.parse()?)?;
     /// assert_eq!(document.to_vec()?, save);
     /// # Ok::<(), persist::Error>(())
     /// ```
     #[must_use]
-    pub fn to_value(&self) -> Value {
-        self.to_value_with(true)
+    pub fn into_value(self) -> Value {
+        self.into_value_with(true)
     }
 
     /// Metadata in metadata stays bytes: a hostile save nests it deeper than calls may be.
-    fn to_value_with(&self, is_outer: bool) -> Value {
+    fn into_value_with(mut self, is_outer: bool) -> Value {
+        let entries = self.take_entries();
         let classes = self.stored().classes();
         let (names, mentions) = (ClassNames::new(classes), Mentions::new(classes));
         let mut save = vec![("save", Value::from(FORM))];
@@ -60,7 +61,7 @@ impl Document {
             let before = self.defined().iter().map(|before| Value::U64(*before as u64));
             save.push(("defined", Value::Seq(before.collect())));
         }
-        let object = |entry: &Entry| {
+        let object = |entry: Entry| {
             let holder = entry.held_by();
             let holder = (holder != Holder::VALUE).then(|| ("holder", cell_of(holder).into()));
             let mut object = vec![
@@ -68,14 +69,14 @@ impl Document {
                 ("class", mentions.of(entry.class_index())),
             ];
             object.extend(holder);
-            object.extend([("added", entry.is_added().into()), ("value", entry.value.clone())]);
+            object.extend([("added", entry.is_added().into()), ("value", entry.value)]);
             map(object)
         };
-        save.push(("objects", Value::Seq(self.entries().map(object).collect())));
+        save.push(("objects", Value::Seq(entries.map(object).collect())));
         map(save)
     }
 
-    /// Makes a save of what [`to_value`](Self::to_value) returns, after a detour through some text or changed.
+    /// Makes a save of what [`into_value`](Self::into_value) returns, after a detour through some text or changed.
     ///
     /// Integers may be of any width, and a map may be a list of pairs, as texts have them.
     ///
@@ -83,12 +84,15 @@ impl Document {
     ///
     /// [`ErrorKind::InvalidValue`] with what is wrong outside the objects; for their values the errors of
     /// [`to_vec`](Self::to_vec).
-    pub fn from_value(save: &Value) -> Result<Self> {
+    pub fn from_value(mut save: Value) -> Result<Self> {
         let limits = Limits::DEFAULT;
-        let document = read(save, &limits)
+        let document = read(&mut save, &limits)
             .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;
+        let save = document.to_vec()?;
+        // Its values take many times the memory of the save.
+        drop(document);
         // What is malformed, a load finds; else this would be another way to do all it checks.
-        Self::within(&document.to_vec()?, &limits)
+        Self::within(&save, &limits)
     }
 }
 
@@ -106,7 +110,7 @@ fn header_parts(header: &Header, is_outer: bool) -> impl Iterator<Item = (&'stat
         // Such as a save whose classes are in no order that a document keeps.
         let document = is_outer.then(|| Document::from_slice(&bytes.0).ok()).flatten();
         let document = document.filter(|it| it.to_vec().is_ok_and(|again| again == *bytes.0));
-        document.map_or_else(|| Value::Bytes(bytes.0.to_vec()), |it| it.to_value_with(false))
+        document.map_or_else(|| Value::Bytes(bytes.0.to_vec()), |it| it.into_value_with(false))
     });
     [
         ("application", text(&header.application)),
@@ -192,7 +196,20 @@ fn entries<'v, const N: usize>(
     Ok(found)
 }
 
-fn read(save: &Value, limits: &Limits) -> Read<Document> {
+/// Takes the values of the objects out of a save, and leaves units.
+fn take_values(save: &mut Value) -> Vec<Value> {
+    fn find<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Value> {
+        let Value::Map(entries) = value else { return None };
+        entries.iter_mut().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
+    }
+    let Some(Value::Seq(objects)) = find(save, "objects") else { return Vec::new() };
+    let take = |object| find(object, "value").map(|value| std::mem::replace(value, Value::Unit));
+    objects.iter_mut().map(|object| take(object).unwrap_or(Value::Unit)).collect()
+}
+
+/// Reads a save, whose values it moves.
+fn read(save: &mut Value, limits: &Limits) -> Read<Document> {
+    let values = take_values(save);
     let keys = ["save", "application", "version", "generation", "devices", "metadata", "fields"];
     let more = ["compression", "classes", "defined", "objects"];
     let keys: [&str; 11] = std::array::from_fn(|i| if i < 7 { keys[i] } else { more[i - 7] });
@@ -236,7 +253,8 @@ fn read(save: &Value, limits: &Limits) -> Read<Document> {
         Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
         Some(save) => {
             // Metadata in metadata goes no deeper than values.
-            let document = read(save, limits).map_err(|what| format!("its metadata: {what}"))?;
+            let document =
+                read(&mut save.clone(), limits).map_err(|what| format!("its metadata: {what}"))?;
             let bytes = document.to_vec().map_err(|error| format!("its metadata: {error}"))?;
             Some(bytes.into())
         }
@@ -255,7 +273,8 @@ fn read(save: &Value, limits: &Limits) -> Read<Document> {
     let classes = list(classes, "classes")?.iter().map(parse).collect::<Read<Vec<Value>>>()?;
     let classes = ClassReader::default().classes(classes.iter())?;
     let known = Mentions::new(&classes).all();
-    let objects = list(objects, "objects")?.iter().map(|object| entry(object, &classes, &known));
+    let objects = list(objects, "objects")?.iter().zip(values);
+    let objects = objects.map(|(object, value)| entry(object, value, &classes, &known));
     let objects = objects.collect::<Read<Vec<_>>>()?;
     let mut before = vec![0; classes.len()];
     if let Some(defined) = defined {
@@ -289,8 +308,14 @@ fn device(device: &Value) -> Read<(String, u64, u64)> {
     }
 }
 
-fn entry(object: &Value, classes: &[ClassSchema], known: &HashMap<String, usize>) -> Read<Entry> {
-    let [id, class, held, added, value] =
+/// Reads an object, whose value was taken out.
+fn entry(
+    object: &Value,
+    value: Value,
+    classes: &[ClassSchema],
+    known: &HashMap<String, usize>,
+) -> Read<Entry> {
+    let [id, class, held, added, has_value] =
         entries(object, "an object", ["id", "class", "holder", "added", "value"])?;
     let id = number(id, "id")?;
     let object = ObjectId::new(id).ok_or_else(|| format!("no object has the id {id}"))?;
@@ -298,8 +323,8 @@ fn entry(object: &Value, classes: &[ClassSchema], known: &HashMap<String, usize>
     let class = *known.get(class).ok_or_else(|| format!("object {id}: no class {class:.60?}"))?;
     let held = held.map_or(Ok(Holder::VALUE), |held| holder(Some(held)))?;
     let added = added.and_then(Value::as_bool);
-    let (Some(added), Some(value)) = (added, value) else {
+    let (Some(added), Some(_)) = (added, has_value) else {
         return Err(format!("object {id} has no `added`, true or false, or no `value`"));
     };
-    Ok(Entry::new((object, value.clone()), (class, &classes[class].name), (held, added)))
+    Ok(Entry::new((object, value), (class, &classes[class].name), (held, added)))
 }
