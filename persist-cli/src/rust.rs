@@ -56,7 +56,7 @@ impl Needs {
 }
 
 /// Rust types that load a save, as far as it shows them.
-pub(crate) fn rust(save: &Document) -> String {
+pub(crate) fn types(save: &Document) -> String {
     let types = Types::of(save);
     let mut text = String::from("use persist::Persist;\n");
     let mut foreign = Vec::new();
@@ -142,13 +142,9 @@ impl<'d> Types<'d> {
     fn of(save: &'d Document) -> Self {
         let classes = save.classes();
         let known = known_classes();
-        let mut taken: HashSet<String> = TAKEN.into_iter().map(str::to_owned).collect();
-        let mut free = |name: &str| {
-            let base = identifier(name, true);
-            let number = (2..).map(|number| format!("{base}{number}"));
-            let mut names = std::iter::once(base.clone()).chain(number);
-            names.find(|name| taken.insert(name.clone())).unwrap_or_default()
-        };
+        let mut free = FreeNames::default();
+        free.taken.extend(TAKEN.map(str::to_owned));
+        let mut free = |name: &str| free.find(name, true);
         let mut names = HashMap::new();
         for (class, schema) in classes.iter().enumerate() {
             let is_writable = match &schema.form {
@@ -255,13 +251,13 @@ impl<'d> Types<'d> {
             Form::Enum(variants) => {
                 line(out, format_args!("pub enum {name} {{"));
                 let empty = self.empty_variant(class, schema);
-                let mut taken = HashSet::new();
+                let mut names = FreeNames::default();
                 for (number, variant) in variants.iter().enumerate() {
                     if variant.name.is_empty() {
                         line(out, format_args!("    // A variant without a name is left out."));
                         continue;
                     }
-                    let known = unique(&mut taken, &variant.name, true);
+                    let known = names.find(&variant.name, true);
                     let mut attributes = Vec::new();
                     attributes.extend((empty == Some(number)).then(|| "default".to_owned()));
                     if known != variant.name {
@@ -343,7 +339,7 @@ impl<'d> Types<'d> {
             return true;
         }
         out.push_str(" {\n");
-        let mut taken = HashSet::new();
+        let mut names = FreeNames::default();
         for (field, (mut attributes, kind)) in fields.iter().zip(written) {
             let Some(kind) = kind else {
                 let (name, kind) = (escape::line(&field.name), field.kind.display(self.classes));
@@ -351,7 +347,7 @@ impl<'d> Types<'d> {
                 line(out, format_args!("{indent}    // No type here has the field {name}: {kind}"));
                 continue;
             };
-            let known = unique(&mut taken, &field.name, false);
+            let known = names.find(&field.name, false);
             if known.trim_start_matches("r#") != field.name && !field.name.is_empty() {
                 attributes.insert(0, format!("rename = {:?}", field.name));
             }
@@ -807,16 +803,26 @@ fn attribute(attributes: &[String], indent: &str, out: &mut String) {
     }
 }
 
-/// A name that Rust takes, and that no other field or variant has.
-fn unique(taken: &mut HashSet<String>, name: &str, is_type: bool) -> String {
-    let mut known = identifier(name, is_type);
-    let base = known.trim_start_matches("r#").to_owned();
-    let mut number = 2;
-    while !taken.insert(known.clone()) {
-        known = format!("{base}{number}");
-        number += 1;
+/// Names of types, of fields or of variants, each another.
+#[derive(Default)]
+struct FreeNames {
+    taken: HashSet<String>,
+    /// The last numbers that were tried: a hostile save has many names that become one.
+    numbers: HashMap<String, u32>,
+}
+
+impl FreeNames {
+    /// A name that Rust takes, and that nothing else has.
+    fn find(&mut self, name: &str, is_type: bool) -> String {
+        let mut known = identifier(name, is_type);
+        let base = known.trim_start_matches("r#").to_owned();
+        while !self.taken.insert(known.clone()) {
+            let number = self.numbers.entry(base.clone()).or_insert(1);
+            *number += 1;
+            known = format!("{base}{number}");
+        }
+        known
     }
-    known
 }
 
 /// A name that Rust takes; that of a type begins with a capital letter.

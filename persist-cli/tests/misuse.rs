@@ -133,7 +133,7 @@ fn folders_and_long_paths_are_refused_in_few_words() {
     let folder = Folder::with(&["v1/graph.sav"]);
     std::fs::create_dir(folder.path("saves")).expect("a folder");
     let long = format!("get graph.sav {}", "x".repeat(5000));
-    let commands = ["info saves", "dump saves", "stats saves", "schema --rust --json graph.sav"];
+    let commands = ["info saves", "dump saves", "stats saves"];
     insta::assert_snapshot!(folder.transcript(commands) + &folder.run(&long));
 }
 
@@ -158,4 +158,27 @@ fn a_lock_check_continues_after_a_file_that_cannot_be_read() {
         folder
             .transcript(["lock check none.sav graph.sav", "lock check none.sav graph.sav --json",])
     );
+}
+
+#[test]
+fn json_is_printed_or_refused() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    insta::assert_snapshot!(folder.transcript([
+        "schema graph.sav --rust --json",
+        "convert graph.sav --json",
+        "convert graph.sav -o graph.json --json",
+        "report graph.sav -o page.html --json",
+        "man diff --json",
+        "completions bash --json",
+    ]));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_of_any_size_is_read() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let file = std::fs::OpenOptions::new().write(true).open(folder.path("graph.sav"));
+    // It takes no room on the disk.
+    file.and_then(|file| file.set_len(5 << 30)).expect("a long file");
+    insta::assert_snapshot!(folder.transcript(["verify graph.sav", "stats graph.sav"]));
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use persist::save::Compression;
 use persist::{Document, ErrorKind, Value};
+use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
@@ -76,6 +77,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         }
         (None, _) => Form::Save,
     };
+    if out.is_json() && output.is_none() {
+        return Err(Failure::new(
+            "`--json` shows what is written by `-o NEW`; for the save as JSON give `--to json`",
+        ));
+    }
     if args.level.is_some() && form != Form::Zstd {
         return Err(Failure::new("`--level` is for zstd; give `--to zstd`"));
     }
@@ -102,13 +108,26 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     };
     let is_text = matches!(form, Form::Json | Form::Ron | Form::Text);
     match output {
-        Some(path) => write_file(path, &bytes, args.force)?,
+        Some(path) => {
+            write_file(path, &bytes, args.force)?;
+            out.note_done(format!("{} is written", path.display()));
+            if out.is_json() {
+                let written = path.display().to_string();
+                out.json(&Shown { written, bytes: bytes.len() as u64 })?;
+            }
+        }
         None if !is_text && io::stdout().is_terminal() => {
             return Err(Failure::new("a save is nothing for a terminal; give `-o NEW`"));
         }
         None => out.write_all(&bytes)?,
     }
     Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct Shown {
+    written: String,
+    bytes: u64,
 }
 
 /// True for names as `a.sav` and `a`.

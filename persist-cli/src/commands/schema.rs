@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let document = Input::read(&args.file)?.document()?;
     let classes = document.classes();
     if args.rust {
-        write!(out, "{}", rust::rust(&document))?;
+        write!(out, "{}", rust::types(&document))?;
     } else if args.json_schema {
         out.json(&json_schema::json_schema(classes))?;
     } else if out.is_json() {
