@@ -1,13 +1,12 @@
 //! `persist merge`.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 
 use persist::{Document, Value};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if is_written {
         // Also what fits together field by field may not be a save: an object that one side removed, the other may refer
         // to.
-        let save = Document::from_value(merged).and_then(|document| document.to_vec());
+        let save = merged.and_then(|document| document.to_vec());
         let save =
             save.map_err(|error| Failure::new(format!("the sides do not fit together: {error}")))?;
         if let Some(file) = &args.output {
@@ -71,41 +70,100 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(Outcome::found(!is_written))
 }
 
-/// A save as a value, whose objects stand beside it.
-struct Whole {
-    head: Vec<(Value, Value)>,
-    objects: Vec<(Key, Value)>,
+/// The merged save, or why it is none.
+///
+/// The values of a save take some thirty times its bytes. So those of one save are in memory at a time, and the others
+/// as texts.
+fn merged(
+    merge: &mut Merge,
+    [base, ours, theirs]: [&PathBuf; 3],
+) -> Result<Result<Document, persist::Error>> {
+    let read = |path: &PathBuf| -> Result<_> {
+        let (head, objects) = Input::read(path)?.document()?.into_head_and_objects();
+        Ok((Whole::of(head)?, objects))
+    };
+    let text = |object: Value| Some((key(&object)?, object.to_string()));
+    let (base_head, objects) = read(base)?;
+    let mut base: HashMap<Key, String> = objects.filter_map(text).collect();
+    let (their_head, objects) = read(theirs)?;
+    let (mut changed, mut same) = (Vec::new(), HashSet::new());
+    for (key, theirs) in objects.filter_map(text) {
+        if base.get(&key) == Some(&theirs) {
+            base.remove(&key);
+            same.insert(key);
+        } else {
+            changed.push((key, theirs));
+        }
+    }
+    let (our_head, objects) = read(ours)?;
+    let sides = [&base_head, &our_head, &their_head];
+    are_of_one_program(sides)?;
+    let head = head(merge, sides)?;
+
+    let theirs: HashMap<&Key, &String> = changed.iter().map(|(key, text)| (key, text)).collect();
+    // Of both, an iterator over what only they have asks when that over ours is at its end.
+    let (met, merge) = (RefCell::new(HashSet::new()), RefCell::new(merge));
+    let own = objects.filter_map(|mut object| {
+        let key = key(&object)?;
+        if same.contains(&key) {
+            return Some(object);
+        }
+        let sides = [base.get(&key), theirs.get(&key).copied()];
+        met.borrow_mut().insert(key.clone());
+        let ours = put_value(&mut object, Value::Unit);
+        let value = merge_object(&mut merge.borrow_mut(), &key, sides, ours)?;
+        put_value(&mut object, value);
+        Some(object)
+    });
+    let added = changed.iter().filter(|(key, _)| !met.borrow().contains(key));
+    let added = added.filter_map(|(key, theirs)| {
+        let mut object: Value = theirs.parse().ok()?;
+        let sides = [base.get(key), Some(theirs)];
+        let value = merge_object(&mut merge.borrow_mut(), key, sides, None)?;
+        put_value(&mut object, value);
+        Some(object)
+    });
+    Ok(Document::from_head_and_objects(&Value::Map(head), own.chain(added)))
+}
+
+/// The merged value of an object, of which the others are texts.
+fn merge_object(
+    merge: &mut Merge,
+    (id, ..): &Key,
+    others: [Option<&String>; 2],
+    ours: Option<Value>,
+) -> Option<Value> {
+    // What was printed parses back.
+    let [base, theirs] = others.map(|text| text?.parse::<Value>().ok());
+    let [base, theirs] = [&base, &theirs].map(|object| part(object.as_ref()?, "value"));
+    merge.value(&format!("#{id}"), [base, theirs], ours)
+}
+
+/// All of a save but its objects.
+struct Whole(Vec<(Value, Value)>);
+
+impl Whole {
+    fn of(head: Value) -> Result<Self> {
+        match head {
+            Value::Map(entries) => Ok(Self(entries)),
+            _ => Err(Failure::new("the save is no map")),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        let entry = self.0.iter().find(|(key, _)| key.as_text() == Some(name));
+        entry.map(|(_, value)| value)
+    }
 }
 
 /// What is known of an object: its id, whether it is what was kept of one, and its class.
 type Key = (u64, bool, String);
 
-/// What a value is, in few bytes; a collision takes as long to find as one of SHA-256.
-type Digest = [u8; 32];
-
-impl Whole {
-    fn of(input: &Input) -> Result<Self> {
-        let Value::Map(mut head) = input.document()?.into_value() else {
-            return Err(Failure::new("the save is no map"));
-        };
-        let objects = head.iter_mut().find(|(key, _)| key.as_text() == Some("objects"));
-        let objects = objects.map(|(_, objects)| std::mem::replace(objects, Value::Unit));
-        let Some(Value::Seq(objects)) = objects else {
-            return Err(Failure::new("the save has no objects"));
-        };
-        let keyed = objects.into_iter().filter_map(|object| Some((key(&object)?, object)));
-        Ok(Self { objects: keyed.collect(), head })
-    }
-
-    fn get(&self, name: &str) -> Option<&Value> {
-        let entry = self.head.iter().find(|(key, _)| key.as_text() == Some(name));
-        entry.map(|(_, value)| value)
-    }
-
-    fn digests(&self) -> HashMap<Key, Digest> {
-        let digest = |(key, object): &(Key, Value)| (key.clone(), digest(part(object, "value")));
-        self.objects.iter().map(digest).collect()
-    }
+fn key(object: &Value) -> Option<Key> {
+    let (id, class) = (part(object, "id")?.as_u64()?, part(object, "class")?.as_text()?);
+    let is_kept =
+        part(object, "holder").is_none() && part(object, "added")?.as_bool() == Some(false);
+    Some((id, is_kept, class.to_owned()))
 }
 
 fn part<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
@@ -118,89 +176,6 @@ fn put_value(object: &mut Value, new: Value) -> Option<Value> {
     let Value::Map(entries) = object else { return None };
     let (_, value) = entries.iter_mut().find(|(key, _)| key.as_text() == Some("value"))?;
     Some(std::mem::replace(value, new))
-}
-
-fn key(object: &Value) -> Option<Key> {
-    let (id, class) = (part(object, "id")?.as_u64()?, part(object, "class")?.as_text()?);
-    let is_kept =
-        part(object, "holder").is_none() && part(object, "added")?.as_bool() == Some(false);
-    Some((id, is_kept, class.to_owned()))
-}
-
-fn digest(value: Option<&Value>) -> Digest {
-    struct Hash(Sha256);
-    impl fmt::Write for Hash {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.update(text);
-            Ok(())
-        }
-    }
-    let mut hash = Hash(Sha256::new());
-    if let Some(value) = value {
-        // A hash takes all.
-        let _ = fmt::Write::write_fmt(&mut hash, format_args!("{value}"));
-    }
-    hash.0.finalize().into()
-}
-
-/// The merged value of an object.
-fn value_of(
-    merge: &mut Merge,
-    (id, ..): &Key,
-    base: Option<&Value>,
-    ours: Option<Value>,
-    theirs: Option<&Value>,
-) -> Option<Value> {
-    let base = base.and_then(|object| part(object, "value"));
-    let theirs = theirs.and_then(|object| part(object, "value"));
-    merge.value(&format!("#{id}"), [base, theirs], ours)
-}
-
-/// The value of the merged save.
-///
-/// The values of a save take some thirty times its bytes. So those of one save are in memory at a time, and of the
-/// others only those that they changed.
-fn merged(merge: &mut Merge, [base, ours, theirs]: [&PathBuf; 3]) -> Result<Value> {
-    let [base, ours, theirs] = [Input::read(base)?, Input::read(ours)?, Input::read(theirs)?];
-    let old = Whole::of(&base)?.digests();
-    let mut theirs = Whole::of(&theirs)?;
-    let mut gone: HashSet<&Key> = old.keys().collect();
-    theirs.objects.retain(|(key, object)| {
-        gone.remove(key);
-        old.get(key).is_none_or(|old| *old != digest(part(object, "value")))
-    });
-    let changed: HashSet<Key> =
-        gone.into_iter().chain(theirs.objects.iter().map(|(key, _)| key)).cloned().collect();
-    drop(old);
-    let mut base = Whole::of(&base)?;
-    base.objects.retain(|(key, _)| changed.contains(key));
-    let mut ours = Whole::of(&ours)?;
-    are_of_one_program([&base, &ours, &theirs])?;
-
-    let mut head = head(merge, [&base, &ours, &theirs])?;
-    let base: HashMap<&Key, &Value> = base.objects.iter().map(|(key, it)| (key, it)).collect();
-    let mut added: HashMap<&Key, &Value> =
-        theirs.objects.iter().map(|(key, it)| (key, it)).collect();
-    let mut objects = Vec::with_capacity(ours.objects.len());
-    for (key, mut object) in std::mem::take(&mut ours.objects) {
-        let theirs = added.remove(&key);
-        if changed.contains(&key) {
-            let ours = put_value(&mut object, Value::Unit);
-            let merged = value_of(merge, &key, base.get(&key).copied(), ours, theirs);
-            let Some(value) = merged else { continue };
-            put_value(&mut object, value);
-        }
-        objects.push(object);
-    }
-    for (key, object) in theirs.objects.iter().filter(|(key, _)| added.contains_key(key)) {
-        let merged = value_of(merge, key, base.get(key).copied(), None, Some(object));
-        let Some(value) = merged else { continue };
-        let mut object = object.clone();
-        put_value(&mut object, value);
-        objects.push(object);
-    }
-    head.push(("objects".into(), Value::Seq(objects)));
-    Ok(Value::Map(head))
 }
 
 /// Refuses saves of different programs: by their applications, or because no class of a program is in all.

@@ -43,11 +43,19 @@ impl Document {
     /// ```
     #[must_use]
     pub fn into_value(self) -> Value {
-        self.into_value_with(true)
+        let (head, objects) = self.into_head_and_objects();
+        with_objects(head, objects)
+    }
+
+    /// Like [`into_value`](Self::into_value), with the objects apart: each value is made as it is asked for, so that
+    /// tools need not have those of a large save in memory twice. The first value has no `objects`.
+    #[must_use]
+    pub fn into_head_and_objects(self) -> (Value, impl Iterator<Item = Value> + use<>) {
+        self.split(true)
     }
 
     /// Metadata in metadata stays bytes: a hostile save nests it deeper than calls may be.
-    fn into_value_with(mut self, is_outer: bool) -> Value {
+    fn split(mut self, is_outer: bool) -> (Value, impl Iterator<Item = Value> + use<>) {
         let entries = self.take_entries();
         let classes = self.stored().classes();
         let (names, mentions) = (ClassNames::new(classes), Mentions::new(classes));
@@ -61,19 +69,19 @@ impl Document {
             let before = self.defined().iter().map(|before| Value::U64(*before as u64));
             save.push(("defined", Value::Seq(before.collect())));
         }
-        let object = |entry: Entry| {
+        let mentions: Vec<Value> = (0..classes.len()).map(|class| mentions.of(class)).collect();
+        let object = move |entry: Entry| {
             let holder = entry.held_by();
             let holder = (holder != Holder::VALUE).then(|| ("holder", cell_of(holder).into()));
             let mut object = vec![
                 ("id", Value::U64(entry.id().get())),
-                ("class", mentions.of(entry.class_index())),
+                ("class", mentions[entry.class_index()].clone()),
             ];
             object.extend(holder);
             object.extend([("added", entry.is_added().into()), ("value", entry.value)]);
             map(object)
         };
-        save.push(("objects", Value::Seq(entries.map(object).collect())));
-        map(save)
+        (map(save), entries.map(object))
     }
 
     /// Makes a save of what [`into_value`](Self::into_value) returns, after a detour through some text or changed.
@@ -85,8 +93,26 @@ impl Document {
     /// [`ErrorKind::InvalidValue`] with what is wrong outside the objects; for their values the errors of
     /// [`to_vec`](Self::to_vec).
     pub fn from_value(mut save: Value) -> Result<Self> {
+        let objects = take_objects(&mut save);
+        Self::of_value(&save, objects.map(Vec::into_iter))
+    }
+
+    /// Like [`from_value`](Self::from_value), with the objects apart, as
+    /// [`into_head_and_objects`](Self::into_head_and_objects) returns them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_value`](Self::from_value).
+    pub fn from_head_and_objects(
+        head: &Value,
+        objects: impl IntoIterator<Item = Value>,
+    ) -> Result<Self> {
+        Self::of_value(head, Some(objects.into_iter()))
+    }
+
+    fn of_value(head: &Value, objects: Option<impl Iterator<Item = Value>>) -> Result<Self> {
         let limits = Limits::DEFAULT;
-        let document = read(&mut save, &limits)
+        let document = read(head, objects, &limits)
             .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;
         let save = document.to_vec()?;
         // Its values take many times the memory of the save.
@@ -94,6 +120,14 @@ impl Document {
         // What is malformed, a load finds; else this would be another way to do all it checks.
         Self::within(&save, &limits)
     }
+}
+
+/// All of a save as one value.
+fn with_objects(mut head: Value, objects: impl Iterator<Item = Value>) -> Value {
+    if let Value::Map(entries) = &mut head {
+        entries.push(("objects".into(), Value::Seq(objects.collect())));
+    }
+    head
 }
 
 fn map(entries: Vec<(&str, Value)>) -> Value {
@@ -110,7 +144,13 @@ fn header_parts(header: &Header, is_outer: bool) -> impl Iterator<Item = (&'stat
         // Such as a save whose classes are in no order that a document keeps.
         let document = is_outer.then(|| Document::from_slice(&bytes.0).ok()).flatten();
         let document = document.filter(|it| it.to_vec().is_ok_and(|again| again == *bytes.0));
-        document.map_or_else(|| Value::Bytes(bytes.0.to_vec()), |it| it.into_value_with(false))
+        document.map_or_else(
+            || Value::Bytes(bytes.0.to_vec()),
+            |it| {
+                let (head, objects) = it.split(false);
+                with_objects(head, objects)
+            },
+        )
     });
     [
         ("application", text(&header.application)),
@@ -196,20 +236,22 @@ fn entries<'v, const N: usize>(
     Ok(found)
 }
 
-/// Takes the values of the objects out of a save, and leaves units.
-fn take_values(save: &mut Value) -> Vec<Value> {
-    fn find<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Value> {
-        let Value::Map(entries) = value else { return None };
-        entries.iter_mut().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
+/// Takes the list of objects out of a save; `None` if there is none.
+fn take_objects(save: &mut Value) -> Option<Vec<Value>> {
+    let Value::Map(entries) = save else { return None };
+    let (_, objects) = entries.iter_mut().find(|(key, _)| key.as_text() == Some("objects"))?;
+    match objects {
+        Value::Seq(objects) => Some(std::mem::take(objects)),
+        _ => None,
     }
-    let Some(Value::Seq(objects)) = find(save, "objects") else { return Vec::new() };
-    let take = |object| find(object, "value").map(|value| std::mem::replace(value, Value::Unit));
-    objects.iter_mut().map(|object| take(object).unwrap_or(Value::Unit)).collect()
 }
 
-/// Reads a save, whose values it moves.
-fn read(save: &mut Value, limits: &Limits) -> Read<Document> {
-    let values = take_values(save);
+/// Reads a save whose objects stand beside it, if it has some.
+fn read(
+    save: &Value,
+    values: Option<impl Iterator<Item = Value>>,
+    limits: &Limits,
+) -> Read<Document> {
     let keys = ["save", "application", "version", "generation", "devices", "metadata", "fields"];
     let more = ["compression", "classes", "defined", "objects"];
     let keys: [&str; 11] = std::array::from_fn(|i| if i < 7 { keys[i] } else { more[i - 7] });
@@ -253,8 +295,12 @@ fn read(save: &mut Value, limits: &Limits) -> Read<Document> {
         Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
         Some(save) => {
             // Metadata in metadata goes no deeper than values.
+            let mut save = save.clone();
+            let objects = take_objects(&mut save).map(Vec::into_iter);
+            let objects: Option<Box<dyn Iterator<Item = Value>>> =
+                objects.map(|objects| Box::new(objects) as _);
             let document =
-                read(&mut save.clone(), limits).map_err(|what| format!("its metadata: {what}"))?;
+                read(&save, objects, limits).map_err(|what| format!("its metadata: {what}"))?;
             let bytes = document.to_vec().map_err(|error| format!("its metadata: {error}"))?;
             Some(bytes.into())
         }
@@ -273,9 +319,10 @@ fn read(save: &mut Value, limits: &Limits) -> Read<Document> {
     let classes = list(classes, "classes")?.iter().map(parse).collect::<Read<Vec<Value>>>()?;
     let classes = ClassReader::default().classes(classes.iter())?;
     let known = Mentions::new(&classes).all();
-    let objects = list(objects, "objects")?.iter().zip(values);
-    let objects = objects.map(|(object, value)| entry(object, value, &classes, &known));
-    let objects = objects.collect::<Read<Vec<_>>>()?;
+    let Some(values) = values else {
+        return Err(list(objects, "objects").err().unwrap_or_default());
+    };
+    let objects = values.map(|object| entry(object, &classes, &known)).collect::<Read<Vec<_>>>()?;
     let mut before = vec![0; classes.len()];
     if let Some(defined) = defined {
         let defined = list(Some(defined), "defined")?;
@@ -308,22 +355,25 @@ fn device(device: &Value) -> Read<(String, u64, u64)> {
     }
 }
 
-/// Reads an object, whose value was taken out.
 fn entry(
-    object: &Value,
-    value: Value,
+    mut object: Value,
     classes: &[ClassSchema],
     known: &HashMap<String, usize>,
 ) -> Read<Entry> {
-    let [id, class, held, added, has_value] =
-        entries(object, "an object", ["id", "class", "holder", "added", "value"])?;
+    let mut value = None;
+    if let Value::Map(parts) = &mut object {
+        let part = parts.iter_mut().find(|(key, _)| key.as_text() == Some("value"));
+        value = part.map(|(_, value)| std::mem::replace(value, Value::Unit));
+    }
+    let [id, class, held, added, _] =
+        entries(&object, "an object", ["id", "class", "holder", "added", "value"])?;
     let id = number(id, "id")?;
     let object = ObjectId::new(id).ok_or_else(|| format!("no object has the id {id}"))?;
     let class = text(class, "class")?;
     let class = *known.get(class).ok_or_else(|| format!("object {id}: no class {class:.60?}"))?;
     let held = held.map_or(Ok(Holder::VALUE), |held| holder(Some(held)))?;
     let added = added.and_then(Value::as_bool);
-    let (Some(added), Some(_)) = (added, has_value) else {
+    let (Some(added), Some(value)) = (added, value) else {
         return Err(format!("object {id} has no `added`, true or false, or no `value`"));
     };
     Ok(Entry::new((object, value), (class, &classes[class].name), (held, added)))

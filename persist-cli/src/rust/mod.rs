@@ -1,26 +1,24 @@
 //! The classes of a save as Rust types that load it.
 
+mod kinds;
+mod names;
+mod standard;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::ops::Range;
-use std::sync::OnceLock;
-use std::time::{Duration, SystemTime};
 
-use persist::reflect::{ClassId, Holder};
+use persist::reflect::ClassId;
 use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
 use persist::{Document, Value};
 
-use crate::components::components;
 use crate::escape;
 use crate::path::{all, worlds};
 use crate::world::World;
 
-/// Names that types of the program would hide from the code here.
-const TAKEN: [&str; 11] = [
-    "Box", "F32", "F64", "HashMap", "Option", "Persist", "Result", "Self", "Some", "String", "Vec",
-];
+use kinds::{Needs, cycles, each, has_compact, held, holds_class, kinds, mentions, parts_of};
+use names::{FreeNames, last_word, trait_name};
+use standard::{Standard, known_classes, standard};
 
 /// Characters of a type: a hostile save has some that would fill a disk.
 const LONGEST: usize = 1000;
@@ -33,27 +31,6 @@ const MOST_ELEMENTS: usize = 1 << 24;
 
 /// Parts of a tuple that can be saved.
 const MOST_PARTS: usize = 12;
-
-/// What a type must be able to do in the place where it stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Needs {
-    /// It is a key of a map or an element of a set.
-    key: bool,
-    /// It is in a `Cell`.
-    copy: bool,
-    /// It is in a component or a resource of a world.
-    send: bool,
-}
-
-impl Needs {
-    fn and(self, other: Self) -> Self {
-        Self {
-            key: self.key || other.key,
-            copy: self.copy || other.copy,
-            send: self.send || other.send,
-        }
-    }
-}
 
 /// Rust types that load a save, as far as it shows them.
 pub(crate) fn types(save: &Document) -> String {
@@ -142,8 +119,7 @@ impl<'d> Types<'d> {
     fn of(save: &'d Document) -> Self {
         let classes = save.classes();
         let known = known_classes();
-        let mut free = FreeNames::default();
-        free.taken.extend(TAKEN.map(str::to_owned));
+        let mut free = FreeNames::of_types();
         let mut free = |name: &str| free.find(name, true);
         let mut names = HashMap::new();
         for (class, schema) in classes.iter().enumerate() {
@@ -573,13 +549,6 @@ struct Place {
     needs: Needs,
 }
 
-/// The pointer and the cell that hold an object; the cell is empty if there is none.
-fn parts_of(holder: &Holder, weak: bool) -> (String, String) {
-    let around = holder.around(weak, "");
-    let mut parts = around.trim_end_matches('>').split('<').map(str::to_owned);
-    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
-}
-
 /// A pointer, by the whole names of the standard library, around its target.
 fn pointer((outer, cell): (&str, &str), target: String, must_send: bool) -> Option<String> {
     let outer = match outer {
@@ -594,86 +563,6 @@ fn pointer((outer, cell): (&str, &str), target: String, must_send: bool) -> Opti
         "RefCell" | "Cell" | "OnceCell" if must_send => return None,
         "RefCell" | "Cell" | "OnceCell" => format!("{outer}<std::cell::{cell}<{target}>>"),
         _ => format!("{outer}<std::sync::{cell}<{target}>>"),
-    })
-}
-
-/// A generic type of the standard library.
-struct Standard<'c> {
-    path: String,
-    parts: Vec<&'c KindSchema>,
-    /// It can be neither a key nor copied.
-    is_range: bool,
-}
-
-/// The type of the standard library that a class is of, by its name and its form.
-fn standard(class: &ClassSchema) -> Option<Standard<'_>> {
-    let (name, _) = class.name.split_once('<')?;
-    let names = |fields: &[FieldSchema]| -> Vec<String> {
-        fields.iter().map(|field| field.name.clone()).collect()
-    };
-    match (name, &class.form) {
-        (
-            "Range" | "RangeInclusive" | "RangeFrom" | "RangeTo" | "RangeToInclusive",
-            Form::Struct(fields),
-        ) => {
-            let bounds: &[&str] = match name {
-                "Range" | "RangeInclusive" => &["start", "end"],
-                "RangeFrom" => &["start"],
-                _ => &["end"],
-            };
-            let is_it =
-                names(fields) == bounds && fields.iter().all(|it| it.kind == fields[0].kind);
-            let parts = vec![&fields.first()?.kind];
-            is_it.then(|| Standard { path: format!("std::ops::{name}"), parts, is_range: true })
-        }
-        ("Result" | "ControlFlow", Form::Enum(variants)) => {
-            let [first, second] = &variants[..] else { return None };
-            let (parts, path) = match (&*first.name, &*second.name) {
-                ("Ok", "Err") if name == "Result" => ([first, second], "Result"),
-                ("Continue", "Break") if name != "Result" => {
-                    ([second, first], "std::ops::ControlFlow")
-                }
-                _ => return None,
-            };
-            let is_one = |fields: &[FieldSchema]| names(fields) == ["0"];
-            let is_it = is_one(&first.fields) && is_one(&second.fields);
-            let parts = is_it.then(|| parts.map(|variant| &variant.fields[0].kind).to_vec())?;
-            Some(Standard { path: path.into(), parts, is_range: name != "Result" })
-        }
-        _ => None,
-    }
-}
-
-/// A class of the standard library without parameters.
-struct Known(ClassSchema);
-
-impl Known {
-    /// True if a class of a save is this one.
-    fn is(&self, class: &ClassSchema) -> bool {
-        self.0 == *class
-    }
-}
-
-/// Those classes, and where their types are.
-fn known_classes() -> &'static [(Known, &'static str)] {
-    static KNOWN: OnceLock<Vec<(Known, &'static str)>> = OnceLock::new();
-    KNOWN.get_or_init(|| {
-        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let values =
-            (Duration::ZERO, SystemTime::UNIX_EPOCH, address, SocketAddr::from((address, 1)));
-        let save = persist::to_vec(&values).and_then(|save| Document::from_slice(&save));
-        let classes = save.map(|save| save.classes().to_vec()).unwrap_or_default();
-        let path = |class: ClassSchema| {
-            let path = match &*class.name {
-                "Duration" => "std::time::Duration",
-                "SystemTime" => "std::time::SystemTime",
-                "IpAddr" => "std::net::IpAddr",
-                "SocketAddr" => "std::net::SocketAddr",
-                _ => return None,
-            };
-            Some((Known(class), path))
-        };
-        classes.into_iter().filter_map(path).collect()
     })
 }
 
@@ -692,161 +581,13 @@ fn of_worlds(save: &Document) -> (HashSet<&str>, HashSet<&str>) {
     (names(components), names(resources))
 }
 
-/// The component of each class in the graph of those that hold one another without a list or a pointer between.
-fn cycles(classes: &[ClassSchema]) -> Vec<usize> {
-    let mut targets = Vec::new();
-    let outgoing = classes.iter().map(|class| {
-        let start = targets.len();
-        for kind in kinds(class) {
-            held(kind, false, &mut |held| targets.extend((held < classes.len()).then_some(held)));
-        }
-        start..targets.len()
-    });
-    let outgoing: Vec<Range<usize>> = outgoing.collect();
-    let mut found = vec![0; classes.len()];
-    for (number, component) in components(&outgoing, &targets).into_iter().enumerate() {
-        for class in component {
-            found[class] = number;
-        }
-    }
-    found
-}
-
-/// The kinds that a class mentions.
-fn kinds(class: &ClassSchema) -> Vec<&KindSchema> {
-    match &class.form {
-        Form::Struct(fields) => fields.iter().map(|field| &field.kind).collect(),
-        Form::Enum(variants) => {
-            variants.iter().flat_map(|it| &it.fields).map(|field| &field.kind).collect()
-        }
-        Form::Value(kind) => vec![kind],
-        _ => Vec::new(),
-    }
-}
-
-/// The kinds right inside of a kind.
-fn parts(kind: &KindSchema) -> &[KindSchema] {
-    match kind {
-        KindSchema::Option(part)
-        | KindSchema::List(part)
-        | KindSchema::Set(part)
-        | KindSchema::Array(part, _) => std::slice::from_ref(part),
-        KindSchema::Map(parts) => &parts[..],
-        KindSchema::Tuple(parts) => parts,
-        _ => &[],
-    }
-}
-
-/// Calls with a kind and all in it. A save nests them 64 deep at the most.
-fn each<'k>(kind: &'k KindSchema, meet: &mut dyn FnMut(&'k KindSchema)) {
-    meet(kind);
-    parts(kind).iter().for_each(|part| each(part, meet));
-}
-
-/// Calls with the classes whose values lie in those of a kind itself; not in options, if those do not count.
-fn held(kind: &KindSchema, without_options: bool, meet: &mut dyn FnMut(usize)) {
-    match kind {
-        KindSchema::Class(class) => meet(*class),
-        KindSchema::Option(_) if without_options => {}
-        KindSchema::Option(_) | KindSchema::Array(..) | KindSchema::Tuple(_) => {
-            parts(kind).iter().for_each(|part| held(part, without_options, meet));
-        }
-        _ => {}
-    }
-}
-
-/// Calls with the classes that a kind mentions, and what they must be able to do if the kind must do that.
-fn mentions(kind: &KindSchema, needs: Needs, meet: &mut dyn FnMut(usize, Needs)) {
-    match kind {
-        KindSchema::Class(class) => meet(*class, needs),
-        KindSchema::Reference { holder, class, .. } => {
-            let copy = parts_of(holder, false).1 == "Cell";
-            meet(*class, Needs { key: false, copy, ..needs });
-        }
-        KindSchema::Set(part) => mentions(part, Needs { key: true, ..needs }, meet),
-        KindSchema::Map(parts) => {
-            mentions(&parts[0], Needs { key: true, ..needs }, meet);
-            mentions(&parts[1], needs, meet);
-        }
-        kind => parts(kind).iter().for_each(|part| mentions(part, needs, meet)),
-    }
-}
-
-/// True if a kind has a class in it.
-fn holds_class(kind: &KindSchema) -> bool {
-    matches!(kind, KindSchema::Class(_)) || parts(kind).iter().any(holds_class)
-}
-
-fn has_compact(kind: &KindSchema) -> bool {
-    matches!(kind, KindSchema::Compact(_)) || parts(kind).iter().any(has_compact)
-}
-
 fn is_tuple(fields: &[FieldSchema]) -> bool {
     !fields.is_empty() && fields.iter().enumerate().all(|(i, field)| field.name == i.to_string())
-}
-
-/// The name of a trait, and the markers after it.
-fn trait_name(name: &str) -> (&str, &str) {
-    let end =
-        name.find(" + Send").filter(|end| [" + Send", " + Send + Sync"].contains(&&name[*end..]));
-    name.split_at(end.unwrap_or(name.len()))
-}
-
-fn last_word(name: &str) -> &str {
-    name.rsplit(['.', ':']).next().unwrap_or_default()
 }
 
 /// Writes attributes on a line of their own, if there are some.
 fn attribute(attributes: &[String], indent: &str, out: &mut String) {
     if !attributes.is_empty() {
         line(out, format_args!("{indent}#[persist({})]", attributes.join(", ")));
-    }
-}
-
-/// Names of types, of fields or of variants, each another.
-#[derive(Default)]
-struct FreeNames {
-    taken: HashSet<String>,
-    /// The last numbers that were tried: a hostile save has many names that become one.
-    numbers: HashMap<String, u32>,
-}
-
-impl FreeNames {
-    /// A name that Rust takes, and that nothing else has.
-    fn find(&mut self, name: &str, is_type: bool) -> String {
-        let mut known = identifier(name, is_type);
-        let base = known.trim_start_matches("r#").to_owned();
-        while !self.taken.insert(known.clone()) {
-            let number = self.numbers.entry(base.clone()).or_insert(1);
-            *number += 1;
-            known = format!("{base}{number}");
-        }
-        known
-    }
-}
-
-/// A name that Rust takes; that of a type begins with a capital letter.
-fn identifier(name: &str, is_type: bool) -> String {
-    const KEYWORDS: [&str; 48] = [
-        "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do",
-        "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in",
-        "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
-        "return", "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe",
-        "unsized", "use", "virtual", "where", "while", "yield",
-    ];
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut known: String = name.chars().map(|c| if is_part(c) { c } else { '_' }).collect();
-    if is_type {
-        known = known.trim_matches('_').to_owned();
-        let is_start = known.starts_with(|c: char| c.is_ascii_alphabetic());
-        known.insert_str(0, if is_start { "" } else { "T" });
-        known[..1].make_ascii_uppercase();
-    } else if known.is_empty() || known.starts_with(|c: char| c.is_ascii_digit()) {
-        known.insert(0, '_');
-    }
-    match known.as_str() {
-        "self" | "Self" | "crate" | "super" | "_" => format!("{known}_"),
-        keyword if KEYWORDS.contains(&keyword) => format!("r#{known}"),
-        _ => known,
     }
 }
