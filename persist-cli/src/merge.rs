@@ -1,5 +1,6 @@
 //! Three-way merges of values.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use persist::reflect::HandleValue;
@@ -139,7 +140,10 @@ impl Merge {
                 ("objects", Some(Value::Seq(base)), Value::Seq(ours), Some(Value::Seq(theirs)))
                     if is_world =>
                 {
-                    Some(self.objects(at, base, ours, theirs))
+                    let [old, new] = [base, theirs].map(by_id);
+                    let others =
+                        |id| [&old, &new].map(|of| of.get(&id).copied().map(Cow::Borrowed));
+                    Some(Value::Seq(self.objects(at, ours, new.keys().copied(), others)))
                 }
                 (
                     "resources",
@@ -183,23 +187,23 @@ impl Merge {
         merged
     }
 
-    /// Merges the objects of a world, by their ids.
-    fn objects(&mut self, at: &str, base: &[Value], ours: Vec<Value>, theirs: &[Value]) -> Value {
-        let id = |object: &Value| object.as_record()?.get("id")?.as_u64();
-        let by_id = |objects: &'_ [Value]| -> HashMap<u64, usize> {
-            let ids = objects.iter().enumerate().filter_map(|(at, it)| Some((id(it)?, at)));
-            ids.collect()
-        };
-        let (base_ids, their_ids) = (by_id(base), by_id(theirs));
+    /// Merges the objects of a world, by their ids, of which the others may be made as they are asked for.
+    pub(crate) fn objects<'v>(
+        &mut self,
+        at: &str,
+        ours: Vec<Value>,
+        their_ids: impl Iterator<Item = u64>,
+        others: impl Fn(u64) -> [Option<Cow<'v, Value>>; 2],
+    ) -> Vec<Value> {
         let mut own: BTreeMap<u64, Option<Value>> =
-            ours.into_iter().filter_map(|it| Some((id(&it)?, Some(it)))).collect();
-        for id in their_ids.keys() {
-            own.entry(*id).or_default();
+            ours.into_iter().filter_map(|it| Some((id_of(&it)?, Some(it)))).collect();
+        for id in their_ids {
+            own.entry(id).or_default();
         }
         let mut merged = Vec::with_capacity(own.len());
         for (id, ours) in own {
-            let base = base_ids.get(&id).map(|place| &base[*place]);
-            let theirs = their_ids.get(&id).map(|place| &theirs[*place]);
+            let [base, theirs] = others(id);
+            let [base, theirs] = [base.as_deref(), theirs.as_deref()];
             let sides = [base, ours.as_ref(), theirs];
             let name = sides.iter().flatten().find_map(|object| {
                 object.as_record()?.get("name")?.as_text().filter(|name| !name.is_empty())
@@ -214,7 +218,7 @@ impl Merge {
                 (base, ours, theirs) => self.value(&at, [base, theirs], ours),
             });
         }
-        Value::Seq(merged)
+        merged
     }
 
     fn object(&mut self, at: &str, base: &Record, mut ours: Record, theirs: &Record) -> Value {
@@ -277,6 +281,15 @@ fn merge_fields(record: &mut Record, mut merge: impl FnMut(&str, Value) -> Optio
 /// The larger one of two numbers.
 fn larger(ours: Value, theirs: &Value) -> Value {
     if integer(theirs) > integer(&ours) { theirs.clone() } else { ours }
+}
+
+/// The id of an object of a world.
+pub(crate) fn id_of(object: &Value) -> Option<u64> {
+    object.as_record()?.get("id")?.as_u64()
+}
+
+fn by_id(objects: &Vec<Value>) -> HashMap<u64, &Value> {
+    objects.iter().filter_map(|object| Some((id_of(object)?, object))).collect()
 }
 
 /// The values of a map by the texts of their keys.

@@ -1,6 +1,7 @@
 //! `persist merge`.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,9 +12,10 @@ use serde::Serialize;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
-use crate::merge::{Conflict, Merge, Side};
+use crate::merge::{Conflict, Merge, Side, id_of};
 use crate::output::{BAD, HEADING, NAME, Out, write_file};
 use crate::shown::short;
+use crate::world::record_of;
 
 /// Merge two saves that continue a third, field by field; exit code 1 if there are conflicts
 #[derive(clap::Args)]
@@ -82,9 +84,9 @@ fn merged(
         let (head, objects) = Input::read(path)?.document()?.into_head_and_objects();
         Ok((Whole::of(head)?, objects))
     };
-    let text = |object: Value| Some((key(&object)?, object.to_string()));
+    let text = |object: Value| Some((key(&object)?, Text::of(object)));
     let (base_head, objects) = read(base)?;
-    let mut base: HashMap<Key, String> = objects.filter_map(text).collect();
+    let mut base: HashMap<Key, Text> = objects.filter_map(text).collect();
     let (their_head, objects) = read(theirs)?;
     let (mut changed, mut same) = (Vec::new(), HashSet::new());
     for (key, theirs) in objects.filter_map(text) {
@@ -100,9 +102,10 @@ fn merged(
     are_of_one_program(sides)?;
     let head = head(merge, sides)?;
 
-    let theirs: HashMap<&Key, &String> = changed.iter().map(|(key, text)| (key, text)).collect();
+    let theirs: HashMap<&Key, &Text> = changed.iter().map(|(key, text)| (key, text)).collect();
     // Of both, an iterator over what only they have asks when that over ours is at its end.
     let (met, merge) = (RefCell::new(HashSet::new()), RefCell::new(merge));
+    let failed = Cell::new(None);
     let own = objects.filter_map(|mut object| {
         let key = key(&object)?;
         if same.contains(&key) {
@@ -111,32 +114,103 @@ fn merged(
         let sides = [base.get(&key), theirs.get(&key).copied()];
         met.borrow_mut().insert(key.clone());
         let ours = put_value(&mut object, Value::Unit);
-        let value = merge_object(&mut merge.borrow_mut(), &key, sides, ours)?;
-        put_value(&mut object, value);
+        let value = merge_object(&mut merge.borrow_mut(), &key, sides, ours);
+        put_value(&mut object, noted(value, &failed)??);
         Some(object)
     });
     let added = changed.iter().filter(|(key, _)| !met.borrow().contains(key));
     let added = added.filter_map(|(key, theirs)| {
-        let mut object: Value = theirs.parse().ok()?;
+        let mut object = noted(theirs.head.parse(), &failed)?;
         let sides = [base.get(key), Some(theirs)];
-        let value = merge_object(&mut merge.borrow_mut(), key, sides, None)?;
-        put_value(&mut object, value);
+        let value = merge_object(&mut merge.borrow_mut(), key, sides, None);
+        put_value(&mut object, noted(value, &failed)??);
         Some(object)
     });
-    Ok(Document::from_head_and_objects(&Value::Map(head), own.chain(added)))
+    let merged = Document::from_head_and_objects(&Value::Map(head), own.chain(added));
+    Ok(failed.take().map_or(merged, Err))
+}
+
+/// What was read, or nothing and a note why.
+fn noted<T>(read: persist::Result<T>, failed: &Cell<Option<persist::Error>>) -> Option<T> {
+    read.map_err(|error| failed.set(Some(error))).ok()
+}
+
+/// An object as text, which takes a tenth of the memory.
+#[derive(PartialEq)]
+struct Text {
+    /// All but its value.
+    head: String,
+    /// Its value, without the objects of the world that it is, if it is one.
+    value: String,
+    members: HashMap<u64, String>,
+}
+
+impl Text {
+    fn of(mut object: Value) -> Self {
+        let mut value = put_value(&mut object, Value::Unit).unwrap_or(Value::Unit);
+        let members = take_members(&mut value).unwrap_or_default();
+        let text = |member: &Value| Some((id_of(member)?, member.to_string()));
+        let members = members.iter().filter_map(text).collect();
+        Self { head: object.to_string(), value: value.to_string(), members }
+    }
+
+    fn member(&self, id: u64) -> Option<persist::Result<Value>> {
+        self.members.get(&id).map(|text| text.parse())
+    }
+
+    /// All of its value.
+    fn whole(&self) -> persist::Result<Value> {
+        let mut value = self.value.parse()?;
+        let mut ids: Vec<u64> = self.members.keys().copied().collect();
+        ids.sort_unstable();
+        let members = ids.into_iter().filter_map(|id| self.member(id));
+        put_members(&mut value, members.collect::<persist::Result<_>>()?);
+        Ok(value)
+    }
+}
+
+/// Takes out the objects of a world; `None` if the value is none.
+fn take_members(value: &mut Value) -> Option<Vec<Value>> {
+    record_of(value)?;
+    match value.as_record_mut()?.get_mut("objects")? {
+        Value::Seq(members) => Some(std::mem::take(members)),
+        _ => None,
+    }
+}
+
+fn put_members(world: &mut Value, members: Vec<Value>) {
+    if !members.is_empty()
+        && let Some(record) = world.as_record_mut()
+    {
+        record.set("objects", Value::Seq(members));
+    }
 }
 
 /// The merged value of an object, of which the others are texts.
 fn merge_object(
     merge: &mut Merge,
     (id, ..): &Key,
-    others: [Option<&String>; 2],
-    ours: Option<Value>,
-) -> Option<Value> {
-    // What was printed parses back.
-    let [base, theirs] = others.map(|text| text?.parse::<Value>().ok());
-    let [base, theirs] = [&base, &theirs].map(|object| part(object.as_ref()?, "value"));
-    merge.value(&format!("#{id}"), [base, theirs], ours)
+    others: [Option<&Text>; 2],
+    mut ours: Option<Value>,
+) -> persist::Result<Option<Value>> {
+    let at = format!("#{id}");
+    if let [Some(base), Some(theirs)] = others
+        && let Some(members) = ours.as_mut().and_then(take_members)
+    {
+        let (old, new) = (base.value.parse()?, theirs.value.parse()?);
+        let merged = merge.value(&at, [Some(&old), Some(&new)], ours);
+        let failed = Cell::new(None);
+        let member = |of: &Text, id| noted(of.member(id)?, &failed).map(Cow::Owned);
+        let ids = theirs.members.keys().copied();
+        let members =
+            merge.objects(&at, members, ids, |id| [base, theirs].map(|of| member(of, id)));
+        let Some(mut world) = merged else { return Ok(None) };
+        put_members(&mut world, members);
+        return failed.take().map_or(Ok(Some(world)), Err);
+    }
+    let [base, theirs] = others.map(|text| text.map(Text::whole).transpose());
+    let (base, theirs) = (base?, theirs?);
+    Ok(merge.value(&at, [base.as_ref(), theirs.as_ref()], ours))
 }
 
 /// All of a save but its objects.
