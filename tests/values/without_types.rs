@@ -447,7 +447,7 @@ fn whole_saves_as_values_become_the_same_saves() -> persist::Result<()> {
     saves.save_value(&path, &vec![Some(1_u64), None])?;
     let save = std::fs::read(&path).expect("a save");
     let value = Document::from_slice(&save)?.into_value();
-    assert_eq!(Document::from_value(value)?.to_vec()?, save);
+    assert_eq!(Document::from_value(value.clone())?.to_vec()?, save);
     let text: Value = format!("{value:#}").parse()?;
     assert_eq!(text, value);
     Ok(())

@@ -49,7 +49,6 @@ impl Document {
 
     /// Like [`into_value`](Self::into_value), with the objects apart: each value is made as it is asked for, so that
     /// tools need not have those of a large save in memory twice. The first value has no `objects`.
-    #[must_use]
     pub fn into_head_and_objects(self) -> (Value, impl Iterator<Item = Value> + use<>) {
         self.split(true)
     }
