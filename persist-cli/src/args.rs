@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::commands::Command;
 use crate::output::Colour;
@@ -31,4 +31,24 @@ pub(crate) struct Args {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Reads the command line, or says what is wrong with it and ends: in the colours that it asks for.
+pub(crate) fn read() -> Args {
+    let words: Vec<_> = std::env::args_os().collect();
+    let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+    let after = |at: usize| words.get(at + 1).copied();
+    let asked = words.iter().enumerate().find_map(|(at, word)| {
+        word.strip_prefix("--color=").or_else(|| after(at).filter(|_| *word == "--color"))
+    });
+    let colour = asked.and_then(|asked| Colour::from_str(asked, false).ok());
+    let mut command = Args::command();
+    if let Some(colour) = colour {
+        command = command.color(match colour {
+            Colour::Auto => clap::ColorChoice::Auto,
+            Colour::Always => clap::ColorChoice::Always,
+            Colour::Never => clap::ColorChoice::Never,
+        });
+    }
+    Args::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
 }

@@ -6,7 +6,7 @@ use persist::reflect::HandleValue;
 use persist::save::Entry;
 use persist::{Document, ObjectId, Value};
 
-use crate::values::integer;
+use crate::values::key_text;
 use crate::world::World;
 
 /// How objects of two saves are paired.
@@ -144,7 +144,12 @@ struct Open<'d> {
     world: Option<std::rc::Rc<HashMap<u64, u64>>>,
 }
 
-/// The parts of two values that are not alike.
+/// The parts of two values of one save that are not alike.
+pub(crate) fn parts<'d>(old: &'d Value, new: &'d Value) -> Vec<Change<'d>> {
+    changes(old, new, &HashMap::new(), By::Id)
+}
+
+/// The parts of two values that are not alike, but for these ids.
 fn changes<'d>(
     old: &'d Value,
     new: &'d Value,
@@ -326,14 +331,6 @@ impl<'d> Open<'d> {
         }
         let added = new.iter().filter(|value| others.contains_key(class(value)));
         open.extend(added.map(|value| part(value, None, Some(value))));
-    }
-}
-
-/// What two spellings of a key have in common.
-fn key_text(key: &Value) -> String {
-    match integer(key) {
-        Some(number) => number.to_string(),
-        None => key.to_string(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use persist::{Document, Limits};
@@ -27,25 +28,58 @@ impl Input {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         let is_stdin = path == Path::new("-");
-        let bytes = if is_stdin { read(io::stdin().lock(), None) } else { read_file(path) };
-        let bytes = bytes.map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
-        if bytes.len() as u64 > Limits::DEFAULT.bytes {
-            let limit = Limits::DEFAULT.bytes;
-            return Err(Failure::new(format!("{name} is over the limit of {limit} bytes")));
-        }
+        let bytes = if is_stdin {
+            take_stdin().and_then(|stdin| read(stdin, None, Limits::DEFAULT.bytes))
+        } else {
+            read_file(path)
+        };
+        let bytes = bytes.map_err(|error| unreadable(path, &error))?;
         refuse_journal(&name, &bytes)?;
         Ok(Self { name, path: (!is_stdin).then(|| path.to_owned()), bytes })
     }
 
     /// Reads the save in it.
     pub(crate) fn document(&self) -> Result<Document> {
-        Document::from_slice(&self.bytes).map_err(|error| self.failure(error))
+        // What is in memory is within a limit, or a file of that size, and a change makes it little larger.
+        let bytes = Limits::DEFAULT.bytes.max(2 * self.bytes.len() as u64);
+        let limits = Limits { bytes, ..Limits::DEFAULT };
+        Document::within(&self.bytes, &limits).map_err(|error| self.failure(error))
     }
 
     /// An error of the library about it.
     pub(crate) fn failure(&self, error: persist::Error) -> Failure {
         Failure::from(error).in_file(&self.name)
     }
+}
+
+/// A file that is read by its name: of standard input a temporary one, which is there as long as it is held.
+pub(crate) fn named(path: &Path) -> Result<(PathBuf, Option<tempfile::TempPath>)> {
+    if path != Path::new("-") {
+        return Ok((path.to_owned(), None));
+    }
+    let copied = tempfile::NamedTempFile::new().and_then(|mut file| {
+        io::copy(&mut take_stdin()?.take(Limits::DEFAULT.bytes), &mut file)?;
+        Ok(file.into_temp_path())
+    });
+    let file = copied.map_err(|error| unreadable(path, &error))?;
+    Ok((file.to_path_buf(), Some(file)))
+}
+
+/// Standard input, which nobody can read twice.
+fn take_stdin() -> io::Result<io::StdinLock<'static>> {
+    static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+    if IS_TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(io::Error::other("`-` stands twice, and standard input can be read only once"));
+    }
+    Ok(io::stdin().lock())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let name = path.display();
+    Failure::new(match path.is_dir() {
+        true => format!("{name} is a folder; `persist verify {name}` checks the saves in it"),
+        false => format!("cannot read {name}: {error}"),
+    })
 }
 
 /// Where a save is asked for, a journal is likely a mistake.
@@ -65,23 +99,29 @@ pub(crate) fn unread(path: &Path, failure: &Failure) -> Json {
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    let size = file.metadata()?.len();
+    let metadata = file.metadata()?;
+    let size = metadata.len();
     let bar = progress(size);
-    let bytes = read(bar.wrap_read(file), Some(size));
+    // Whoever names a file wants all of it; a device may be endless.
+    let most =
+        if metadata.is_file() { size.max(Limits::DEFAULT.bytes) } else { Limits::DEFAULT.bytes };
+    let bytes = read(bar.wrap_read(file), Some(size), most);
     bar.finish_and_clear();
     bytes
 }
 
-/// Reads to the end, or to one byte over the limit of a save.
-fn read(from: impl Read, size: Option<u64>) -> io::Result<Vec<u8>> {
-    let most = Limits::DEFAULT.bytes.saturating_add(1);
+/// Reads to the end, unless there are too many bytes.
+fn read(from: impl Read, size: Option<u64>, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let expected = size.unwrap_or_default().min(most);
     // One more, so that the end is found without room for more.
     bytes
         .try_reserve_exact(usize::try_from(expected).unwrap_or_default() + 1)
         .map_err(|_| io::ErrorKind::OutOfMemory)?;
-    from.take(most).read_to_end(&mut bytes)?;
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other(format!("it is over the limit of {most} bytes")));
+    }
     Ok(bytes)
 }
 
@@ -101,20 +141,55 @@ pub(crate) trait Stream: Read + io::Seek {}
 
 impl<T: Read + io::Seek> Stream for T {}
 
-/// Opens a save that a command reads part by part, and gives it to that; standard input is read whole.
-pub(crate) fn stream<T>(path: &Path, read: impl FnOnce(&mut dyn Stream) -> T) -> Result<T> {
+/// Opens a save that a command reads part by part, with progress, and gives it to that; standard input is read whole.
+///
+/// A file is read within the limits that its size is: it takes memory for its largest block and its objects alone.
+pub(crate) fn stream<T>(
+    path: &Path,
+    bar: &ProgressBar,
+    read: impl FnOnce(&mut dyn Stream, &Limits) -> T,
+) -> Result<T> {
     if path == Path::new("-") {
-        return Ok(read(&mut io::Cursor::new(Input::read(path)?.bytes)));
+        return Ok(read(&mut io::Cursor::new(Input::read(path)?.bytes), &Limits::DEFAULT));
     }
-    let failed =
-        |error: io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
+    let failed = |error: io::Error| unreadable(path, &error);
     let mut file = File::open(path).map_err(failed)?;
-    let bar = progress(file.metadata().map_err(failed)?.len());
+    let size = file.metadata().map_err(failed)?.len();
+    let limits = Limits {
+        bytes: Limits::DEFAULT.bytes.max(size),
+        objects: Limits::DEFAULT.objects.max(size),
+        decompressed: u64::MAX,
+        ..Limits::DEFAULT
+    };
     let mut start = Vec::new();
     Read::by_ref(&mut file).take(8).read_to_end(&mut start).map_err(failed)?;
     refuse_journal(&path.display().to_string(), &start)?;
     file.rewind().map_err(failed)?;
-    let result = read(&mut bar.wrap_read(file));
-    bar.finish_and_clear();
-    Ok(result)
+    Ok(read(&mut Counted { file, bar }, &limits))
+}
+
+/// A file whose bytes are counted as they are read.
+struct Counted<'b> {
+    file: File,
+    bar: &'b ProgressBar,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(bytes)?;
+        self.bar.inc(read as u64);
+        Ok(read)
+    }
+}
+
+/// What is read again counts again: a bar is of several files.
+impl Seek for Counted<'_> {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// The bytes of the files that can be read.
+pub(crate) fn size_of<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> u64 {
+    files.into_iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }

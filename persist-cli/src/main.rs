@@ -6,23 +6,24 @@
 mod args;
 mod commands;
 mod compare;
+mod components;
 mod escape;
 mod exit;
 mod input;
+mod json_schema;
 mod mapped;
 mod merge;
 mod objects;
 mod output;
 mod path;
 mod report;
+mod rust;
 mod shown;
-mod types;
+
 mod values;
 mod world;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use args::Args;
 use exit::{Failure, Outcome};
@@ -32,7 +33,7 @@ use output::Out;
 const STACK: usize = 64 << 20;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = args::read();
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(|| run(args));
     // A thread that panicked has said why.
     thread.map_or(Failure::exit_code(), |thread| thread.join().unwrap_or(Failure::exit_code()))

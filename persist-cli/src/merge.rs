@@ -1,12 +1,13 @@
 //! Three-way merges of values.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use persist::reflect::HandleValue;
 use persist::{Record, Value};
 
 use crate::path::{component_text, push_name};
-use crate::values::integer;
+use crate::values::{integer, key_text};
 use crate::world;
 
 /// Whose value counts where both sides changed one.
@@ -30,19 +31,26 @@ pub(crate) struct Merge {
     pub(crate) conflicts: Vec<Conflict>,
 }
 
-/// A part on each side; `None` where there is none.
-type Sides<'v> = [Option<&'v Value>; 3];
+/// What base and theirs have in a place; `None` where there is nothing.
+pub(crate) type Others<'v> = [Option<&'v Value>; 2];
+
+/// A list of what has keys.
+type Keyed<V> = Vec<(String, V)>;
 
 impl Merge {
-    /// The value that has the changes of both sides; `None` if it is gone.
+    /// The value that has the changes of both sides, made of ours; `None` if it is gone.
     ///
     /// Each call is a level of a value, of which a save has at most 512.
-    pub(crate) fn value(&mut self, at: &str, sides: Sides<'_>) -> Option<Value> {
-        let [base, ours, theirs] = sides;
-        if ours == theirs || base == theirs {
-            return ours.cloned();
+    pub(crate) fn value(
+        &mut self,
+        at: &str,
+        [base, theirs]: Others<'_>,
+        ours: Option<Value>,
+    ) -> Option<Value> {
+        if ours.as_ref() == theirs || base == theirs {
+            return ours;
         }
-        if base == ours {
+        if base == ours.as_ref() {
             return theirs.cloned();
         }
         match (base, ours, theirs) {
@@ -51,194 +59,242 @@ impl Merge {
                 Some(Value::Option(Some(ours))),
                 Some(Value::Option(Some(theirs))),
             ) => {
-                let inner = self.value(at, [Some(base), Some(ours), Some(theirs)]);
+                let inner = self.value(at, [Some(base), Some(theirs)], Some(*ours));
                 Some(Value::Option(inner.map(Box::new)))
             }
             (
                 Some(Value::Struct(base) | Value::Enum(base)),
                 Some(Value::Struct(ours) | Value::Enum(ours)),
                 Some(Value::Struct(theirs) | Value::Enum(theirs)),
-            ) if is_alike(base, ours) && is_alike(ours, theirs) => {
-                Some(self.record(at, [base, ours, theirs]))
+            ) if is_alike(base, &ours) && is_alike(&ours, theirs) => {
+                Some(self.record(at, base, ours, theirs))
             }
             (Some(Value::Map(base)), Some(Value::Map(ours)), Some(Value::Map(theirs))) => {
-                let keyed = |entries: &'_ [(Value, Value)]| -> Vec<(String, Value)> {
-                    entries.iter().map(|(key, value)| (key_text(key), value.clone())).collect()
-                };
-                let keys: HashMap<String, &Value> = [base, ours, theirs]
-                    .into_iter()
-                    .flatten()
-                    .map(|(key, _)| (key_text(key), key))
-                    .collect();
-                let (base, ours, theirs) = (keyed(base), keyed(ours), keyed(theirs));
-                let at = |key: &String| format!("{at}[{key}]");
-                let merged = self.keyed([&base, &ours, &theirs], at);
-                let entries = merged
-                    .into_iter()
-                    .filter_map(|(key, value)| Some(((*keys.get(&key)?).clone(), value)));
-                Some(Value::Map(entries.collect()))
+                let mut keys: HashMap<String, Value> =
+                    theirs.iter().map(|(key, _)| (key_text(key), key.clone())).collect();
+                let (base, theirs) = (by_text(base), by_text(theirs));
+                let mut own = Vec::with_capacity(ours.len());
+                for (key, value) in ours {
+                    let text = key_text(&key);
+                    keys.insert(text.clone(), key);
+                    own.push((text, value));
+                }
+                let merged = self.keyed(base, own, theirs, |key| format!("{at}[{key}]"));
+                let entry = |(key, value): (String, Value)| Some((keys.remove(&key)?, value));
+                Some(Value::Map(merged.into_iter().filter_map(entry).collect()))
             }
             (
                 Some(Value::Seq(base) | Value::Tuple(base)),
-                Some(Value::Seq(ours) | Value::Tuple(ours)),
+                Some(Value::Seq(ours)),
                 Some(Value::Seq(theirs) | Value::Tuple(theirs)),
             ) if base.len() == ours.len() && ours.len() == theirs.len() => {
-                let parts = base.iter().zip(ours).zip(theirs).enumerate();
-                let merged = parts.filter_map(|(place, ((base, ours), theirs))| {
-                    self.value(&format!("{at}[{place}]"), [Some(base), Some(ours), Some(theirs)])
-                });
-                let merged = merged.collect();
-                let is_tuple = matches!(sides[1], Some(Value::Tuple(_)));
-                Some(if is_tuple { Value::Tuple(merged) } else { Value::Seq(merged) })
+                Some(Value::Seq(self.items(at, base, ours, theirs)))
             }
-            _ => self.conflict(at, sides),
+            (
+                Some(Value::Seq(base) | Value::Tuple(base)),
+                Some(Value::Tuple(ours)),
+                Some(Value::Seq(theirs) | Value::Tuple(theirs)),
+            ) if base.len() == ours.len() && ours.len() == theirs.len() => {
+                Some(Value::Tuple(self.items(at, base, ours, theirs)))
+            }
+            (base, ours, theirs) => self.conflict(at, [base, theirs], ours),
         }
     }
 
-    fn conflict(&mut self, at: &str, [base, ours, theirs]: Sides<'_>) -> Option<Value> {
+    /// Merges lists of one length.
+    fn items(
+        &mut self,
+        at: &str,
+        base: &[Value],
+        ours: Vec<Value>,
+        theirs: &[Value],
+    ) -> Vec<Value> {
+        let parts = ours.into_iter().zip(base.iter().zip(theirs)).enumerate();
+        let merged = parts.filter_map(|(place, (ours, (base, theirs)))| {
+            self.value(&format!("{at}[{place}]"), [Some(base), Some(theirs)], Some(ours))
+        });
+        merged.collect()
+    }
+
+    fn conflict(
+        &mut self,
+        at: &str,
+        [base, theirs]: Others<'_>,
+        ours: Option<Value>,
+    ) -> Option<Value> {
         let at = if at.is_empty() { "." } else { at }.to_owned();
         let conflict =
-            Conflict { at, base: base.cloned(), ours: ours.cloned(), theirs: theirs.cloned() };
+            Conflict { at, base: base.cloned(), ours: ours.clone(), theirs: theirs.cloned() };
         self.conflicts.push(conflict);
         match self.prefer {
             Some(Side::Theirs) => theirs.cloned(),
-            _ => ours.cloned(),
+            _ => ours,
         }
     }
 
-    fn record(&mut self, at: &str, [base, ours, theirs]: [&Record; 3]) -> Value {
-        let mut merged = match ours.variant() {
-            Some(variant) => Record::of_variant(ours.class(), variant),
-            None => Record::new(ours.class()),
-        };
+    fn record(&mut self, at: &str, base: &Record, mut ours: Record, theirs: &Record) -> Value {
         let is_world = ours.class() == world::CLASS;
-        for (name, value) in ours.fields() {
+        merge_fields(&mut ours, |name, value| {
             let (base, theirs) = (base.get(name), theirs.get(name));
-            let mut place = at.to_owned();
-            push_name(&mut place, name);
-            let parts = (base, value, theirs);
-            let value = match (name, parts) {
-                (
-                    "objects",
-                    (Some(Value::Seq(base)), Value::Seq(ours), Some(Value::Seq(theirs))),
-                ) if is_world => Some(self.objects(at, [base, ours, theirs])),
+            match (name, base, value, theirs) {
+                ("objects", Some(Value::Seq(base)), Value::Seq(ours), Some(Value::Seq(theirs)))
+                    if is_world =>
+                {
+                    let [old, new] = [base, theirs].map(by_id);
+                    let others =
+                        |id| [&old, &new].map(|of| of.get(&id).copied().map(Cow::Borrowed));
+                    Some(Value::Seq(self.objects(at, ours, new.keys().copied(), others)))
+                }
                 (
                     "resources",
-                    (Some(Value::Seq(base)), Value::Seq(ours), Some(Value::Seq(theirs))),
-                ) if is_world => Some(self.by_class(at, [base, ours, theirs])),
+                    Some(Value::Seq(base)),
+                    Value::Seq(ours),
+                    Some(Value::Seq(theirs)),
+                ) if is_world => Some(self.by_class(at, base, ours, theirs)),
                 // The ids that were given so far.
-                ("last_id", (_, ours, Some(theirs))) if is_world => {
-                    Some(if integer(theirs) > integer(ours) { theirs } else { ours }.clone())
+                ("last_id", _, ours, Some(theirs)) if is_world => Some(larger(ours, theirs)),
+                (name, base, value, theirs) => {
+                    let mut place = at.to_owned();
+                    push_name(&mut place, name);
+                    self.value(&place, [base, theirs], Some(value))
                 }
-                _ => self.value(&place, [base, Some(value), theirs]),
-            };
-            if let Some(value) = value {
-                merged.set(name, value);
             }
-        }
-        merged.into()
+        });
+        ours.into()
     }
 
     /// Merges what has keys: the order is ours, then theirs.
     fn keyed(
         &mut self,
-        [base, ours, theirs]: [&Vec<(String, Value)>; 3],
-        at: impl Fn(&String) -> String,
-    ) -> Vec<(String, Value)> {
-        let by_key =
-            |of: &'_ [(String, Value)]| -> HashMap<String, Value> { of.iter().cloned().collect() };
-        let (base, theirs_by) = (by_key(base), by_key(theirs));
-        let ours_by: HashSet<&String> = ours.iter().map(|(key, _)| key).collect();
-        let mut merged = Vec::new();
+        base: Keyed<&Value>,
+        ours: Keyed<Value>,
+        theirs: Keyed<&Value>,
+        at: impl Fn(&str) -> String,
+    ) -> Keyed<Value> {
+        let base: HashMap<String, &Value> = base.into_iter().collect();
+        let mut others: HashMap<&str, &Value> =
+            theirs.iter().map(|(key, value)| (&**key, *value)).collect();
+        let mut merged = Vec::with_capacity(ours.len());
         for (key, value) in ours {
-            let sides = [base.get(key), Some(value), theirs_by.get(key)];
-            merged.extend(self.value(&at(key), sides).map(|value| (key.clone(), value)));
+            let theirs = others.remove(&*key);
+            let value = self.value(&at(&key), [base.get(&key).copied(), theirs], Some(value));
+            merged.extend(value.map(|value| (key, value)));
         }
-        for (key, value) in theirs.iter().filter(|(key, _)| !ours_by.contains(key)) {
-            let sides = [base.get(key), None, Some(value)];
-            merged.extend(self.value(&at(key), sides).map(|value| (key.clone(), value)));
+        for (key, value) in theirs.iter().filter(|(key, _)| others.contains_key(&**key)) {
+            let value = self.value(&at(key), [base.get(key).copied(), Some(value)], None);
+            merged.extend(value.map(|value| (key.clone(), value)));
         }
         merged
     }
 
-    /// Merges the objects of a world, by their ids.
-    fn objects(&mut self, at: &str, sides: [&[Value]; 3]) -> Value {
-        let keyed = sides.map(|objects| {
-            let id = |object: &Value| object.as_record()?.get("id")?.as_u64();
-            let keyed = objects.iter().filter_map(|it| Some((id(it)?.to_string(), it.clone())));
-            keyed.collect::<Vec<(String, Value)>>()
-        });
-        let by_id = |side: &'_ [(String, Value)]| -> HashMap<String, Value> {
-            side.iter().cloned().collect()
-        };
-        let [base, ours, theirs] = [by_id(&keyed[0]), by_id(&keyed[1]), by_id(&keyed[2])];
-        let mut ids: Vec<&String> = ours.keys().chain(theirs.keys()).collect();
-        ids.sort_by_key(|id| (id.len(), *id));
-        ids.dedup();
-        let mut merged = Vec::new();
-        for id in ids {
-            let sides = [base.get(id), ours.get(id), theirs.get(id)];
+    /// Merges the objects of a world, by their ids, of which the others may be made as they are asked for.
+    pub(crate) fn objects<'v>(
+        &mut self,
+        at: &str,
+        ours: Vec<Value>,
+        their_ids: impl Iterator<Item = u64>,
+        others: impl Fn(u64) -> [Option<Cow<'v, Value>>; 2],
+    ) -> Vec<Value> {
+        let mut own: BTreeMap<u64, Option<Value>> =
+            ours.into_iter().filter_map(|it| Some((id_of(&it)?, Some(it)))).collect();
+        for id in their_ids {
+            own.entry(id).or_default();
+        }
+        let mut merged = Vec::with_capacity(own.len());
+        for (id, ours) in own {
+            let [base, theirs] = others(id);
+            let [base, theirs] = [base.as_deref(), theirs.as_deref()];
+            let sides = [base, ours.as_ref(), theirs];
             let name = sides.iter().flatten().find_map(|object| {
                 object.as_record()?.get("name")?.as_text().filter(|name| !name.is_empty())
             });
             let at = name.map_or_else(|| format!("{at}/#{id}"), |name| format!("{at}/{name}"));
-            let records = sides.map(|object| object.and_then(Value::as_record));
-            merged.extend(match records {
-                [Some(base), Some(ours), Some(theirs)] if base != ours && base != theirs => {
-                    Some(self.object(&at, [base, ours, theirs]))
-                }
-                _ => self.value(&at, sides),
+            merged.extend(match (base, ours, theirs) {
+                (
+                    Some(Value::Struct(base)),
+                    Some(Value::Struct(ours)),
+                    Some(Value::Struct(theirs)),
+                ) if *base != ours && base != theirs => Some(self.object(&at, base, ours, theirs)),
+                (base, ours, theirs) => self.value(&at, [base, theirs], ours),
             });
         }
-        Value::Seq(merged)
+        merged
     }
 
-    fn object(&mut self, at: &str, [base, ours, theirs]: [&Record; 3]) -> Value {
-        let mut merged = Record::new(ours.class());
-        for (name, value) in ours.fields() {
+    fn object(&mut self, at: &str, base: &Record, mut ours: Record, theirs: &Record) -> Value {
+        merge_fields(&mut ours, |name, value| {
             let (base, theirs) = (base.get(name), theirs.get(name));
-            let value = match (name, base, value, theirs) {
+            match (name, base, value, theirs) {
                 (
                     "components",
                     Some(Value::Seq(base)),
                     Value::Seq(ours),
                     Some(Value::Seq(theirs)),
-                ) => Some(self.by_class(at, [base, ours, theirs])),
+                ) => Some(self.by_class(at, base, ours, theirs)),
                 (
                     "children",
                     Some(Value::Seq(base)),
                     Value::Seq(ours),
                     Some(Value::Seq(theirs)),
-                ) => Some(children([base, ours, theirs])),
+                ) => Some(children([base, &ours, theirs])),
                 // How many components have not been started.
-                ("waiting", _, ours, Some(theirs)) => {
-                    Some(if integer(theirs) > integer(ours) { theirs } else { ours }.clone())
+                ("waiting", _, ours, Some(theirs)) => Some(larger(ours, theirs)),
+                (name, base, value, theirs) => {
+                    self.value(&format!("{at}.{name}"), [base, theirs], Some(value))
                 }
-                _ => self.value(&format!("{at}.{name}"), [base, Some(value), theirs]),
-            };
-            if let Some(value) = value {
-                merged.set(name, value);
             }
-        }
-        let count = merged.get("components").and_then(Value::as_seq).map_or(0, <[Value]>::len);
-        let waiting = merged.get("waiting").and_then(Value::as_u64);
+        });
+        let count = ours.get("components").and_then(Value::as_seq).map_or(0, <[Value]>::len);
+        let waiting = ours.get("waiting").and_then(Value::as_u64);
         if waiting.is_some_and(|waiting| waiting > count as u64) {
-            merged.set("waiting", u32::try_from(count).unwrap_or(u32::MAX));
+            ours.set("waiting", u32::try_from(count).unwrap_or(u32::MAX));
         }
-        merged.into()
+        ours.into()
     }
 
     /// Merges components or resources, of each class one.
-    fn by_class(&mut self, at: &str, sides: [&[Value]; 3]) -> Value {
-        let keyed = sides.map(|values| {
-            let class = |value: &Value| Some(value.as_record()?.class().to_owned());
-            let keyed = values.iter().filter_map(|value| Some((class(value)?, value.clone())));
-            keyed.collect::<Vec<(String, Value)>>()
-        });
-        let at = |class: &String| format!("{at}:{}", component_text(class));
-        let merged = self.keyed([&keyed[0], &keyed[1], &keyed[2]], at);
+    fn by_class(&mut self, at: &str, base: &[Value], ours: Vec<Value>, theirs: &[Value]) -> Value {
+        let class = |value: &Value| Some(value.as_record()?.class().to_owned());
+        let theirs = theirs.iter().filter_map(|value| Some((class(value)?, value))).collect();
+        let base = base.iter().filter_map(|value| Some((class(value)?, value))).collect();
+        let ours = ours.into_iter().filter_map(|value| Some((class(&value)?, value))).collect();
+        let at = |class: &str| format!("{at}:{}", component_text(class));
+        let merged = self.keyed(base, ours, theirs, at);
         Value::Seq(merged.into_iter().map(|(_, value)| value).collect())
     }
+}
+
+/// Replaces each field of a record by what is made of it, or takes it out.
+fn merge_fields(record: &mut Record, mut merge: impl FnMut(&str, Value) -> Option<Value>) {
+    let mut gone = Vec::new();
+    for (name, value) in record.fields_mut() {
+        match merge(name, std::mem::replace(value, Value::Unit)) {
+            Some(merged) => *value = merged,
+            None => gone.push(name.to_owned()),
+        }
+    }
+    for name in gone {
+        record.take(&name);
+    }
+}
+
+/// The larger one of two numbers.
+fn larger(ours: Value, theirs: &Value) -> Value {
+    if integer(theirs) > integer(&ours) { theirs.clone() } else { ours }
+}
+
+/// The id of an object of a world.
+pub(crate) fn id_of(object: &Value) -> Option<u64> {
+    object.as_record()?.get("id")?.as_u64()
+}
+
+fn by_id(objects: &Vec<Value>) -> HashMap<u64, &Value> {
+    objects.iter().filter_map(|object| Some((id_of(object)?, object))).collect()
+}
+
+/// The values of a map by the texts of their keys.
+fn by_text(entries: &[(Value, Value)]) -> Keyed<&Value> {
+    entries.iter().map(|(key, value)| (key_text(key), value)).collect()
 }
 
 /// Ours, without those that they took out, and with those that they added.
@@ -261,11 +317,4 @@ fn children([base, ours, theirs]: [&[Value]; 3]) -> Value {
 
 fn is_alike(one: &Record, other: &Record) -> bool {
     one.class() == other.class() && one.variant() == other.variant()
-}
-
-fn key_text(key: &Value) -> String {
-    match integer(key) {
-        Some(number) => number.to_string(),
-        None => key.to_string(),
-    }
 }

@@ -9,8 +9,8 @@ use persist::reflect::HandleValue;
 use persist::save::{Entry, FieldSchema, Form, KindSchema};
 use persist::{Document, ObjectId, Record, Value};
 
-/// The class of worlds in saves.
-const WORLD: &str = "persist.World";
+use crate::components::components;
+use crate::world::record_of;
 
 /// The arena of their objects: handles into it are ids of objects.
 const ARENA: &str = "persist.objects";
@@ -25,8 +25,8 @@ pub(crate) struct Objects<'d> {
     pub(crate) references: Vec<Reference>,
     /// Paths of fields in which references lie, without indices: `Hero:bag[]`.
     pub(crate) paths: Vec<String>,
-    /// The worlds, by the addresses of their records.
-    worlds: HashMap<*const Record, usize>,
+    /// Worlds and their objects, by the addresses of their values.
+    places: HashMap<*const Value, usize>,
     entries: HashMap<ObjectId, usize>,
     members: HashMap<(usize, u64), usize>,
     /// Handles into arenas of the program, by their addresses.
@@ -71,7 +71,7 @@ impl<'d> Objects<'d> {
             objects: Vec::new(),
             references: Vec::new(),
             paths: Vec::new(),
-            worlds: HashMap::new(),
+            places: HashMap::new(),
             entries: HashMap::new(),
             members: HashMap::new(),
             foreign: HashSet::new(),
@@ -144,7 +144,7 @@ impl<'d> Objects<'d> {
                 });
                 self.objects.len() - 1
             };
-            self.worlds.insert(record, world);
+            self.places.insert(value, world);
             self.add_members(world, record, objects);
         }
     }
@@ -162,6 +162,7 @@ impl<'d> Objects<'d> {
                 list(member, "components").iter().map(Part::of_component).collect();
             parts.push(own);
             self.members.insert((world, id), self.objects.len());
+            self.places.insert(value, self.objects.len());
             self.objects.push(Object {
                 id,
                 world: Some(world),
@@ -226,25 +227,27 @@ impl<'d> Objects<'d> {
                 let world = self.objects.get(from)?.world.unwrap_or(from);
                 self.members.get(&(world, *id)).copied()
             }
-            value => world(value)
-                .and_then(|(record, _)| self.worlds.get(&std::ptr::from_ref(record)).copied()),
+            value => world(value).and_then(|_| self.place(value)),
         }
     }
 
-    /// The object that is written as `#17`, `World/#5` or `World/Door`.
-    pub(crate) fn find(&self, text: &str) -> Option<usize> {
-        if let Some(id) = text.strip_prefix('#') {
-            let id = ObjectId::new(id.parse().ok()?)?;
-            return self.entries.get(&id).copied();
+    /// The object that a value of the save is or refers to, or else that of the entry that it is in.
+    pub(crate) fn at(&self, value: &Value, entry: ObjectId) -> Option<usize> {
+        let value = match value {
+            Value::Option(Some(inner)) => inner,
+            value => value,
+        };
+        match value {
+            Value::Ref(Some(id)) => self.entries.get(id).copied(),
+            value => self.place(value).or_else(|| self.entries.get(&entry).copied()),
         }
-        let name = text.strip_prefix("World/")?;
-        let id = name.strip_prefix('#').and_then(|id| id.parse::<u64>().ok());
-        self.objects.iter().position(|object| {
-            object.world.is_some() && (Some(object.id) == id || object.name == name)
-        })
     }
 
-    /// An object as [`find`](Self::find) reads it.
+    fn place(&self, value: &Value) -> Option<usize> {
+        self.places.get(&std::ptr::from_ref(value)).copied()
+    }
+
+    /// An object as a path leads to it.
     pub(crate) fn path(&self, object: usize) -> String {
         let Object { id, world, .. } = self.objects[object];
         if world.is_some() { format!("World/#{id}") } else { format!("#{id}") }
@@ -272,58 +275,13 @@ impl<'d> Objects<'d> {
     }
 
     /// Strongly connected components of more than one object, or of one that refers to itself; the largest first.
-    ///
-    /// Tarjan's algorithm with a stack of its own: chains of references may be as long as the save.
     pub(crate) fn cycles(&self) -> Vec<Vec<usize>> {
-        const NEW: usize = usize::MAX;
         let outgoing = self.outgoing();
-        let (mut number, mut low) = (vec![NEW; self.objects.len()], vec![NEW; self.objects.len()]);
-        let mut is_open = vec![false; self.objects.len()];
-        let (mut open, mut calls, mut cycles) = (Vec::new(), Vec::new(), Vec::new());
-        let mut next = 0;
-        for start in 0..self.objects.len() {
-            if number[start] != NEW {
-                continue;
-            }
-            calls.push((start, outgoing[start].clone()));
-            while let Some((object, rest)) = calls.last_mut() {
-                let object = *object;
-                if number[object] == NEW {
-                    (number[object], low[object]) = (next, next);
-                    next += 1;
-                    open.push(object);
-                    is_open[object] = true;
-                }
-                if let Some(reference) = rest.next() {
-                    let to = self.references[reference].to;
-                    if number[to] == NEW {
-                        calls.push((to, outgoing[to].clone()));
-                    } else if is_open[to] {
-                        low[object] = low[object].min(number[to]);
-                    }
-                    continue;
-                }
-                calls.pop();
-                if let Some((caller, _)) = calls.last() {
-                    low[*caller] = low[*caller].min(low[object]);
-                }
-                if low[object] == number[object] {
-                    let first = open.iter().rposition(|it| *it == object).unwrap_or_default();
-                    let mut cycle = open.split_off(first);
-                    for member in &cycle {
-                        is_open[*member] = false;
-                    }
-                    let refers_to_itself = || {
-                        let mut held = self.references[outgoing[object].clone()].iter();
-                        held.any(|it| it.to == object)
-                    };
-                    if cycle.len() > 1 || refers_to_itself() {
-                        cycle.sort_unstable();
-                        cycles.push(cycle);
-                    }
-                }
-            }
-        }
+        let targets: Vec<usize> = self.references.iter().map(|reference| reference.to).collect();
+        let mut cycles = components(&outgoing, &targets);
+        cycles.retain(|cycle| {
+            cycle.len() > 1 || targets[outgoing[cycle[0]].clone()].contains(&cycle[0])
+        });
         cycles.sort_by_key(|cycle| (std::cmp::Reverse(cycle.len()), cycle[0]));
         cycles
     }
@@ -456,7 +414,7 @@ impl<'d> Kinds<'d> {
 
 /// The record of a world, and its objects.
 fn world(value: &Value) -> Option<(&Record, &[Value])> {
-    let record = value.as_record().filter(|record| record.class() == WORLD)?;
+    let record = record_of(value)?;
     Some((record, record.get("objects")?.as_seq()?))
 }
 

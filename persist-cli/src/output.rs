@@ -216,6 +216,11 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
         let cause = cause.split(" at path \"").next().unwrap_or_default();
         Failure::new(format!("cannot write {}: {cause}", path.display()))
     };
+    if path == Path::new("-") {
+        return Err(Failure::new(
+            "the save cannot go to standard output, which has the report; give the name of a file, or `./-`",
+        ));
+    }
     if !force && path.symlink_metadata().is_ok() {
         let path = path.display();
         return Err(Failure::new(format!(

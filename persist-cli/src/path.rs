@@ -22,6 +22,9 @@ const MOST_FOUND: usize = 4 << 20;
 /// The most fields that a message names.
 const MOST_NAMED: usize = 20;
 
+/// The most characters of a path that a message shows.
+const MOST_SHOWN: usize = 200;
+
 /// The most steps of a path.
 const MOST_STEPS: usize = 256;
 
@@ -85,13 +88,14 @@ impl Path {
     pub(crate) fn parse(text: &str, save: &Document) -> Result<Self> {
         let classes: BTreeSet<&str> = save.entries().map(Entry::class).collect();
         parse(text, &classes).map_err(|what| {
+            let (text, what) = (beginning(text), beginning(&what));
             Failure::new(format!("`{text}` is no path: {what}; `persist dump --help` shows some"))
         })
     }
 
     /// Says that nothing is at the path, and which fields are there if a field is missing.
     pub(crate) fn missing(&self, text: &str, save: &Document) -> String {
-        let nothing = format!("nothing is at {text}");
+        let nothing = format!("nothing is at {}", beginning(text));
         for steps in (0..self.steps.len()).rev() {
             let before = Self { start: self.start.clone(), steps: self.steps[..steps].to_vec() };
             let found = before.find(save).unwrap_or_default();
@@ -109,48 +113,81 @@ impl Path {
 
     /// All that the path leads to, in the order of the save.
     pub(crate) fn find<'d>(&self, save: &'d Document) -> Result<Vec<Found<'d>>> {
-        let entries: Vec<&Entry> = save.entries().collect();
-        let (objects, places) = (all(save), 0..entries.len());
-        let start = |place: usize| objects[place].clone();
-        let mut found: Vec<Found<'d>> = match &self.start {
-            Start::Root => places.filter(|place| is_root(entries[*place])).map(start).collect(),
+        let mut all = Vec::new();
+        self.each(save, |found| {
+            all.push(found);
+            true
+        })?;
+        Ok(all)
+    }
+
+    /// Calls with each value that the path leads to, in the order of the save, as long as that returns true.
+    pub(crate) fn each<'d>(
+        &self,
+        save: &'d Document,
+        mut meet: impl FnMut(Found<'d>) -> bool,
+    ) -> Result<()> {
+        let objects = objects(save);
+        let start: Box<dyn Iterator<Item = Found<'d>> + '_> = match &self.start {
+            Start::Root => Box::new(objects.filter(|(_, it)| is_root(it)).map(|(found, _)| found)),
             Start::Object(id) => {
-                places.filter(|place| entries[*place].id() == *id).map(start).collect()
+                Box::new(objects.filter(|(_, it)| it.id() == *id).map(|(found, _)| found))
             }
             Start::Classes(classes, number) => {
-                let of_class = places.filter(|place| classes.contains(entries[*place].class()));
+                let of_class = objects.filter(|(_, it)| classes.contains(it.class()));
+                let of_class = of_class.map(|(found, _)| found);
                 match number {
-                    Some(number) => of_class.skip(*number).take(1).map(start).collect(),
-                    None => of_class.map(start).collect(),
+                    Some(number) => Box::new(of_class.skip(*number).take(1)),
+                    None => Box::new(of_class),
                 }
             }
-            Start::Worlds => places.flat_map(|place| worlds(start(place))).collect(),
+            Start::Worlds => Box::new(objects.flat_map(|(found, _)| worlds(found))),
         };
         let context = Context { save, places: OnceCell::new() };
-        for step in &self.steps {
-            let parts = found.into_iter().flat_map(|from| step.take(from, &context));
-            found = parts.take(MOST_FOUND + 1).collect();
+        // One iterator for each step that was taken, and how many values each step led to.
+        let (mut open, mut counts) = (vec![start], vec![0; self.steps.len() + 1]);
+        while let Some(last) = open.last_mut() {
+            let Some(found) = last.next() else {
+                open.pop();
+                continue;
+            };
+            let level = open.len() - 1;
+            counts[level] += 1;
             // References in cycles lead on as often as there are steps.
-            if found.len() > MOST_FOUND {
+            if level > 0 && counts[level] > MOST_FOUND {
                 return Err(Failure::new(format!(
                     "the path leads to more than {MOST_FOUND} values; say which"
                 )));
             }
+            match self.steps.get(level) {
+                Some(step) => open.push(Box::new(step.take(found, &context).into_iter())),
+                None if meet(found) => {}
+                None => break,
+            }
         }
-        Ok(found)
+        Ok(())
+    }
+}
+
+/// The beginning of a long text, for a message.
+fn beginning(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}..", &text[..end]).into(),
+        None => text.into(),
     }
 }
 
 /// All objects of a save.
 pub(crate) fn all(save: &Document) -> Vec<Found<'_>> {
-    let found = save.entries().enumerate().map(|(entry, it)| Found {
-        entry,
-        way: Vec::new(),
-        label: if is_root(it) { String::new() } else { it.id().to_string() },
-        value: Cow::Borrowed(&it.value),
-        within: None,
-    });
-    found.collect()
+    objects(save).map(|(found, _)| found).collect()
+}
+
+fn objects(save: &Document) -> impl Iterator<Item = (Found<'_>, &Entry)> {
+    save.entries().enumerate().map(|(entry, it)| {
+        let label = if is_root(it) { String::new() } else { it.id().to_string() };
+        let value = Cow::Borrowed(&it.value);
+        (Found { entry, way: Vec::new(), label, value, within: None }, it)
+    })
 }
 
 /// True for the object of a save of one value.

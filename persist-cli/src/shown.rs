@@ -1,6 +1,7 @@
-//! Values as text for people: worlds as objects with components, deep values cut.
+//! Values as text for people: worlds as objects with components, long values cut.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::io::Write;
 
 use persist::{Record, Value};
@@ -24,11 +25,27 @@ const SHORT: usize = 60;
 
 /// A value on one line; the beginning of a long one.
 pub(crate) fn short(value: &Value) -> String {
-    let value = cut(value, How { is_raw: false, depth: Some(4) });
-    let text = value.to_string();
-    match text.char_indices().nth(SHORT) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
+    let mut line = Line { text: String::new(), room: SHORT };
+    // It fails where the line is full.
+    if write!(line, "{:.4}", without_worlds(value)).is_err() {
+        line.text.push_str("...");
+    }
+    line.text
+}
+
+/// The beginning of a text.
+struct Line {
+    text: String,
+    /// Characters that it takes yet.
+    room: usize,
+}
+
+impl fmt::Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = text.char_indices().nth(self.room).map_or(text.len(), |(end, _)| end);
+        self.text.push_str(&text[..end]);
+        self.room -= text[..end].chars().count();
+        if end < text.len() { Err(fmt::Error) } else { Ok(()) }
     }
 }
 
@@ -39,9 +56,7 @@ pub(crate) fn print(found: Found<'_>, how: How, out: &mut Out) -> Result<()> {
     {
         return object.components.iter().try_for_each(|component| part(component, how, out));
     }
-    let shown = cut(&found.value, how);
-    writeln!(out, "{shown:#}")?;
-    drop(shown);
+    writeln!(out, "{}", text(&found.value, how))?;
     if how.is_raw {
         return Ok(());
     }
@@ -68,59 +83,41 @@ pub(crate) fn print(found: Found<'_>, how: How, out: &mut Out) -> Result<()> {
 
 /// Prints a component, indented.
 fn part(value: &Value, how: How, out: &mut Out) -> Result<()> {
-    let text = format!("{:#}", cut(value, how));
-    for line in text.lines() {
+    for line in text(value, how).lines() {
         writeln!(out, "    {line}")?;
     }
     Ok(())
 }
 
-/// A value without what is shown elsewhere or lies too deep.
-fn cut(value: &Value, how: How) -> Cow<'_, Value> {
-    if how.depth.is_none() && (how.is_raw || !has_world(value)) {
+/// The text of a value, as deep as it is to be shown.
+fn text(value: &Value, how: How) -> String {
+    let value = if how.is_raw { Cow::Borrowed(value) } else { without_worlds(value) };
+    match how.depth {
+        Some(depth) => format!("{value:#.depth$}"),
+        None => format!("{value:#}"),
+    }
+}
+
+/// A value without the objects of worlds, which are shown elsewhere.
+fn without_worlds(value: &Value) -> Cow<'_, Value> {
+    if !has_world(value) {
         return Cow::Borrowed(value);
     }
     let mut copy = value.clone();
-    let mut open = vec![(&mut copy, 0)];
-    while let Some((value, level)) = open.pop() {
-        if !how.is_raw
-            && let Some(world) = World::of(value)
-        {
-            let count = world.objects.len() as u64;
-            drop(world);
+    let mut open = vec![&mut copy];
+    while let Some(value) = open.pop() {
+        if let Some(count) = World::of(value).map(|world| world.objects.len() as u64) {
             let mut record = Record::new(world::CLASS);
             record.set("objects", count);
             *value = record.into();
             continue;
         }
-        let is_deep = how.depth.is_some_and(|depth| level >= depth);
-        let is_list = match value {
-            Value::Seq(values) | Value::Tuple(values) => !values.is_empty(),
-            Value::Map(entries) => !entries.is_empty(),
-            _ => false,
-        };
-        if is_deep && is_list {
-            *value = Value::from("...");
-            continue;
-        }
         match value {
-            Value::Option(Some(inner)) => open.push((inner, level)),
-            Value::Seq(values) | Value::Tuple(values) => {
-                open.extend(values.iter_mut().map(|value| (value, level + 1)));
-            }
-            Value::Map(entries) => {
-                open.extend(entries.iter_mut().map(|(_, value)| (value, level + 1)));
-            }
-            Value::Struct(record) | Value::Enum(record) if !record.is_empty() => {
-                if is_deep {
-                    let name = record.class().to_owned();
-                    *record = match record.variant() {
-                        Some(variant) => Record::of_variant(name, variant),
-                        None => Record::new(name),
-                    };
-                } else {
-                    open.extend(record.fields_mut().map(|(_, value)| (value, level + 1)));
-                }
+            Value::Option(Some(inner)) => open.push(inner),
+            Value::Seq(values) | Value::Tuple(values) => open.extend(values),
+            Value::Map(entries) => open.extend(entries.iter_mut().map(|(_, value)| value)),
+            Value::Struct(record) | Value::Enum(record) => {
+                open.extend(record.fields_mut().map(|(_, value)| value));
             }
             _ => {}
         }

@@ -84,6 +84,14 @@ pub(crate) fn integer(value: &Value) -> Option<i128> {
     })
 }
 
+/// What two spellings of a key have in common.
+pub(crate) fn key_text(key: &Value) -> String {
+    match integer(key) {
+        Some(number) => number.to_string(),
+        None => key.to_string(),
+    }
+}
+
 /// True if two keys of a map are one, whatever the widths of their numbers.
 pub(crate) fn is_same_key(one: &Value, other: &Value) -> bool {
     match (integer(one), integer(other)) {
@@ -103,14 +111,20 @@ fn words(value: &Value) -> Option<String> {
     }
 }
 
-/// Reads what a person types in the place of a value: its text, in which numbers need no types, texts no quotes and
-/// variants without fields no class.
-pub(crate) fn typed(text: &str, old: &Value) -> persist::Result<Value> {
+/// Reads what a person types in the place of a value: its text, in which numbers need no types, texts and characters no
+/// quotes and variants without fields no class. If it is none, the error says what is expected.
+pub(crate) fn typed(text: &str, old: &Value) -> Result<Value, String> {
     let parsed = text.parse::<Value>();
+    let is_option = matches!(old, Value::Option(_));
     match (innermost(old), &parsed) {
-        // `7` is a text, too, and so is `true`.
-        (Value::Text(_), Ok(Value::Text(_) | Value::Option(_))) => {}
+        // `7`, `true` and `none` are texts, too.
+        (Value::Text(_), Ok(Value::Text(_))) => {}
+        (Value::Text(_), Ok(Value::Option(_))) if is_option => {}
         (Value::Text(_), _) => return Ok(like(old, Value::from(text))),
+        (Value::Char(_), Ok(Value::Char(_) | Value::Text(_) | Value::Option(_))) => {}
+        (Value::Char(_), _) if text.chars().count() == 1 => {
+            return Ok(like(old, Value::from(text)));
+        }
         (Value::Enum(old_record), Err(_)) if is_word(text) => {
             return Ok(like(old, Record::of_variant(old_record.class(), text).into()));
         }
@@ -123,7 +137,35 @@ pub(crate) fn typed(text: &str, old: &Value) -> persist::Result<Value> {
         }
         _ => {}
     }
-    Ok(like(old, parsed?))
+    let new = parsed.map_err(|error| {
+        let (short, expected) =
+            (text.chars().take(60).collect::<String>(), expected(innermost(old)));
+        // Of a word the library would say that it begins a class.
+        match is_word(text) {
+            true => format!("`{short}` is no value; {expected}"),
+            false => format!("`{short}` is no value: {error}; {expected}"),
+        }
+    })?;
+    Ok(like(old, new))
+}
+
+/// How a value that takes the place of another is written.
+fn expected(old: &Value) -> &'static str {
+    match old {
+        Value::Bool(_) => "write true or false",
+        Value::Char(_) => "write a character, as 'x'",
+        Value::Text(_) => "write a text, as \"Ada\"",
+        Value::Bytes(_) => "write bytes, as b\"0aff\"",
+        Value::Option(_) => "it is none now, which may become any value: a text needs its quotes",
+        Value::Seq(_) => "write a list, as [1, 2]",
+        Value::Tuple(_) => "write a tuple, as (1, \"a\")",
+        Value::Map(_) => "write a map, as { \"key\": 1 }",
+        Value::Struct(_) | Value::Enum(_) => "write class and fields, as `persist get` prints them",
+        Value::Ref(_) => "write the id of an object, as #17",
+        Value::Handle(_) => "write a handle, as handle(live 3) or handle(null)",
+        Value::Unit => "write ()",
+        _ => "write a number",
+    }
 }
 
 fn is_word(text: &str) -> bool {

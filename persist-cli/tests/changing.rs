@@ -149,8 +149,56 @@ fn an_editor_that_fails_changes_nothing() {
     let mut said = folder.transcript(["edit graph.sav #3"]);
     let folder = folder.with_editor("no-such-editor --wait");
     said += &folder.transcript(["edit graph.sav #3"]);
-    insta::assert_snapshot!(said);
+    let folder = folder.with_editor("rm");
+    said += &folder.transcript(["edit graph.sav #3"]);
+    // Each shell has its own words, and the temporary file its own name.
+    let lines = said.lines().filter(|line| !line.starts_with("no-such-editor"));
+    let lines = lines.map(|line| match line.split_once(" left no text in ") {
+        Some((editor, _)) => format!("{editor} left no text in ..\n"),
+        None => format!("{line}\n"),
+    });
+    insta::assert_snapshot!(lines.collect::<String>());
     assert_eq!(folder.read("graph.sav"), before);
+}
+
+#[test]
+#[cfg(unix)]
+fn the_shell_runs_the_editor_with_its_quotes() {
+    let folder = graph().with_editor("sed -i -e 's/12i16/7i16 /; s/wolf/grey wolf/'");
+    insta::assert_snapshot!(folder.transcript(["edit graph.sav #3", "get graph.sav #3"]));
+}
+
+#[test]
+fn a_save_that_is_write_protected_is_only_changed_by_force() {
+    let folder = graph();
+    let path = folder.path("graph.sav");
+    let mut permissions = path.metadata().expect("a file").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("permissions");
+    insta::assert_snapshot!(folder.transcript([
+        "set graph.sav #1.level 9",
+        "edit graph.sav #3",
+        "set graph.sav #1.level 9 --dry-run",
+        "set graph.sav #1.level 9 --force",
+    ]));
+}
+
+#[test]
+fn what_is_typed_needs_no_quotes_and_what_is_no_value_says_what_is_expected() {
+    let folder = graph();
+    insta::assert_snapshot!(folder.transcript([
+        "set graph.sav #1.name none",
+        "set graph.sav #1.name true",
+        "set values.sav .letter x",
+        "set values.sav .letter 7",
+        "set values.sav .letter ab",
+        "set values.sav .on yes",
+        "set values.sav .nothing Ada",
+        "set values.sav .list many",
+        "set values.sav .text 'some(x)'",
+        "set graph.sav #1.sword Sting",
+        "set graph.sav #1.state 'Walking fast'",
+    ]));
 }
 
 #[test]

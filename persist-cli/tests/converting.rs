@@ -109,3 +109,25 @@ fn texts_that_are_no_saves_say_why() {
     let commands: Vec<String> = names.map(|it| format!("convert {it}.json -o new.sav")).collect();
     insta::assert_snapshot!(folder.transcript(commands.iter().map(|it| &**it)));
 }
+
+#[test]
+fn a_mark_at_the_beginning_of_a_text_is_no_part_of_it() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    folder.run("convert graph.sav -o graph.json");
+    let marked = [b"\xef\xbb\xbf", &folder.read("graph.json")[..]].concat();
+    folder.write("marked.json", &marked);
+    folder.write("marked", &marked);
+    assert_eq!(folder.run("convert marked.json -o one.sav"), "");
+    assert_eq!(folder.run("convert marked -o two.sav"), "");
+    assert_eq!(folder.read("one.sav"), folder.read("graph.sav"));
+    assert_eq!(folder.read("two.sav"), folder.read("graph.sav"));
+}
+
+#[test]
+fn ids_that_stand_twice_are_named() {
+    let folder = Folder::with(&["v1/compact.sav"]);
+    folder.run("convert compact.sav -o once.txt");
+    let text = String::from_utf8(folder.read("once.txt")).expect("a text");
+    folder.write("twice.txt", text.replace("\"id\": 2u64", "\"id\": 1u64").as_bytes());
+    insta::assert_snapshot!(folder.run("convert twice.txt -o twice.sav"));
+}

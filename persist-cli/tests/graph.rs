@@ -15,6 +15,10 @@ fn a_graph_starts_at_an_object_and_ends_at_a_depth() {
         "graph graph.sav --from #3 --depth 1",
         "graph graph.sav --from #3 --depth 1 --dot",
         "graph graph.sav --from #2 --depth 1 --json",
+        "graph graph.sav --from Hero[1] --depth 1",
+        "graph graph.sav --from #1.sword --depth 1",
+        "graph graph.sav --from #1.sword.name --depth 1",
+        "graph graph.sav --from Hero",
         "graph graph.sav --from #99",
         "graph graph.sav --from Ada",
     ]));
@@ -34,7 +38,12 @@ fn worlds_show_their_objects() {
 fn a_world_in_a_field_is_an_object_of_its_own() {
     let folder = Folder::new();
     folder.write("game.sav", &game::game().expect("a game"));
-    insta::assert_snapshot!(folder.run("graph game.sav"));
+    insta::assert_snapshot!(folder.transcript([
+        "graph game.sav",
+        "graph game.sav --from Game.level --depth 1",
+        "graph game.sav --from World/House/Door",
+        "graph game.sav --from Game[0].day --depth 1",
+    ]));
 }
 
 #[test]

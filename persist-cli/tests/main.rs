@@ -14,4 +14,5 @@ mod mending;
 mod misuse;
 mod replaying;
 mod report;
+mod rust;
 mod support;

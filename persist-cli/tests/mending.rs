@@ -83,3 +83,15 @@ fn repair_does_not_write_over_the_save_that_it_reads() {
     insta::assert_snapshot!(folder.transcript(commands));
     assert_eq!(folder.read("bad.sav"), before);
 }
+
+#[test]
+fn repair_warns_if_all_that_the_program_added_is_lost() {
+    let folder = quest();
+    folder.damage("quest.sav", "roots.sav", 400);
+    insta::assert_snapshot!(
+        folder
+            .transcript(
+                ["repair roots.sav -o mended.sav", "repair roots.sav -o again.sav --json",]
+            )
+    );
+}

@@ -109,3 +109,76 @@ fn a_repair_says_where_it_can_write() {
     folder.damage("quest.sav", "bad.sav", 100_000);
     insta::assert_snapshot!(folder.transcript(["repair bad.sav"]));
 }
+
+#[test]
+fn standard_input_and_output_are_used_once() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    insta::assert_snapshot!(folder.transcript([
+        "diff - - < graph.sav",
+        "merge graph.sav - - < graph.sav",
+        "merge graph.sav graph.sav graph.sav -o -",
+        "convert - -o copy.sav < graph.sav",
+        "diff graph.sav copy.sav",
+    ]));
+    folder.write("edits.journal", &crate::support::fixture_bytes("journals/edits.journal"));
+    let named = folder.run("journal edits.journal");
+    assert_eq!(folder.run("journal - < edits.journal").lines().nth(1), named.lines().nth(1));
+    assert!(!folder.path("-").exists());
+    let converted = folder.output("convert graph.sav -o -").stdout;
+    assert_eq!(converted, folder.read("graph.sav"));
+}
+
+#[test]
+fn folders_and_long_paths_are_refused_in_few_words() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    std::fs::create_dir(folder.path("saves")).expect("a folder");
+    let long = format!("get graph.sav {}", "x".repeat(5000));
+    let commands = ["info saves", "dump saves", "stats saves"];
+    insta::assert_snapshot!(folder.transcript(commands) + &folder.run(&long));
+}
+
+#[test]
+fn usage_errors_have_the_colours_that_are_asked_for() {
+    let folder = Folder::new();
+    let always = folder.run("info --color always");
+    assert!(always.contains("\u{1b}["), "{always}");
+    for command in ["info --color never", "--color=never info"] {
+        let never = folder.run(command);
+        assert!(!never.contains('\u{1b}'), "{never}");
+    }
+}
+
+#[test]
+fn a_lock_check_continues_after_a_file_that_cannot_be_read() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let mut lock = persist::lock::Lock::new();
+    lock.update("1.0.0", &persist::save::Registry::new()).expect("a version");
+    lock.save(folder.path("persist.lock")).expect("a lock");
+    insta::assert_snapshot!(
+        folder
+            .transcript(["lock check none.sav graph.sav", "lock check none.sav graph.sav --json",])
+    );
+}
+
+#[test]
+fn json_is_printed_or_refused() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    insta::assert_snapshot!(folder.transcript([
+        "schema graph.sav --rust --json",
+        "convert graph.sav --json",
+        "convert graph.sav -o graph.json --json",
+        "report graph.sav -o page.html --json",
+        "man diff --json",
+        "completions bash --json",
+    ]));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_of_any_size_is_read() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let file = std::fs::OpenOptions::new().write(true).open(folder.path("graph.sav"));
+    // It takes no room on the disk.
+    file.and_then(|file| file.set_len(5 << 30)).expect("a long file");
+    insta::assert_snapshot!(folder.transcript(["verify graph.sav", "stats graph.sav"]));
+}

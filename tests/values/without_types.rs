@@ -446,8 +446,8 @@ fn whole_saves_as_values_become_the_same_saves() -> persist::Result<()> {
     let path = folder.path().join("a.sav");
     saves.save_value(&path, &vec![Some(1_u64), None])?;
     let save = std::fs::read(&path).expect("a save");
-    let value = Document::from_slice(&save)?.to_value();
-    assert_eq!(Document::from_value(&value)?.to_vec()?, save);
+    let value = Document::from_slice(&save)?.into_value();
+    assert_eq!(Document::from_value(value.clone())?.to_vec()?, save);
     let text: Value = format!("{value:#}").parse()?;
     assert_eq!(text, value);
     Ok(())
@@ -463,8 +463,8 @@ fn what_a_program_kept_stays_in_the_value_of_a_save() -> persist::Result<()> {
             let path = file.expect("a file").path();
             if path.extension().is_some_and(|extension| extension == "sav") {
                 let save = std::fs::read(&path).expect("a save");
-                let value = Document::from_slice(&save)?.to_value();
-                assert_eq!(Document::from_value(&value)?.to_vec()?, save, "{}", path.display());
+                let value = Document::from_slice(&save)?.into_value();
+                assert_eq!(Document::from_value(value)?.to_vec()?, save, "{}", path.display());
                 fixtures += 1;
             }
         }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use persist::save::Compression;
-use persist::{Document, Value};
+use persist::{Document, ErrorKind, Value};
+use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
@@ -17,7 +18,7 @@ use crate::output::{Out, write_file};
 pub(crate) struct Args {
     /// A save, what this command made of one, or `-` for standard input.
     file: PathBuf,
-    /// Where to write; standard output if it is left out.
+    /// Where to write; standard output if it is left out, or `-`.
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
     /// What to write; by the ending of NEW if it is left out: .json, .ron, .txt, else a save.
@@ -65,8 +66,8 @@ impl Form {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let input = Input::read(&args.file)?;
     let mut save = document(&input, args.from)?;
-    let by_name = args.output.as_deref().and_then(Form::of);
-    let form = match (args.to.or(by_name), &args.output) {
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let form = match (args.to.or(output.and_then(Form::of)), output) {
         (Some(form), _) => form,
         (None, Some(new)) if !is_named_as_save(new) => {
             return Err(Failure::new(format!(
@@ -76,6 +77,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         }
         (None, _) => Form::Save,
     };
+    if out.is_json() && output.is_none() {
+        return Err(Failure::new(
+            "`--json` shows what is written by `-o NEW`; for the save as JSON give `--to json`",
+        ));
+    }
     if args.level.is_some() && form != Form::Zstd {
         return Err(Failure::new("`--level` is for zstd; give `--to zstd`"));
     }
@@ -88,27 +94,40 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let bytes = match form {
         Form::Save | Form::Plain | Form::Lz4 | Form::Zstd => save.to_vec()?,
         Form::Json => {
-            let mut text = serde_json::to_vec_pretty(&Mapped::exact(&save.to_value()))?;
+            let mut text = serde_json::to_vec_pretty(&Mapped::exact(&save.into_value()))?;
             text.push(b'\n');
             text
         }
         Form::Ron => {
             let pretty = ron::ser::PrettyConfig::default();
-            let text = ron::ser::to_string_pretty(&Mapped::exact(&save.to_value()), pretty);
+            let text = ron::ser::to_string_pretty(&Mapped::exact(&save.into_value()), pretty);
             let text = text.map_err(|error| Failure::new(error.to_string()))?;
             format!("{text}\n").into_bytes()
         }
-        Form::Text => format!("{:#}\n", save.to_value()).into_bytes(),
+        Form::Text => format!("{:#}\n", save.into_value()).into_bytes(),
     };
     let is_text = matches!(form, Form::Json | Form::Ron | Form::Text);
-    match &args.output {
-        Some(path) => write_file(path, &bytes, args.force)?,
+    match output {
+        Some(path) => {
+            write_file(path, &bytes, args.force)?;
+            out.note_done(format!("{} is written", path.display()));
+            if out.is_json() {
+                let written = path.display().to_string();
+                out.json(&Shown { written, bytes: bytes.len() as u64 })?;
+            }
+        }
         None if !is_text && io::stdout().is_terminal() => {
             return Err(Failure::new("a save is nothing for a terminal; give `-o NEW`"));
         }
         None => out.write_all(&bytes)?,
     }
     Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct Shown {
+    written: String,
+    bytes: u64,
 }
 
 /// True for names as `a.sav` and `a`.
@@ -121,9 +140,11 @@ fn document(input: &Input, from: Option<Form>) -> Result<Document> {
     let by_name = input.path.as_deref().and_then(Form::of);
     let is_save = input.bytes.starts_with(b"\x89PST");
     let form = from.or(by_name.filter(|_| !is_save));
-    let is_text = input.bytes.trim_ascii_start().starts_with(b"{");
+    // Some editors of Windows begin a text with a mark.
+    let bytes = input.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&input.bytes);
+    let is_text = bytes.trim_ascii_start().starts_with(b"{");
     let bad = |what: String| Failure::new(format!("{}: {what}", input.name));
-    let text = || std::str::from_utf8(&input.bytes).map_err(|error| bad(error.to_string()));
+    let text = || std::str::from_utf8(bytes).map_err(|error| bad(error.to_string()));
     let value = match form {
         Some(Form::Json) => json(text()?).map_err(bad)?,
         Some(Form::Ron) => ron(text()?).map_err(bad)?,
@@ -133,7 +154,13 @@ fn document(input: &Input, from: Option<Form>) -> Result<Document> {
         None if is_text && !is_save => any(text()?).map_err(bad)?,
         _ => return input.document(),
     };
-    Document::from_value(&value).map_err(|error| input.failure(error))
+    Document::from_value(value).map_err(|error| match (error.kind(), error.object()) {
+        // The library would restore a backup.
+        (ErrorKind::DuplicateId, Some(id)) => {
+            bad(format!("two objects have the id {id}; give one of them another"))
+        }
+        _ => input.failure(error),
+    })
 }
 
 /// Reads a text whose form nobody says.

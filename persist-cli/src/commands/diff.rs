@@ -94,19 +94,25 @@ fn print(difference: &Difference<'_>, out: &mut Out) -> Result<()> {
         Some(name) => writeln!(out, " {name:?}")?,
         None => writeln!(out)?,
     }
-    for Change { at, old, new, .. } in &difference.changes {
-        let at = if at.is_empty() { "." } else { at };
+    for change in &difference.changes {
+        let at = if change.at.is_empty() { "." } else { &change.at };
         write!(out, "    {}: ", escape::line(at))?;
-        match (old, new) {
-            (Some(old), Some(new)) => {
-                let (old, new) = (out.styled(BAD, short(old)), out.styled(GOOD, short(new)));
-                writeln!(out, "{old} -> {new}")?;
-            }
-            (Some(old), None) => writeln!(out, "{}", out.styled(BAD, format!("- {}", short(old))))?,
-            (_, new) => {
-                let new = new.map(short).unwrap_or_default();
-                writeln!(out, "{}", out.styled(GOOD, format!("+ {new}")))?;
-            }
+        print_change(change, out)?;
+    }
+    Ok(())
+}
+
+/// Prints the old and the new value of a part.
+pub(super) fn print_change(change: &Change<'_>, out: &mut Out) -> Result<()> {
+    match (change.old, change.new) {
+        (Some(old), Some(new)) => {
+            let (old, new) = (out.styled(BAD, short(old)), out.styled(GOOD, short(new)));
+            writeln!(out, "{old} -> {new}")?;
+        }
+        (Some(old), None) => writeln!(out, "{}", out.styled(BAD, format!("- {}", short(old))))?,
+        (_, new) => {
+            let new = new.map(short).unwrap_or_default();
+            writeln!(out, "{}", out.styled(GOOD, format!("+ {new}")))?;
         }
     }
     Ok(())

@@ -9,12 +9,9 @@ use std::process::Command;
 use persist::Value;
 
 use super::dump::EXAMPLES;
-use super::info::keep_unsaved;
-use super::set::{Change, one_of, write_changes};
+use super::set::{Change, find, may_change, open, write_changes};
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
 use crate::output::Out;
-use crate::path::Path;
 use crate::values::like;
 
 /// Change a part of a save as text in `$VISUAL` or `$EDITOR`; the old save stays as a backup
@@ -25,24 +22,25 @@ pub(crate) struct Args {
     file: PathBuf,
     /// The part.
     path: String,
-    /// Change the save even if a journal beside it has unsaved changes, which are lost then.
+    /// Change the save even if it is write-protected, or a journal beside it has unsaved changes, which are lost then.
     #[arg(long)]
     force: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let input = Input::read(&args.file)?;
-    let Some(file) = &input.path else {
-        return Err(Failure::new("standard input cannot be changed; give a file"));
-    };
-    let mut save = input.document()?;
-    keep_unsaved(file, args.force)?;
-    let found = Path::parse(&args.path, &save)?.find(&save)?;
-    one_of(&found, false, &args.path)?;
+    let (input, mut save) = open(&args.file)?;
+    let file = &args.file;
+    may_change(file, args.force)?;
+    let found = find(&save, &args.path, false)?;
     let Some(part) = found.first() else { return Ok(Outcome::Done) };
     let path = write_text(&part.value).map_err(failed)?;
-    open_editor(&path)?;
-    let text = fs::read_to_string(&path).map_err(failed)?;
+    let editor = open_editor(&path)?;
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Failure::new(format!(
+            "the editor `{editor}` left no text in {}: {error}; the save is as it was",
+            path.display()
+        ))
+    })?;
     let new = match text.parse::<Value>() {
         Ok(new) => like(&part.value, new),
         Err(error) => {
@@ -65,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             kept.display()
         )));
     }
-    let written = keep_unsaved(file, args.force)
+    let written = may_change(file, args.force)
         .and_then(|()| write_changes(changes, &mut save, Some(file), out));
     // If only standard output failed, the text is in the save.
     if written.as_ref().is_err_and(|failure| !matches!(failure, Failure::Io(_))) {
@@ -89,19 +87,35 @@ fn failed(error: io::Error) -> Failure {
     Failure::new(format!("cannot edit a temporary file: {error}; the save is as it was"))
 }
 
-/// Opens a file in the user's editor, and waits until it ends.
-fn open_editor(path: &std::path::Path) -> Result<()> {
+/// Opens a file in the user's editor, which it names, and waits until that ends.
+fn open_editor(path: &std::path::Path) -> Result<String> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
     let editor = ["VISUAL", "EDITOR"].iter().find(|name| is_set(name));
     let editor = editor.and_then(std::env::var_os).unwrap_or_else(|| OsString::from("vi"));
-    let editor = editor.to_string_lossy();
-    // It may have arguments, as `code --wait`.
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
+    let editor = editor.to_string_lossy().into_owned();
     let failed = |what: String| {
         Failure::new(format!("the editor `{editor}` {what}; the save is as it was; set EDITOR"))
     };
-    let status = Command::new(program).args(words).arg(path).status();
+    let status = command(&editor).arg(path).status();
     let status = status.map_err(|error| failed(format!("cannot be run: {error}")))?;
-    if status.success() { Ok(()) } else { Err(failed(format!("failed with {status}"))) }
+    if status.success() { Ok(editor) } else { Err(failed(format!("failed with {status}"))) }
+}
+
+/// What runs an editor, with its arguments, quotes and variables: the shell, as git does.
+#[cfg(unix)]
+fn command(editor: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{editor} \"$@\""), editor]);
+    command
+}
+
+/// What runs an editor: the name of a program, which may have spaces if it is in quotes, and arguments.
+#[cfg(not(unix))]
+fn command(editor: &str) -> Command {
+    let quoted = editor.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    let (program, rest) =
+        quoted.or_else(|| editor.split_once(char::is_whitespace)).unwrap_or((editor, ""));
+    let mut command = Command::new(program);
+    command.args(rest.split_whitespace());
+    command
 }

@@ -1,16 +1,19 @@
 //! `persist get`.
 
+use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use persist::Value;
 use persist::save::Entry;
+use persist::{Document, Value};
+use serde::ser::{Error as _, SerializeSeq};
+use serde::{Serialize, Serializer};
 
 use super::dump::{EXAMPLES, Match};
 use crate::exit::{Outcome, Result};
 use crate::input::Input;
 use crate::output::{NAME, Out, note};
-use crate::path::Path;
+use crate::path::{Found, Path};
 
 /// Show one value, or one of each object
 #[derive(clap::Args)]
@@ -28,31 +31,82 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = Input::read(&args.file)?.document()?;
     let path = Path::parse(&args.path, &save)?;
-    let found = path.find(&save)?;
-    if found.is_empty() {
+    let matches = Matches { path: &path, save: &save, is_found: Cell::new(false) };
+    if out.is_json() {
+        out.json(&matches)?;
+    } else {
+        matches.print(args.raw, out)?;
+    }
+    let is_found = matches.is_found.get();
+    if !is_found {
         note(path.missing(&args.path, &save));
     }
-    let entries: Vec<&Entry> = save.entries().collect();
-    if out.is_json() {
-        let matches: Vec<Match<'_>> =
-            found.iter().map(|found| Match::of(found, entries[found.entry])).collect();
-        out.json(&matches)?;
-        return Ok(Outcome::found(found.is_empty()));
+    Ok(Outcome::found(!is_found))
+}
+
+/// What a path leads to, which may be too much to have it all in memory.
+struct Matches<'d> {
+    path: &'d Path,
+    save: &'d Document,
+    /// Whether there was something when it was printed.
+    is_found: Cell<bool>,
+}
+
+impl<'d> Matches<'d> {
+    /// Calls with each value until one fails.
+    fn each<E>(&self, mut meet: impl FnMut(Found<'d>) -> Result<(), E>) -> Result<Result<(), E>> {
+        let mut result = Ok(());
+        self.path.each(self.save, |found| {
+            self.is_found.set(true);
+            result = meet(found);
+            result.is_ok()
+        })?;
+        Ok(result)
     }
-    for match_of in &found {
-        if found.len() > 1 && !args.raw {
-            write!(out, "{} = ", out.styled(NAME, &match_of.label))?;
-        }
-        match &*match_of.value {
-            // For a program as it is, for a terminal without what steers that.
-            Value::Text(text) if args.raw && !io::stdout().is_terminal() => {
-                out.write_all(text.as_bytes())?;
-                writeln!(out)?;
+
+    fn print(&self, is_raw: bool, out: &mut Out) -> Result<()> {
+        // One alone is printed without its path, and on several lines.
+        let mut first = None;
+        let mut is_alone = true;
+        self.each(|found| {
+            if is_alone && first.is_none() {
+                first = Some(found);
+                return Ok(());
             }
-            Value::Text(text) if args.raw => writeln!(out, "{text}")?,
-            value if found.len() > 1 => writeln!(out, "{value}")?,
-            value => writeln!(out, "{value:#}")?,
-        }
+            is_alone = false;
+            if let Some(first) = first.take() {
+                print(&first, is_raw, false, out)?;
+            }
+            print(&found, is_raw, false, out)
+        })??;
+        first.map_or(Ok(()), |found| print(&found, is_raw, true, out))
     }
-    Ok(Outcome::found(found.is_empty()))
+}
+
+impl Serialize for Matches<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let entries: Vec<&Entry> = self.save.entries().collect();
+        let mut list = to.serialize_seq(None)?;
+        let done =
+            self.each(|found| list.serialize_element(&Match::of(&found, entries[found.entry])));
+        done.map_err(S::Error::custom)??;
+        list.end()
+    }
+}
+
+fn print(found: &Found<'_>, is_raw: bool, is_alone: bool, out: &mut Out) -> Result<()> {
+    if !is_alone && !is_raw {
+        write!(out, "{} = ", out.styled(NAME, &found.label))?;
+    }
+    match &*found.value {
+        // For a program as it is, for a terminal without what steers that.
+        Value::Text(text) if is_raw && !io::stdout().is_terminal() => {
+            out.write_all(text.as_bytes())?;
+            writeln!(out)?;
+        }
+        Value::Text(text) if is_raw => writeln!(out, "{text}")?,
+        value if is_alone => writeln!(out, "{value:#}")?,
+        value => writeln!(out, "{value}")?,
+    }
+    Ok(())
 }

@@ -4,13 +4,16 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist::save::Entry;
 use serde::Serialize;
 
+use super::set::find;
 use crate::escape;
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Outcome, Result};
 use crate::input::Input;
 use crate::objects::{Objects, Reference};
 use crate::output::{DIM, HEADING, NAME, Out, WARNING};
+use crate::path::Found;
 
 /// Show the objects of a save and their references.
 ///
@@ -21,8 +24,8 @@ pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
 
-    /// Start at this object alone: `#17`, `World/#5`, `World/Door`.
-    #[arg(long, value_name = "OBJECT")]
+    /// Start at the object that a path leads to: `#17`, `Hero[0].sword`, `World/House/Door`.
+    #[arg(long, value_name = "PATH")]
     from: Option<String>,
 
     /// Follow this many references in a row; text shows 8 if this is not given, the other forms all.
@@ -39,12 +42,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let save = input.document()?;
     let objects = Objects::of(&save);
     let start = match &args.from {
-        Some(from) => Some(objects.find(from).ok_or_else(|| {
-            Failure::new(format!(
-                "{} has no object `{from}`; `persist graph` without `--from` lists them",
-                input.name
-            ))
-        })?),
+        Some(path) => {
+            let found = find(&save, path, false)?;
+            let id = |found: &Found<'_>| save.entries().nth(found.entry).map(Entry::id);
+            found.first().and_then(|found| objects.at(&found.value, id(found)?))
+        }
         None => None,
     };
     let view = View { outgoing: objects.outgoing(), objects: &objects, start, depth: args.depth };

@@ -10,14 +10,14 @@ use serde::Serialize;
 
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
+use crate::input::{Input, named};
 use crate::mapped::Mapped;
 use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
 
 /// List what a journal says: the entries of an undo history, with the values that they changed
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The journal.
+    /// The journal, or `-` for standard input.
     file: PathBuf,
 
     /// The save that it may follow; by default the one beside it that has its name.
@@ -35,12 +35,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let name = args.file.display().to_string();
-    if is_save(&args.file) {
+    let (file, _temporary) = named(&args.file)?;
+    if is_save(&file) {
         return Err(Failure::new(format!(
             "{name} is a save, not a journal; use `persist info {name}`"
         )));
     }
-    let listing = JournalListing::read(&args.file);
+    let listing = JournalListing::read(&file);
     let listing = listing.map_err(|error| Failure::from(error).in_file(&name))?;
     let save = Save::find(args, &listing)?;
     if let (Some(to), Some(output)) = (args.to, &args.output) {

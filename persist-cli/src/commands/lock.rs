@@ -7,9 +7,9 @@ use persist::Document;
 use persist::lock::{Difference, Lock, SaveCheck, Verdict};
 use serde::Serialize;
 
-use super::verify::saves_in;
+use super::verify::files_of;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
+use crate::input::{Input, unread};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, WARNING};
 
 /// Compare saves with the released versions of a program in its lock file
@@ -40,24 +40,28 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let Command::Check(args) = &args.command;
     let lock_name = args.lock.display().to_string();
     let lock = Lock::load(&args.lock).map_err(|error| Failure::from(error).in_file(&lock_name))?;
-    let mut files = Vec::new();
-    for path in &args.files {
-        if path.is_dir() {
-            if let Some((_, failure)) = saves_in(path, &mut files).into_iter().next() {
-                return Err(failure);
-            }
-        } else {
-            files.push(path.clone());
-        }
+    let (files, failures) = files_of(&args.files);
+    let (mut shown, mut read, mut bad, mut unread_files) = (Vec::new(), 0, 0, failures.len());
+    for (folder, failure) in failures {
+        out.failed(&failure)?;
+        shown.push(unread(&folder, &failure));
     }
-    let (mut shown, mut bad) = (Vec::new(), 0);
     for file in &files {
-        let input = Input::read(file)?;
+        let input = match Input::read(file) {
+            Ok(input) => input,
+            Err(failure) => {
+                unread_files += 1;
+                out.failed(&failure)?;
+                shown.push(unread(file, &failure));
+                continue;
+            }
+        };
         let document = Document::from_slice(&input.bytes);
         let checked = match &document {
             Ok(document) => Ok(lock.check_save(document)),
             Err(error) => Err(error.to_string()),
         };
+        read += 1;
         bad += usize::from(!checked.as_ref().is_ok_and(SaveCheck::is_locked));
         let written_by = document.ok().and_then(|save| save.header().application_version.clone());
         let found = Found { file: input.name, written_by, checked };
@@ -72,15 +76,14 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     } else {
         let versions: Vec<&str> = lock.versions().collect();
         let newest = versions.last().copied().unwrap_or("none");
-        let of_versions = files.len() - bad;
         let line = format!(
-            "{of_versions} of {} saves are of the {} locked versions up to {newest}",
-            files.len(),
+            "{} of {read} saves are of the {} locked versions up to {newest}",
+            read - bad,
             versions.len()
         );
         writeln!(out, "{}", out.styled(DIM, line))?;
     }
-    Ok(Outcome::found(bad > 0))
+    Ok(if unread_files > 0 { Outcome::Unread } else { Outcome::found(bad > 0) })
 }
 
 struct Found {

@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         let found = command.find_subcommand(name).cloned();
         let missing = || crate::exit::Failure::new(format!("there is no command `{name}`"));
         command = found.ok_or_else(missing)?.name(format!("persist-{name}").leak() as &str);
+        command = command.version(env!("CARGO_PKG_VERSION"));
     }
     let mut text = Vec::new();
     clap_mangen::Man::new(command).render(&mut text)?;

@@ -1,5 +1,7 @@
 //! `persist merge`.
 
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,9 +12,10 @@ use serde::Serialize;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
-use crate::merge::{Conflict, Merge, Side};
+use crate::merge::{Conflict, Merge, Side, id_of};
 use crate::output::{BAD, HEADING, NAME, Out, write_file};
 use crate::shown::short;
+use crate::world::record_of;
 
 /// Merge two saves that continue a third, field by field; exit code 1 if there are conflicts
 #[derive(clap::Args)]
@@ -45,48 +48,212 @@ and in .gitattributes:
   *.sav merge=persist";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let read = |path: &PathBuf| -> Result<Value> { Ok(Input::read(path)?.document()?.to_value()) };
-    let sides = [read(&args.base)?, read(&args.ours)?, read(&args.theirs)?];
     let prefer = match (args.take_ours, args.take_theirs) {
         (true, _) => Some(Side::Ours),
         (_, true) => Some(Side::Theirs),
         _ => None,
     };
     let mut merge = Merge { prefer, conflicts: Vec::new() };
-    let [base, ours, theirs] = [whole(&sides[0])?, whole(&sides[1])?, whole(&sides[2])?];
-    are_of_one_program([&base, &ours, &theirs])?;
-    let merged = saves(&mut merge, [&base, &ours, &theirs])?;
+    let merged = merged(&mut merge, [&args.base, &args.ours, &args.theirs])?;
     let conflicts = merge.conflicts;
     let is_written = conflicts.is_empty() || prefer.is_some();
-    // Also what fits together field by field may not be a save: an object that one side removed, the other may refer to.
-    let save = if is_written {
-        let document = Document::from_value(&merged);
-        Some(
-            document
-                .and_then(|it| it.to_vec())
-                .map_err(|error| Failure::new(format!("the sides do not fit together: {error}")))?,
-        )
-    } else {
-        None
-    };
-    if let (Some(file), Some(save)) = (&args.output, &save) {
-        write_file(file, save, args.force)?;
-        out.note_done(format!("the merged save is written to {}", file.display()));
+    if is_written {
+        // Also what fits together field by field may not be a save: an object that one side removed, the other may refer
+        // to.
+        let save = merged.and_then(|document| document.to_vec());
+        let save =
+            save.map_err(|error| Failure::new(format!("the sides do not fit together: {error}")))?;
+        if let Some(file) = &args.output {
+            write_file(file, &save, args.force)?;
+            out.note_done(format!("the merged save is written to {}", file.display()));
+        }
     }
     print(&conflicts, args, is_written, out)?;
     Ok(Outcome::found(!is_written))
 }
 
-/// The parts of a whole save, by their keys.
-type Whole<'v> = HashMap<&'v str, &'v Value>;
+/// The merged save, or why it is none.
+///
+/// The values of a save take some thirty times its bytes. So those of one save are in memory at a time, and the others
+/// as texts.
+fn merged(
+    merge: &mut Merge,
+    [base, ours, theirs]: [&PathBuf; 3],
+) -> Result<Result<Document, persist::Error>> {
+    let read = |path: &PathBuf| -> Result<_> {
+        let (head, objects) = Input::read(path)?.document()?.into_head_and_objects();
+        Ok((Whole::of(head)?, objects))
+    };
+    let text = |object: Value| Some((key(&object)?, Text::of(object)));
+    let (base_head, objects) = read(base)?;
+    let mut base: HashMap<Key, Text> = objects.filter_map(text).collect();
+    let (their_head, objects) = read(theirs)?;
+    let (mut changed, mut same) = (Vec::new(), HashSet::new());
+    for (key, theirs) in objects.filter_map(text) {
+        if base.get(&key) == Some(&theirs) {
+            base.remove(&key);
+            same.insert(key);
+        } else {
+            changed.push((key, theirs));
+        }
+    }
+    let (our_head, objects) = read(ours)?;
+    let sides = [&base_head, &our_head, &their_head];
+    are_of_one_program(sides)?;
+    let head = head(merge, sides)?;
 
-fn whole(save: &Value) -> Result<Whole<'_>> {
-    let Value::Map(entries) = save else { return Err(Failure::new("the save is no map")) };
-    Ok(entries.iter().filter_map(|(key, value)| Some((key.as_text()?, value))).collect())
+    let theirs: HashMap<&Key, &Text> = changed.iter().map(|(key, text)| (key, text)).collect();
+    // Of both, an iterator over what only they have asks when that over ours is at its end.
+    let (met, merge) = (RefCell::new(HashSet::new()), RefCell::new(merge));
+    let failed = Cell::new(None);
+    let own = objects.filter_map(|mut object| {
+        let key = key(&object)?;
+        if same.contains(&key) {
+            return Some(object);
+        }
+        let sides = [base.get(&key), theirs.get(&key).copied()];
+        met.borrow_mut().insert(key.clone());
+        let ours = put_value(&mut object, Value::Unit);
+        let value = merge_object(&mut merge.borrow_mut(), &key, sides, ours);
+        put_value(&mut object, noted(value, &failed)??);
+        Some(object)
+    });
+    let added = changed.iter().filter(|(key, _)| !met.borrow().contains(key));
+    let added = added.filter_map(|(key, theirs)| {
+        let mut object = noted(theirs.head.parse(), &failed)?;
+        let sides = [base.get(key), Some(theirs)];
+        let value = merge_object(&mut merge.borrow_mut(), key, sides, None);
+        put_value(&mut object, noted(value, &failed)??);
+        Some(object)
+    });
+    let merged = Document::from_head_and_objects(&Value::Map(head), own.chain(added));
+    Ok(failed.take().map_or(merged, Err))
+}
+
+/// What was read, or nothing and a note why.
+fn noted<T>(read: persist::Result<T>, failed: &Cell<Option<persist::Error>>) -> Option<T> {
+    read.map_err(|error| failed.set(Some(error))).ok()
+}
+
+/// An object as text, which takes a tenth of the memory.
+#[derive(PartialEq)]
+struct Text {
+    /// All but its value.
+    head: String,
+    /// Its value, without the objects of the world that it is, if it is one.
+    value: String,
+    members: HashMap<u64, String>,
+}
+
+impl Text {
+    fn of(mut object: Value) -> Self {
+        let mut value = put_value(&mut object, Value::Unit).unwrap_or(Value::Unit);
+        let members = take_members(&mut value).unwrap_or_default();
+        let text = |member: &Value| Some((id_of(member)?, member.to_string()));
+        let members = members.iter().filter_map(text).collect();
+        Self { head: object.to_string(), value: value.to_string(), members }
+    }
+
+    fn member(&self, id: u64) -> Option<persist::Result<Value>> {
+        self.members.get(&id).map(|text| text.parse())
+    }
+
+    /// All of its value.
+    fn whole(&self) -> persist::Result<Value> {
+        let mut value = self.value.parse()?;
+        let mut ids: Vec<u64> = self.members.keys().copied().collect();
+        ids.sort_unstable();
+        let members = ids.into_iter().filter_map(|id| self.member(id));
+        put_members(&mut value, members.collect::<persist::Result<_>>()?);
+        Ok(value)
+    }
+}
+
+/// Takes out the objects of a world; `None` if the value is none.
+fn take_members(value: &mut Value) -> Option<Vec<Value>> {
+    record_of(value)?;
+    match value.as_record_mut()?.get_mut("objects")? {
+        Value::Seq(members) => Some(std::mem::take(members)),
+        _ => None,
+    }
+}
+
+fn put_members(world: &mut Value, members: Vec<Value>) {
+    if !members.is_empty()
+        && let Some(record) = world.as_record_mut()
+    {
+        record.set("objects", Value::Seq(members));
+    }
+}
+
+/// The merged value of an object, of which the others are texts.
+fn merge_object(
+    merge: &mut Merge,
+    (id, ..): &Key,
+    others: [Option<&Text>; 2],
+    mut ours: Option<Value>,
+) -> persist::Result<Option<Value>> {
+    let at = format!("#{id}");
+    if let [Some(base), Some(theirs)] = others
+        && let Some(members) = ours.as_mut().and_then(take_members)
+    {
+        let (old, new) = (base.value.parse()?, theirs.value.parse()?);
+        let merged = merge.value(&at, [Some(&old), Some(&new)], ours);
+        let failed = Cell::new(None);
+        let member = |of: &Text, id| noted(of.member(id)?, &failed).map(Cow::Owned);
+        let ids = theirs.members.keys().copied();
+        let members =
+            merge.objects(&at, members, ids, |id| [base, theirs].map(|of| member(of, id)));
+        let Some(mut world) = merged else { return Ok(None) };
+        put_members(&mut world, members);
+        return failed.take().map_or(Ok(Some(world)), Err);
+    }
+    let [base, theirs] = others.map(|text| text.map(Text::whole).transpose());
+    let (base, theirs) = (base?, theirs?);
+    Ok(merge.value(&at, [base.as_ref(), theirs.as_ref()], ours))
+}
+
+/// All of a save but its objects.
+struct Whole(Vec<(Value, Value)>);
+
+impl Whole {
+    fn of(head: Value) -> Result<Self> {
+        match head {
+            Value::Map(entries) => Ok(Self(entries)),
+            _ => Err(Failure::new("the save is no map")),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        let entry = self.0.iter().find(|(key, _)| key.as_text() == Some(name));
+        entry.map(|(_, value)| value)
+    }
+}
+
+/// What is known of an object: its id, whether it is what was kept of one, and its class.
+type Key = (u64, bool, String);
+
+fn key(object: &Value) -> Option<Key> {
+    let (id, class) = (part(object, "id")?.as_u64()?, part(object, "class")?.as_text()?);
+    let is_kept =
+        part(object, "holder").is_none() && part(object, "added")?.as_bool() == Some(false);
+    Some((id, is_kept, class.to_owned()))
+}
+
+fn part<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
+    let Value::Map(entries) = object else { return None };
+    entries.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
+}
+
+/// Puts a value in the place of that of an object, which comes back.
+fn put_value(object: &mut Value, new: Value) -> Option<Value> {
+    let Value::Map(entries) = object else { return None };
+    let (_, value) = entries.iter_mut().find(|(key, _)| key.as_text() == Some("value"))?;
+    Some(std::mem::replace(value, new))
 }
 
 /// Refuses saves of different programs: by their applications, or because no class of a program is in all.
-fn are_of_one_program(sides: [&Whole<'_>; 3]) -> Result<()> {
+fn are_of_one_program(sides: [&Whole; 3]) -> Result<()> {
     let names = sides.map(|side| side.get("application").and_then(|name| name.as_text()));
     let mut named = names.into_iter().flatten();
     if let Some(first) = named.next()
@@ -113,75 +280,31 @@ fn are_of_one_program(sides: [&Whole<'_>; 3]) -> Result<()> {
     ))
 }
 
-/// What is known of an object: its id, and whether it is what was kept of one.
-type Key = (u64, bool, String);
-
-fn saves(merge: &mut Merge, sides: [&Whole<'_>; 3]) -> Result<Value> {
+/// All of the merged save but its objects.
+fn head(merge: &mut Merge, sides: [&Whole; 3]) -> Result<Vec<(Value, Value)>> {
     let [base, ours, theirs] = sides;
     let mut merged: Vec<(&str, Value)> = vec![("save", 1_u32.into())];
     for key in ["application", "version"] {
         let value = ours.get(key).or(theirs.get(key));
-        merged.extend(value.map(|value| (key, (*value).clone())));
+        merged.extend(value.map(|value| (key, value.clone())));
     }
-    let generations = [ours, theirs].map(|it| it.get("generation").and_then(|it| it.as_u64()));
+    let generations = [ours, theirs].map(|it| it.get("generation").and_then(Value::as_u64));
     merged.extend(generations.into_iter().flatten().max().map(|it| ("generation", it.into())));
     if let Some(devices) = devices([ours, theirs]) {
         merged.push(("devices", devices));
     }
-    let metadata = [base, ours, theirs].map(|side| side.get("metadata").copied());
-    merged.extend(merge.value("metadata", metadata).map(|it| ("metadata", it)));
+    let [base, own, other] = [base, ours, theirs].map(|side| side.get("metadata"));
+    let metadata = merge.value("metadata", [base, other], own.cloned());
+    merged.extend(metadata.map(|it| ("metadata", it)));
     for key in ["fields", "compression"] {
-        merged.extend(ours.get(key).map(|value| (key, (*value).clone())));
+        merged.extend(ours.get(key).map(|value| (key, value.clone())));
     }
     merged.push(("classes", classes([ours, theirs])?));
-    let (base, own, other) = (objects(base), objects(ours), objects(theirs));
-    let by_key: HashMap<&Key, &Value> = base.iter().map(|(key, value)| (key, *value)).collect();
-    let by_other: HashMap<&Key, &Value> = other.iter().map(|(key, value)| (key, *value)).collect();
-    let known: HashSet<&Key> = own.iter().map(|(key, _)| key).collect();
-    let mut found = Vec::new();
-    let ours = own.iter().map(|(key, value)| (key, Some(*value), by_other.get(key).copied()));
-    let added = other.iter().filter(|(key, _)| !known.contains(key));
-    let added = added.map(|(key, value)| (key, None, Some(*value)));
-    for (key, ours, theirs) in ours.chain(added) {
-        let base = by_key.get(key).copied();
-        found.extend(object(merge, key, [base, ours, theirs]));
-    }
-    merged.push(("objects", Value::Seq(found)));
-    Ok(Value::Map(merged.into_iter().map(|(key, value)| (key.into(), value)).collect()))
-}
-
-/// The object with what both sides changed of its value.
-fn object(merge: &mut Merge, (id, ..): &Key, sides: [Option<&Value>; 3]) -> Option<Value> {
-    let part = |object: Option<&'_ Value>, name: &str| -> Option<Value> {
-        let Value::Map(entries) = object? else { return None };
-        entries.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value.clone())
-    };
-    let values = sides.map(|side| part(side, "value"));
-    let merged = merge
-        .value(&format!("#{id}"), [values[0].as_ref(), values[1].as_ref(), values[2].as_ref()])?;
-    let Some(Value::Map(entries)) = sides[1].or(sides[2]) else { return None };
-    let entries = entries.iter().map(|(key, value)| {
-        let is_value = key.as_text() == Some("value");
-        (key.clone(), if is_value { merged.clone() } else { value.clone() })
-    });
-    Some(Value::Map(entries.collect()))
-}
-
-fn objects<'v>(save: &Whole<'v>) -> Vec<(Key, &'v Value)> {
-    let Some(Value::Seq(objects)) = save.get("objects") else { return Vec::new() };
-    let key = |object: &'v Value| {
-        let Value::Map(entries) = object else { return None };
-        let part = |name| entries.iter().find(|(key, _)| key.as_text() == Some(name));
-        let id = part("id")?.1.as_u64()?;
-        let class = part("class")?.1.as_text()?.to_owned();
-        let is_kept = part("holder").is_none() && part("added")?.1.as_bool() == Some(false);
-        Some((id, is_kept, class))
-    };
-    objects.iter().filter_map(|object| Some((key(object)?, object))).collect()
+    Ok(merged.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
 /// Our classes, and those that only they have.
-fn classes(sides: [&Whole<'_>; 2]) -> Result<Value> {
+fn classes(sides: [&Whole; 2]) -> Result<Value> {
     let (mut all, mut known) = (Vec::new(), HashMap::new());
     for side in sides {
         let Some(Value::Seq(classes)) = side.get("classes") else { continue };
@@ -213,7 +336,7 @@ fn name_in(class: &str) -> String {
 }
 
 /// The saves that either side follows.
-fn devices(sides: [&Whole<'_>; 2]) -> Option<Value> {
+fn devices(sides: [&Whole; 2]) -> Option<Value> {
     let mut counts = std::collections::BTreeMap::new();
     for side in sides {
         let Some(Value::Seq(devices)) = side.get("devices") else { continue };

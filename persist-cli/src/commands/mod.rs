@@ -21,7 +21,7 @@ mod verify;
 
 use clap::Subcommand;
 
-use crate::exit::{Outcome, Result};
+use crate::exit::{Failure, Outcome, Result};
 use crate::output::Out;
 
 #[derive(Subcommand)]
@@ -47,6 +47,9 @@ pub(crate) enum Command {
 }
 
 pub(crate) fn run(command: Command, out: &mut Out) -> Result<Outcome> {
+    if out.is_json() && matches!(command, Command::Completions(_) | Command::Man(_)) {
+        return Err(Failure::new("there is no JSON of that; leave `--json` out"));
+    }
     match command {
         Command::Info(args) => info::run(&args, out),
         Command::Dump(args) => dump::run(&args, out),

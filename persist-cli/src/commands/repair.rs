@@ -1,5 +1,6 @@
 //! `persist repair`.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +8,11 @@ use persist::Document;
 use persist::save::{Header, Salvage};
 use serde::Serialize;
 
-use super::info::keep_unsaved;
+use super::set::may_change;
+use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
-use crate::output::{GOOD, NAME, Out, bytes, is_same_file, write_file};
+use crate::output::{GOOD, NAME, Out, WARNING, bytes, is_same_file, write_file};
 
 /// Save what is whole of a damaged save; exit code 1 if something is lost
 #[derive(clap::Args)]
@@ -20,7 +22,7 @@ pub(crate) struct Args {
     /// Where to write what is whole.
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
-    /// Replace that file if it is there; with `--in-place`, repair even if a journal has unsaved changes.
+    /// Replace that file if it is there; with `--in-place`, repair even if it is write-protected or a journal has unsaved changes.
     #[arg(long)]
     force: bool,
     /// Replace the damaged save, which is kept as `FILE.damaged`.
@@ -39,8 +41,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         Document::salvage(&input.bytes).map_err(|error| input.failure(error))?;
     let Some(salvage) = salvage else {
         if out.is_json() {
-            let objects = document.entries().filter(|entry| !entry.is_kept()).count() as u64;
-            out.json(&Shown { objects, lost: Some(0), ..Shown::default() })?;
+            let classes = classes(&document);
+            let objects = classes.iter().map(|class| class.objects).sum();
+            out.json(&Shown { objects, classes, lost: Some(0), ..Shown::default() })?;
         } else {
             writeln!(out, "{} is not damaged; nothing is written", input.name)?;
         }
@@ -58,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     match (&args.output, &input.path) {
         (Some(new), _) => write_file(new, &document.to_vec()?, args.force)?,
         (None, Some(file)) => {
-            keep_unsaved(file, args.force)?;
+            may_change(file, args.force)?;
             // A save makes a backup of the old one, and a damaged one would push out a good one.
             kept = Some(keep(file, &input.bytes)?);
             document.save(file)?;
@@ -78,6 +81,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             written,
             kept: kept.map(|path| path.display().to_string()),
             objects: salvage.objects,
+            classes: classes(&document),
+            lost_roots: has_lost_roots(&document),
             lost: salvage.lost,
             incomplete: salvage.incomplete,
             cut: salvage.cut,
@@ -88,7 +93,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         out.json(&shown)?;
         return Ok(outcome);
     }
-    print(&salvage, out)?;
+    print(&salvage, &document, out)?;
     if let Some(kept) = kept {
         writeln!(out, "the damaged save is kept as {}", out.styled(NAME, kept.display()))?;
     }
@@ -103,13 +108,37 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn print(salvage: &Salvage, out: &mut Out) -> Result<()> {
+/// A class, and how many whole objects it has.
+#[derive(Serialize)]
+struct Class {
+    name: String,
+    objects: u64,
+}
+
+fn classes(document: &Document) -> Vec<Class> {
+    let mut counts = BTreeMap::new();
+    for entry in document.entries().filter(|entry| !entry.is_kept()) {
+        *counts.entry(entry.class()).or_default() += 1;
+    }
+    let class = |(name, objects): (&str, u64)| Class { name: name.into(), objects };
+    counts.into_iter().map(class).collect()
+}
+
+/// True if nothing is left of what the program itself added, through which it finds the rest.
+fn has_lost_roots(document: &Document) -> bool {
+    !document.entries().any(|entry| entry.is_added() && !entry.is_kept())
+}
+
+fn print(salvage: &Salvage, document: &Document, out: &mut Out) -> Result<()> {
     let objects =
         |count: u64| if count == 1 { "1 object".into() } else { format!("{count} objects") };
     let places =
         if salvage.places == 1 { "1 place" } else { &*format!("{} places", salvage.places) };
     writeln!(out, "damaged: {} in {places}", bytes(salvage.lost_bytes))?;
     writeln!(out, "whole: {}", objects(salvage.objects))?;
+    for Class { name, objects } in classes(document) {
+        writeln!(out, "    {objects:>8}  {}", escape::line(&name))?;
+    }
     match salvage.lost {
         Some(lost) => writeln!(out, "lost: {}", objects(lost))?,
         None => writeln!(out, "lost: nobody knows how many, the end of the save is damaged")?,
@@ -121,6 +150,11 @@ fn print(salvage: &Salvage, out: &mut Out) -> Result<()> {
     if salvage.cut > 0 {
         let count = salvage.cut;
         writeln!(out, "references to lost objects that were taken out: {count}")?;
+    }
+    if has_lost_roots(document) {
+        let warning =
+            "all objects that the program added itself are lost; it may find nothing in the save";
+        writeln!(out, "{}", out.styled(WARNING, warning))?;
     }
     Ok(())
 }
@@ -157,6 +191,8 @@ struct Shown {
     written: Option<String>,
     kept: Option<String>,
     objects: u64,
+    classes: Vec<Class>,
+    lost_roots: bool,
     lost: Option<u64>,
     incomplete: u64,
     cut: u64,

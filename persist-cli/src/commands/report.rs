@@ -19,7 +19,7 @@ pub(crate) struct Args {
     file: PathBuf,
 
     /// Where to write the page; to standard output by default.
-    #[arg(short, long, value_name = "PAGE")]
+    #[arg(short, long, value_name = "PAGE", conflicts_with = "json")]
     output: Option<PathBuf>,
 
     /// Replace that page if it is there.

@@ -11,7 +11,7 @@ use crate::escape;
 use crate::exit::{Outcome, Result};
 use crate::input::Input;
 use crate::output::{DIM, HEADING, NAME, Out};
-use crate::types;
+use crate::{json_schema, rust};
 
 /// Show the classes that a save defines: as a table, as Rust types, or as JSON Schema
 #[derive(clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     file: PathBuf,
 
     /// Print Rust types to paste into a project, which load the save.
-    #[arg(long, conflicts_with = "json_schema")]
+    #[arg(long, conflicts_with_all = ["json_schema", "json"])]
     rust: bool,
 
     /// Print a JSON Schema of the values as `--json` and `convert` write them.
@@ -32,9 +32,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let document = Input::read(&args.file)?.document()?;
     let classes = document.classes();
     if args.rust {
-        write!(out, "{}", types::rust(classes))?;
+        write!(out, "{}", rust::types(&document))?;
     } else if args.json_schema {
-        out.json(&types::json_schema(classes))?;
+        out.json(&json_schema::json_schema(classes))?;
     } else if out.is_json() {
         let shown = classes.iter().map(|class| Class::of(class, classes)).collect::<Vec<_>>();
         out.json(&shown)?;

@@ -8,12 +8,14 @@ use persist::save::Entry;
 use persist::{Document, Value};
 use serde::Serialize;
 
+use super::diff::print_change;
 use super::dump::EXAMPLES;
 use super::info::keep_unsaved;
+use crate::compare;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
-use crate::output::{BAD, GOOD, NAME, Out};
+use crate::output::{NAME, Out};
 use crate::path::{Found, Path};
 use crate::shown::short;
 use crate::values::{Hop, part, replace, typed};
@@ -35,42 +37,64 @@ pub(crate) struct Args {
     /// Show what would change, and write nothing.
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Change the save even if a journal beside it has unsaved changes, which are lost then.
+    /// Change the save even if it is write-protected, or a journal beside it has unsaved changes, which are lost then.
     #[arg(long)]
     force: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let input = Input::read(&args.file)?;
-    let Some(file) = &input.path else {
-        return Err(Failure::new("standard input cannot be changed; give a file"));
-    };
-    let mut save = input.document()?;
+    let (input, mut save) = open(&args.file)?;
     if !args.dry_run {
-        keep_unsaved(file, args.force)?;
+        may_change(&args.file, args.force)?;
     }
-    let found = Path::parse(&args.path, &save)?.find(&save)?;
-    one_of(&found, args.all, &args.path)?;
+    let found = find(&save, &args.path, args.all)?;
     let change = |found: &Found<'_>| -> Result<Change> {
-        let new = typed(&args.value, &found.value)
-            .map_err(|error| Failure::new(format!("`{}` is no value: {error}", args.value)))?;
-        Ok(Change::of(found, new))
+        Ok(Change::of(found, typed(&args.value, &found.value).map_err(Failure::new)?))
     };
     let changes = found.iter().map(change).collect::<Result<Vec<_>>>()?;
     drop(found);
-    write_changes(changes, &mut save, (!args.dry_run).then_some(&**file), out)
+    write_changes(changes, &mut save, input.path.filter(|_| !args.dry_run).as_deref(), out)
 }
 
-/// Checks that a path leads to one value, or to some if there may be several.
-pub(super) fn one_of(found: &[Found<'_>], may_be_more: bool, path: &str) -> Result<()> {
-    match found.len() {
-        0 => Err(Failure::new(format!("nothing is at {path}"))),
-        1 => Ok(()),
-        _ if may_be_more => Ok(()),
-        count => Err(Failure::new(format!(
-            "{path} leads to {count} values, the first of them {} and {}; say which",
-            found[0].label, found[1].label,
+/// Opens a save to change it.
+pub(super) fn open(file: &std::path::Path) -> Result<(Input, Document)> {
+    let input = Input::read(file)?;
+    if input.path.is_none() {
+        return Err(Failure::new("standard input cannot be changed; give a file"));
+    }
+    let save = input.document()?;
+    Ok((input, save))
+}
+
+/// Refuses to change a save that is write-protected, or that a journal follows with unsaved changes.
+pub(super) fn may_change(file: &std::path::Path, is_forced: bool) -> Result<()> {
+    let is_protected = file.metadata().is_ok_and(|file| file.permissions().readonly());
+    if is_protected && !is_forced {
+        return Err(Failure::new(format!(
+            "{} is write-protected; allow to write it, or use `--force`",
+            file.display()
+        )));
+    }
+    keep_unsaved(file, is_forced)
+}
+
+/// Finds the one value that a path leads to, or several if there may be more.
+pub(super) fn find<'d>(
+    save: &'d Document,
+    text: &str,
+    may_be_more: bool,
+) -> Result<Vec<Found<'d>>> {
+    let path = Path::parse(text, save)?;
+    let found = path.find(save)?;
+    match &found[..] {
+        [] => Err(Failure::new(path.missing(text, save))),
+        [first, second, ..] if !may_be_more => Err(Failure::new(format!(
+            "{text} leads to {} values, the first of them {} and {}; say which",
+            found.len(),
+            first.label,
+            second.label,
         ))),
+        _ => Ok(found),
     }
 }
 
@@ -141,9 +165,11 @@ pub(super) fn write_changes(
         return Ok(Outcome::Done);
     }
     for change in &changes {
-        let (old, new) = (short(&change.old), short(&change.new));
-        let label = out.styled(NAME, &change.label);
-        writeln!(out, "{label}: {} -> {}", out.styled(BAD, old), out.styled(GOOD, new))?;
+        for part in compare::parts(&change.old, &change.new) {
+            let label = out.styled(NAME, format!("{}{}", change.label, part.at));
+            write!(out, "{label}: ")?;
+            print_change(&part, out)?;
+        }
     }
     if changes.is_empty() {
         writeln!(out, "nothing changes")?;

@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::Limits;
 use persist::save::{BlockUsage, Compression, Longest, SaveUsage, Usage, usage};
 use serde::Serialize;
 
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::stream;
+use crate::input::{progress, size_of, stream};
 use crate::output::{DIM, HEADING, NAME, Out, bytes};
 
 /// Show where the bytes of a save go: by class and field, the longest texts and lists, what compresses
@@ -33,7 +32,10 @@ fn share_of_100(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let found = stream(&args.file, |save| usage(save, &Limits::DEFAULT))?;
+    let bar = progress(size_of([&args.file]));
+    let found = stream(&args.file, &bar, |save, limits| usage(save, limits));
+    bar.finish_and_clear();
+    let found = found?;
     let name = args.file.display().to_string();
     let found = found.map_err(|error| Failure::from(error).in_file(&name))?;
     if out.is_json() {

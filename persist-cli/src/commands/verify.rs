@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use indicatif::ProgressBar;
 use persist::save::{Verified, verify};
-use persist::{Error, ErrorKind, Limits};
+use persist::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{stream, unread};
+use crate::input::{progress, size_of, stream, unread};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, bytes};
 
 /// Check every checksum, value and reference of saves; exit code 1 if one is damaged
@@ -25,21 +26,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let (mut files, mut checked) = (Vec::new(), Vec::new());
-    let (mut damaged, mut unread_files) = (0, 0);
-    for path in &args.files {
-        if path.is_dir() {
-            for (folder, failure) in saves_in(path, &mut files) {
-                unread_files += 1;
-                out.failed(&failure)?;
-                checked.push(unread(&folder, &failure));
-            }
-        } else {
-            files.push(path.clone());
-        }
+    let (files, failures) = files_of(&args.files);
+    let (mut checked, mut damaged, mut unread_files) = (Vec::new(), 0, failures.len());
+    for (folder, failure) in failures {
+        out.failed(&failure)?;
+        checked.push(unread(&folder, &failure));
     }
+    let bar = progress(size_of(&files));
     for file in &files {
-        let found = match Found::of(file) {
+        let found = match Found::of(file, &bar) {
             Ok(found) => found,
             Err(failure) => {
                 unread_files += 1;
@@ -52,9 +47,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         if out.is_json() {
             checked.push(serde_json::to_value(found)?);
         } else {
-            found.print(args.quiet, out)?;
+            bar.suspend(|| found.print(args.quiet, out))?;
         }
     }
+    bar.finish_and_clear();
     if out.is_json() {
         out.json(&checked)?;
     } else if files.len() > 1 && !(args.quiet && damaged + unread_files == 0) {
@@ -74,9 +70,22 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(if unread_files > 0 { Outcome::Unread } else { Outcome::found(damaged > 0) })
 }
 
+/// The files that were given and those in the folders that were given, and what of the folders cannot be read.
+pub(super) fn files_of(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, Failure)>) {
+    let (mut files, mut unread) = (Vec::new(), Vec::new());
+    for path in paths {
+        if path.is_dir() {
+            unread.extend(saves_in(path, &mut files));
+        } else {
+            files.push(path.clone());
+        }
+    }
+    (files, unread)
+}
+
 /// Adds the saves of a folder and of those in it: the files that begin as one, or are named as one. What cannot be
 /// read of the folders comes back.
-pub(crate) fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Vec<(PathBuf, Failure)> {
+fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Vec<(PathBuf, Failure)> {
     let mut unread = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -152,9 +161,9 @@ struct Counts {
 }
 
 impl Found {
-    fn of(path: &Path) -> Result<Self> {
+    fn of(path: &Path, bar: &ProgressBar) -> Result<Self> {
         let file = path.display().to_string();
-        let result = stream(path, |save| verify(save, &Limits::DEFAULT))?;
+        let result = stream(path, bar, |save, limits| verify(save, limits))?;
         match result {
             Ok(found) => Ok(Self { file, damage: None, counts: Some(Counts::of(&found)) }),
             Err(error) if [ErrorKind::Io, ErrorKind::Unsupported].contains(&error.kind()) => {

@@ -36,18 +36,26 @@ impl Document {
     /// use persist::{Document, Value};
     ///
     /// let save = persist::to_vec(&(3_u8, String::from("Ada")))?;
-    /// let text = Document::from_slice(&save)?.to_value().to_string();
-    /// let document = Document::from_value(&text.parse()?)?;
+    /// let text = Document::from_slice(&save)?.into_value().to_string();
+    /// let document = Document::from_value(text.parse()?)?;
     /// assert_eq!(document.to_vec()?, save);
     /// # Ok::<(), persist::Error>(())
     /// ```
     #[must_use]
-    pub fn to_value(&self) -> Value {
-        self.to_value_with(true)
+    pub fn into_value(self) -> Value {
+        let (head, objects) = self.into_head_and_objects();
+        with_objects(head, objects)
+    }
+
+    /// Like [`into_value`](Self::into_value), with the objects apart: each value is made as it is asked for, so that
+    /// tools need not have those of a large save in memory twice. The first value has no `objects`.
+    pub fn into_head_and_objects(self) -> (Value, impl Iterator<Item = Value> + use<>) {
+        self.split(true)
     }
 
     /// Metadata in metadata stays bytes: a hostile save nests it deeper than calls may be.
-    fn to_value_with(&self, is_outer: bool) -> Value {
+    fn split(mut self, is_outer: bool) -> (Value, impl Iterator<Item = Value> + use<>) {
+        let entries = self.take_entries();
         let classes = self.stored().classes();
         let (names, mentions) = (ClassNames::new(classes), Mentions::new(classes));
         let mut save = vec![("save", Value::from(FORM))];
@@ -60,22 +68,22 @@ impl Document {
             let before = self.defined().iter().map(|before| Value::U64(*before as u64));
             save.push(("defined", Value::Seq(before.collect())));
         }
-        let object = |entry: &Entry| {
+        let mentions: Vec<Value> = (0..classes.len()).map(|class| mentions.of(class)).collect();
+        let object = move |entry: Entry| {
             let holder = entry.held_by();
             let holder = (holder != Holder::VALUE).then(|| ("holder", cell_of(holder).into()));
             let mut object = vec![
                 ("id", Value::U64(entry.id().get())),
-                ("class", mentions.of(entry.class_index())),
+                ("class", mentions[entry.class_index()].clone()),
             ];
             object.extend(holder);
-            object.extend([("added", entry.is_added().into()), ("value", entry.value.clone())]);
+            object.extend([("added", entry.is_added().into()), ("value", entry.value)]);
             map(object)
         };
-        save.push(("objects", Value::Seq(self.entries().map(object).collect())));
-        map(save)
+        (map(save), entries.map(object))
     }
 
-    /// Makes a save of what [`to_value`](Self::to_value) returns, after a detour through some text or changed.
+    /// Makes a save of what [`into_value`](Self::into_value) returns, after a detour through some text or changed.
     ///
     /// Integers may be of any width, and a map may be a list of pairs, as texts have them.
     ///
@@ -83,13 +91,42 @@ impl Document {
     ///
     /// [`ErrorKind::InvalidValue`] with what is wrong outside the objects; for their values the errors of
     /// [`to_vec`](Self::to_vec).
-    pub fn from_value(save: &Value) -> Result<Self> {
-        let limits = Limits::DEFAULT;
-        let document = read(save, &limits)
-            .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;
-        // What is malformed, a load finds; else this would be another way to do all it checks.
-        Self::within(&document.to_vec()?, &limits)
+    pub fn from_value(mut save: Value) -> Result<Self> {
+        let objects = take_objects(&mut save);
+        Self::of_value(&save, objects.map(Vec::into_iter))
     }
+
+    /// Like [`from_value`](Self::from_value), with the objects apart, as
+    /// [`into_head_and_objects`](Self::into_head_and_objects) returns them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_value`](Self::from_value).
+    pub fn from_head_and_objects(
+        head: &Value,
+        objects: impl IntoIterator<Item = Value>,
+    ) -> Result<Self> {
+        Self::of_value(head, Some(objects.into_iter()))
+    }
+
+    fn of_value(head: &Value, objects: Option<impl Iterator<Item = Value>>) -> Result<Self> {
+        let limits = Limits::DEFAULT;
+        let document = read(head, objects, &limits)
+            .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;
+        let save = document.to_vec()?;
+        // Its values take many times the memory of the save.
+        drop(document);
+        // What is malformed, a load finds; else this would be another way to do all it checks.
+        Self::within(&save, &limits)
+    }
+}
+
+/// All of a save as one value.
+fn with_objects(mut head: Value, objects: impl Iterator<Item = Value>) -> Value {
+    if let Value::Map(entries) = &mut head {
+        entries.push(("objects".into(), Value::Seq(objects.collect())));
+    }
+    head
 }
 
 fn map(entries: Vec<(&str, Value)>) -> Value {
@@ -106,7 +143,13 @@ fn header_parts(header: &Header, is_outer: bool) -> impl Iterator<Item = (&'stat
         // Such as a save whose classes are in no order that a document keeps.
         let document = is_outer.then(|| Document::from_slice(&bytes.0).ok()).flatten();
         let document = document.filter(|it| it.to_vec().is_ok_and(|again| again == *bytes.0));
-        document.map_or_else(|| Value::Bytes(bytes.0.to_vec()), |it| it.to_value_with(false))
+        document.map_or_else(
+            || Value::Bytes(bytes.0.to_vec()),
+            |it| {
+                let (head, objects) = it.split(false);
+                with_objects(head, objects)
+            },
+        )
     });
     [
         ("application", text(&header.application)),
@@ -192,7 +235,22 @@ fn entries<'v, const N: usize>(
     Ok(found)
 }
 
-fn read(save: &Value, limits: &Limits) -> Read<Document> {
+/// Takes the list of objects out of a save; `None` if there is none.
+fn take_objects(save: &mut Value) -> Option<Vec<Value>> {
+    let Value::Map(entries) = save else { return None };
+    let (_, objects) = entries.iter_mut().find(|(key, _)| key.as_text() == Some("objects"))?;
+    match objects {
+        Value::Seq(objects) => Some(std::mem::take(objects)),
+        _ => None,
+    }
+}
+
+/// Reads a save whose objects stand beside it, if it has some.
+fn read(
+    save: &Value,
+    values: Option<impl Iterator<Item = Value>>,
+    limits: &Limits,
+) -> Read<Document> {
     let keys = ["save", "application", "version", "generation", "devices", "metadata", "fields"];
     let more = ["compression", "classes", "defined", "objects"];
     let keys: [&str; 11] = std::array::from_fn(|i| if i < 7 { keys[i] } else { more[i - 7] });
@@ -236,7 +294,12 @@ fn read(save: &Value, limits: &Limits) -> Read<Document> {
         Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
         Some(save) => {
             // Metadata in metadata goes no deeper than values.
-            let document = read(save, limits).map_err(|what| format!("its metadata: {what}"))?;
+            let mut save = save.clone();
+            let objects = take_objects(&mut save).map(Vec::into_iter);
+            let objects: Option<Box<dyn Iterator<Item = Value>>> =
+                objects.map(|objects| Box::new(objects) as _);
+            let document =
+                read(&save, objects, limits).map_err(|what| format!("its metadata: {what}"))?;
             let bytes = document.to_vec().map_err(|error| format!("its metadata: {error}"))?;
             Some(bytes.into())
         }
@@ -255,8 +318,10 @@ fn read(save: &Value, limits: &Limits) -> Read<Document> {
     let classes = list(classes, "classes")?.iter().map(parse).collect::<Read<Vec<Value>>>()?;
     let classes = ClassReader::default().classes(classes.iter())?;
     let known = Mentions::new(&classes).all();
-    let objects = list(objects, "objects")?.iter().map(|object| entry(object, &classes, &known));
-    let objects = objects.collect::<Read<Vec<_>>>()?;
+    let Some(values) = values else {
+        return Err(list(objects, "objects").err().unwrap_or_default());
+    };
+    let objects = values.map(|object| entry(object, &classes, &known)).collect::<Read<Vec<_>>>()?;
     let mut before = vec![0; classes.len()];
     if let Some(defined) = defined {
         let defined = list(Some(defined), "defined")?;
@@ -289,9 +354,18 @@ fn device(device: &Value) -> Read<(String, u64, u64)> {
     }
 }
 
-fn entry(object: &Value, classes: &[ClassSchema], known: &HashMap<String, usize>) -> Read<Entry> {
-    let [id, class, held, added, value] =
-        entries(object, "an object", ["id", "class", "holder", "added", "value"])?;
+fn entry(
+    mut object: Value,
+    classes: &[ClassSchema],
+    known: &HashMap<String, usize>,
+) -> Read<Entry> {
+    let mut value = None;
+    if let Value::Map(parts) = &mut object {
+        let part = parts.iter_mut().find(|(key, _)| key.as_text() == Some("value"));
+        value = part.map(|(_, value)| std::mem::replace(value, Value::Unit));
+    }
+    let [id, class, held, added, _] =
+        entries(&object, "an object", ["id", "class", "holder", "added", "value"])?;
     let id = number(id, "id")?;
     let object = ObjectId::new(id).ok_or_else(|| format!("no object has the id {id}"))?;
     let class = text(class, "class")?;
@@ -301,5 +375,5 @@ fn entry(object: &Value, classes: &[ClassSchema], known: &HashMap<String, usize>
     let (Some(added), Some(value)) = (added, value) else {
         return Err(format!("object {id} has no `added`, true or false, or no `value`"));
     };
-    Ok(Entry::new((object, value.clone()), (class, &classes[class].name), (held, added)))
+    Ok(Entry::new((object, value), (class, &classes[class].name), (held, added)))
 }

@@ -335,6 +335,12 @@ impl Document {
         Ok(())
     }
 
+    /// Takes out all objects.
+    pub(super) fn take_entries(&mut self) -> impl Iterator<Item = Entry> + use<> {
+        self.places.clear();
+        std::mem::take(&mut self.entries).into_iter().flatten()
+    }
+
     /// Takes out what is not of these objects.
     pub(super) fn retain(&mut self, alive: &HashSet<ObjectId>) {
         self.places.retain(|id, _| alive.contains(id));

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter, Write};
 
-use super::{HandleValue, PartIter, Value};
+use super::{HandleValue, PartIter, Record, Value};
 
 /// Columns that a value on one line takes at most, where there are several lines.
 const COLUMNS: usize = 96;
@@ -18,7 +18,8 @@ const WORDS: [&str; 9] =
 
 /// Looks like Rust; `{:#}` puts what does not fit on a line on several.
 ///
-/// Nothing is lost: `parse` gives the same value back.
+/// Nothing is lost: `parse` gives the same value back. A precision is the number of levels that are shown, as in
+/// `{:.2}`; `..` stands for what lies deeper, and does not parse.
 ///
 /// ```
 /// use persist::{Record, Value};
@@ -31,12 +32,13 @@ const WORDS: [&str; 9] =
 /// let text = hero.to_string();
 /// assert_eq!(text, r#"Hero { name: "Ada", level: 3u32, friend: none }"#);
 /// assert_eq!(text.parse::<Value>()?, hero);
+/// assert_eq!(format!("{hero:.0}"), "Hero { .. }");
 /// # Ok::<(), persist::Error>(())
 /// ```
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let indent = f.alternate().then_some(0);
-        Printer { out: f, indent }.value(self)
+        let (indent, levels) = (f.alternate().then_some(0), f.precision());
+        Printer { out: f, indent, levels }.value(self, 0)
     }
 }
 
@@ -51,6 +53,8 @@ struct Printer<'o> {
     out: &'o mut dyn Write,
     /// Columns before a line; `None` if all is on one.
     indent: Option<usize>,
+    /// Levels that are shown; `None` if all are.
+    levels: Option<usize>,
 }
 
 /// What is put on a line, as long as it fits.
@@ -72,18 +76,21 @@ struct PrintFrame<'v> {
     value: &'v Value,
     parts: PartIter<'v>,
     printed: usize,
+    /// Of its parts.
+    level: usize,
 }
 
 impl Printer<'_> {
-    fn value(&mut self, value: &Value) -> fmt::Result {
+    fn value(&mut self, value: &Value, level: usize) -> fmt::Result {
         let mut open = Vec::new();
-        self.begin(value, &mut open)?;
+        self.begin(value, level, &mut open)?;
         while let Some(last) = open.last_mut() {
             match last.parts.next() {
                 Some(part) => {
                     self.before_part(last.value, last.printed)?;
                     last.printed += 1;
-                    self.begin(part, &mut open)?;
+                    let level = last.level;
+                    self.begin(part, level, &mut open)?;
                 }
                 None => {
                     self.end(last.value)?;
@@ -95,7 +102,12 @@ impl Printer<'_> {
     }
 
     /// Prints a value up to its first part, or all of one that fits on the line.
-    fn begin<'v>(&mut self, value: &'v Value, open: &mut Vec<PrintFrame<'v>>) -> fmt::Result {
+    fn begin<'v>(
+        &mut self,
+        value: &'v Value,
+        level: usize,
+        open: &mut Vec<PrintFrame<'v>>,
+    ) -> fmt::Result {
         let is_open = match value {
             Value::Struct(record) | Value::Enum(record) => {
                 record.variant().is_none() || !record.is_empty()
@@ -105,9 +117,15 @@ impl Printer<'_> {
         if let Some(indent) = self.indent.filter(|_| is_open) {
             let room = COLUMNS.saturating_sub(indent).max(LEAST_COLUMNS);
             let mut line = Line { text: String::new(), room };
-            if (Printer { out: &mut line, indent: None }).value(value).is_ok() {
+            let levels = self.levels;
+            if (Printer { out: &mut line, indent: None, levels }).value(value, level).is_ok() {
                 return self.out.write_str(&line.text);
             }
+        }
+        let is_option = matches!(value, Value::Option(_));
+        let is_cut = !is_option && self.levels.is_some_and(|levels| level >= levels);
+        if is_cut && value.parts().next().is_some() {
+            return self.cut(value);
         }
         match value {
             Value::Option(Some(_)) => self.out.write_str("some(")?,
@@ -115,11 +133,7 @@ impl Printer<'_> {
             Value::Tuple(_) => self.open("(")?,
             Value::Map(_) => self.open("{")?,
             Value::Struct(record) | Value::Enum(record) => {
-                write_name(record.class(), NameOf::Class, self.out)?;
-                if let Some(variant) = record.variant() {
-                    self.out.write_str("::")?;
-                    write_name(variant, NameOf::Variant, self.out)?;
-                }
+                self.head(record)?;
                 if is_open {
                     self.open(" {")?;
                 }
@@ -127,9 +141,31 @@ impl Printer<'_> {
             scalar => write_scalar(scalar, self.out)?,
         }
         if is_open {
-            open.push(PrintFrame { value, parts: value.parts(), printed: 0 });
+            let level = level + usize::from(!is_option);
+            open.push(PrintFrame { value, parts: value.parts(), printed: 0, level });
         }
         Ok(())
+    }
+
+    /// Prints a value whose parts lie too deep.
+    fn cut(&mut self, value: &Value) -> fmt::Result {
+        let cut = match value {
+            Value::Seq(_) => "[..]",
+            Value::Tuple(_) => "(..)",
+            Value::Struct(record) | Value::Enum(record) => {
+                self.head(record)?;
+                " { .. }"
+            }
+            _ => "{ .. }",
+        };
+        self.out.write_str(cut)
+    }
+
+    fn head(&mut self, record: &Record) -> fmt::Result {
+        write_name(record.class(), NameOf::Class, self.out)?;
+        let Some(variant) = record.variant() else { return Ok(()) };
+        self.out.write_str("::")?;
+        write_name(variant, NameOf::Variant, self.out)
     }
 
     /// Prints what stands before a part.
