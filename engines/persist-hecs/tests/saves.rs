@@ -1,5 +1,7 @@
 //! What a save of a world of hecs keeps.
 
+#![allow(clippy::unwrap_used, reason = "it is a test")]
+
 use std::collections::HashMap;
 
 use hecs::Entity;
