@@ -1,13 +1,13 @@
 //! Bevy's own components: names, the hierarchy, transforms.
 
 use bevy_ecs::change_detection::DetectChanges;
-use bevy_ecs::entity::Entity;
+use bevy_ecs::entity::{Entity, EntityHashSet};
 use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::name::Name;
 use bevy_ecs::world::{Ref, World};
 use persist::{ObjectId, Persist, Result};
-use persist_mirror::{As, Copies, Mirror};
+use persist_mirror::{As, Copies, Mirror, Target};
 
 use crate::entity::{entity, key};
 use crate::types::{IsSaved, Place, Since, Type, changed};
@@ -15,7 +15,11 @@ use crate::types::{IsSaved, Place, Since, Type, changed};
 /// The types that every save has.
 pub(crate) fn types() -> Vec<Type> {
     vec![
-        Type { copy: copy_names, ..Type::component::<Name, As<StoredName>>() },
+        Type {
+            copy: copy_names,
+            record: |world, mirror, since| copy_names(world, mirror, since),
+            ..Type::component::<Name, As<StoredName>>()
+        },
         Type::component::<Disabled, As<StoredDisabled>>(),
         #[cfg(feature = "transform")]
         Type::component::<bevy_transform::components::Transform, As<transform::Stored>>(),
@@ -40,12 +44,12 @@ impl From<StoredName> for Name {
 }
 
 /// The object gets the name, too, so that tools find it; there no two have the same.
-fn copy_names(world: &mut World, mirror: &mut Mirror, since: &Since) -> Result<()> {
-    let (changed, count, world) = changed::<Name>(world, mirror, since);
+fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Since) -> Result<()> {
+    let (changed, count, world) = changed::<Name, W>(world, mirror, since);
     mirror.copy::<Name, As<StoredName>>(changed.iter().copied())?;
     for (entity, name) in changed {
         if let Some(object) = mirror.ids().object(entity) {
-            mirror.world_mut().rename(object, name)?;
+            mirror.target().rename(object, name)?;
         }
     }
     let mut nameless = Vec::new();
@@ -55,11 +59,11 @@ fn copy_names(world: &mut World, mirror: &mut Mirror, since: &Since) -> Result<(
             nameless.push(key);
         }
         has
-    });
+    })?;
     for object in
         nameless.iter().filter_map(|entity| mirror.ids().object(*entity)).collect::<Vec<_>>()
     {
-        mirror.world_mut().rename(object, "")?;
+        mirror.target().rename(object, "")?;
     }
     Ok(())
 }
@@ -118,9 +122,9 @@ mod transform {
 }
 
 /// Copies who is below whom, and in which order; whether there is a tree.
-pub(crate) fn copy_tree(
+pub(crate) fn copy_tree<W: Target>(
     world: &mut World,
-    mirror: &mut Mirror,
+    mirror: &mut Mirror<W>,
     since: &Since,
     had_tree: bool,
 ) -> Result<bool> {
@@ -134,7 +138,7 @@ pub(crate) fn copy_tree(
         let parent = mirror.ids().object(key(parent.parent()));
         below += usize::from(parent.is_some());
         if changed && mirror.world().parent(object) != parent {
-            mirror.world_mut().set_parent(object, parent)?;
+            mirror.target().set_parent_at(object, parent, usize::MAX)?;
         }
     }
     let has_parent = |object: &ObjectId| mirror.world().parent(*object).is_some();
@@ -147,7 +151,7 @@ pub(crate) fn copy_tree(
         let lost: Vec<ObjectId> =
             mirror.world().objects().filter(has_parent).filter(is_lost).collect();
         for object in lost {
-            mirror.world_mut().set_parent(object, None)?;
+            mirror.target().set_parent_at(object, None, usize::MAX)?;
         }
     }
     let mut parents = world.query_filtered::<(Entity, Ref<'_, Children>), IsSaved>();
@@ -157,7 +161,7 @@ pub(crate) fn copy_tree(
             let saved = children.iter().filter_map(|child| mirror.ids().object(key(*child)));
             for (index, child) in saved.collect::<Vec<_>>().into_iter().enumerate() {
                 if mirror.world().children(parent).get(index) != Some(&child) {
-                    mirror.world_mut().set_parent_at(child, Some(parent), index)?;
+                    mirror.target().set_parent_at(child, Some(parent), index)?;
                 }
             }
         }
@@ -165,10 +169,15 @@ pub(crate) fn copy_tree(
     Ok(below > 0)
 }
 
-/// Puts entities below their parents, in their order.
-pub(crate) fn restore_tree(copies: &Copies<'_>, objects: &[(ObjectId, Entity)]) -> Place {
-    let entity_of = |object: ObjectId| {
-        let found = objects.binary_search_by_key(&object, |(object, _)| *object).ok()?;
+/// Puts entities below their parents, in their order. With a world, those alone whose place there is another one.
+pub(crate) fn restore_tree(
+    copies: &Copies<'_>,
+    objects: &[(ObjectId, Entity)],
+    world: Option<&World>,
+) -> Place {
+    let saved: EntityHashSet = objects.iter().map(|(_, entity)| *entity).collect();
+    let entity_of = |object: &ObjectId| {
+        let found = objects.binary_search_by_key(object, |(object, _)| *object).ok()?;
         Some(objects[found].1)
     };
     let (mut below, mut roots) = (Vec::new(), Vec::new());
@@ -176,12 +185,18 @@ pub(crate) fn restore_tree(copies: &Copies<'_>, objects: &[(ObjectId, Entity)]) 
         if copies.world().parent(*object).is_none() {
             roots.push(*entity);
         }
-        let children = copies.world().children(*object).iter();
-        below.extend(children.filter_map(|child| Some((entity_of(*child)?, ChildOf(*entity)))));
+        let children: Vec<Entity> =
+            copies.world().children(*object).iter().filter_map(entity_of).collect();
+        let old = world.and_then(|world| world.get::<Children>(*entity));
+        let old = old.iter().flat_map(|old| old.iter()).copied().filter(|old| saved.contains(old));
+        if world.is_none() || !old.eq(children.iter().copied()) {
+            below.extend(children.into_iter().map(|child| (child, ChildOf(*entity))));
+        }
     }
     Box::new(move |world: &mut World| {
         for root in roots {
-            if world.get::<ChildOf>(root).is_some() {
+            // Below one that is not saved, it is at the top in a save, too.
+            if world.get::<ChildOf>(root).is_some_and(|above| saved.contains(&above.parent())) {
                 world.entity_mut(root).remove::<ChildOf>();
             }
         }

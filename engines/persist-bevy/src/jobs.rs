@@ -51,7 +51,7 @@ impl SaveRequested {
         Self { slot: Some(name.into()), keep: 0, metadata: None }
     }
 
-    /// Into the next slot for automatic saves, of which that many are kept: see
+    /// Into the next slot for automatic saves. That many of these are kept: see
     /// [`Slots::auto_save_value`](persist::save::Slots::auto_save_value).
     #[must_use]
     pub fn auto(keep: u32) -> Self {

@@ -7,11 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::save::{LoadReport, SaveOutcome, Slot, ValueSaver};
 use persist::{ObjectId, Result, SaveManager};
-use persist_mirror::Mirror;
+use persist_mirror::{Ids, Mirror, Target, outward};
 
 use crate::Saved;
 use crate::builtin::{self, copy_tree, restore_tree};
@@ -62,17 +63,20 @@ impl Saves {
         self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The state, when no thread has the mirror.
     fn locked(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.settle();
+        state
     }
 
-    /// The object of an entity that was saved or loaded. Its id is the same in all saves.
+    /// The object of an entity that was saved or loaded. Its id is the same in all saves. Waits while a save is taken.
     #[must_use]
     pub fn object(&self, entity: Entity) -> Option<ObjectId> {
         self.locked().mirror.ids().object(key(entity))
     }
 
-    /// The entity of an object.
+    /// The entity of an object. Waits while a save is taken.
     #[must_use]
     pub fn entity(&self, object: ObjectId) -> Option<Entity> {
         self.locked().mirror.ids().entity(object).map(entity)
@@ -108,7 +112,7 @@ impl State {
     /// Registers a type. One that is registered already is replaced.
     pub(crate) fn add(&mut self, of: Type) -> Result<()> {
         self.manage(of.register)?;
-        (of.know)(self.mirror.world_mut())?;
+        (of.know)(self.mirror.target())?;
         self.types.retain(|known| known.id != of.id);
         self.types.push(of);
         Ok(())
@@ -118,28 +122,11 @@ impl State {
     pub(crate) fn copy(&mut self, world: &mut World) -> Result<()> {
         // What is changed from now on is newer than that.
         let now = world.increment_change_tick();
-        let recent = |last: &Tick| now.get().wrapping_sub(last.get()) < LONGEST;
-        let mut since =
-            Since { last: self.last.filter(recent), now: world.change_tick(), first_new: None };
         // If something is refused, the next time all is copied.
-        self.last = None;
-        let mirror = &mut self.mirror;
-        let mut count = 0;
-        let mut saved = world.query_filtered::<Entity, IsSaved>();
-        for entity in saved.iter(world) {
-            count += 1;
-            if mirror.ids().object(key(entity)).is_none() {
-                let object = mirror.object(key(entity));
-                since.first_new.get_or_insert(object);
-            }
-        }
-        if mirror.ids().len() != count {
-            mirror.retain(|key| world.get::<Saved>(entity(key)).is_some());
-        }
-        for of in &self.types {
-            (of.copy)(world, mirror, &since)?;
-        }
-        self.has_tree = copy_tree(world, mirror, &since, self.has_tree)?;
+        let last = self.last.take();
+        let pick = |of: &Type| of.copy;
+        self.has_tree =
+            copy_changes(world, &mut self.mirror, &self.types, pick, last, self.has_tree)?;
         self.last = Some(now);
         Ok(())
     }
@@ -151,52 +138,104 @@ impl State {
         loaded: persist::World,
         keeps: bool,
     ) -> Result<()> {
-        let mut mirror = Mirror::new(loaded);
-        let mut objects: Vec<(ObjectId, Entity)> = Vec::new();
-        let mut new = Vec::new();
-        for object in mirror.world().objects() {
-            let old = self.mirror.ids().entity(object).map(entity);
-            let old = old.filter(|old| keeps && world.get::<Saved>(*old).is_some());
-            let entity = old.unwrap_or_else(|| {
-                new.push(world.entity_allocator().alloc());
-                new[new.len() - 1]
-            });
-            objects.push((object, entity));
-        }
-        for (object, entity) in &objects {
-            mirror.pair(*object, key(*entity));
-        }
-        // Nothing of the world changes until all is restored.
-        let restored = mirror.outward(|copies| {
-            let parts = self.types.iter().map(|of| (of.restore)(copies, &objects));
-            let mut parts: Vec<_> = parts.collect::<Result<_>>()?;
-            parts.push(restore_tree(copies, &objects));
-            Ok(parts)
-        });
-        let parts = match restored {
-            Ok(parts) => parts,
-            Err(error) => {
-                world.entity_allocator_mut().free_many(&new);
-                return Err(error);
-            }
-        };
-        let mut saved = world.query_filtered::<Entity, IsSaved>();
-        let is_gone = |entity: &Entity| mirror.ids().object(key(*entity)).is_none();
-        for old in saved.iter(world).filter(is_gone).collect::<Vec<_>>() {
-            // It may be below another one that was despawned.
-            let _ = world.try_despawn(old);
-        }
-        for entity in new {
-            // Nothing else has it.
-            let _ = world.spawn_at(entity, Saved);
-        }
-        parts.into_iter().for_each(|part| part(world));
-        world.flush();
-        self.mirror = mirror;
+        let old = keeps.then(|| self.mirror.ids());
+        let ids = place(world, &loaded, &self.types, old, false)?;
+        self.mirror = Mirror::new(loaded, ids);
         self.has_tree = true;
         self.last = Some(world.increment_change_tick());
         Ok(())
     }
+}
+
+/// Copies what has changed since a tick; whether there is a tree.
+pub(crate) fn copy_changes<W: Target>(
+    world: &mut World,
+    mirror: &mut Mirror<W>,
+    types: &[Type],
+    pick: impl Fn(&Type) -> fn(&mut World, &mut Mirror<W>, &Since) -> Result<()>,
+    last: Option<Tick>,
+    had_tree: bool,
+) -> Result<bool> {
+    let now = world.change_tick();
+    let last = last.filter(|last| now.get().wrapping_sub(last.get()) < LONGEST);
+    let mut since = Since { last, now, first_new: None };
+    let mut count = 0;
+    let mut saved = world.query_filtered::<Entity, IsSaved>();
+    for entity in saved.iter(world) {
+        count += 1;
+        if mirror.ids().object(key(entity)).is_none() {
+            let object = mirror.object(key(entity))?;
+            since.first_new.get_or_insert(object);
+        }
+    }
+    if mirror.ids().len() != count {
+        mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
+    }
+    for of in types {
+        pick(of)(world, mirror, &since)?;
+    }
+    copy_tree(world, mirror, &since, had_tree)
+}
+
+/// Puts a world of persist into that of Bevy, in place of all entities that are saved; which entities its objects have
+/// then. Objects of a table keep theirs.
+pub(crate) fn place(
+    world: &mut World,
+    loaded: &persist::World,
+    types: &[Type],
+    old: Option<&Ids>,
+    only_differences: bool,
+) -> Result<Ids> {
+    let (mut objects, mut new, mut ids) = (Vec::new(), Vec::new(), Ids::default());
+    for object in loaded.objects() {
+        let old = old.and_then(|old| old.entity(object)).map(entity);
+        let old = old.filter(|old| world.get::<Saved>(*old).is_some());
+        let entity = old.unwrap_or_else(|| {
+            let entity = world.entity_allocator().alloc();
+            new.push(entity);
+            entity
+        });
+        objects.push((object, entity));
+        ids.insert(object, key(entity));
+    }
+    // Nothing of the world changes until all is restored.
+    let compared = only_differences.then_some(&*world);
+    let restored = outward(loaded, &mut ids, |copies| {
+        let parts = types.iter().map(|of| (of.restore)(copies, &objects, compared));
+        let mut parts: Vec<_> = parts.collect::<Result<_>>()?;
+        parts.push(restore_tree(copies, &objects, compared));
+        Ok(parts)
+    });
+    let parts = match restored {
+        Ok(parts) => parts,
+        Err(error) => {
+            world.entity_allocator_mut().free_many(&new);
+            return Err(error);
+        }
+    };
+    let mut saved = world.query_filtered::<Entity, IsSaved>();
+    let is_gone = |entity: &Entity| ids.object(key(*entity)).is_none();
+    let gone: Vec<Entity> = saved.iter(world).filter(is_gone).collect();
+    // What was below one of them, and is still there, does not go with it.
+    for entity in &gone {
+        let children =
+            world.get::<Children>(*entity).into_iter().flat_map(|children| children.iter());
+        let kept = children.copied().filter(|child| ids.object(key(*child)).is_some());
+        for child in kept.collect::<Vec<_>>() {
+            world.entity_mut(child).remove::<ChildOf>();
+        }
+    }
+    for entity in gone {
+        // It may be below another one that was despawned.
+        let _ = world.try_despawn(entity);
+    }
+    for entity in new {
+        // Nothing else has it.
+        let _ = world.spawn_at(entity, Saved);
+    }
+    parts.into_iter().for_each(|part| part(world));
+    world.flush();
+    Ok(ids)
 }
 
 /// Saves and loads at once, where a system, a test or a server wants to wait for them. The app's own are

@@ -11,12 +11,12 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::codec::Pointee;
 use persist::{ObjectId, Persist, Result, SaveManager};
-use persist_mirror::{Copies, Form, Mirror};
+use persist_mirror::{Copies, Form, Mirror, Recorded, Target};
 
 use crate::Saved;
 use crate::entity::{entity, key};
 
-/// Those that are saved, whether other systems see them or not.
+/// Selects the entities that are saved, whether other systems see them or not.
 pub(crate) type IsSaved = (With<Saved>, Allow<Disabled>);
 
 /// What the last copy of the world into the mirror has seen.
@@ -36,7 +36,7 @@ impl Since {
     }
 
     /// Whether an entity came into the mirror by this copy: then all of it is to be copied.
-    pub(crate) fn is_new(&self, mirror: &Mirror, entity: Entity) -> bool {
+    pub(crate) fn is_new<W: Target>(&self, mirror: &Mirror<W>, entity: Entity) -> bool {
         self.first_new.is_some_and(|first| mirror.ids().object(key(entity)) >= Some(first))
     }
 }
@@ -44,7 +44,8 @@ impl Since {
 /// Puts what was restored into the world.
 pub(crate) type Place = Box<dyn FnOnce(&mut World)>;
 
-type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)]) -> Result<Place>;
+/// Copies out of the mirror, for these objects and their entities. With a world, only what differs from what that has.
+type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Place>;
 
 /// A registered type of components or resources.
 #[derive(Clone, Copy)]
@@ -54,7 +55,8 @@ pub(crate) struct Type {
     pub(crate) know: fn(&mut persist::World) -> Result<()>,
     /// Copies what has changed into the mirror.
     pub(crate) copy: fn(&mut World, &mut Mirror, &Since) -> Result<()>,
-    /// Copies all out of the mirror, for these objects and their entities.
+    /// Copies what has changed into an edit of the mirror.
+    pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
 }
 
@@ -64,7 +66,8 @@ impl Type {
             id: TypeId::of::<T>(),
             register: SaveManager::register_component::<F::Stored>,
             know: persist::World::register::<F::Stored>,
-            copy: copy::<T, F>,
+            copy: copy::<T, F, _>,
+            record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
             restore: restore::<T, F>,
         }
     }
@@ -74,17 +77,13 @@ impl Type {
             id: TypeId::of::<R>(),
             register: |saves| saves.registry_mut().register_resource::<R>(),
             know: |world| world.registry_mut().register_resource::<R>(),
-            copy: |world, mirror, since| {
-                let Some(resource) = world.get_resource_ref::<R>() else {
-                    mirror.world_mut().remove_resource::<R>();
-                    return Ok(());
-                };
-                if since.is_changed(resource.last_changed()) {
-                    mirror.copy_resource::<R>(&resource)?;
+            copy: copy_resource::<R, _>,
+            record: |world, mirror, since| copy_resource::<R, _>(world, mirror, since),
+            restore: |copies, _, world| {
+                let old = world.and_then(|world| world.get_resource::<R>());
+                if old.is_some_and(|old| !copies.resource_differs(old)) {
+                    return Ok(Box::new(|_| ()));
                 }
-                Ok(())
-            },
-            restore: |copies, _| {
                 let resource = copies.resource::<R>()?;
                 Ok(Box::new(move |world: &mut World| match resource {
                     Some(resource) => world.insert_resource(resource),
@@ -96,9 +95,9 @@ impl Type {
 }
 
 /// The components that are to be copied, and how many there are in all.
-pub(crate) fn changed<'w, T: Component>(
+pub(crate) fn changed<'w, T: Component, W: Target>(
     world: &'w mut World,
-    mirror: &Mirror,
+    mirror: &Mirror<W>,
     since: &Since,
 ) -> (Vec<(persist_mirror::Entity, &'w T)>, usize, &'w World) {
     let mut query = world.query_filtered::<(Entity, Ref<'_, T>), IsSaved>();
@@ -113,24 +112,43 @@ pub(crate) fn changed<'w, T: Component>(
     (changed, count, world)
 }
 
-fn copy<T: Component, F: Form<T>>(
+fn copy<T: Component, F: Form<T>, W: Target>(
     world: &mut World,
-    mirror: &mut Mirror,
+    mirror: &mut Mirror<W>,
     since: &Since,
 ) -> Result<()> {
-    let (changed, count, world) = changed::<T>(world, mirror, since);
+    let (changed, count, world) = changed::<T, W>(world, mirror, since);
     mirror.copy::<T, F>(changed)?;
-    mirror.sweep::<F::Stored>(count, |key| world.get::<T>(entity(key)).is_some());
+    mirror.sweep::<F::Stored>(count, |key| world.get::<T>(entity(key)).is_some())
+}
+
+fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
+    world: &mut World,
+    mirror: &mut Mirror<W>,
+    since: &Since,
+) -> Result<()> {
+    let Some(resource) = world.get_resource_ref::<R>() else {
+        return mirror.target().remove_resource::<R>();
+    };
+    if since.is_changed(resource.last_changed()) {
+        mirror.copy_resource::<R>(&resource)?;
+    }
     Ok(())
 }
 
 fn restore<T: Component, F: Form<T>>(
     copies: &mut Copies<'_>,
     objects: &[(ObjectId, Entity)],
+    world: Option<&World>,
 ) -> Result<Place> {
+    let holds_ids = F::Stored::persist_kind().may_hold_ids();
     let (mut there, mut lost) = (Vec::new(), Vec::new());
     for (object, entity) in objects {
-        match copies.component::<T, F>(*object)? {
+        let old = world.and_then(|world| world.get::<T>(*entity));
+        if old.is_some_and(|old| !copies.differs::<T, F>(*object, old)) {
+            continue;
+        }
+        match copies.component::<T, F>(*object, holds_ids)? {
             Some(component) => there.push((*entity, component)),
             None => lost.push(*entity),
         }

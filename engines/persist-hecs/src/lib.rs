@@ -5,3 +5,8 @@ pub mod entity;
 mod saves;
 
 pub use saves::Saves;
+
+/// The page of the guide, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/12-hecs.md")]
+mod guide {}

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use hecs::{Entity, EntityBuilder, EntityRef};
 use persist::save::{LoadReport, SaveOutcome, ValueSaver};
-use persist::{Component, ObjectId, Result, SaveManager, World};
-use persist_mirror::{As, Copies, Form, Itself, Mirror};
+use persist::{Component, ObjectId, Persist, Result, SaveManager, World};
+use persist_mirror::{As, Copies, Form, Ids, Itself, Mirror, outward};
 
 use crate::entity::{entity, key};
 
@@ -64,7 +64,8 @@ struct Saved {
     id: TypeId,
     has: fn(EntityRef<'_>) -> bool,
     copy: fn(&hecs::World, &mut Mirror) -> Result<()>,
-    build: fn(ObjectId, &mut Copies<'_>, &mut EntityBuilder) -> Result<()>,
+    holds_ids: bool,
+    build: fn(&Self, ObjectId, &mut Copies<'_>, &mut EntityBuilder) -> Result<()>,
 }
 
 impl Saved {
@@ -78,11 +79,11 @@ impl Saved {
                 let count = mirror.copy::<T, F>(components)?;
                 mirror.sweep::<F::Stored>(count, |key| {
                     world.entity(entity(key)).is_ok_and(|entity| entity.has::<T>())
-                });
-                Ok(())
+                })
             },
-            build: |object, copies, builder| {
-                if let Some(component) = copies.component::<T, F>(object)? {
+            holds_ids: F::Stored::persist_kind().may_hold_ids(),
+            build: |of, object, copies, builder| {
+                if let Some(component) = copies.component::<T, F>(object, of.holds_ids)? {
                     builder.add(component);
                 }
                 Ok(())
@@ -150,7 +151,7 @@ impl Saves {
 
     fn add<T: hecs::Component, F: Form<T>>(&mut self) -> Result<&mut Self> {
         self.manage(SaveManager::register_component::<F::Stored>)?;
-        self.mirror.world_mut().register::<F::Stored>()?;
+        self.mirror.target().register::<F::Stored>()?;
         self.types.retain(|known| known.id != TypeId::of::<T>());
         self.types.push(Saved::of::<T, F>());
         Ok(self)
@@ -214,16 +215,18 @@ impl Saves {
     }
 
     fn place(&mut self, world: &mut hecs::World, loaded: World) -> Result<()> {
-        let mut mirror = Mirror::new(loaded);
-        let objects: Vec<ObjectId> = mirror.world().objects().collect();
+        let objects: Vec<ObjectId> = loaded.objects().collect();
         let entities: Vec<Entity> = objects.iter().map(|_| world.reserve_entity()).collect();
+        let mut ids = Ids::default();
         for (object, entity) in objects.iter().zip(&entities) {
-            mirror.pair(*object, key(*entity));
+            ids.insert(*object, key(*entity));
         }
         let mut builder = EntityBuilder::new();
-        let placed = mirror.outward(|copies| {
+        let placed = outward(&loaded, &mut ids, |copies| {
             objects.iter().zip(&entities).try_for_each(|(object, entity)| {
-                self.types.iter().try_for_each(|of| (of.build)(*object, copies, &mut builder))?;
+                self.types
+                    .iter()
+                    .try_for_each(|of| (of.build)(of, *object, copies, &mut builder))?;
                 world.spawn_at(*entity, builder.build());
                 Ok(())
             })
@@ -236,7 +239,7 @@ impl Saves {
             // The game may have despawned it.
             let _ = world.despawn(entity(old));
         }
-        self.mirror = mirror;
+        self.mirror = Mirror::new(loaded, ids);
         Ok(())
     }
 }
@@ -251,11 +254,11 @@ impl Saves {
     /// What a component refuses that holds entities: such a one cannot hold shared pointers or trait objects, or need a context.
     pub fn mirror(&mut self, world: &hecs::World) -> Result<&World> {
         let Self { types, mirror, .. } = self;
-        mirror.retain(|key| world.contains(entity(key)));
+        mirror.retain(|key| world.contains(entity(key)))?;
         for entity in world {
             let key = key(entity.entity());
             if mirror.ids().object(key).is_none() && types.iter().any(|of| (of.has)(entity)) {
-                mirror.object(key);
+                mirror.object(key)?;
             }
         }
         types.iter().try_for_each(|of| (of.copy)(world, mirror))?;
@@ -265,7 +268,7 @@ impl Saves {
     /// The mirror, to change what is not of hecs: [resources](World::insert_resource), which are saved with the
     /// entities, and the names of objects, by which tools find them.
     pub fn mirror_mut(&mut self) -> &mut World {
-        self.mirror.world_mut()
+        self.mirror.target()
     }
 
     /// The object of an entity that was saved or loaded. Its id is the same in all saves.

@@ -44,6 +44,26 @@ pub(crate) fn translated<R>(way: Way, ids: &mut Ids, run: impl FnOnce() -> R) ->
     run()
 }
 
+/// Within [`translated`], calls a function while handles go into the mirror.
+pub(crate) fn inward<R>(run: impl FnOnce() -> R) -> R {
+    /// Sets the way back, also after a panic.
+    struct Back(Option<Way>);
+
+    fn turn(way: Way) -> Option<Way> {
+        let set = |(set, _): &mut (Way, Ids)| mem::replace(set, way);
+        TRANSLATION.with_borrow_mut(|translation| translation.as_mut().map(set))
+    }
+
+    impl Drop for Back {
+        fn drop(&mut self) {
+            self.0.map(turn);
+        }
+    }
+
+    let _back = Back(turn(Way::In));
+    run()
+}
+
 /// Neither half of the bits is one that an engine does not allow: hecs has no generation 0, and bevy a lowest or highest
 /// index that is none.
 const INDICES: u64 = (1 << 32) - 2;

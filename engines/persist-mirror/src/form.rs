@@ -17,7 +17,7 @@ pub trait Form<T>: 'static {
     /// A copy of what is kept.
     fn copy(stored: &Self::Stored) -> Self::Stored;
 
-    /// The component of which it was kept.
+    /// The component that was stored.
     ///
     /// # Errors
     ///

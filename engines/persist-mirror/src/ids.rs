@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use persist::ObjectId;
 
-/// A handle of an engine: what its own type of entities tells of one.
+/// A handle of an engine, whose own type of entities differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entity {
     /// Where it lies; no two that live at the same time have the same.

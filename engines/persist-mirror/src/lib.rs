@@ -9,6 +9,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`Mirror`] | the world, and which object stands for which entity |
+//! | [`Target`] | the world itself, or an edit of it that a history records |
 //! | [`Form`], [`Itself`], [`As`] | as what a component is kept |
 //! | [`store`], [`restore`] | fields that hold entities, as ids of objects |
 
@@ -18,8 +19,10 @@ mod entities;
 mod form;
 mod ids;
 mod mirror;
+mod target;
 
 pub use entities::{restore, store};
 pub use form::{As, Form, Itself};
 pub use ids::{Entity, Ids};
-pub use mirror::{Copies, Mirror};
+pub use mirror::{Copies, Mirror, outward};
+pub use target::{Recorded, Target};

@@ -3,9 +3,9 @@
 use persist::codec::{Buffer, Pointee};
 use persist::{Component, Error, ObjectId, Persist, Result, World};
 
-use crate::entities::{Way, translated};
+use crate::entities::{Way, inward, translated};
 use crate::form::translate;
-use crate::{Entity, Form, Ids};
+use crate::{Entity, Form, Ids, Target};
 
 /// A world that mirrors the one of an engine.
 ///
@@ -19,34 +19,40 @@ use crate::{Entity, Form, Ids};
 ///
 /// let mut mirror = Mirror::default();
 /// let rat = Entity { index: 0, bits: 1 << 32 };
-/// let object = mirror.object(rat);
+/// let object = mirror.object(rat)?;
 /// mirror.copy::<_, Itself>([(rat, &Health(3))])?;
 /// assert_eq!(mirror.world().get::<Health>(object).map(|health| health.0), Some(3));
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct Mirror {
-    world: World,
+pub struct Mirror<W = World> {
+    target: W,
     ids: Ids,
     buffer: Buffer,
 }
 
-impl Mirror {
-    /// A mirror of what was loaded. Its objects have no entities yet: see [`pair`](Self::pair).
+impl<W: Target> Mirror<W> {
+    /// A mirror of what was loaded. Its objects have no entities but for those in the table; see [`pair`](Self::pair).
     #[must_use]
-    pub fn new(world: World) -> Self {
-        Self { world, ..Self::default() }
+    pub fn new(target: W, ids: Ids) -> Self {
+        Self { target, ids, buffer: Buffer::new() }
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn into_ids(self) -> Ids {
+        self.ids
     }
 
     /// The world.
     #[must_use]
     pub fn world(&self) -> &World {
-        &self.world
+        self.target.world()
     }
 
-    /// The world, for what is not mirrored, such as resources.
-    pub fn world_mut(&mut self) -> &mut World {
-        &mut self.world
+    /// The world or edit, for what is not mirrored, such as resources.
+    pub fn target(&mut self) -> &mut W {
+        &mut self.target
     }
 
     /// Which object stands for which entity.
@@ -61,30 +67,41 @@ impl Mirror {
     }
 
     /// The object of an entity, which is spawned if there is none.
-    pub fn object(&mut self, entity: Entity) -> ObjectId {
-        self.ids.object(entity).unwrap_or_else(|| {
-            let object = self.world.spawn("");
-            self.ids.insert(object, entity);
-            object
-        })
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Target::spawn`].
+    pub fn object(&mut self, entity: Entity) -> Result<ObjectId> {
+        if let Some(object) = self.ids.object(entity) {
+            return Ok(object);
+        }
+        let object = self.target.spawn()?;
+        self.ids.insert(object, entity);
+        Ok(object)
     }
 
     /// Removes the objects of entities that are gone. What was below one of them, and is still there, has no parent then.
-    pub fn retain(&mut self, mut is_there: impl FnMut(Entity) -> bool) {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Target::remove`].
+    pub fn retain(&mut self, mut is_there: impl FnMut(Entity) -> bool) -> Result<()> {
         let gone = self.ids.iter().filter(|(_, entity)| !is_there(*entity));
-        let gone: Vec<ObjectId> = gone.map(|(object, _)| object).collect();
+        let mut gone: Vec<ObjectId> = gone.map(|(object, _)| object).collect();
+        // Equal edits are recorded alike.
+        gone.sort_unstable();
         for object in &gone {
             self.ids.remove(*object);
         }
         for object in gone {
-            for child in self.world.children(object).to_vec() {
+            for child in self.world().children(object).to_vec() {
                 if self.ids.entity(child).is_some() {
-                    // It cannot be above itself there.
-                    let _ = self.world.set_parent(child, None);
+                    self.target.set_parent_at(child, None, usize::MAX)?;
                 }
             }
-            self.world.remove(object);
+            self.target.remove(object)?;
         }
+        Ok(())
     }
 
     /// Copies components of one type into the objects of their entities; returns how many there were. Components of
@@ -97,13 +114,13 @@ impl Mirror {
         &mut self,
         components: impl IntoIterator<Item = (Entity, &'c T)>,
     ) -> Result<usize> {
-        let Self { world, ids, buffer } = self;
+        let Self { target, ids, buffer } = self;
         let objects = |(entity, component)| Some((ids.object(entity)?, component));
         let components = components.into_iter().filter_map(objects);
         let mut count = 0;
         if !F::Stored::persist_kind().may_hold_ids() {
             for (object, component) in components {
-                put(world, object, F::store(component))?;
+                target.put(object, F::store(component))?;
                 count += 1;
             }
             return Ok(count);
@@ -113,7 +130,7 @@ impl Mirror {
             for (object, component) in &components {
                 let stored = translate(&F::store(component), buffer)
                     .map_err(|error| located::<F::Stored>(error, *object))?;
-                put(world, *object, stored)?;
+                target.put(*object, stored)?;
             }
             Ok(components.len())
         })
@@ -128,41 +145,51 @@ impl Mirror {
         &mut self,
         resource: &R,
     ) -> Result<()> {
-        let Self { world, ids, buffer } = self;
+        let Self { target, ids, buffer } = self;
         let stored = if R::persist_kind().may_hold_ids() {
             translated(Way::In, ids, || translate(resource, buffer))
                 .map_err(|error| error.in_class(R::persist_name()))?
         } else {
             resource.clone()
         };
-        world.insert_resource(stored).map(drop)
+        target.put_resource(stored)
     }
 
     /// Detaches the components of a class from the objects whose entities have lost them. If the engine has `count` of
     /// them, and all are copied, none has.
-    pub fn sweep<S: Component>(&mut self, count: usize, mut has: impl FnMut(Entity) -> bool) {
-        if self.world.query::<&S>().count() == count {
-            return;
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Target::detach`].
+    pub fn sweep<S: Component>(
+        &mut self,
+        count: usize,
+        mut has: impl FnMut(Entity) -> bool,
+    ) -> Result<()> {
+        if self.world().query::<&S>().count() == count {
+            return Ok(());
         }
-        let objects = self.world.query::<(ObjectId, &S)>().map(|(object, _)| object);
+        let objects = self.world().query::<(ObjectId, &S)>().map(|(object, _)| object);
         let is_gone = |object: &ObjectId| !self.ids.entity(*object).is_some_and(&mut has);
         for object in objects.filter(is_gone).collect::<Vec<_>>() {
-            self.world.detach::<S>(object);
+            self.target.detach::<S>(object)?;
         }
+        Ok(())
     }
+}
 
-    /// Calls a function that copies components [out of](Copies) the mirror.
-    pub fn outward<R>(&mut self, run: impl FnOnce(&mut Copies<'_>) -> R) -> R {
-        let Self { world, ids, buffer } = self;
-        translated(Way::Out, ids, || run(&mut Copies { world, buffer }))
-    }
+/// Calls a function that copies components out of a world, with the entities of a table.
+pub fn outward<R>(world: &World, ids: &mut Ids, run: impl FnOnce(&mut Copies<'_>) -> R) -> R {
+    let mut copies = Copies { world, buffer: Buffer::new(), other: Buffer::new() };
+    translated(Way::Out, ids, || run(&mut copies))
 }
 
 /// Copies components out of a mirror, with entities of the engine.
 #[derive(Debug)]
 pub struct Copies<'m> {
     world: &'m World,
-    buffer: &'m mut Buffer,
+    buffer: Buffer,
+    other: Buffer,
 }
 
 impl Copies<'_> {
@@ -172,24 +199,42 @@ impl Copies<'_> {
         self.world
     }
 
-    /// The component of an object, if it has one of that type.
+    /// The component of an object, if it has one of that type; `holds_ids` is what [`may_hold_ids`](persist::reflect::Kind)
+    /// says of what is stored, and too slow to be asked for each.
     ///
     /// # Errors
     ///
     /// What a component refuses that holds entities and is restored for this; what [`Form::restore`] refuses.
-    pub fn component<T: 'static, F: Form<T>>(&mut self, object: ObjectId) -> Result<Option<T>> {
+    pub fn component<T: 'static, F: Form<T>>(
+        &mut self,
+        object: ObjectId,
+        holds_ids: bool,
+    ) -> Result<Option<T>> {
         let Some(stored) = self.world.get::<F::Stored>(object) else { return Ok(None) };
-        let stored = if F::Stored::persist_kind().may_hold_ids() {
-            translate(stored, self.buffer)
-        } else {
-            Ok(F::copy(stored))
-        };
+        let stored =
+            if holds_ids { translate(stored, &mut self.buffer) } else { Ok(F::copy(stored)) };
         let component = stored.and_then(F::restore);
         component.map(Some).map_err(|error| located::<F::Stored>(error, object))
     }
 }
 
 impl Copies<'_> {
+    /// Whether the component of an object is another one than that of its entity. It is, if the two cannot be compared.
+    pub fn differs<T: 'static, F: Form<T>>(&mut self, object: ObjectId, component: &T) -> bool {
+        let Some(stored) = self.world.get::<F::Stored>(object) else { return true };
+        let Ok(ours) = self.buffer.encode(stored) else { return true };
+        let other = &mut self.other;
+        inward(|| other.encode(&F::store(component)).map_or(true, |theirs| theirs != ours))
+    }
+
+    /// Whether the resource of a type is another one than that of the engine. It is, if the two cannot be compared.
+    pub fn resource_differs<R: Persist + Pointee + Send>(&mut self, resource: &R) -> bool {
+        let Some(stored) = self.world.resource::<R>() else { return true };
+        let Ok(ours) = self.buffer.encode(stored) else { return true };
+        let other = &mut self.other;
+        inward(|| other.encode(resource).map_or(true, |theirs| theirs != ours))
+    }
+
     /// The resource of a type, if there is one.
     ///
     /// # Errors
@@ -200,20 +245,8 @@ impl Copies<'_> {
         if !R::persist_kind().may_hold_ids() {
             return Ok(Some(stored.clone()));
         }
-        let resource = translate(stored, self.buffer);
+        let resource = translate(stored, &mut self.buffer);
         resource.map(Some).map_err(|error| error.in_class(R::persist_name()))
-    }
-}
-
-/// Sets the component of an object.
-#[inline]
-fn put<S: Component>(world: &mut World, object: ObjectId, component: S) -> Result<()> {
-    match world.get_mut::<S>(object) {
-        Some(place) => {
-            *place = component;
-            Ok(())
-        }
-        None => world.attach(object, component),
     }
 }
 

@@ -1,9 +1,5 @@
-//! What a save of a world of Bevy keeps, and what an app is told of it.
+//! What a save of a world of Bevy keeps, and what messages an app gets.
 
-#![allow(clippy::unwrap_used, reason = "it is a test")]
-
-use std::collections::HashMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bevy_app::prelude::*;
@@ -15,88 +11,12 @@ use persist::save::{SaveOutcome, dump};
 use persist::{ErrorKind, Persist};
 use persist_bevy::{
     LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld, SaveFailed,
-    SaveFinished, SaveProgress, SaveRequested, Saved, Saves, entity,
+    SaveFinished, SaveProgress, SaveRequested, Saved, Saves,
 };
 
-#[derive(Component, Persist, Clone, Debug, PartialEq)]
-#[persist(component)]
-#[require(Saved)]
-struct Health(u32);
-
-#[derive(Component, Persist, Clone, Debug, PartialEq)]
-#[persist(component)]
-struct Mana {
-    points: u16,
-    #[persist(with = entity, empty = Entity::PLACEHOLDER)]
-    source: Entity,
-}
-
-#[derive(Component, Persist, Clone)]
-#[persist(component)]
-#[require(Saved)]
-struct Party {
-    #[persist(with = "Option<entity>")]
-    guest: Option<Entity>,
-    #[persist(with = "Vec<entity>")]
-    members: Vec<Entity>,
-    #[persist(with = "HashMap<entity, _>")]
-    grudges: HashMap<Entity, String>,
-}
-
-/// Who is fond of whom, as a relationship of the game's own.
-#[derive(Component, Persist, Clone)]
-#[persist(component)]
-#[relationship(relationship_target = LikedBy)]
-struct Likes(#[persist(with = entity, empty = Entity::PLACEHOLDER)] Entity);
-
-#[derive(Component)]
-#[relationship_target(relationship = Likes)]
-struct LikedBy(Vec<Entity>);
-
-#[derive(Resource, Persist, Clone, Debug, PartialEq)]
-struct Score {
-    points: u32,
-    #[persist(with = "Option<entity>")]
-    leader: Option<Entity>,
-}
-
-fn app_in(folder: &Path) -> App {
-    let mut app = App::new();
-    app.add_plugins(PersistPlugin::new(folder));
-    app.persist_component::<Health>()
-        .persist_component::<Mana>()
-        .persist_component::<Party>()
-        .persist_component::<Likes>()
-        .persist_resource::<Score>();
-    app
-}
-
-fn app() -> App {
-    app_in(Path::new("no saves are written here"))
-}
-
-/// What another run of the program loads.
-fn reloaded(app: &mut App) -> App {
-    let save = app.world_mut().save_to_vec().unwrap();
-    let mut other = self::app();
-    // Handles of the loaded entities are others.
-    for _ in 0..3 {
-        other.world_mut().spawn_empty();
-    }
-    other.world_mut().load_from_slice(&save).unwrap();
-    other
-}
-
-fn healths(world: &mut World) -> Vec<u32> {
-    let mut all: Vec<u32> = world.query::<&Health>().iter(world).map(|health| health.0).collect();
-    all.sort_unstable();
-    all
-}
-
-fn of_health(world: &mut World, health: u32) -> Entity {
-    let mut query = world.query::<(Entity, &Health)>();
-    query.iter(world).find(|(_, found)| found.0 == health).unwrap().0
-}
+use crate::{
+    Health, LikedBy, Likes, Mana, Party, Score, app, app_in, healths, of_health, reloaded,
+};
 
 #[test]
 fn saved_entities_come_back_with_their_registered_components() {
