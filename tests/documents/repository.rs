@@ -41,6 +41,8 @@ pub(crate) fn pages() -> Vec<PathBuf> {
         root().join("README.md"),
         root().join("CHANGELOG.md"),
         root().join("benches/README.md"),
+        root().join("engines/persist-bevy/README.md"),
+        root().join("engines/persist-hecs/README.md"),
     ];
     pages.extend(files("docs", ".md"));
     pages

@@ -658,6 +658,45 @@ impl Reference {
     }
 }
 
+impl Kind {
+    /// Whether a value may hold the [id](crate::ObjectId) of an object of a world: in itself, in a class or list inside, or
+    /// behind a pointer. It may, if it holds trait objects.
+    ///
+    /// ```
+    /// use persist::{ObjectId, Persist};
+    ///
+    /// #[derive(Persist)]
+    /// struct Door { is_open: bool, keys: Vec<ObjectId> }
+    ///
+    /// assert!(Door::persist_kind().may_hold_ids());
+    /// assert!(!<(u8, String)>::persist_kind().may_hold_ids());
+    /// ```
+    #[must_use]
+    pub fn may_hold_ids(self) -> bool {
+        let (mut kinds, mut seen) = (vec![self], Vec::new());
+        while let Some(kind) = kinds.pop() {
+            match kind {
+                Self::Handle(_) | Self::Dynamic(_) | Self::Unknown => return true,
+                Self::Reference(reference) => match reference.target {
+                    Target::Value { kind, .. } => kinds.push(kind()),
+                    Target::Trait(_) => return true,
+                },
+                Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
+                    kinds.push(part());
+                }
+                Self::Map(key, value) => kinds.extend([key(), value()]),
+                Self::Tuple(parts) => kinds.extend(parts.iter().map(|part| part())),
+                Self::Class(class) if !seen.contains(&class().type_id()) => {
+                    seen.push(class().type_id());
+                    kinds.extend(class().all_fields().map(FieldRecord::kind));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self {

@@ -1,0 +1,179 @@
+//! A village that lives on: each run loads what the last one saved, plays ten days, and saves.
+//!
+//! ```sh
+//! cargo run --manifest-path engines/Cargo.toml -p persist-bevy --example village
+//! ```
+
+#![allow(clippy::print_stdout, reason = "it is a game in text")]
+#![allow(elided_lifetimes_in_paths, reason = "as systems of Bevy are written")]
+
+use bevy_app::prelude::*;
+use bevy_ecs::prelude::*;
+use persist::{ErrorKind, Persist};
+use persist_bevy::{
+    LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, SaveFailed, SaveFinished,
+    SaveRequested, Saved, entity,
+};
+
+/// Someone who eats, works and, if there is room, has a child.
+#[derive(Component, Persist, Clone)]
+#[persist(component)]
+#[require(Saved)]
+struct Villager {
+    age: u32,
+    hunger: u32,
+}
+
+/// Where a villager lives; the house is their parent in the hierarchy, too.
+#[derive(Component, Persist, Clone)]
+#[persist(component)]
+#[require(Saved)]
+struct House {
+    beds: u32,
+    grain: u32,
+}
+
+/// A villager who helps another one.
+#[derive(Component, Persist, Clone)]
+#[persist(component)]
+#[relationship(relationship_target = HelpedBy)]
+struct Helps(#[persist(with = entity, empty = Entity::PLACEHOLDER)] Entity);
+
+/// Bevy makes it from [`Helps`], also after a load: it is not saved.
+#[derive(Component)]
+#[relationship_target(relationship = Helps)]
+struct HelpedBy(Vec<Entity>);
+
+#[derive(Resource, Persist, Clone, Default)]
+struct Calendar {
+    day: u32,
+    births: u32,
+}
+
+/// What a list of saves shows without a load.
+#[derive(Persist, Clone)]
+struct Title {
+    text: String,
+}
+
+fn main() -> AppExit {
+    App::new()
+        .add_plugins(PersistPlugin::new(std::env::temp_dir().join("persist-village")))
+        .persist_component::<Villager>()
+        .persist_component::<House>()
+        .persist_component::<Helps>()
+        .persist_resource::<Calendar>()
+        .init_resource::<Calendar>()
+        .add_systems(Startup, load)
+        .add_systems(Update, (begin, live, show, save).chain())
+        .set_runner(|mut app| {
+            loop {
+                app.update();
+                if let Some(exit) = app.should_exit() {
+                    return exit;
+                }
+            }
+        })
+        .run()
+}
+
+fn load(mut loads: MessageWriter<LoadRequested>) {
+    loads.write(LoadRequested::slot("village"));
+}
+
+/// Waits for the load. If there is no save yet, the village is founded.
+fn begin(
+    mut commands: Commands,
+    mut loaded: MessageReader<LoadFinished>,
+    mut failed: MessageReader<LoadFailed>,
+    mut exit: MessageWriter<AppExit>,
+    mut calendar: ResMut<Calendar>,
+) {
+    for LoadFinished { report, .. } in loaded.read() {
+        println!("The village of the last run, day {}. {}", calendar.day, report.summary());
+        calendar.day += 1;
+    }
+    for LoadFailed { error, .. } in failed.read() {
+        if error.kind() != ErrorKind::NotFound {
+            println!("{error}"); // the save stays as it is
+            exit.write(AppExit::error());
+            continue;
+        }
+        println!("A village is founded.");
+        let house = commands.spawn((House { beds: 4, grain: 30 }, Name::new("The mill"))).id();
+        let villager = |age| (Villager { age, hunger: 0 }, ChildOf(house));
+        let ada = commands.spawn((villager(30), Name::new("Ada"))).id();
+        commands.spawn((villager(31), Name::new("Bob"), Helps(ada)));
+        calendar.day = 1;
+    }
+}
+
+/// A day.
+fn live(
+    mut commands: Commands,
+    mut calendar: ResMut<Calendar>,
+    mut houses: Query<(Entity, &mut House, &Children)>,
+    mut villagers: Query<(&mut Villager, Option<&HelpedBy>)>,
+) {
+    if calendar.day == 0 {
+        return; // nothing is loaded yet
+    }
+    for (home, mut house, inhabitants) in &mut houses {
+        for inhabitant in inhabitants {
+            let Ok((mut villager, helpers)) = villagers.get_mut(*inhabitant) else { continue };
+            villager.age += 1;
+            let helpers = helpers.map_or(0, |helpers| helpers.0.len());
+            house.grain += 1 + u32::try_from(helpers).unwrap_or(0);
+            if house.grain > 0 {
+                house.grain -= 1;
+                villager.hunger = 0;
+            } else {
+                villager.hunger += 1;
+            }
+        }
+        let is_full = u32::try_from(inhabitants.len()).is_ok_and(|count| count >= house.beds);
+        if !is_full && calendar.day % 5 == 0 {
+            calendar.births += 1;
+            let name = Name::new(format!("Child {}", calendar.births));
+            commands.spawn((Villager { age: 0, hunger: 0 }, name, ChildOf(home)));
+        }
+    }
+    calendar.day += 1;
+}
+
+fn show(
+    calendar: Res<Calendar>,
+    houses: Query<(&Name, &House, &Children)>,
+    villagers: Query<(&Name, &Villager)>,
+) {
+    for (name, house, inhabitants) in &houses {
+        println!("Day {}: {name} has {} grain", calendar.day, house.grain);
+        for (name, villager) in inhabitants.iter().filter_map(|one| villagers.get(one).ok()) {
+            println!("  {name}, {} days old, hunger {}", villager.age, villager.hunger);
+        }
+    }
+}
+
+/// On each tenth day the game is saved, and ends when the save is written.
+fn save(
+    calendar: Res<Calendar>,
+    mut saves: MessageWriter<SaveRequested>,
+    mut finished: MessageReader<SaveFinished>,
+    mut failed: MessageReader<SaveFailed>,
+    mut exit: MessageWriter<AppExit>,
+    mut is_asked: Local<bool>,
+) {
+    for SaveFinished { path, .. } in finished.read() {
+        println!("Saved as {}.", path.display());
+        exit.write(AppExit::Success);
+    }
+    for SaveFailed { error, .. } in failed.read() {
+        println!("{error}");
+        exit.write(AppExit::error());
+    }
+    if calendar.day > 0 && calendar.day % 10 == 0 && !*is_asked {
+        *is_asked = true;
+        let title = Title { text: format!("Day {}", calendar.day) };
+        saves.write(SaveRequested::slot("village").metadata(title));
+    }
+}

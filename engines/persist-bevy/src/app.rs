@@ -1,0 +1,162 @@
+//! The plugin, and what an app says of its types.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use bevy_app::{App, Last, Plugin};
+use bevy_ecs::component::Component;
+use bevy_ecs::resource::Resource;
+use persist::Persist;
+use persist::codec::Pointee;
+use persist_mirror::{As, Itself};
+
+use crate::jobs::{
+    Autosave, LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished, SaveProgress,
+    SaveRequested, run,
+};
+use crate::saves::Saves;
+use crate::types::Type;
+
+/// Saves and loads the entities with [`Saved`](crate::Saved), in slots of a folder.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use bevy_app::prelude::*;
+/// use bevy_ecs::prelude::*;
+/// use persist::Persist;
+/// use persist_bevy::{PersistApp, PersistPlugin, Saved};
+///
+/// #[derive(Component, Persist, Clone)]
+/// #[persist(component)]
+/// #[require(Saved)]
+/// struct Health(u32);
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let saves = folder.path();
+/// App::new()
+///     .add_plugins(PersistPlugin::new(saves).autosave(Duration::from_secs(300), 3))
+///     .persist_component::<Health>()
+///     .add_systems(Startup, |mut commands: Commands| drop(commands.spawn(Health(3))))
+///     .update();
+/// ```
+#[derive(Clone, Debug)]
+pub struct PersistPlugin {
+    folder: PathBuf,
+    autosave: Option<(Duration, u32)>,
+}
+
+impl PersistPlugin {
+    /// With the folder of the slots; it is made when something is saved.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), autosave: None }
+    }
+
+    /// Saves after each such time, and keeps that many of these saves.
+    #[must_use]
+    pub fn autosave(mut self, every: Duration, keep: u32) -> Self {
+        self.autosave = Some((every, keep));
+        self
+    }
+}
+
+impl Plugin for PersistPlugin {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<Saves>().init_resource::<SaveProgress>();
+        app.world_mut().resource_mut::<Saves>().state().folder.clone_from(&self.folder);
+        if let Some((every, keep)) = self.autosave {
+            app.insert_resource(Autosave { every, keep, last: Instant::now() });
+        }
+        app.add_message::<SaveRequested>()
+            .add_message::<SaveFinished>()
+            .add_message::<SaveFailed>()
+            .add_message::<LoadRequested>()
+            .add_message::<LoadFinished>()
+            .add_message::<LoadFailed>()
+            .add_systems(Last, run);
+    }
+}
+
+/// What an app says of its types. A type that is not registered is not saved; what a save has of it is kept.
+pub trait PersistApp {
+    /// Saves components of a type. It derives `Persist` and `Clone`, and has `#[persist(component)]`.
+    ///
+    /// # Panics
+    ///
+    /// If another type has the name of its class.
+    fn persist_component<T: Component + persist::Component + Clone>(&mut self) -> &mut Self;
+
+    /// Saves components of a type as another one: of a type of another crate, or whose form in memory is not for saves. `S`
+    /// derives `Persist` and `Clone`, and has `#[persist(component)]`.
+    ///
+    /// ```
+    /// use bevy_app::App;
+    /// use bevy_ecs::prelude::*;
+    /// use persist::Persist;
+    /// use persist_bevy::PersistApp;
+    ///
+    /// #[derive(Component)]
+    /// struct Sprite { image: Handle } // of another crate
+    /// # #[derive(Clone)] struct Handle(String);
+    ///
+    /// #[derive(Persist, Clone)]
+    /// #[persist(component, class = "Sprite")]
+    /// struct StoredSprite { path: String }
+    ///
+    /// impl From<&Sprite> for StoredSprite {
+    ///     fn from(sprite: &Sprite) -> Self {
+    ///         Self { path: sprite.image.0.clone() }
+    ///     }
+    /// }
+    ///
+    /// impl From<StoredSprite> for Sprite {
+    ///     fn from(stored: StoredSprite) -> Self {
+    ///         Self { image: Handle(stored.path) }
+    ///     }
+    /// }
+    ///
+    /// App::new().persist_component_as::<Sprite, StoredSprite>();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If another type has the name of the class.
+    fn persist_component_as<T, S>(&mut self) -> &mut Self
+    where
+        T: Component + TryFrom<S, Error: Display>,
+        S: persist::Component + Clone + for<'t> From<&'t T>;
+
+    /// Saves a resource. Its type derives `Persist` and `Clone`. A load removes it if the save has none.
+    ///
+    /// # Panics
+    ///
+    /// If another type has the name of its class.
+    fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self;
+}
+
+fn add(app: &mut App, of: Type) -> &mut App {
+    app.init_resource::<Saves>();
+    let added = app.world_mut().resource_mut::<Saves>().state().add(of);
+    added.unwrap_or_else(|error| panic!("a type cannot be saved: {error}"));
+    app
+}
+
+impl PersistApp for App {
+    fn persist_component<T: Component + persist::Component + Clone>(&mut self) -> &mut Self {
+        add(self, Type::component::<T, Itself>())
+    }
+
+    fn persist_component_as<T, S>(&mut self) -> &mut Self
+    where
+        T: Component + TryFrom<S, Error: Display>,
+        S: persist::Component + Clone + for<'t> From<&'t T>,
+    {
+        add(self, Type::component::<T, As<S>>())
+    }
+
+    fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self {
+        add(self, Type::resource::<R>())
+    }
+}

@@ -1,0 +1,207 @@
+//! Bevy's own components: names, the hierarchy, transforms.
+
+use bevy_ecs::change_detection::DetectChanges;
+use bevy_ecs::entity::{Entity, EntityHashSet};
+use bevy_ecs::entity_disabling::Disabled;
+use bevy_ecs::hierarchy::{ChildOf, Children};
+use bevy_ecs::name::Name;
+use bevy_ecs::world::{Ref, World};
+use persist::{ObjectId, Persist, Result};
+use persist_mirror::{As, Copies, Mirror, Target};
+
+use crate::entity::{entity, key};
+use crate::types::{IsSaved, Place, Since, Type, changed};
+
+/// The types that every save has.
+pub(crate) fn types() -> Vec<Type> {
+    vec![
+        Type {
+            copy: copy_names,
+            record: |world, mirror, since| copy_names(world, mirror, since),
+            ..Type::component::<Name, As<StoredName>>()
+        },
+        Type::component::<Disabled, As<StoredDisabled>>(),
+        #[cfg(feature = "transform")]
+        Type::component::<bevy_transform::components::Transform, As<transform::Stored>>(),
+    ]
+}
+
+/// How a [`Name`] is saved.
+#[derive(Persist, Clone)]
+#[persist(component, class = "Name")]
+pub(crate) struct StoredName(String);
+
+impl From<&Name> for StoredName {
+    fn from(name: &Name) -> Self {
+        Self(name.as_str().to_owned())
+    }
+}
+
+impl From<StoredName> for Name {
+    fn from(stored: StoredName) -> Self {
+        Self::new(stored.0)
+    }
+}
+
+/// The object gets the name, too, so that tools find it; there no two have the same.
+fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Since) -> Result<()> {
+    let (changed, count, world) = changed::<Name, W>(world, mirror, since);
+    mirror.copy::<Name, As<StoredName>>(changed.iter().copied())?;
+    for (entity, name) in changed {
+        if let Some(object) = mirror.ids().object(entity) {
+            mirror.target().rename(object, name)?;
+        }
+    }
+    let mut nameless = Vec::new();
+    mirror.sweep::<StoredName>(count, |key| {
+        let has = world.get::<Name>(entity(key)).is_some();
+        if !has {
+            nameless.push(key);
+        }
+        has
+    })?;
+    for object in
+        nameless.iter().filter_map(|entity| mirror.ids().object(*entity)).collect::<Vec<_>>()
+    {
+        mirror.target().rename(object, "")?;
+    }
+    Ok(())
+}
+
+/// How [`Disabled`] is saved.
+#[derive(Persist, Clone)]
+#[persist(component, class = "Disabled")]
+pub(crate) struct StoredDisabled;
+
+impl From<&Disabled> for StoredDisabled {
+    fn from(_: &Disabled) -> Self {
+        Self
+    }
+}
+
+impl From<StoredDisabled> for Disabled {
+    fn from(_: StoredDisabled) -> Self {
+        Self
+    }
+}
+
+#[cfg(feature = "transform")]
+mod transform {
+    use bevy_transform::components::Transform;
+    use persist::Persist;
+
+    /// How a [`Transform`] is saved.
+    #[derive(Persist, Clone)]
+    #[persist(component, class = "Transform")]
+    pub(crate) struct Stored {
+        translation: [f32; 3],
+        rotation: [f32; 4],
+        scale: [f32; 3],
+    }
+
+    impl From<&Transform> for Stored {
+        fn from(transform: &Transform) -> Self {
+            Self {
+                translation: transform.translation.to_array(),
+                rotation: transform.rotation.to_array(),
+                scale: transform.scale.to_array(),
+            }
+        }
+    }
+
+    impl From<Stored> for Transform {
+        fn from(Stored { translation, rotation, scale }: Stored) -> Self {
+            let mut transform = Self::from_translation(translation.into());
+            // Every bit of it, so that equal worlds have equal saves.
+            let place = &mut transform.rotation;
+            [place.x, place.y, place.z, place.w] = rotation;
+            transform.scale = scale.into();
+            transform
+        }
+    }
+}
+
+/// Copies who is below whom, and in which order; whether there is a tree.
+pub(crate) fn copy_tree<W: Target>(
+    world: &mut World,
+    mirror: &mut Mirror<W>,
+    since: &Since,
+    had_tree: bool,
+) -> Result<bool> {
+    // One who was there may be below one who is new.
+    let is_any_new = since.first_new.is_some();
+    let mut below = 0;
+    let mut children = world.query_filtered::<(Entity, Ref<'_, ChildOf>), IsSaved>();
+    for (child, parent) in children.iter(world) {
+        let Some(object) = mirror.ids().object(key(child)) else { continue };
+        let changed = is_any_new || since.is_changed(parent.last_changed());
+        let parent = mirror.ids().object(key(parent.parent()));
+        below += usize::from(parent.is_some());
+        if changed && mirror.world().parent(object) != parent {
+            mirror.target().set_parent_at(object, parent, usize::MAX)?;
+        }
+    }
+    let has_parent = |object: &ObjectId| mirror.world().parent(*object).is_some();
+    if had_tree && mirror.world().objects().filter(has_parent).count() != below {
+        let is_lost = |object: &ObjectId| {
+            let child =
+                mirror.ids().entity(*object).and_then(|child| world.get::<ChildOf>(entity(child)));
+            child.and_then(|child| mirror.ids().object(key(child.parent()))).is_none()
+        };
+        let lost: Vec<ObjectId> =
+            mirror.world().objects().filter(has_parent).filter(is_lost).collect();
+        for object in lost {
+            mirror.target().set_parent_at(object, None, usize::MAX)?;
+        }
+    }
+    let mut parents = world.query_filtered::<(Entity, Ref<'_, Children>), IsSaved>();
+    for (parent, children) in parents.iter(world) {
+        if is_any_new || since.is_changed(children.last_changed()) {
+            let Some(parent) = mirror.ids().object(key(parent)) else { continue };
+            let saved = children.iter().filter_map(|child| mirror.ids().object(key(*child)));
+            for (index, child) in saved.collect::<Vec<_>>().into_iter().enumerate() {
+                if mirror.world().children(parent).get(index) != Some(&child) {
+                    mirror.target().set_parent_at(child, Some(parent), index)?;
+                }
+            }
+        }
+    }
+    Ok(below > 0)
+}
+
+/// Puts entities below their parents, in their order. With a world, those alone whose place there is another one.
+pub(crate) fn restore_tree(
+    copies: &Copies<'_>,
+    objects: &[(ObjectId, Entity)],
+    world: Option<&World>,
+) -> Place {
+    let saved: EntityHashSet = objects.iter().map(|(_, entity)| *entity).collect();
+    let entity_of = |object: &ObjectId| {
+        let found = objects.binary_search_by_key(object, |(object, _)| *object).ok()?;
+        Some(objects[found].1)
+    };
+    let (mut below, mut roots) = (Vec::new(), Vec::new());
+    for (object, entity) in objects {
+        if copies.world().parent(*object).is_none() {
+            roots.push(*entity);
+        }
+        let children: Vec<Entity> =
+            copies.world().children(*object).iter().filter_map(entity_of).collect();
+        let old = world.and_then(|world| world.get::<Children>(*entity));
+        let old = old.iter().flat_map(|old| old.iter()).copied().filter(|old| saved.contains(old));
+        if world.is_none() || !old.eq(children.iter().copied()) {
+            below.extend(children.into_iter().map(|child| (child, ChildOf(*entity))));
+        }
+    }
+    Box::new(move |world: &mut World| {
+        for root in roots {
+            // Below one that is not saved, it is at the top in a save, too.
+            if world.get::<ChildOf>(root).is_some_and(|above| saved.contains(&above.parent())) {
+                world.entity_mut(root).remove::<ChildOf>();
+            }
+        }
+        for (child, parent) in below {
+            world.entity_mut(child).insert(parent);
+        }
+    })
+}

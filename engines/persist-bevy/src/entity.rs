@@ -1,0 +1,58 @@
+//! How a field of type [`Entity`] is saved.
+//!
+//! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
+//! An entity that is not saved, or was despawned, is [`Entity::PLACEHOLDER`] after a load.
+//!
+//! A field that is an `Entity` itself has an `empty` beside it: what it is before a load fills it. The module
+//! [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps, which need none:
+//!
+//! ```
+//! use std::collections::HashMap;
+//!
+//! use bevy_ecs::prelude::*;
+//! use persist::Persist;
+//! use persist_bevy::entity;
+//!
+//! #[derive(Component, Persist, Clone)]
+//! #[persist(component)]
+//! struct Party {
+//!     #[persist(with = entity, empty = Entity::PLACEHOLDER)]
+//!     leader: Entity,
+//!     #[persist(with = "Vec<entity>")]
+//!     members: Vec<Entity>,
+//!     #[persist(with = "HashMap<_, Option<entity>>")]
+//!     roles: HashMap<String, Option<Entity>>,
+//! }
+//! ```
+
+use std::convert::Infallible;
+
+use bevy_ecs::entity::Entity;
+use persist::ObjectId;
+
+/// What is stored.
+pub type Stored = ObjectId;
+
+/// The object of an entity.
+#[must_use]
+pub fn store(entity: &Entity) -> ObjectId {
+    persist_mirror::store(key(*entity))
+}
+
+/// The entity of an object.
+///
+/// # Errors
+///
+/// None.
+pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
+    let entity = persist_mirror::restore(object).and_then(Entity::try_from_bits);
+    Ok(entity.unwrap_or(Entity::PLACEHOLDER))
+}
+
+pub(crate) fn key(entity: Entity) -> persist_mirror::Entity {
+    persist_mirror::Entity { index: entity.index_u32(), bits: entity.to_bits() }
+}
+
+pub(crate) fn entity(key: persist_mirror::Entity) -> Entity {
+    Entity::try_from_bits(key.bits).unwrap_or(Entity::PLACEHOLDER)
+}

@@ -1,0 +1,383 @@
+//! Saves and loads of an app, one after the other, on threads of their own.
+
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bevy_app::AppExit;
+use bevy_ecs::change_detection::{DetectChangesMut, Mut};
+use bevy_ecs::message::{Message, Messages};
+use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use persist::save::{BackgroundSave, LoadReport, SaveOutcome, ValueSaver};
+use persist::{Error, ErrorKind, Persist, Result, SaveManager};
+use persist_mirror::Mirror;
+
+use crate::saves::{Saves, State};
+
+type SetMetadata = Arc<dyn Fn(&mut SaveManager) -> Result<()> + Send + Sync>;
+
+/// Asks for a save into a slot. It is taken at the end of the frame, written in the background, and answered by
+/// [`SaveFinished`] or [`SaveFailed`].
+///
+/// ```
+/// use bevy_ecs::prelude::*;
+/// use persist::Persist;
+/// use persist_bevy::SaveRequested;
+///
+/// #[derive(Persist, Clone)]
+/// struct Info { place: String, screenshot: Vec<u8> }
+///
+/// fn quick_save(mut requests: MessageWriter<SaveRequested>) {
+///     let info = Info { place: "The mill".into(), screenshot: vec![0; 100] };
+///     requests.write(SaveRequested::slot("quick").metadata(info));
+/// }
+/// ```
+#[derive(Message, Clone)]
+pub struct SaveRequested {
+    /// `None` for the next one that is saved automatically.
+    slot: Option<String>,
+    keep: u32,
+    metadata: Option<SetMetadata>,
+}
+
+impl SaveRequested {
+    /// Into the slot of this name.
+    #[must_use]
+    pub fn slot(name: impl Into<String>) -> Self {
+        Self { slot: Some(name.into()), keep: 0, metadata: None }
+    }
+
+    /// Into the next slot for automatic saves. That many of these are kept: see
+    /// [`Slots::auto_save_value`](persist::save::Slots::auto_save_value).
+    #[must_use]
+    pub fn auto(keep: u32) -> Self {
+        Self { slot: None, keep, metadata: None }
+    }
+
+    /// With this in its header, where a list of slots finds it without a load: a title, a time, the bytes of a screenshot.
+    /// Later saves have it too, unless they have others. At most a MiB, if `Limits::metadata` is not raised.
+    #[must_use]
+    pub fn metadata<M: Persist + Send + Sync>(mut self, metadata: M) -> Self {
+        self.metadata = Some(Arc::new(move |saves| saves.set_metadata(&metadata)));
+        self
+    }
+}
+
+/// Asks for a load of a slot: it is read in the background, put into the world at the end of a frame, and answered by
+/// [`LoadFinished`] or [`LoadFailed`]. All entities with [`Saved`](crate::Saved) are replaced.
+#[derive(Message, Clone, Debug)]
+pub struct LoadRequested {
+    slot: String,
+    keeps: bool,
+}
+
+impl LoadRequested {
+    /// From the slot of this name.
+    #[must_use]
+    pub fn slot(name: impl Into<String>) -> Self {
+        Self { slot: name.into(), keeps: false }
+    }
+
+    /// Entities whose objects are in the save, too, stay, and get its components, as an undo of the game wants it. They keep
+    /// their other components, which the save knows nothing of.
+    #[must_use]
+    pub fn keeping_entities(mut self) -> Self {
+        self.keeps = true;
+        self
+    }
+}
+
+/// A save is written.
+#[derive(Message, Clone, Debug)]
+pub struct SaveFinished {
+    /// The file.
+    pub path: PathBuf,
+    /// What became of it: one that another save of the slot replaced before it was written is none of its own.
+    pub outcome: SaveOutcome,
+}
+
+/// A save was not taken or written; the slot has its old one.
+#[derive(Message, Clone, Debug)]
+pub struct SaveFailed {
+    /// The slot; `None` for an automatic save whose slot was not found.
+    pub slot: Option<String>,
+    /// Why.
+    pub error: Arc<Error>,
+}
+
+/// A load is in the world.
+#[derive(Message, Clone, Debug)]
+pub struct LoadFinished {
+    /// The slot.
+    pub slot: String,
+    /// What was not loaded as it was stored.
+    pub report: Arc<LoadReport>,
+}
+
+/// A load was refused; the world is as it was.
+#[derive(Message, Clone, Debug)]
+pub struct LoadFailed {
+    /// The slot.
+    pub slot: String,
+    /// Why.
+    pub error: Arc<Error>,
+}
+
+/// How far the saves and loads of the app are.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct SaveProgress {
+    /// The part of all bytes that is written, from 0 to 1; `None` while nothing is saved.
+    pub saving: Option<f32>,
+    /// True while a save is read.
+    pub is_loading: bool,
+}
+
+/// Saves now and then, in slots that rotate.
+#[derive(Resource, Debug)]
+pub(crate) struct Autosave {
+    pub(crate) every: Duration,
+    pub(crate) keep: u32,
+    pub(crate) last: Instant,
+}
+
+/// What was asked for.
+#[derive(Clone)]
+pub(crate) enum Request {
+    Save(SaveRequested),
+    Load(LoadRequested),
+}
+
+/// A save that is being written.
+pub(crate) struct Job {
+    save: BackgroundSave,
+    slot: Option<String>,
+}
+
+/// What a thread does meanwhile.
+pub(crate) struct Running {
+    thread: JoinHandle<Option<Done>>,
+    request: Request,
+}
+
+/// What a thread takes with it.
+struct Work {
+    saver: ValueSaver,
+    mirror: Option<Mirror>,
+    folder: PathBuf,
+    request: Request,
+}
+
+/// What a thread gives back.
+struct Done {
+    saver: ValueSaver,
+    mirror: Option<Mirror>,
+    result: Result<Outcome>,
+}
+
+pub(crate) enum Outcome {
+    Taken(BackgroundSave),
+    Loaded(Box<(persist::World, LoadReport)>),
+}
+
+impl Work {
+    fn run(self) -> Done {
+        let Self { mut saver, mirror, folder, request } = self;
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let mut manager = SaveManager::from(mem::take(&mut saver));
+            let result = Self::outcome(&mut manager, mirror.as_ref(), &folder, &request);
+            saver = manager.into();
+            result
+        }));
+        let result = result.unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Refused, "a component panicked while it was saved or loaded"))
+        });
+        Done { saver, mirror, result }
+    }
+
+    fn outcome(
+        saves: &mut SaveManager,
+        mirror: Option<&Mirror>,
+        folder: &Path,
+        request: &Request,
+    ) -> Result<Outcome> {
+        match (request, mirror) {
+            (Request::Save(SaveRequested { slot, keep, metadata }), Some(mirror)) => {
+                if let Some(set) = metadata {
+                    set(saves)?;
+                }
+                let mut slots = saves.slots(folder);
+                let save = match slot {
+                    Some(slot) => slots.save_value_in_background(slot, mirror.world()),
+                    None => slots.auto_save_value_in_background(*keep, mirror.world()),
+                };
+                save.map(Outcome::Taken)
+            }
+            (Request::Save(_), None) => Err(Error::new(ErrorKind::NotFound, "no mirror to save")),
+            (Request::Load(LoadRequested { slot, .. }), _) => {
+                let path = saves.slots(folder).path(slot)?;
+                let mut saver = ValueSaver::from(mem::take(saves));
+                let loaded = saver.load_value(path);
+                *saves = saver.into();
+                Ok(Outcome::Loaded(Box::new(loaded?)))
+            }
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn path(&mut self, slot: &str) -> Result<PathBuf> {
+        let folder = self.folder.clone();
+        self.manage(|saves| saves.slots(folder).path(slot))
+    }
+
+    /// Waits until no thread has the mirror or the classes.
+    pub(crate) fn settle(&mut self) {
+        // The thread catches panics, and takes its work first of all.
+        if let Some(Running { thread, request }) = self.running.take()
+            && let Ok(Some(done)) = thread.join()
+        {
+            self.take_back(done, request);
+        }
+    }
+
+    fn take_back(&mut self, done: Done, request: Request) {
+        self.saver = done.saver;
+        if let Some(mirror) = done.mirror {
+            self.mirror = mirror;
+        }
+        self.finished.push((request, done.result));
+    }
+
+    fn start(&mut self, world: &mut World, request: Request) {
+        let mirror = match &request {
+            Request::Load(_) => None,
+            Request::Save(_) => match self.copy(world) {
+                Ok(()) => Some(mem::take(&mut self.mirror)),
+                Err(error) => return self.finished.push((request, Err(error))),
+            },
+        };
+        let saver = mem::take(&mut self.saver);
+        let work = Work { saver, mirror, folder: self.folder.clone(), request: request.clone() };
+        // If no thread can be started, as on a web page, the work is still here.
+        let work = Arc::new(Mutex::new(Some(work)));
+        let take = |work: &Mutex<Option<Work>>| {
+            work.lock().unwrap_or_else(PoisonError::into_inner).take().map(Work::run)
+        };
+        let theirs = Arc::clone(&work);
+        match thread::Builder::new().name("persist".into()).spawn(move || take(&theirs)) {
+            Ok(thread) => self.running = Some(Running { thread, request }),
+            Err(_) => {
+                if let Some(done) = take(&work) {
+                    self.take_back(done, request);
+                }
+            }
+        }
+    }
+
+    /// Says what became of a request.
+    fn answer(&mut self, world: &mut World, request: Request, result: Result<Outcome>) {
+        match (request, result) {
+            (Request::Save(SaveRequested { slot, .. }), Ok(Outcome::Taken(save))) => {
+                self.writing.push(Job { save, slot });
+            }
+            (Request::Save(SaveRequested { slot, .. }), Err(error)) => {
+                world.write_message(SaveFailed { slot, error: Arc::new(error) });
+            }
+            (Request::Load(LoadRequested { slot, keeps }), Ok(Outcome::Loaded(loaded))) => {
+                let (loaded, report) = *loaded;
+                match self.place(world, loaded, keeps) {
+                    Ok(()) => {
+                        world.write_message(LoadFinished { slot, report: Arc::new(report) });
+                    }
+                    Err(error) => {
+                        world.write_message(LoadFailed { slot, error: Arc::new(error) });
+                    }
+                }
+            }
+            (Request::Load(LoadRequested { slot, .. }), Err(error)) => {
+                world.write_message(LoadFailed { slot, error: Arc::new(error) });
+            }
+            // A save is taken and a load is loaded.
+            (Request::Save(_), Ok(Outcome::Loaded(_)))
+            | (Request::Load(_), Ok(Outcome::Taken(_))) => {}
+        }
+    }
+
+    /// One frame. At the last one, all that was asked for is done.
+    fn frame(&mut self, world: &mut World, is_last: bool) {
+        loop {
+            if self.running.as_ref().is_some_and(|running| is_last || running.thread.is_finished())
+            {
+                self.settle();
+            }
+            for (request, result) in mem::take(&mut self.finished) {
+                self.answer(world, request, result);
+            }
+            if self.running.is_none()
+                && let Some(request) = self.waiting.pop_front()
+            {
+                self.start(world, request);
+            }
+            if !is_last || (self.waiting.is_empty() && self.running.is_none()) {
+                break;
+            }
+        }
+        let (done, writing) =
+            mem::take(&mut self.writing).into_iter().partition(|job| is_last || job.save.is_done());
+        self.writing = writing;
+        for Job { save, slot } in Vec::from_iter::<Vec<Job>>(done) {
+            let path = save.path().to_owned();
+            match save.wait() {
+                Ok(outcome) => {
+                    world.write_message(SaveFinished { path, outcome });
+                }
+                Err(error) => {
+                    world.write_message(SaveFailed { slot, error: Arc::new(error) });
+                }
+            }
+        }
+    }
+
+    fn progress(&self) -> SaveProgress {
+        let is_load = |request: &Request| matches!(request, Request::Load(_));
+        let is_loading = self.running.as_ref().is_some_and(|running| is_load(&running.request))
+            || self.waiting.iter().any(is_load);
+        let is_taking = self.running.as_ref().is_some_and(|running| !is_load(&running.request));
+        let parts = self.writing.iter().map(|job| job.save.progress().fraction());
+        let slowest = parts.reduce(f32::min);
+        SaveProgress { saving: if is_taking { Some(0.0) } else { slowest }, is_loading }
+    }
+}
+
+/// Does what was asked for.
+pub(crate) fn run(world: &mut World) {
+    let drain = |world: &mut World| -> Vec<Request> {
+        let mut asked = Vec::new();
+        if let Some(mut saves) = world.get_resource_mut::<Messages<SaveRequested>>() {
+            asked.extend(saves.drain().map(Request::Save));
+        }
+        if let Some(mut loads) = world.get_resource_mut::<Messages<LoadRequested>>() {
+            asked.extend(loads.drain().map(Request::Load));
+        }
+        asked
+    };
+    let mut asked = drain(world);
+    if let Some(mut auto) = world.get_resource_mut::<Autosave>()
+        && auto.last.elapsed() >= auto.every
+    {
+        auto.last = Instant::now();
+        asked.push(Request::Save(SaveRequested::auto(auto.keep)));
+    }
+    let is_last = world.get_resource::<Messages<AppExit>>().is_some_and(|exit| !exit.is_empty());
+    let progress = world.resource_scope(|world, mut saves: Mut<'_, Saves>| {
+        let state = saves.state();
+        state.waiting.extend(asked);
+        state.frame(world, is_last);
+        state.progress()
+    });
+    world.resource_mut::<SaveProgress>().set_if_neq(progress);
+}

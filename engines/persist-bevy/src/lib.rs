@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod app;
+mod builtin;
+pub mod entity;
+mod jobs;
+mod saves;
+mod types;
+mod undo;
+
+use bevy_ecs::component::Component;
+
+pub use app::{PersistApp, PersistPlugin};
+pub use jobs::{
+    LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished, SaveProgress, SaveRequested,
+};
+pub use saves::{PersistWorld, Saves};
+pub use undo::EditSession;
+
+/// Marks an entity that is saved, with its registered components.
+///
+/// `#[require(Saved)]` on a component says it of all entities that have that one.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Saved;
+
+/// The page of the guide, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/11-bevy.md")]
+mod guide {}

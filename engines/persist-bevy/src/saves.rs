@@ -1,0 +1,347 @@
+//! The mirror of a world of Bevy, and its saves.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bevy_ecs::change_detection::Tick;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::hierarchy::{ChildOf, Children};
+use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use persist::save::{LoadReport, SaveOutcome, Slot, ValueSaver};
+use persist::{ObjectId, Result, SaveManager};
+use persist_mirror::{Ids, Mirror, Target, outward};
+
+use crate::Saved;
+use crate::builtin::{self, copy_tree, restore_tree};
+use crate::entity::{entity, key};
+use crate::jobs::{Job, Outcome, Request, Running};
+use crate::types::{IsSaved, Since, Type};
+
+/// A change tick older than this is no longer compared: Bevy clamps them.
+const LONGEST: u32 = 1 << 30;
+
+/// What is saved, and the [world of persist](persist::World) that mirrors it.
+///
+/// The [plugin](crate::PersistPlugin) puts this resource into the app. It keeps which object of a save stands for which
+/// entity, so an entity has one id in all saves, and keeps the components of classes that the program does not have.
+#[derive(Resource)]
+pub struct Saves {
+    /// For `Sync`: nothing in it is used through a shared reference but under the lock.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) saver: ValueSaver,
+    pub(crate) folder: PathBuf,
+    pub(crate) types: Vec<Type>,
+    pub(crate) mirror: Mirror,
+    /// When the mirror was like the world.
+    last: Option<Tick>,
+    has_tree: bool,
+    pub(crate) waiting: VecDeque<Request>,
+    pub(crate) running: Option<Running>,
+    pub(crate) finished: Vec<(Request, Result<Outcome>)>,
+    pub(crate) writing: Vec<Job>,
+}
+
+impl Default for Saves {
+    fn default() -> Self {
+        let mut state = State::default();
+        for of in builtin::types() {
+            state.add(of).unwrap_or_else(|error| panic!("a type of this crate: {error}"));
+        }
+        Self { state: Mutex::new(state) }
+    }
+}
+
+impl Saves {
+    pub(crate) fn state(&mut self) -> &mut State {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, when no thread has the mirror.
+    fn locked(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.settle();
+        state
+    }
+
+    /// The object of an entity that was saved or loaded. Its id is the same in all saves. Waits while a save is taken.
+    #[must_use]
+    pub fn object(&self, entity: Entity) -> Option<ObjectId> {
+        self.locked().mirror.ids().object(key(entity))
+    }
+
+    /// The entity of an object. Waits while a save is taken.
+    #[must_use]
+    pub fn entity(&self, object: ObjectId) -> Option<Entity> {
+        self.locked().mirror.ids().entity(object).map(entity)
+    }
+
+    /// The slots in the folder, with their health, metadata and backups: see
+    /// [`Slots::list`](persist::save::Slots::list). Waits while a save is taken.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Slots::list`](persist::save::Slots::list).
+    pub fn slots(&mut self) -> Result<Vec<Slot>> {
+        let folder = self.state().folder.clone();
+        self.manage(|saves| saves.slots(folder).list())
+    }
+
+    /// Calls a function with the manager of the saves, for what else is done with slots and for its settings. Waits while a
+    /// save is taken.
+    pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
+        self.state().settle();
+        self.state().manage(run)
+    }
+}
+
+impl State {
+    pub(crate) fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
+        let mut manager = SaveManager::from(std::mem::take(&mut self.saver));
+        let result = run(&mut manager);
+        self.saver = manager.into();
+        result
+    }
+
+    /// Registers a type. One that is registered already is replaced.
+    pub(crate) fn add(&mut self, of: Type) -> Result<()> {
+        self.manage(of.register)?;
+        (of.know)(self.mirror.target())?;
+        self.types.retain(|known| known.id != of.id);
+        self.types.push(of);
+        Ok(())
+    }
+
+    /// Copies what has changed since the last time into the mirror.
+    pub(crate) fn copy(&mut self, world: &mut World) -> Result<()> {
+        // What is changed from now on is newer than that.
+        let now = world.increment_change_tick();
+        // If something is refused, the next time all is copied.
+        let last = self.last.take();
+        let pick = |of: &Type| of.copy;
+        self.has_tree =
+            copy_changes(world, &mut self.mirror, &self.types, pick, last, self.has_tree)?;
+        self.last = Some(now);
+        Ok(())
+    }
+
+    /// Puts a loaded world into that of Bevy.
+    pub(crate) fn place(
+        &mut self,
+        world: &mut World,
+        loaded: persist::World,
+        keeps: bool,
+    ) -> Result<()> {
+        let old = keeps.then(|| self.mirror.ids());
+        let ids = place(world, &loaded, &self.types, old, false)?;
+        self.mirror = Mirror::new(loaded, ids);
+        self.has_tree = true;
+        self.last = Some(world.increment_change_tick());
+        Ok(())
+    }
+}
+
+/// Copies what has changed since a tick; whether there is a tree.
+pub(crate) fn copy_changes<W: Target>(
+    world: &mut World,
+    mirror: &mut Mirror<W>,
+    types: &[Type],
+    pick: impl Fn(&Type) -> fn(&mut World, &mut Mirror<W>, &Since) -> Result<()>,
+    last: Option<Tick>,
+    had_tree: bool,
+) -> Result<bool> {
+    let now = world.change_tick();
+    let last = last.filter(|last| now.get().wrapping_sub(last.get()) < LONGEST);
+    let mut since = Since { last, now, first_new: None };
+    let mut count = 0;
+    let mut saved = world.query_filtered::<Entity, IsSaved>();
+    for entity in saved.iter(world) {
+        count += 1;
+        if mirror.ids().object(key(entity)).is_none() {
+            let object = mirror.object(key(entity))?;
+            since.first_new.get_or_insert(object);
+        }
+    }
+    if mirror.ids().len() != count {
+        mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
+    }
+    for of in types {
+        pick(of)(world, mirror, &since)?;
+    }
+    copy_tree(world, mirror, &since, had_tree)
+}
+
+/// Puts a world of persist into that of Bevy, in place of all entities that are saved; which entities its objects have
+/// then. Objects of a table keep theirs.
+pub(crate) fn place(
+    world: &mut World,
+    loaded: &persist::World,
+    types: &[Type],
+    old: Option<&Ids>,
+    only_differences: bool,
+) -> Result<Ids> {
+    let (mut objects, mut new, mut ids) = (Vec::new(), Vec::new(), Ids::default());
+    for object in loaded.objects() {
+        let old = old.and_then(|old| old.entity(object)).map(entity);
+        let old = old.filter(|old| world.get::<Saved>(*old).is_some());
+        let entity = old.unwrap_or_else(|| {
+            let entity = world.entity_allocator().alloc();
+            new.push(entity);
+            entity
+        });
+        objects.push((object, entity));
+        ids.insert(object, key(entity));
+    }
+    // Nothing of the world changes until all is restored.
+    let compared = only_differences.then_some(&*world);
+    let restored = outward(loaded, &mut ids, |copies| {
+        let parts = types.iter().map(|of| (of.restore)(copies, &objects, compared));
+        let mut parts: Vec<_> = parts.collect::<Result<_>>()?;
+        parts.push(restore_tree(copies, &objects, compared));
+        Ok(parts)
+    });
+    let parts = match restored {
+        Ok(parts) => parts,
+        Err(error) => {
+            world.entity_allocator_mut().free_many(&new);
+            return Err(error);
+        }
+    };
+    let mut saved = world.query_filtered::<Entity, IsSaved>();
+    let is_gone = |entity: &Entity| ids.object(key(*entity)).is_none();
+    let gone: Vec<Entity> = saved.iter(world).filter(is_gone).collect();
+    // What was below one of them, and is still there, does not go with it.
+    for entity in &gone {
+        let children =
+            world.get::<Children>(*entity).into_iter().flat_map(|children| children.iter());
+        let kept = children.copied().filter(|child| ids.object(key(*child)).is_some());
+        for child in kept.collect::<Vec<_>>() {
+            world.entity_mut(child).remove::<ChildOf>();
+        }
+    }
+    for entity in gone {
+        // It may be below another one that was despawned.
+        let _ = world.try_despawn(entity);
+    }
+    for entity in new {
+        // Nothing else has it.
+        let _ = world.spawn_at(entity, Saved);
+    }
+    parts.into_iter().for_each(|part| part(world));
+    world.flush();
+    Ok(ids)
+}
+
+/// Saves and loads at once, where a system, a test or a server wants to wait for them. The app's own are
+/// [requested](crate::SaveRequested).
+pub trait PersistWorld {
+    /// Saves into a slot of the folder, and waits until it is written.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Slots::save_value`](persist::save::Slots::save_value); what a component refuses that holds entities.
+    fn save_slot(&mut self, slot: &str) -> Result<SaveOutcome>;
+
+    /// Loads a slot. The entities with [`Saved`] are replaced.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Slots::load_value`](persist::save::Slots::load_value); what the `TryFrom` of a component refuses that is
+    /// saved as another type. The world is then as it was.
+    fn load_slot(&mut self, slot: &str) -> Result<LoadReport>;
+
+    /// Saves into memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`save_slot`](Self::save_slot).
+    fn save_to_vec(&mut self) -> Result<Vec<u8>>;
+
+    /// Loads from memory, as [`load_slot`](Self::load_slot).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load_slot`](Self::load_slot).
+    fn load_from_slice(&mut self, save: &[u8]) -> Result<LoadReport>;
+
+    /// Calls a function with the [mirror](Saves), after what has changed was copied into it: to look at it by the methods
+    /// of [`persist::World`].
+    ///
+    /// # Errors
+    ///
+    /// What a component refuses that holds entities.
+    fn mirrored<R>(&mut self, look: impl FnOnce(&persist::World) -> R) -> Result<R>;
+}
+
+/// Calls a function with the world and its saves, while no job has the mirror.
+fn scope<R>(world: &mut World, run: impl FnOnce(&mut World, &mut State) -> Result<R>) -> Result<R> {
+    world.init_resource::<Saves>();
+    world.resource_scope(|world, mut saves: bevy_ecs::change_detection::Mut<'_, Saves>| {
+        let state = saves.state();
+        state.settle();
+        run(world, state)
+    })
+}
+
+impl PersistWorld for World {
+    fn save_slot(&mut self, slot: &str) -> Result<SaveOutcome> {
+        scope(self, |world, state| {
+            state.copy(world)?;
+            let mirror = std::mem::take(&mut state.mirror);
+            let folder = state.folder.clone();
+            let saved = state.manage(|saves| saves.slots(folder).save_value(slot, mirror.world()));
+            state.mirror = mirror;
+            saved
+        })
+    }
+
+    fn load_slot(&mut self, slot: &str) -> Result<LoadReport> {
+        scope(self, |world, state| {
+            let path = state.path(slot)?;
+            let (loaded, report) = state.saver.load_value(path)?;
+            state.place(world, loaded, false)?;
+            Ok(report)
+        })
+    }
+
+    fn save_to_vec(&mut self) -> Result<Vec<u8>> {
+        scope(self, |world, state| {
+            state.copy(world)?;
+            state.saver.value_to_vec(state.mirror.world())
+        })
+    }
+
+    fn load_from_slice(&mut self, save: &[u8]) -> Result<LoadReport> {
+        scope(self, |world, state| {
+            let (loaded, report) = state.saver.value_from_slice(save)?;
+            state.place(world, loaded, false)?;
+            Ok(report)
+        })
+    }
+
+    fn mirrored<R>(&mut self, look: impl FnOnce(&persist::World) -> R) -> Result<R> {
+        scope(self, |world, state| {
+            state.copy(world)?;
+            Ok(look(state.mirror.world()))
+        })
+    }
+}
+
+impl Drop for Saves {
+    /// A save that was taken is written.
+    fn drop(&mut self) {
+        self.state().settle();
+    }
+}
+
+impl fmt::Debug for Saves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Saves").field("mirror", &self.locked().mirror).finish_non_exhaustive()
+    }
+}

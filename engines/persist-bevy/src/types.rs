@@ -1,0 +1,165 @@
+//! What is done with the components and resources of a registered type.
+
+use std::any::TypeId;
+
+use bevy_ecs::change_detection::{DetectChanges, Ref, Tick};
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::entity_disabling::Disabled;
+use bevy_ecs::query::{Allow, With};
+use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use persist::codec::Pointee;
+use persist::{ObjectId, Persist, Result, SaveManager};
+use persist_mirror::{Copies, Form, Mirror, Recorded, Target};
+
+use crate::Saved;
+use crate::entity::{entity, key};
+
+/// Selects the entities that are saved, whether other systems see them or not.
+pub(crate) type IsSaved = (With<Saved>, Allow<Disabled>);
+
+/// What the last copy of the world into the mirror has seen.
+#[derive(Clone, Copy)]
+pub(crate) struct Since {
+    /// `None` if there was none.
+    pub(crate) last: Option<Tick>,
+    pub(crate) now: Tick,
+    /// The first object that this copy made, if it made any.
+    pub(crate) first_new: Option<ObjectId>,
+}
+
+impl Since {
+    /// Whether what was changed at a tick is to be copied.
+    pub(crate) fn is_changed(&self, tick: Tick) -> bool {
+        self.last.is_none_or(|last| tick.is_newer_than(last, self.now))
+    }
+
+    /// Whether an entity came into the mirror by this copy: then all of it is to be copied.
+    pub(crate) fn is_new<W: Target>(&self, mirror: &Mirror<W>, entity: Entity) -> bool {
+        self.first_new.is_some_and(|first| mirror.ids().object(key(entity)) >= Some(first))
+    }
+}
+
+/// Puts what was restored into the world.
+pub(crate) type Place = Box<dyn FnOnce(&mut World)>;
+
+/// Copies out of the mirror, for these objects and their entities. With a world, only what differs from what that has.
+type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Place>;
+
+/// A registered type of components or resources.
+#[derive(Clone, Copy)]
+pub(crate) struct Type {
+    pub(crate) id: TypeId,
+    pub(crate) register: fn(&mut SaveManager) -> Result<()>,
+    pub(crate) know: fn(&mut persist::World) -> Result<()>,
+    /// Copies what has changed into the mirror.
+    pub(crate) copy: fn(&mut World, &mut Mirror, &Since) -> Result<()>,
+    /// Copies what has changed into an edit of the mirror.
+    pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
+    pub(crate) restore: Restore,
+}
+
+impl Type {
+    pub(crate) fn component<T: Component, F: Form<T>>() -> Self {
+        Self {
+            id: TypeId::of::<T>(),
+            register: SaveManager::register_component::<F::Stored>,
+            know: persist::World::register::<F::Stored>,
+            copy: copy::<T, F, _>,
+            record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
+            restore: restore::<T, F>,
+        }
+    }
+
+    pub(crate) fn resource<R: Resource + Persist + Pointee + Clone>() -> Self {
+        Self {
+            id: TypeId::of::<R>(),
+            register: |saves| saves.registry_mut().register_resource::<R>(),
+            know: |world| world.registry_mut().register_resource::<R>(),
+            copy: copy_resource::<R, _>,
+            record: |world, mirror, since| copy_resource::<R, _>(world, mirror, since),
+            restore: |copies, _, world| {
+                let old = world.and_then(|world| world.get_resource::<R>());
+                if old.is_some_and(|old| !copies.resource_differs(old)) {
+                    return Ok(Box::new(|_| ()));
+                }
+                let resource = copies.resource::<R>()?;
+                Ok(Box::new(move |world: &mut World| match resource {
+                    Some(resource) => world.insert_resource(resource),
+                    None => drop(world.remove_resource::<R>()),
+                }))
+            },
+        }
+    }
+}
+
+/// The components that are to be copied, and how many there are in all.
+pub(crate) fn changed<'w, T: Component, W: Target>(
+    world: &'w mut World,
+    mirror: &Mirror<W>,
+    since: &Since,
+) -> (Vec<(persist_mirror::Entity, &'w T)>, usize, &'w World) {
+    let mut query = world.query_filtered::<(Entity, Ref<'_, T>), IsSaved>();
+    let world = &*world;
+    let (mut changed, mut count) = (Vec::new(), 0);
+    for (entity, component) in query.iter(world) {
+        count += 1;
+        if since.is_changed(component.last_changed()) || since.is_new(mirror, entity) {
+            changed.push((key(entity), component.into_inner()));
+        }
+    }
+    (changed, count, world)
+}
+
+fn copy<T: Component, F: Form<T>, W: Target>(
+    world: &mut World,
+    mirror: &mut Mirror<W>,
+    since: &Since,
+) -> Result<()> {
+    let (changed, count, world) = changed::<T, W>(world, mirror, since);
+    mirror.copy::<T, F>(changed)?;
+    mirror.sweep::<F::Stored>(count, |key| world.get::<T>(entity(key)).is_some())
+}
+
+fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
+    world: &mut World,
+    mirror: &mut Mirror<W>,
+    since: &Since,
+) -> Result<()> {
+    let Some(resource) = world.get_resource_ref::<R>() else {
+        return mirror.target().remove_resource::<R>();
+    };
+    if since.is_changed(resource.last_changed()) {
+        mirror.copy_resource::<R>(&resource)?;
+    }
+    Ok(())
+}
+
+fn restore<T: Component, F: Form<T>>(
+    copies: &mut Copies<'_>,
+    objects: &[(ObjectId, Entity)],
+    world: Option<&World>,
+) -> Result<Place> {
+    let holds_ids = F::Stored::persist_kind().may_hold_ids();
+    let (mut there, mut lost) = (Vec::new(), Vec::new());
+    for (object, entity) in objects {
+        let old = world.and_then(|world| world.get::<T>(*entity));
+        if old.is_some_and(|old| !copies.differs::<T, F>(*object, old)) {
+            continue;
+        }
+        match copies.component::<T, F>(*object, holds_ids)? {
+            Some(component) => there.push((*entity, component)),
+            None => lost.push(*entity),
+        }
+    }
+    Ok(Box::new(move |world: &mut World| {
+        for entity in lost {
+            // Only one that was there before the load can have it.
+            if world.get::<T>(entity).is_some() {
+                world.entity_mut(entity).remove::<T>();
+            }
+        }
+        world.insert_batch(there);
+    }))
+}

@@ -1,0 +1,242 @@
+//! Undo, redo and a journal for editors.
+
+use std::fmt;
+use std::hash::Hash;
+use std::mem;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use bevy_ecs::change_detection::Tick;
+use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use persist::history::{Edit, Label, Recovered};
+use persist::save::SaveOutcome;
+use persist::{History, Result, SaveManager, Session};
+use persist_mirror::{Ids, Mirror, Recorded};
+
+use crate::saves::{Saves, copy_changes, place};
+use crate::types::Type;
+
+/// An edited level with undo and redo, recoverable after a crash.
+///
+/// The world of persist that mirrors Bevy's lies in a [`Session`]. An [edit](Self::edit) changes Bevy's world; what it
+/// did to saved entities and resources becomes one entry of the history, and is in the journal. An undo changes the
+/// mirror, and then what differs in Bevy's world. So change saved entities by edits alone while there is a session: a
+/// later undo also rolls back what was changed without.
+///
+/// # Example
+///
+/// ```
+/// use bevy_app::App;
+/// use bevy_ecs::prelude::*;
+/// use persist::{History, Persist};
+/// use persist_bevy::{EditSession, PersistApp, Saved};
+///
+/// #[derive(Component, Persist, Clone, Debug, PartialEq)]
+/// #[persist(component)]
+/// #[require(Saved)]
+/// struct Door { is_open: bool }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (level, journal) = (folder.path().join("a.sav"), folder.path().join("a.journal"));
+/// let mut app = App::new();
+/// app.persist_component::<Door>();
+/// let world = app.world_mut();
+/// let (mut session, _) = EditSession::open(world, &level, &journal, History::new(256))?;
+/// let door = session.edit(world, "Add door", |world| Ok(world.spawn(Door { is_open: false }).id()))?;
+/// session.edit(world, "Open door", |world| {
+///     world.entity_mut(door).get_mut::<Door>().unwrap().is_open = true;
+///     Ok(())
+/// })?;
+/// session.undo(world)?;
+/// assert_eq!(world.get::<Door>(door), Some(&Door { is_open: false }));
+/// session.undo(world)?;
+/// assert!(world.get_entity(door).is_err());
+/// session.redo(world)?;
+/// assert_eq!(world.query::<&Door>().iter(world).count(), 1);
+/// session.save()?;
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Resource)]
+pub struct EditSession {
+    /// For `Sync`.
+    state: Mutex<State>,
+}
+
+struct State {
+    session: Session,
+    types: Vec<Type>,
+    ids: Ids,
+    has_tree: bool,
+}
+
+impl EditSession {
+    /// Opens the save of a level, and its journal if the program ended without a save. All entities with
+    /// [`Saved`](crate::Saved) are replaced by those of the level; there are none if there are no such files.
+    ///
+    /// The types are those that were registered before. If a listener of the history is to hear what is recovered, it
+    /// subscribes before.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SessionOptions::open`](persist::history::SessionOptions::open), and of
+    /// [`load_slot`](crate::PersistWorld::load_slot).
+    pub fn open(
+        world: &mut World,
+        save: impl AsRef<Path>,
+        journal: impl AsRef<Path>,
+        history: History,
+    ) -> Result<(Self, Recovered)> {
+        world.init_resource::<Saves>();
+        let types = world.resource_mut::<Saves>().state().types.clone();
+        let mut saves = SaveManager::new();
+        types.iter().try_for_each(|of| (of.register)(&mut saves))?;
+        let (session, recovered) = Session::with(saves, history).open(save, journal)?;
+        let ids = place(world, session.world(), &types, None, false)?;
+        let state = Mutex::new(State { session, types, ids, has_tree: true });
+        Ok((Self { state }, recovered))
+    }
+
+    fn state(&mut self) -> &mut State {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session: for menus, its [history](Session::history).
+    pub fn session(&mut self) -> &Session {
+        &self.state().session
+    }
+
+    /// Changes a world, and records what that changed in saved entities and resources as one entry of the history:
+    /// components that were changed, added or removed, entities that were spawned or despawned, and their places in the
+    /// hierarchy.
+    ///
+    /// # Errors
+    ///
+    /// The error of the function; what the history cannot record, and whatever keeps the journal from being written. Saved
+    /// entities and resources are then as before the edit.
+    pub fn edit<R>(
+        &mut self,
+        world: &mut World,
+        label: impl Into<Label>,
+        change: impl FnOnce(&mut World) -> Result<R>,
+    ) -> Result<R> {
+        self.state().change(world, change, |session, record| session.edit(label, record))
+    }
+
+    /// Like [`edit`](Self::edit), and merges the entry with the one before if that has the same key: for drags.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`edit`](Self::edit).
+    pub fn edit_merging<R>(
+        &mut self,
+        world: &mut World,
+        key: impl Hash,
+        label: impl Into<Label>,
+        change: impl FnOnce(&mut World) -> Result<R>,
+    ) -> Result<R> {
+        self.state()
+            .change(world, change, |session, record| session.edit_merging(key, label, record))
+    }
+
+    /// Undoes one entry; false if there is none. An entity that comes back is a new one, and references to it are renewed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::undo`].
+    pub fn undo(&mut self, world: &mut World) -> Result<bool> {
+        self.state().step(world, Session::undo)
+    }
+
+    /// Redoes one entry; false if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::redo`].
+    pub fn redo(&mut self, world: &mut World) -> Result<bool> {
+        self.state().step(world, Session::redo)
+    }
+
+    /// Undoes or redoes to a position of the history.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::go_to`].
+    pub fn go_to(&mut self, world: &mut World, position: usize) -> Result<()> {
+        self.state().step(world, |session| session.go_to(position))
+    }
+
+    /// Saves the level as the last edit left it, and begins a new journal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::save`].
+    pub fn save(&mut self) -> Result<SaveOutcome> {
+        self.state().session.save()
+    }
+}
+
+impl State {
+    fn change<R>(
+        &mut self,
+        world: &mut World,
+        change: impl FnOnce(&mut World) -> Result<R>,
+        record: impl FnOnce(
+            &mut Session,
+            &mut dyn FnMut(&mut Edit<'_, persist::World>) -> Result<()>,
+        ) -> Result<()>,
+    ) -> Result<R> {
+        let before = world.increment_change_tick();
+        let changed = change(world);
+        world.flush();
+        let recorded = changed.and_then(|result| {
+            let Self { session, types, ids, has_tree } = self;
+            record(session, &mut |edit| {
+                let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
+                let copied = copy_edit(world, &mut mirror, types, before, *has_tree);
+                *ids = mirror.into_ids();
+                *has_tree |= copied?;
+                Ok(())
+            })?;
+            Ok(result)
+        });
+        if recorded.is_err() {
+            self.apply(world)?;
+        }
+        recorded
+    }
+
+    fn step<R>(
+        &mut self,
+        world: &mut World,
+        step: impl FnOnce(&mut Session) -> Result<R>,
+    ) -> Result<R> {
+        let done = step(&mut self.session);
+        self.apply(world)?;
+        done
+    }
+
+    /// Makes the world as its mirror is.
+    fn apply(&mut self, world: &mut World) -> Result<()> {
+        self.ids = place(world, self.session.world(), &self.types, Some(&self.ids), true)?;
+        self.has_tree = true;
+        Ok(())
+    }
+}
+
+fn copy_edit(
+    world: &mut World,
+    mirror: &mut Mirror<Recorded<'_, '_>>,
+    types: &[Type],
+    before: Tick,
+    had_tree: bool,
+) -> Result<bool> {
+    copy_changes(world, mirror, types, |of| of.record, Some(before), had_tree)
+}
+
+impl fmt::Debug for EditSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        f.debug_struct("EditSession").field("session", &state.session).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! What is saved of a world of Bevy, and what is undone in it.
+
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod saves;
+mod undo;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use bevy_app::prelude::*;
+use bevy_ecs::prelude::*;
+use persist::Persist;
+use persist_bevy::{PersistApp, PersistPlugin, PersistWorld, Saved, entity};
+
+#[derive(Component, Persist, Clone, Debug, PartialEq)]
+#[persist(component)]
+#[require(Saved)]
+pub(crate) struct Health(pub(crate) u32);
+
+#[derive(Component, Persist, Clone, Debug, PartialEq)]
+#[persist(component)]
+pub(crate) struct Mana {
+    pub(crate) points: u16,
+    #[persist(with = entity, empty = Entity::PLACEHOLDER)]
+    pub(crate) source: Entity,
+}
+
+#[derive(Component, Persist, Clone)]
+#[persist(component)]
+#[require(Saved)]
+pub(crate) struct Party {
+    #[persist(with = "Option<entity>")]
+    pub(crate) guest: Option<Entity>,
+    #[persist(with = "Vec<entity>")]
+    pub(crate) members: Vec<Entity>,
+    #[persist(with = "HashMap<entity, _>")]
+    pub(crate) grudges: HashMap<Entity, String>,
+}
+
+/// Who is fond of whom, as a relationship of the game's own.
+#[derive(Component, Persist, Clone)]
+#[persist(component)]
+#[relationship(relationship_target = LikedBy)]
+pub(crate) struct Likes(#[persist(with = entity, empty = Entity::PLACEHOLDER)] pub(crate) Entity);
+
+#[derive(Component)]
+#[relationship_target(relationship = Likes)]
+pub(crate) struct LikedBy(Vec<Entity>);
+
+#[derive(Resource, Persist, Clone, Debug, PartialEq)]
+pub(crate) struct Score {
+    pub(crate) points: u32,
+    #[persist(with = "Option<entity>")]
+    pub(crate) leader: Option<Entity>,
+}
+
+pub(crate) fn app_in(folder: &Path) -> App {
+    let mut app = App::new();
+    app.add_plugins(PersistPlugin::new(folder));
+    app.persist_component::<Health>()
+        .persist_component::<Mana>()
+        .persist_component::<Party>()
+        .persist_component::<Likes>()
+        .persist_resource::<Score>();
+    app
+}
+
+pub(crate) fn app() -> App {
+    app_in(Path::new("no saves are written here"))
+}
+
+/// What another run of the program loads.
+pub(crate) fn reloaded(app: &mut App) -> App {
+    let save = app.world_mut().save_to_vec().unwrap();
+    let mut other = crate::app();
+    // Handles of the loaded entities are others.
+    for _ in 0..3 {
+        other.world_mut().spawn_empty();
+    }
+    other.world_mut().load_from_slice(&save).unwrap();
+    other
+}
+
+pub(crate) fn healths(world: &mut World) -> Vec<u32> {
+    let mut all: Vec<u32> = world.query::<&Health>().iter(world).map(|health| health.0).collect();
+    all.sort_unstable();
+    all
+}
+
+pub(crate) fn of_health(world: &mut World, health: u32) -> Entity {
+    let mut query = world.query::<(Entity, &Health)>();
+    query.iter(world).find(|(_, found)| found.0 == health).unwrap().0
+}

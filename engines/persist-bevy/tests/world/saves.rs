@@ -1,0 +1,369 @@
+//! What a save of a world of Bevy keeps, and what messages an app gets.
+
+use std::time::{Duration, Instant};
+
+use bevy_app::prelude::*;
+use bevy_ecs::entity_disabling::Disabled;
+use bevy_ecs::message::{Message, Messages};
+use bevy_ecs::prelude::*;
+use bevy_transform::components::Transform;
+use persist::save::{SaveOutcome, dump};
+use persist::{ErrorKind, Persist};
+use persist_bevy::{
+    LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld, SaveFailed,
+    SaveFinished, SaveProgress, SaveRequested, Saved, Saves,
+};
+
+use crate::{
+    Health, LikedBy, Likes, Mana, Party, Score, app, app_in, healths, of_health, reloaded,
+};
+
+#[test]
+fn saved_entities_come_back_with_their_registered_components() {
+    #[derive(Component)]
+    struct Sprite;
+
+    let mut app = app();
+    let world = app.world_mut();
+    world.spawn((Health(1), Name::new("Rat"), Transform::from_xyz(1.0, 2.0, 3.0), Sprite));
+    world.spawn((Health(2), Name::new("Rat"), Disabled));
+    world.spawn(Mana { points: 1, source: Entity::PLACEHOLDER }); // no `Saved`
+    let mut app = reloaded(&mut app);
+    let world = app.world_mut();
+    assert_eq!(healths(world), [1]);
+    let rat = of_health(world, 1);
+    assert_eq!(world.get::<Transform>(rat), Some(&Transform::from_xyz(1.0, 2.0, 3.0)));
+    assert_eq!(
+        world.query::<&Name>().iter(world).map(|name| name.to_string()).collect::<Vec<_>>(),
+        ["Rat"]
+    );
+    assert_eq!(world.query_filtered::<&Name, With<Disabled>>().iter(world).count(), 1);
+    assert_eq!(world.query::<&Sprite>().iter(world).count(), 0);
+    assert_eq!(world.query::<&Mana>().iter(world).count(), 0);
+}
+
+#[test]
+fn references_and_relationships_lead_to_the_loaded_entities() {
+    let mut app = app();
+    let world = app.world_mut();
+    let camera = world.spawn(Name::new("Camera")).id();
+    let [ada, bob, cat] = [1, 2, 3].map(|health| world.spawn(Health(health)).id());
+    let grudges = [(bob, "the cake".to_owned())].into();
+    world.spawn(Party { guest: Some(cat), members: vec![ada, camera], grudges });
+    world.entity_mut(cat).insert(Likes(ada));
+    world.entity_mut(bob).insert(Likes(ada));
+    world.insert_resource(Score { points: 5, leader: Some(bob) });
+
+    let mut app = reloaded(&mut app);
+    let world = app.world_mut();
+    let [ada, bob, cat] = [1, 2, 3].map(|health| of_health(world, health));
+    let party = world.query::<&Party>().single(world).unwrap();
+    assert_eq!(party.guest, Some(cat));
+    assert_eq!(party.members, [ada, Entity::PLACEHOLDER]);
+    assert_eq!(party.grudges.get(&bob).map(|why| &**why), Some("the cake"));
+    assert_eq!(world.get::<LikedBy>(ada).unwrap().0.len(), 2);
+    assert_eq!(world.get::<Likes>(cat).unwrap().0, ada);
+    assert_eq!(world.resource::<Score>(), &Score { points: 5, leader: Some(bob) });
+}
+
+#[test]
+fn children_come_back_below_their_parents_in_their_order() {
+    let mut app = app();
+    let world = app.world_mut();
+    let parent = world.spawn(Health(1)).id();
+    let [a, b, c] = [2, 3, 4].map(|health| world.spawn((Health(health), ChildOf(parent))).id());
+    world.spawn((Name::new("a shadow that is not saved"), ChildOf(parent)));
+    world.entity_mut(parent).insert_child(0, c);
+    world.spawn((Health(5), ChildOf(b)));
+
+    let mut other = reloaded(&mut app);
+    let world = other.world_mut();
+    let children = |world: &mut World, health| {
+        let parent = of_health(world, health);
+        let children = world.get::<Children>(parent).map(|children| children.to_vec());
+        let children = children.unwrap_or_default().into_iter();
+        children.map(|child| world.get::<Health>(child).unwrap().0).collect::<Vec<_>>()
+    };
+    assert_eq!(children(world, 1), [4, 2, 3]);
+    assert_eq!(children(world, 3), [5]);
+
+    // Between two saves, one leaves its parent, one gets another, and the order changes.
+    let world = app.world_mut();
+    world.entity_mut(a).remove::<ChildOf>();
+    world.entity_mut(c).insert(ChildOf(b));
+    let world = app.world_mut();
+    world.mirrored(|mirror| assert_eq!(mirror.roots().count(), 2)).unwrap();
+    world.entity_mut(b).remove::<ChildOf>();
+    let mut other = reloaded(&mut app);
+    let world = other.world_mut();
+    assert_eq!((children(world, 1), children(world, 3)), (vec![], vec![5, 4]));
+    assert_eq!(world.query_filtered::<&Health, Without<ChildOf>>().iter(world).count(), 3);
+}
+
+#[test]
+fn only_what_has_changed_is_copied_and_nothing_is_missed() {
+    let mut app = app();
+    let world = app.world_mut();
+    let rat = world
+        .spawn((Health(1), Name::new("Rat"), Mana { points: 1, source: Entity::PLACEHOLDER }))
+        .id();
+    let cat = world.spawn(Health(2)).id();
+    let late = world.spawn(Mana { points: 7, source: rat }).id();
+    let first = world.save_to_vec().unwrap();
+    assert_eq!(world.save_to_vec().unwrap(), first, "equal worlds have equal saves");
+
+    world.get_mut::<Health>(rat).unwrap().0 = 10;
+    world.entity_mut(rat).remove::<(Mana, Name)>();
+    world.entity_mut(late).insert(Saved); // its mana is older than the last save
+    world.despawn(cat);
+    let object = world.resource::<Saves>().object(rat).unwrap();
+    world
+        .mirrored(|mirror| {
+            assert_eq!(mirror.objects().len(), 2);
+            assert_eq!(mirror.get::<Health>(object), Some(&Health(10)));
+            assert_eq!(
+                (mirror.classes(object), mirror.name(object)),
+                (vec!["Health".to_owned()], None)
+            );
+        })
+        .unwrap();
+    let late = world.resource::<Saves>().object(late).unwrap();
+    world
+        .mirrored(|mirror| {
+            assert_eq!(mirror.get::<Mana>(late).unwrap().points, 7);
+            assert_eq!(mirror.references_to(object).unwrap().len(), 1, "the mirror has ids");
+        })
+        .unwrap();
+
+    // What is taken from the saved ones is not saved any more.
+    world.entity_mut(rat).remove::<Saved>();
+    assert_eq!(world.mirrored(|mirror| mirror.objects().len()).unwrap(), 1);
+}
+
+#[test]
+fn components_that_the_program_does_not_have_stay_on_their_entity() {
+    let mut with = app();
+    let rat = with.world_mut().spawn((Health(1), Name::new("Rat"))).id();
+    with.world_mut().entity_mut(rat).insert(Mana { points: 9, source: rat });
+    let save = with.world_mut().save_to_vec().unwrap();
+
+    let mut without = App::new();
+    without.persist_component::<Health>();
+    let world = without.world_mut();
+    world.load_from_slice(&save).unwrap();
+    let rat = of_health(world, 1);
+    world.get_mut::<Health>(rat).unwrap().0 = 11;
+    world.spawn(Health(12));
+    let save = world.save_to_vec().unwrap();
+
+    let mut with = app();
+    let world = with.world_mut();
+    world.load_from_slice(&save).unwrap();
+    let rat = of_health(world, 11);
+    assert_eq!(world.get::<Mana>(rat), Some(&Mana { points: 9, source: rat }));
+    assert_eq!(healths(world), [11, 12]);
+}
+
+#[test]
+fn a_load_replaces_the_saved_entities_and_leaves_the_rest() {
+    let mut app = app();
+    let world = app.world_mut();
+    let camera = world.spawn(Name::new("Camera")).id();
+    let rat = world.spawn(Health(1)).id();
+    let light = world.spawn(ChildOf(rat)).id();
+    let save = world.save_to_vec().unwrap();
+    world.get_mut::<Health>(rat).unwrap().0 = 0;
+    world.spawn(Health(5)); // after the last save
+    world.insert_resource(Score { points: 5, leader: None });
+    world.load_from_slice(&save).unwrap();
+    assert_eq!(healths(world), [1]);
+    assert!(world.get_entity(camera).is_ok());
+    assert!(world.get_entity(light).is_err(), "what was below a saved entity goes with it");
+    assert!(world.get_resource::<Score>().is_none());
+    assert_eq!(world.save_to_vec().unwrap(), save);
+}
+
+/// A component of another crate.
+#[derive(Component, Clone, Debug, PartialEq)]
+#[require(Saved)]
+struct Percent(u8);
+
+#[derive(Persist, Clone)]
+#[persist(component, class = "Percent")]
+struct StoredPercent(u8);
+
+impl From<&Percent> for StoredPercent {
+    fn from(percent: &Percent) -> Self {
+        Self(percent.0)
+    }
+}
+
+impl TryFrom<StoredPercent> for Percent {
+    type Error = String;
+
+    fn try_from(stored: StoredPercent) -> Result<Self, String> {
+        if stored.0 > 100 {
+            Err(format!("{} is more than 100", stored.0))
+        } else {
+            Ok(Self(stored.0))
+        }
+    }
+}
+
+#[test]
+fn a_refused_load_leaves_the_world_as_it_was() {
+    let mut app = app();
+    app.persist_component_as::<Percent, StoredPercent>();
+    let world = app.world_mut();
+    world.spawn((Percent(1), Health(1)));
+    let bad = world.spawn((Percent(101), Health(2))).id();
+    let save = world.save_to_vec().unwrap();
+    world.get_mut::<Percent>(bad).unwrap().0 = 50;
+    let count = world.entities().count_spawned();
+
+    let error = world.load_from_slice(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(error.to_string(), "101 is more than 100 (object #2, class Percent)");
+    assert_eq!((healths(world), world.entities().count_spawned()), (vec![1, 2], count));
+    world.save_to_vec().unwrap();
+    assert_eq!(world.get::<Percent>(bad), Some(&Percent(50)));
+}
+
+/// Runs frames until a message is there.
+fn wait_for<M: Message + Clone>(app: &mut App) -> M {
+    let start = Instant::now();
+    loop {
+        app.update();
+        let found = app.world_mut().resource_mut::<Messages<M>>().drain().next();
+        if let Some(found) = found {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no message came");
+    }
+}
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+struct Info {
+    place: String,
+    screenshot: Vec<u8>,
+}
+
+#[test]
+fn requests_save_and_load_slots_in_the_background() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.world_mut().spawn((Health(1), Name::new("Door")));
+    app.update();
+    assert_eq!(*app.world().resource::<SaveProgress>(), SaveProgress::default());
+    let info = Info { place: "The mill".into(), screenshot: vec![7; 50_000] };
+    app.world_mut().write_message(SaveRequested::slot("quick").metadata(info.clone()));
+    let finished: SaveFinished = wait_for(&mut app);
+    assert_eq!(finished.outcome, SaveOutcome::Saved);
+    assert!(dump(&finished.path).unwrap().contains("Door"));
+    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
+    assert_eq!((slots.len(), &*slots[0].name), (1, "quick"));
+    assert_eq!(slots[0].metadata::<Info>().unwrap(), Some(info));
+
+    let mut app = app_in(folder.path());
+    app.world_mut().write_message(LoadRequested::slot("quick"));
+    let finished: LoadFinished = wait_for(&mut app);
+    assert!(finished.report.is_clean());
+    assert_eq!(healths(app.world_mut()), [1]);
+
+    app.world_mut().write_message(LoadRequested::slot("no such"));
+    let failed: LoadFailed = wait_for(&mut app);
+    assert_eq!((&*failed.slot, failed.error.kind()), ("no such", ErrorKind::NotFound));
+    app.world_mut().write_message(SaveRequested::slot("no/slot"));
+    let failed: SaveFailed = wait_for(&mut app);
+    assert_eq!(failed.slot.as_deref(), Some("no/slot"));
+    // The mirror is still there.
+    assert_eq!(app.world_mut().mirrored(|mirror| mirror.objects().len()).unwrap(), 1);
+}
+
+#[test]
+fn a_load_may_keep_the_entities_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    let world = app.world_mut();
+    let rat = world.spawn((Health(1), Name::new("Rat"))).id();
+    let cat = world.spawn(Health(2)).id();
+    let dog = world.spawn((Health(3), ChildOf(rat))).id();
+    world.save_slot("a").unwrap();
+    world.entity_mut(rat).insert((Health(10), Mana { points: 1, source: cat }));
+    world.entity_mut(dog).remove::<ChildOf>();
+    world.entity_mut(rat).insert(ChildOf(dog));
+    world.despawn(cat);
+    let late = world.spawn(Health(4)).id();
+    world.write_message(LoadRequested::slot("a").keeping_entities());
+    wait_for::<LoadFinished>(&mut app);
+    let world = app.world_mut();
+    assert_eq!(world.get::<Health>(rat), Some(&Health(1)));
+    assert!(world.get::<Mana>(rat).is_none() && world.get::<ChildOf>(rat).is_none());
+    assert_eq!(world.get::<ChildOf>(dog).map(ChildOf::parent), Some(rat));
+    assert!(world.get_entity(late).is_err() && world.get_entity(cat).is_err());
+    assert_eq!(healths(world), [1, 2, 3]);
+}
+
+#[test]
+fn automatic_saves_rotate() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = App::new();
+    app.add_plugins(PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 2));
+    app.persist_component::<Health>();
+    app.world_mut().spawn(Health(1));
+    for _ in 0..4 {
+        wait_for::<SaveFinished>(&mut app);
+    }
+    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
+    assert_eq!(slots.len(), 2);
+}
+
+#[test]
+fn what_was_asked_for_in_the_last_frame_is_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.world_mut().spawn(Health(1));
+    for slot in ["a", "b", "c"] {
+        app.world_mut().write_message(SaveRequested::slot(slot));
+    }
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    drop(app);
+    let mut app = app_in(folder.path());
+    assert_eq!(app.world_mut().resource_mut::<Saves>().slots().unwrap().len(), 3);
+    app.world_mut().load_slot("c").unwrap();
+    assert_eq!(healths(app.world_mut()), [1]);
+}
+
+#[test]
+fn a_component_that_panics_while_it_is_saved_costs_that_save_alone() {
+    #[derive(Component, Persist, Clone)]
+    #[persist(component)]
+    #[require(Saved)]
+    struct Trap(#[persist(with = trap)] bool);
+
+    mod trap {
+        pub(super) type Stored = bool;
+
+        pub(super) fn store(is_armed: &bool) -> bool {
+            if *is_armed {
+                std::panic::resume_unwind(Box::new("the trap"));
+            }
+            false
+        }
+
+        pub(super) fn restore(is_armed: bool) -> Result<bool, std::convert::Infallible> {
+            Ok(is_armed)
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.persist_component::<Trap>();
+    let trap = app.world_mut().spawn(Trap(true)).id();
+    app.world_mut().write_message(SaveRequested::slot("a"));
+    let failed: SaveFailed = wait_for(&mut app);
+    assert_eq!(failed.error.kind(), ErrorKind::Refused);
+    app.world_mut().get_mut::<Trap>(trap).unwrap().0 = false;
+    app.world_mut().save_slot("a").unwrap();
+}

@@ -1,0 +1,57 @@
+//! How a field of type [`Entity`](hecs::Entity) is saved.
+//!
+//! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
+//! An entity that is not saved, or was despawned, is [`Entity::DANGLING`](hecs::Entity::DANGLING) after a load.
+//!
+//! A field that is an `Entity` itself has an `empty` beside it: what it is before a load fills it. The module
+//! [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
+//!
+//! ```
+//! use std::collections::HashMap;
+//!
+//! use hecs::Entity;
+//! use persist::Persist;
+//! use persist_hecs::entity;
+//!
+//! #[derive(Persist, Clone)]
+//! #[persist(component)]
+//! struct Party {
+//!     #[persist(with = entity, empty = Entity::DANGLING)]
+//!     leader: Entity,
+//!     #[persist(with = "Vec<entity>")]
+//!     members: Vec<Entity>,
+//!     #[persist(with = "HashMap<_, Option<entity>>")]
+//!     roles: HashMap<String, Option<Entity>>,
+//! }
+//! ```
+
+use std::convert::Infallible;
+
+use hecs::Entity;
+use persist::ObjectId;
+
+/// What is stored.
+pub type Stored = ObjectId;
+
+/// The object of an entity.
+#[must_use]
+pub fn store(entity: &Entity) -> ObjectId {
+    persist_mirror::store(key(*entity))
+}
+
+/// The entity of an object.
+///
+/// # Errors
+///
+/// None.
+pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
+    Ok(persist_mirror::restore(object).and_then(Entity::from_bits).unwrap_or(Entity::DANGLING))
+}
+
+pub(crate) fn key(entity: Entity) -> persist_mirror::Entity {
+    persist_mirror::Entity { index: entity.id(), bits: entity.to_bits().get() }
+}
+
+pub(crate) fn entity(key: persist_mirror::Entity) -> Entity {
+    Entity::from_bits(key.bits).unwrap_or(Entity::DANGLING)
+}

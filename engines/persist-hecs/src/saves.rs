@@ -1,0 +1,291 @@
+//! The component types that are saved, and the world of `persist` that mirrors one of hecs.
+
+use std::any::TypeId;
+use std::fmt::{self, Display};
+use std::path::Path;
+
+use hecs::{Entity, EntityBuilder, EntityRef};
+use persist::save::{LoadReport, SaveOutcome, ValueSaver};
+use persist::{Component, ObjectId, Persist, Result, SaveManager, World};
+use persist_mirror::{As, Copies, Form, Ids, Itself, Mirror, outward};
+
+use crate::entity::{entity, key};
+
+/// Saves and loads one world of hecs.
+///
+/// An entity is saved if it has a component of a registered type. Its registered components are copied into an object
+/// of a [`World`] of `persist`, which stays here between saves: an entity keeps the id of its object, and an object the
+/// components of classes that the program does not have.
+///
+/// # Example
+///
+/// ```
+/// use persist::Persist;
+/// use persist_hecs::{Saves, entity};
+///
+/// #[derive(Persist, Clone)]
+/// #[persist(component)]
+/// struct Health(u32);
+///
+/// #[derive(Persist, Clone)]
+/// #[persist(component)]
+/// struct Hunts(#[persist(with = entity, empty = hecs::Entity::DANGLING)] hecs::Entity);
+///
+/// fn saves() -> persist::Result<Saves> {
+///     let mut saves = Saves::new();
+///     saves.register::<Health>()?.register::<Hunts>()?;
+///     Ok(saves)
+/// }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("level.sav");
+/// let mut world = hecs::World::new();
+/// let mouse = world.spawn((Health(1),));
+/// world.spawn((Health(9), Hunts(mouse)));
+/// saves()?.save(&world, &path)?;
+///
+/// let mut world = hecs::World::new();
+/// world.spawn(("not saved",));
+/// saves()?.load(&mut world, &path)?;
+/// let (cat, hunts) = world.query::<(&Health, &Hunts)>().iter().map(|(health, hunts)| (health.0, hunts.0)).next().unwrap();
+/// assert_eq!(cat, 9);
+/// assert_eq!(world.get::<&Health>(hunts).unwrap().0, 1);
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Saves {
+    saver: ValueSaver,
+    types: Vec<Saved>,
+    mirror: Mirror,
+}
+
+/// What is done with the components of a registered type.
+struct Saved {
+    id: TypeId,
+    has: fn(EntityRef<'_>) -> bool,
+    copy: fn(&hecs::World, &mut Mirror) -> Result<()>,
+    holds_ids: bool,
+    build: fn(&Self, ObjectId, &mut Copies<'_>, &mut EntityBuilder) -> Result<()>,
+}
+
+impl Saved {
+    fn of<T: hecs::Component, F: Form<T>>() -> Self {
+        Self {
+            id: TypeId::of::<T>(),
+            has: |entity| entity.has::<T>(),
+            copy: |world, mirror| {
+                let mut query = world.query::<(Entity, &T)>();
+                let components = query.iter().map(|(entity, component)| (key(entity), component));
+                let count = mirror.copy::<T, F>(components)?;
+                mirror.sweep::<F::Stored>(count, |key| {
+                    world.entity(entity(key)).is_ok_and(|entity| entity.has::<T>())
+                })
+            },
+            holds_ids: F::Stored::persist_kind().may_hold_ids(),
+            build: |of, object, copies, builder| {
+                if let Some(component) = copies.component::<T, F>(object, of.holds_ids)? {
+                    builder.add(component);
+                }
+                Ok(())
+            },
+        }
+    }
+}
+
+/// What is saved.
+impl Saves {
+    /// Makes one without types, and with the settings of [`SaveManager::new`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a component type, to be saved and loaded. A type derives `Persist` and `Clone`, and has
+    /// `#[persist(component)]`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::register_component`].
+    pub fn register<T: hecs::Component + Component + Clone>(&mut self) -> Result<&mut Self> {
+        self.add::<T, Itself>()
+    }
+
+    /// Registers a component type that is saved as another: one of another crate, or whose form in memory is not for
+    /// saves. `S` derives `Persist` and `Clone`, and has `#[persist(component)]`.
+    ///
+    /// ```
+    /// use persist::Persist;
+    ///
+    /// struct Colour([u8; 3]); // of another crate
+    ///
+    /// #[derive(Persist, Clone)]
+    /// #[persist(component, class = "Colour")]
+    /// struct Stored { red: u8, green: u8, blue: u8 }
+    ///
+    /// impl From<&Colour> for Stored {
+    ///     fn from(&Colour([red, green, blue]): &Colour) -> Self {
+    ///         Self { red, green, blue }
+    ///     }
+    /// }
+    ///
+    /// impl From<Stored> for Colour {
+    ///     fn from(stored: Stored) -> Self {
+    ///         Self([stored.red, stored.green, stored.blue])
+    ///     }
+    /// }
+    ///
+    /// persist_hecs::Saves::new().register_as::<Colour, Stored>()?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::register_component`].
+    pub fn register_as<T, S>(&mut self) -> Result<&mut Self>
+    where
+        T: hecs::Component + TryFrom<S, Error: Display>,
+        S: Component + Clone + for<'t> From<&'t T>,
+    {
+        self.add::<T, As<S>>()
+    }
+
+    fn add<T: hecs::Component, F: Form<T>>(&mut self) -> Result<&mut Self> {
+        self.manage(SaveManager::register_component::<F::Stored>)?;
+        self.mirror.target().register::<F::Stored>()?;
+        self.types.retain(|known| known.id != TypeId::of::<T>());
+        self.types.push(Saved::of::<T, F>());
+        Ok(self)
+    }
+
+    /// Calls a function with the manager of the saves: to set its [application](SaveManager::set_application),
+    /// [metadata](SaveManager::set_metadata), [context](SaveManager::set_context) or
+    /// [compression](SaveManager::set_save_options).
+    pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
+        let mut manager = SaveManager::from(std::mem::take(&mut self.saver));
+        let result = run(&mut manager);
+        self.saver = manager.into();
+        result
+    }
+}
+
+/// Saves and loads.
+impl Saves {
+    /// Saves a world. See [`SaveManager::save_value`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mirror`](Self::mirror) and [`SaveManager::save_value`]. The file is then as it was.
+    pub fn save(&mut self, world: &hecs::World, path: impl AsRef<Path>) -> Result<SaveOutcome> {
+        self.mirror(world)?;
+        self.saver.save_value(path, self.mirror.world())
+    }
+
+    /// Saves a world into memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`save`](Self::save).
+    pub fn save_to_vec(&mut self, world: &hecs::World) -> Result<Vec<u8>> {
+        self.mirror(world)?;
+        self.saver.value_to_vec(self.mirror.world())
+    }
+
+    /// Loads a save into a world. The entities that were saved from it or loaded into it before are despawned; all others
+    /// stay. Loaded entities are new: [`entity`](Self::entity) finds them by their ids.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::load_value`]; what the `TryFrom` of a type that was registered by
+    /// [`register_as`](Self::register_as) refuses. The world is then as it was.
+    pub fn load(&mut self, world: &mut hecs::World, path: impl AsRef<Path>) -> Result<LoadReport> {
+        let (loaded, report) = self.saver.load_value(path)?;
+        self.place(world, loaded)?;
+        Ok(report)
+    }
+
+    /// Loads a save from memory, like [`load`](Self::load).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn load_from_slice(&mut self, world: &mut hecs::World, save: &[u8]) -> Result<LoadReport> {
+        let (loaded, report) = self.saver.value_from_slice(save)?;
+        self.place(world, loaded)?;
+        Ok(report)
+    }
+
+    fn place(&mut self, world: &mut hecs::World, loaded: World) -> Result<()> {
+        let objects: Vec<ObjectId> = loaded.objects().collect();
+        let entities: Vec<Entity> = objects.iter().map(|_| world.reserve_entity()).collect();
+        let mut ids = Ids::default();
+        for (object, entity) in objects.iter().zip(&entities) {
+            ids.insert(*object, key(*entity));
+        }
+        let mut builder = EntityBuilder::new();
+        let placed = outward(&loaded, &mut ids, |copies| {
+            objects.iter().zip(&entities).try_for_each(|(object, entity)| {
+                self.types
+                    .iter()
+                    .try_for_each(|of| (of.build)(of, *object, copies, &mut builder))?;
+                world.spawn_at(*entity, builder.build());
+                Ok(())
+            })
+        });
+        if let Err(error) = placed {
+            entities.iter().for_each(|entity| drop(world.despawn(*entity)));
+            return Err(error);
+        }
+        for (_, old) in self.mirror.ids().iter() {
+            // The game may have despawned it.
+            let _ = world.despawn(entity(old));
+        }
+        self.mirror = Mirror::new(loaded, ids);
+        Ok(())
+    }
+}
+
+/// The mirror.
+impl Saves {
+    /// Copies a world into its mirror, as every save does, and returns that: to look at it by the methods of
+    /// [`World`], or to save it as part of another value.
+    ///
+    /// # Errors
+    ///
+    /// What a component refuses that holds entities: such a one cannot hold shared pointers or trait objects, or need a context.
+    pub fn mirror(&mut self, world: &hecs::World) -> Result<&World> {
+        let Self { types, mirror, .. } = self;
+        mirror.retain(|key| world.contains(entity(key)))?;
+        for entity in world {
+            let key = key(entity.entity());
+            if mirror.ids().object(key).is_none() && types.iter().any(|of| (of.has)(entity)) {
+                mirror.object(key)?;
+            }
+        }
+        types.iter().try_for_each(|of| (of.copy)(world, mirror))?;
+        Ok(mirror.world())
+    }
+
+    /// The mirror, to change what is not of hecs: [resources](World::insert_resource), which are saved with the
+    /// entities, and the names of objects, by which tools find them.
+    pub fn mirror_mut(&mut self) -> &mut World {
+        self.mirror.target()
+    }
+
+    /// The object of an entity that was saved or loaded. Its id is the same in all saves.
+    #[must_use]
+    pub fn object(&self, entity: Entity) -> Option<ObjectId> {
+        self.mirror.ids().object(key(entity))
+    }
+
+    /// The entity of an object.
+    #[must_use]
+    pub fn entity(&self, object: ObjectId) -> Option<Entity> {
+        self.mirror.ids().entity(object).map(entity)
+    }
+}
+
+impl fmt::Debug for Saves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Saves").field("mirror", &self.mirror).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,256 @@
+//! The world that mirrors one of an engine, and how components come into it and out of it.
+
+use persist::codec::{Buffer, Pointee};
+use persist::{Component, Error, ObjectId, Persist, Result, World};
+
+use crate::entities::{Way, inward, translated};
+use crate::form::translate;
+use crate::{Entity, Form, Ids, Target};
+
+/// A world that mirrors the one of an engine.
+///
+/// ```
+/// use persist::Persist;
+/// use persist_mirror::{Entity, Itself, Mirror};
+///
+/// #[derive(Persist, Clone)]
+/// #[persist(component)]
+/// struct Health(u32);
+///
+/// let mut mirror = Mirror::default();
+/// let rat = Entity { index: 0, bits: 1 << 32 };
+/// let object = mirror.object(rat)?;
+/// mirror.copy::<_, Itself>([(rat, &Health(3))])?;
+/// assert_eq!(mirror.world().get::<Health>(object).map(|health| health.0), Some(3));
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Mirror<W = World> {
+    target: W,
+    ids: Ids,
+    buffer: Buffer,
+}
+
+impl<W: Target> Mirror<W> {
+    /// A mirror of what was loaded. Its objects have no entities but for those in the table; see [`pair`](Self::pair).
+    #[must_use]
+    pub fn new(target: W, ids: Ids) -> Self {
+        Self { target, ids, buffer: Buffer::new() }
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn into_ids(self) -> Ids {
+        self.ids
+    }
+
+    /// The world.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        self.target.world()
+    }
+
+    /// The world or edit, for what is not mirrored, such as resources.
+    pub fn target(&mut self) -> &mut W {
+        &mut self.target
+    }
+
+    /// Which object stands for which entity.
+    #[must_use]
+    pub fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// Says which entity an object of a loaded world stands for.
+    pub fn pair(&mut self, object: ObjectId, entity: Entity) {
+        self.ids.insert(object, entity);
+    }
+
+    /// The object of an entity, which is spawned if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Target::spawn`].
+    pub fn object(&mut self, entity: Entity) -> Result<ObjectId> {
+        if let Some(object) = self.ids.object(entity) {
+            return Ok(object);
+        }
+        let object = self.target.spawn()?;
+        self.ids.insert(object, entity);
+        Ok(object)
+    }
+
+    /// Removes the objects of entities that are gone. What was below one of them, and is still there, has no parent then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Target::remove`].
+    pub fn retain(&mut self, mut is_there: impl FnMut(Entity) -> bool) -> Result<()> {
+        let gone = self.ids.iter().filter(|(_, entity)| !is_there(*entity));
+        let mut gone: Vec<ObjectId> = gone.map(|(object, _)| object).collect();
+        // Equal edits are recorded alike.
+        gone.sort_unstable();
+        for object in &gone {
+            self.ids.remove(*object);
+        }
+        for object in gone {
+            for child in self.world().children(object).to_vec() {
+                if self.ids.entity(child).is_some() {
+                    self.target.set_parent_at(child, None, usize::MAX)?;
+                }
+            }
+            self.target.remove(object)?;
+        }
+        Ok(())
+    }
+
+    /// Copies components of one type into the objects of their entities; returns how many there were. Components of
+    /// entities without an object are left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::attach`]; what a component refuses that holds entities and is stored for this.
+    pub fn copy<'c, T: 'static, F: Form<T>>(
+        &mut self,
+        components: impl IntoIterator<Item = (Entity, &'c T)>,
+    ) -> Result<usize> {
+        let Self { target, ids, buffer } = self;
+        let objects = |(entity, component)| Some((ids.object(entity)?, component));
+        let components = components.into_iter().filter_map(objects);
+        let mut count = 0;
+        if !F::Stored::persist_kind().may_hold_ids() {
+            for (object, component) in components {
+                target.put(object, F::store(component))?;
+                count += 1;
+            }
+            return Ok(count);
+        }
+        let components: Vec<(ObjectId, &T)> = components.collect();
+        translated(Way::In, ids, || {
+            for (object, component) in &components {
+                let stored = translate(&F::store(component), buffer)
+                    .map_err(|error| located::<F::Stored>(error, *object))?;
+                target.put(*object, stored)?;
+            }
+            Ok(components.len())
+        })
+    }
+
+    /// Copies a resource.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::insert_resource`], and those of [`copy`](Self::copy).
+    pub fn copy_resource<R: Persist + Pointee + Clone + Send>(
+        &mut self,
+        resource: &R,
+    ) -> Result<()> {
+        let Self { target, ids, buffer } = self;
+        let stored = if R::persist_kind().may_hold_ids() {
+            translated(Way::In, ids, || translate(resource, buffer))
+                .map_err(|error| error.in_class(R::persist_name()))?
+        } else {
+            resource.clone()
+        };
+        target.put_resource(stored)
+    }
+
+    /// Detaches the components of a class from the objects whose entities have lost them. If the engine has `count` of
+    /// them, and all are copied, none has.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Target::detach`].
+    pub fn sweep<S: Component>(
+        &mut self,
+        count: usize,
+        mut has: impl FnMut(Entity) -> bool,
+    ) -> Result<()> {
+        if self.world().query::<&S>().count() == count {
+            return Ok(());
+        }
+        let objects = self.world().query::<(ObjectId, &S)>().map(|(object, _)| object);
+        let is_gone = |object: &ObjectId| !self.ids.entity(*object).is_some_and(&mut has);
+        for object in objects.filter(is_gone).collect::<Vec<_>>() {
+            self.target.detach::<S>(object)?;
+        }
+        Ok(())
+    }
+}
+
+/// Calls a function that copies components out of a world, with the entities of a table.
+pub fn outward<R>(world: &World, ids: &mut Ids, run: impl FnOnce(&mut Copies<'_>) -> R) -> R {
+    let mut copies = Copies { world, buffer: Buffer::new(), other: Buffer::new() };
+    translated(Way::Out, ids, || run(&mut copies))
+}
+
+/// Copies components out of a mirror, with entities of the engine.
+#[derive(Debug)]
+pub struct Copies<'m> {
+    world: &'m World,
+    buffer: Buffer,
+    other: Buffer,
+}
+
+impl Copies<'_> {
+    /// The world.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        self.world
+    }
+
+    /// The component of an object, if it has one of that type; `holds_ids` is what [`may_hold_ids`](persist::reflect::Kind)
+    /// says of what is stored, and too slow to be asked for each.
+    ///
+    /// # Errors
+    ///
+    /// What a component refuses that holds entities and is restored for this; what [`Form::restore`] refuses.
+    pub fn component<T: 'static, F: Form<T>>(
+        &mut self,
+        object: ObjectId,
+        holds_ids: bool,
+    ) -> Result<Option<T>> {
+        let Some(stored) = self.world.get::<F::Stored>(object) else { return Ok(None) };
+        let stored =
+            if holds_ids { translate(stored, &mut self.buffer) } else { Ok(F::copy(stored)) };
+        let component = stored.and_then(F::restore);
+        component.map(Some).map_err(|error| located::<F::Stored>(error, object))
+    }
+}
+
+impl Copies<'_> {
+    /// Whether the component of an object is another one than that of its entity. It is, if the two cannot be compared.
+    pub fn differs<T: 'static, F: Form<T>>(&mut self, object: ObjectId, component: &T) -> bool {
+        let Some(stored) = self.world.get::<F::Stored>(object) else { return true };
+        let Ok(ours) = self.buffer.encode(stored) else { return true };
+        let other = &mut self.other;
+        inward(|| other.encode(&F::store(component)).map_or(true, |theirs| theirs != ours))
+    }
+
+    /// Whether the resource of a type is another one than that of the engine. It is, if the two cannot be compared.
+    pub fn resource_differs<R: Persist + Pointee + Send>(&mut self, resource: &R) -> bool {
+        let Some(stored) = self.world.resource::<R>() else { return true };
+        let Ok(ours) = self.buffer.encode(stored) else { return true };
+        let other = &mut self.other;
+        inward(|| other.encode(resource).map_or(true, |theirs| theirs != ours))
+    }
+
+    /// The resource of a type, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// What a resource refuses that holds entities and is restored for this.
+    pub fn resource<R: Persist + Pointee + Clone + Send>(&mut self) -> Result<Option<R>> {
+        let Some(stored) = self.world.resource::<R>() else { return Ok(None) };
+        if !R::persist_kind().may_hold_ids() {
+            return Ok(Some(stored.clone()));
+        }
+        let resource = translate(stored, &mut self.buffer);
+        resource.map(Some).map_err(|error| error.in_class(R::persist_name()))
+    }
+}
+
+#[cold]
+fn located<S: Persist>(error: Error, object: ObjectId) -> Error {
+    error.in_object(object.get()).in_class(S::persist_name())
+}

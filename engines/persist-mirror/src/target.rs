@@ -1,0 +1,180 @@
+//! What components are copied into: a world, or an edit of one that a history records.
+
+use persist::codec::Pointee;
+use persist::history::Edit;
+use persist::{Component, ObjectId, Persist, Result, World};
+
+/// A world, or an edit of one.
+pub trait Target {
+    /// The world as it is.
+    fn world(&self) -> &World;
+
+    /// Makes an object without a name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Edit::spawn`].
+    fn spawn(&mut self) -> Result<ObjectId>;
+
+    /// Removes an object and what is below it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Edit::remove`].
+    fn remove(&mut self, object: ObjectId) -> Result<()>;
+
+    /// Puts an object below another one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::set_parent_at`].
+    fn set_parent_at(
+        &mut self,
+        object: ObjectId,
+        parent: Option<ObjectId>,
+        index: usize,
+    ) -> Result<()>;
+
+    /// Renames an object.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::rename`].
+    fn rename(&mut self, object: ObjectId, name: &str) -> Result<()>;
+
+    /// Sets the component of an object.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Edit::attach`].
+    fn put<S: Component>(&mut self, object: ObjectId, component: S) -> Result<()>;
+
+    /// Detaches the component of an object.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Edit::detach`].
+    fn detach<S: Component>(&mut self, object: ObjectId) -> Result<()>;
+
+    /// Sets a resource.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Edit::insert_resource`].
+    fn put_resource<R: Persist + Pointee + Send>(&mut self, resource: R) -> Result<()>;
+
+    /// Removes a resource, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Edit::remove_resource`].
+    fn remove_resource<R: Persist + Pointee + Send>(&mut self) -> Result<()>;
+}
+
+impl Target for World {
+    fn world(&self) -> &World {
+        self
+    }
+
+    fn spawn(&mut self) -> Result<ObjectId> {
+        Ok(self.spawn(""))
+    }
+
+    fn remove(&mut self, object: ObjectId) -> Result<()> {
+        self.remove(object);
+        Ok(())
+    }
+
+    fn set_parent_at(
+        &mut self,
+        object: ObjectId,
+        parent: Option<ObjectId>,
+        index: usize,
+    ) -> Result<()> {
+        self.set_parent_at(object, parent, index)
+    }
+
+    fn rename(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.rename(object, name).map(drop)
+    }
+
+    #[inline]
+    fn put<S: Component>(&mut self, object: ObjectId, component: S) -> Result<()> {
+        match self.get_mut::<S>(object) {
+            Some(place) => {
+                *place = component;
+                Ok(())
+            }
+            None => self.attach(object, component),
+        }
+    }
+
+    fn detach<S: Component>(&mut self, object: ObjectId) -> Result<()> {
+        self.detach::<S>(object);
+        Ok(())
+    }
+
+    fn put_resource<R: Persist + Pointee + Send>(&mut self, resource: R) -> Result<()> {
+        self.insert_resource(resource).map(drop)
+    }
+
+    fn remove_resource<R: Persist + Pointee + Send>(&mut self) -> Result<()> {
+        self.remove_resource::<R>();
+        Ok(())
+    }
+}
+
+/// An edit that a history records.
+pub struct Recorded<'r, 'e>(pub &'r mut Edit<'e, World>);
+
+impl Target for Recorded<'_, '_> {
+    fn world(&self) -> &World {
+        self.0
+    }
+
+    fn spawn(&mut self) -> Result<ObjectId> {
+        self.0.spawn("")
+    }
+
+    fn remove(&mut self, object: ObjectId) -> Result<()> {
+        // It may have been below another one that was removed.
+        if self.0.contains(object) { self.0.remove(object) } else { Ok(()) }
+    }
+
+    fn set_parent_at(
+        &mut self,
+        object: ObjectId,
+        parent: Option<ObjectId>,
+        index: usize,
+    ) -> Result<()> {
+        self.0.set_parent_at(object, parent, index)
+    }
+
+    fn rename(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.0.rename(object, name).map(drop)
+    }
+
+    fn put<S: Component>(&mut self, object: ObjectId, component: S) -> Result<()> {
+        if World::get::<S>(self.0, object).is_some() {
+            *self.0.get_mut::<S>(object)? = component;
+            return Ok(());
+        }
+        self.0.attach(object, component)
+    }
+
+    fn detach<S: Component>(&mut self, object: ObjectId) -> Result<()> {
+        self.0.detach::<S>(object)
+    }
+
+    fn put_resource<R: Persist + Pointee + Send>(&mut self, resource: R) -> Result<()> {
+        if World::resource::<R>(self.0).is_some() {
+            *self.0.resource_mut::<R>()? = resource;
+            return Ok(());
+        }
+        self.0.insert_resource(resource)
+    }
+
+    fn remove_resource<R: Persist + Pointee + Send>(&mut self) -> Result<()> {
+        if World::resource::<R>(self.0).is_some() { self.0.remove_resource::<R>() } else { Ok(()) }
+    }
+}
