@@ -224,7 +224,7 @@ impl KindSchema {
         is_like && these.iter().zip(others).all(|(a, b)| a.is_like(b, by_name, are_same))
     }
 
-    /// The same kind in another list of classes, where they have other indices.
+    /// This kind with the indices that its classes have in another list.
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         let renumbered = |part: &Self| part.renumbered(index);
         match self {
@@ -372,7 +372,7 @@ impl ClassSchema {
         self.name.strip_suffix(&variant.name)?.ends_with("::").then_some(variant)
     }
 
-    /// The same class in another list, where those that it mentions have other indices.
+    /// This class with the indices that those it mentions have in another list.
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         let fields = |fields: &[FieldSchema]| {
             let renumbered = |field: &FieldSchema| FieldSchema {

@@ -251,7 +251,7 @@ impl<'s, 'd> Walk<'s, 'd> {
         }
     }
 
-    /// A walk of a value that has at most so many levels around it.
+    /// A walk of a value that has at most `levels` levels around it.
     pub(super) fn inside_of(self, levels: usize) -> Self {
         let levels = u32::try_from(levels).unwrap_or(u32::MAX);
         Self { most: self.most.saturating_sub(levels), ..self }

@@ -18,7 +18,7 @@ pub(crate) struct UntypedWorld {
     /// Without its objects.
     record: Record,
     objects: BTreeMap<ObjectId, UntypedObject>,
-    /// Those that objects have.
+    /// Of the objects.
     names: HashSet<String>,
 }
 
@@ -27,7 +27,7 @@ struct UntypedObject {
     parent: Option<ObjectId>,
 }
 
-/// An object out of its world, before all below it, and its place in the tree.
+/// A detached object, before all below it, and its place in the tree.
 pub(crate) struct UntypedTree {
     objects: Vec<(ObjectId, UntypedObject)>,
     place: TreePosition,

@@ -24,7 +24,7 @@ impl JournalListing {
     /// Brings the save that the journal follows to the state after that many of its [`events`](Self::events).
     ///
     /// The types of the program are not needed. What only its code can do ends the replay before that event: direct
-    /// commands, undos of edits of which only the program knows how it merged them, and changes that do not go with the
+    /// commands, undos of edits that the program merged in its own way, and changes that do not go with the
     /// save or that the listing has no values for. Whether the save is the one that the journal
     /// [follows](Self::follows) is not checked.
     ///

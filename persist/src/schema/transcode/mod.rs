@@ -261,7 +261,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             TranscodeFrame::Record(record) => return self.advance(record),
             TranscodeFrame::Parts(parts) => {
                 if parts.parts == FrameParts::Elements {
-                    parts.next += self.quick_records(parts.first(), parts.count - parts.next)?;
+                    let done = self.quick_records(parts.first(), parts.count - parts.next);
+                    // An error is in the first that is left.
+                    parts.next += done.inspect_err(|_| parts.next += 1)?;
                 }
                 return Ok(parts.next());
             }
