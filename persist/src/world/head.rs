@@ -15,8 +15,8 @@ const TEXT: usize = SHORT_BASE + DIGITS;
 /// Bytes of the longest head: id, name, and what follows that.
 pub(super) const PLAIN: usize = 9 + 1 + TEXT + 4;
 
-/// The head of a plain object: active, without children, with a short name. It keeps the text of the last name, of which
-/// the next one mostly is the successor.
+/// The head of a plain object: active, without children, with a short name. It keeps the text of the last name:
+/// the next one is mostly its successor.
 pub(super) struct PlainHead {
     name: Option<Name>,
     text: [u8; TEXT],
