@@ -1,5 +1,6 @@
 //! Saves and loads of an app, one after the other, on threads of their own.
 
+use std::fs;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -209,6 +210,7 @@ impl Work {
                 if let Some(set) = metadata {
                     set(saves)?;
                 }
+                make_folder(folder);
                 let mut slots = saves.slots(folder);
                 let save = match slot {
                     Some(slot) => slots.save_value_in_background(slot, mirror.world()),
@@ -351,6 +353,11 @@ impl State {
         let slowest = parts.reduce(f32::min);
         SaveProgress { saving: if is_taking { Some(0.0) } else { slowest }, is_loading }
     }
+}
+
+/// Makes the folder of the slots. If it cannot be made, the save says so, unless its storage is none of files.
+pub(crate) fn make_folder(folder: &Path) {
+    let _ = fs::create_dir_all(folder);
 }
 
 /// Does what was asked for.

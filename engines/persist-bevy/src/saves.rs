@@ -17,7 +17,7 @@ use persist_mirror::{Ids, Mirror, Target, outward};
 use crate::Saved;
 use crate::builtin::{self, copy_tree, restore_tree};
 use crate::entity::{entity, key};
-use crate::jobs::{Job, Outcome, Request, Running};
+use crate::jobs::{Job, Outcome, Request, Running, make_folder};
 use crate::types::{IsSaved, Since, Type};
 
 /// A change tick older than this is no longer compared: Bevy clamps them.
@@ -295,6 +295,7 @@ impl PersistWorld for World {
             state.copy(world)?;
             let mirror = std::mem::take(&mut state.mirror);
             let folder = state.folder.clone();
+            make_folder(&folder);
             let saved = state.manage(|saves| saves.slots(folder).save_value(slot, mirror.world()));
             state.mirror = mirror;
             saved

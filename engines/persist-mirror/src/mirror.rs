@@ -10,14 +10,14 @@ use crate::{Entity, Form, Ids, Target};
 /// A world that mirrors the one of an engine.
 ///
 /// ```
-/// use persist::Persist;
+/// use persist::{Persist, World};
 /// use persist_mirror::{Entity, Itself, Mirror};
 ///
 /// #[derive(Persist, Clone)]
 /// #[persist(component)]
 /// struct Health(u32);
 ///
-/// let mut mirror = Mirror::default();
+/// let mut mirror = Mirror::<World>::default();
 /// let rat = Entity { index: 0, bits: 1 << 32 };
 /// let object = mirror.object(rat)?;
 /// mirror.copy::<_, Itself>([(rat, &Health(3))])?;

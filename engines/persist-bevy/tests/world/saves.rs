@@ -251,7 +251,8 @@ struct Info {
 #[test]
 fn requests_save_and_load_slots_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
-    let mut app = app_in(folder.path());
+    let folder = folder.path().join("made by the first save");
+    let mut app = app_in(&folder);
     app.world_mut().spawn((Health(1), Name::new("Door")));
     app.update();
     assert_eq!(*app.world().resource::<SaveProgress>(), SaveProgress::default());
@@ -264,7 +265,7 @@ fn requests_save_and_load_slots_in_the_background() {
     assert_eq!((slots.len(), &*slots[0].name), (1, "quick"));
     assert_eq!(slots[0].metadata::<Info>().unwrap(), Some(info));
 
-    let mut app = app_in(folder.path());
+    let mut app = app_in(&folder);
     app.world_mut().write_message(LoadRequested::slot("quick"));
     let finished: LoadFinished = wait_for(&mut app);
     assert!(finished.report.is_clean());
