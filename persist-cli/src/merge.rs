@@ -79,7 +79,7 @@ impl Merge {
                     keys.insert(text.clone(), key);
                     own.push((text, value));
                 }
-                let merged = self.keyed(base, own, theirs, |key| format!("{at}[{key}]"));
+                let merged = self.keyed(base, own, &theirs, |key| format!("{at}[{key}]"));
                 let entry = |(key, value): (String, Value)| Some((keys.remove(&key)?, value));
                 Some(Value::Map(merged.into_iter().filter_map(entry).collect()))
             }
@@ -140,7 +140,7 @@ impl Merge {
                 ("objects", Some(Value::Seq(base)), Value::Seq(ours), Some(Value::Seq(theirs)))
                     if is_world =>
                 {
-                    let [old, new] = [base, theirs].map(by_id);
+                    let [old, new] = [base, theirs].map(|objects| by_id(objects));
                     let others =
                         |id| [&old, &new].map(|of| of.get(&id).copied().map(Cow::Borrowed));
                     Some(Value::Seq(self.objects(at, ours, new.keys().copied(), others)))
@@ -168,7 +168,7 @@ impl Merge {
         &mut self,
         base: Keyed<&Value>,
         ours: Keyed<Value>,
-        theirs: Keyed<&Value>,
+        theirs: &[(String, &Value)],
         at: impl Fn(&str) -> String,
     ) -> Keyed<Value> {
         let base: HashMap<String, &Value> = base.into_iter().collect();
@@ -255,11 +255,12 @@ impl Merge {
     /// Merges components or resources, of each class one.
     fn by_class(&mut self, at: &str, base: &[Value], ours: Vec<Value>, theirs: &[Value]) -> Value {
         let class = |value: &Value| Some(value.as_record()?.class().to_owned());
-        let theirs = theirs.iter().filter_map(|value| Some((class(value)?, value))).collect();
+        let theirs: Keyed<&Value> =
+            theirs.iter().filter_map(|value| Some((class(value)?, value))).collect();
         let base = base.iter().filter_map(|value| Some((class(value)?, value))).collect();
         let ours = ours.into_iter().filter_map(|value| Some((class(&value)?, value))).collect();
         let at = |class: &str| format!("{at}:{}", component_text(class));
-        let merged = self.keyed(base, ours, theirs, at);
+        let merged = self.keyed(base, ours, &theirs, at);
         Value::Seq(merged.into_iter().map(|(_, value)| value).collect())
     }
 }
@@ -288,7 +289,7 @@ pub(crate) fn id_of(object: &Value) -> Option<u64> {
     object.as_record()?.get("id")?.as_u64()
 }
 
-fn by_id(objects: &Vec<Value>) -> HashMap<u64, &Value> {
+fn by_id(objects: &[Value]) -> HashMap<u64, &Value> {
     objects.iter().filter_map(|object| Some((id_of(object)?, object))).collect()
 }
 

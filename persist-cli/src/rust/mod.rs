@@ -150,10 +150,10 @@ impl<'d> Types<'d> {
                         traits.insert(name, free(last_word(name)));
                     }
                 }
-                KindSchema::Handle(name) if !arenas.contains_key(&**name) => {
-                    if kind.display(&[]) != "ObjectId" {
-                        arenas.insert(&**name, free(last_word(name)));
-                    }
+                KindSchema::Handle(name)
+                    if !arenas.contains_key(&**name) && kind.display(&[]) != "ObjectId" =>
+                {
+                    arenas.insert(&**name, free(last_word(name)));
                 }
                 _ => {}
             });
@@ -260,9 +260,9 @@ impl<'d> Types<'d> {
             let mut is_held = false;
             let mut meet = |other| is_held |= self.cycles.get(other) == self.cycles.get(class);
             if all {
-                mentions(kind, Needs::default(), &mut |it, _| meet(it))
+                mentions(kind, Needs::default(), &mut |it, _| meet(it));
             } else {
-                held(kind, true, &mut meet)
+                held(kind, true, &mut meet);
             }
             is_held
         };
@@ -417,14 +417,14 @@ impl<'d> Types<'d> {
                 let (outer, cell) = parts_of(holder, *weak);
                 let needs = Needs { copy: cell == "Cell", ..place.needs };
                 let target = self.target(*class, &cell, Place { class: None, needs }, depth + 1)?;
-                pointer((&outer, &cell), target, place.needs.send)?
+                pointer((&outer, &cell), &target, place.needs.send)?
             }
             K::TraitReference { holder, weak, name } if !key && !copy => {
                 let (outer, cell) = parts_of(holder, *weak);
                 let may_be = !["Cell", "OnceCell", "OnceLock"].contains(&&*cell);
                 let may_send = !place.needs.send || trait_name(name).1.contains("Sync");
                 let object = self.object(name).filter(|_| may_be && may_send)?;
-                pointer((&outer, &cell), object, place.needs.send)?
+                pointer((&outer, &cell), &object, place.needs.send)?
             }
             K::Dynamic(name) if !key && !copy => format!("Box<{}>", self.object(name)?),
             K::Handle(name) => match self.arenas.get(&**name) {
@@ -550,7 +550,7 @@ struct Place {
 }
 
 /// A pointer, by the whole names of the standard library, around its target.
-fn pointer((outer, cell): (&str, &str), target: String, must_send: bool) -> Option<String> {
+fn pointer((outer, cell): (&str, &str), target: &str, must_send: bool) -> Option<String> {
     let outer = match outer {
         "Rc" | "Weak" if must_send => return None,
         "Rc" => "std::rc::Rc",
