@@ -5,7 +5,14 @@
 //! ```
 
 #![allow(clippy::print_stdout, reason = "it is a game in text")]
-#![allow(elided_lifetimes_in_paths, reason = "as systems of Bevy are written")]
+#![allow(
+    elided_lifetimes_in_paths,
+    clippy::needless_pass_by_value,
+    reason = "as systems of Bevy are written"
+)]
+
+use std::thread;
+use std::time::Duration;
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -69,6 +76,7 @@ fn main() -> AppExit {
         .set_runner(|mut app| {
             loop {
                 app.update();
+                thread::sleep(Duration::from_millis(50)); // a day
                 if let Some(exit) = app.should_exit() {
                     return exit;
                 }
@@ -91,7 +99,6 @@ fn begin(
 ) {
     for LoadFinished { report, .. } in loaded.read() {
         println!("The village of the last run, day {}. {}", calendar.day, report.summary());
-        calendar.day += 1;
     }
     for LoadFailed { error, .. } in failed.read() {
         if error.kind() != ErrorKind::NotFound {
@@ -132,7 +139,7 @@ fn live(
             }
         }
         let is_full = u32::try_from(inhabitants.len()).is_ok_and(|count| count >= house.beds);
-        if !is_full && calendar.day % 5 == 0 {
+        if !is_full && calendar.day.is_multiple_of(5) {
             calendar.births += 1;
             let name = Name::new(format!("Child {}", calendar.births));
             commands.spawn((Villager { age: 0, hunger: 0 }, name, ChildOf(home)));
@@ -171,7 +178,7 @@ fn save(
         println!("{error}");
         exit.write(AppExit::error());
     }
-    if calendar.day > 0 && calendar.day % 10 == 0 && !*is_asked {
+    if calendar.day > 0 && calendar.day.is_multiple_of(10) && !*is_asked {
         *is_asked = true;
         let title = Title { text: format!("Day {}", calendar.day) };
         saves.write(SaveRequested::slot("village").metadata(title));

@@ -1,4 +1,4 @@
-//! How a field of type [`Entity`](hecs::Entity) is saved.
+//! How a field of type [`Entity`] is saved.
 //!
 //! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
 //! An entity that is not saved, or was despawned, is [`Entity::DANGLING`](hecs::Entity::DANGLING) after a load.
