@@ -88,6 +88,7 @@ impl Buffer {
     }
 
     /// What is left of the last window, and those after it.
+    #[inline]
     fn window(&mut self) -> (&mut [u8], RemainingWindows<'_>) {
         if self.first.is_empty() {
             self.first = Self::with_size(0).first;

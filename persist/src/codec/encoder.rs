@@ -101,6 +101,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Returns where the encode ended, and how many windows it did not reach.
+    #[inline]
     pub(super) fn finish(self, result: Result<(), Stop>) -> Result<(usize, Option<usize>), Error> {
         let state = self.state;
         // Asked first: a type written by hand may not have passed its `Stop` on.
