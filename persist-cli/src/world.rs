@@ -2,11 +2,12 @@
 //!
 //! A save has a world as a table, `docs/reference/graphs-and-worlds.md` says what is in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use persist::reflect::HandleValue;
-use persist::{Record, Value};
+use persist::{Document, Record, Value};
 
+use crate::exit::{Failure, Result};
 use crate::values::parts;
 
 /// The class of worlds in saves.
@@ -108,6 +109,76 @@ impl<'v> World<'v> {
         }
         path
     }
+
+    /// Why no program loads it, if it is so: its values may fit their classes and be no tree of objects.
+    fn fault(&self, last_id: u64) -> Option<String> {
+        let (mut names, mut children) = (HashSet::new(), HashSet::new());
+        let mut before = 0;
+        for object in &self.objects {
+            let id = object.id;
+            if id <= before || id > last_id {
+                return Some(format!(
+                    "the ids of its objects do not ascend to the last one, {last_id}: #{id} comes after #{before}"
+                ));
+            }
+            before = id;
+            if !object.name.is_empty() && !names.insert(object.name) {
+                return Some(format!("two objects have the name `{}`", object.name));
+            }
+            for child in &object.children {
+                if self.place(*child).is_none() {
+                    return Some(format!(
+                        "object #{id} has the child #{child}, which is not there"
+                    ));
+                }
+                if !children.insert(child) {
+                    return Some(format!("object #{child} is a child twice"));
+                }
+            }
+            if let Some(class) = twice(object.components) {
+                return Some(format!("object #{id} has two components {class}"));
+            }
+        }
+        if let Some(class) = twice(self.resources) {
+            return Some(format!("it has two resources {class}"));
+        }
+        // Each object has one parent: what is not met from the top down goes round.
+        let mut open: Vec<u64> = self.objects.iter().map(|object| object.id).collect();
+        open.retain(|id| !children.contains(id));
+        let mut met = 0;
+        while let Some(id) = open.pop() {
+            met += 1;
+            let place = self.place(id);
+            open.extend(place.into_iter().flat_map(|place| &self.objects[place].children));
+        }
+        (met < self.objects.len()).then(|| "objects are below themselves".to_owned())
+    }
+}
+
+/// Refuses to write worlds that no program loads.
+pub(crate) fn check(save: &Document) -> Result<()> {
+    for entry in save.entries() {
+        let mut open = vec![&entry.value];
+        while let Some(next) = open.pop() {
+            let last_id = record_of(next).and_then(|world| world.get("last_id")?.as_u64());
+            let world = World::of(next).zip(last_id);
+            if let Some(fault) = world.and_then(|(world, last_id)| world.fault(last_id)) {
+                let id = entry.id();
+                return Err(Failure::new(format!(
+                    "no program would load the world of object {id}: {fault}"
+                )));
+            }
+            open.extend(parts(next).into_iter().map(|(_, part)| part));
+        }
+    }
+    Ok(())
+}
+
+/// The class of which there are two.
+fn twice(contents: &[Value]) -> Option<&str> {
+    let mut classes = HashSet::new();
+    let mut all = contents.iter().filter_map(|content| Some(content.as_record()?.class()));
+    all.find(|class| !classes.insert(*class))
 }
 
 /// Levels of a tree that a path shows.

@@ -47,6 +47,38 @@ fn set_changes_components_of_worlds() {
 }
 
 #[test]
+fn worlds_that_no_program_loads_are_not_written() {
+    let folder = Folder::with(&["journals/edits.sav"]);
+    let object = |id: u8, name: &str, children: &str| {
+        format!(
+            "`persist.Object` {{ id: {id}, name: \"{name}\", children: [{children}], activity: `persist.Activity`::Active, waiting: 0, components: [] }}"
+        )
+    };
+    let objects = [object(1, "A", ""), object(2, "B", ""), object(3, "C", "")].join(", ");
+    let world = format!("`persist.World` {{ last_id: 3, objects: [{objects}], resources: [] }}");
+    folder.run(&format!("set edits.sav . '{world}'"));
+    for copy in ["base.sav", "ours.sav", "theirs.sav"] {
+        folder.write(copy, &folder.read("edits.sav"));
+    }
+    let commands = [
+        "set base.sav /A.name B",
+        "set base.sav /#1.id 2",
+        "set base.sav .last_id 0",
+        "set base.sav /A.children '[handle(live 9)]'",
+        "set base.sav /A.children '[handle(live 2), handle(live 2)]'",
+        "set ours.sav /A.name X",
+        "set theirs.sav /B.name X",
+        "merge base.sav ours.sav theirs.sav -o merged.sav",
+        "set ours.sav /#1.children '[handle(live 2)]'",
+        "set theirs.sav /#2.name B",
+        "set theirs.sav /#2.children '[handle(live 1)]'",
+        "merge base.sav ours.sav theirs.sav -o merged.sav",
+        "get merged.sav /*.name",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
 fn what_does_not_fit_changes_nothing() {
     let folder = graph();
     let before = folder.read("graph.sav");

@@ -385,6 +385,13 @@ fn bytes_that_are_no_handle_are_refused() {
     for (state, bits) in [(0, 1), (3, 0), (3, 9)] {
         assert!(!check_same(&handle(state, bits), &(state, bits)));
     }
+    // Ids of objects of worlds have 63 bits.
+    let id = |state: u8, bits: u8| {
+        let kind = [&[0x1a][..], &text("persist.objects")].concat();
+        save(&[bare("id", &kind), record(1, VALUE, 1, &[&[state][..], &[bits; 8]].concat())])
+    };
+    assert!(check_same(&id(1, 0x7f), &"live") && check_same(&id(2, 0x7f), &"dead"));
+    assert!(!check_same(&id(1, 0x80), &"beyond 63 bits") && !check_same(&id(1, 0), &"zero"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::mapped::Mapped;
 use crate::merge::{Conflict, Merge, Side, id_of};
 use crate::output::{BAD, HEADING, NAME, Out, write_file};
 use crate::shown::short;
-use crate::world::record_of;
+use crate::world::{self, record_of};
 
 /// Merge two saves that continue a third, field by field; exit code 1 if there are conflicts
 #[derive(clap::Args)]
@@ -60,9 +60,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if is_written {
         // Also what fits together field by field may not be a save: an object that one side removed, the other may refer
         // to.
-        let save = merged.and_then(|document| document.to_vec());
-        let save =
-            save.map_err(|error| Failure::new(format!("the sides do not fit together: {error}")))?;
+        let apart = |error: String| Failure::new(format!("the sides do not fit together: {error}"));
+        let merged = merged.map_err(|error| apart(error.to_string()))?;
+        world::check(&merged).map_err(|error| apart(error.to_string()))?;
+        let save = merged.to_vec().map_err(|error| apart(error.to_string()))?;
         if let Some(file) = &args.output {
             write_file(file, &save, args.force)?;
             out.note_done(format!("the merged save is written to {}", file.display()));

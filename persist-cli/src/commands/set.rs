@@ -19,6 +19,7 @@ use crate::output::{NAME, Out};
 use crate::path::{Found, Path};
 use crate::shown::short;
 use crate::values::{Hop, part, replace, typed};
+use crate::world;
 
 /// Change a value; the old save stays as a backup
 #[derive(clap::Args)]
@@ -143,6 +144,7 @@ pub(super) fn write_changes(
     }
     // With what is wrong the file stays as it is.
     let written = Document::from_slice(&save.to_vec()?)?;
+    world::check(&written)?;
     if let Some(file) = file.filter(|_| !changes.is_empty()) {
         save.save(file)?;
         out.note_done(format!("{} is changed", file.display()));

@@ -15,6 +15,7 @@ use super::{Form, KindSchema, Stored};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
+use crate::types::{Arena as _, WorldObjects};
 use crate::value::levels;
 use crate::{Limits, Result};
 
@@ -94,7 +95,8 @@ struct Check {
 enum Fixed {
     Bool,
     Char,
-    Handle,
+    /// True if it is the id of an object of a world.
+    Handle(bool),
     /// The tag of an enum in one byte: the last variant.
     Tag(u8),
 }
@@ -111,10 +113,14 @@ impl Check {
                 let code = bytes.first_chunk().map(|code| u32::from_le_bytes(*code));
                 code.and_then(char::from_u32).is_some()
             }
-            Fixed::Handle => match first {
-                0 => bytes.get(1..9).is_some_and(|bits| bits.iter().all(|bit| *bit == 0)),
-                state => *state <= 2,
-            },
+            Fixed::Handle(is_id) => {
+                let bits = bytes[1..].first_chunk().map(|bits| u64::from_le_bytes(*bits));
+                match first {
+                    0 => bits == Some(0),
+                    1 => !is_id || bits.and_then(WorldObjects::from_bits).is_some(),
+                    state => *state == 2,
+                }
+            }
         }
     }
 }
@@ -395,7 +401,10 @@ impl StepLayout<'_> {
         steps.push(match &at.kind {
             KindSchema::Bool => return self.fixed(1, Some(Fixed::Bool)),
             KindSchema::Char => return self.fixed(4, Some(Fixed::Char)),
-            KindSchema::Handle(_) => return self.fixed(9, Some(Fixed::Handle)),
+            KindSchema::Handle(arena) => {
+                let is_id = **arena == *WorldObjects::NAME;
+                return self.fixed(9, Some(Fixed::Handle(is_id)));
+            }
             KindSchema::Compact(integer) => CheckStep::Compact(*integer),
             KindSchema::Text => CheckStep::Text,
             KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {

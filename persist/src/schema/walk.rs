@@ -11,6 +11,7 @@ use super::{Alone, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count, left_over};
 use crate::env::Env;
 use crate::reflect::Holder;
+use crate::types::{Arena as _, WorldObjects};
 use crate::value::{levels, too_deep};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -375,8 +376,14 @@ impl<'s, 'd> Walk<'s, 'd> {
                 KindSchema::Handle(arena) => {
                     let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
                     let met = LocalValue::Handle { arena, bits };
+                    let is_key = || {
+                        **arena != *WorldObjects::NAME || WorldObjects::from_bits(bits).is_some()
+                    };
                     match state {
                         0 => bits == 0,
+                        1 if self.checks >= Checks::All => {
+                            is_key() && meet(met, before.len(), input.rest().len())
+                        }
                         1 => meet(met, before.len(), input.rest().len()),
                         _ => state == 2,
                     }

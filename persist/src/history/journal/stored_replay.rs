@@ -1,6 +1,6 @@
 //! The state of a save after some events of its journal, by the values that the listing of the journal has.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 use super::stored::{place, wrong};
@@ -164,11 +164,14 @@ impl<'j> ReplayedEntry<'j> {
 /// A field, by its object and path.
 type FieldKey = (Option<ObjectId>, String);
 
+/// What begins a step of a path.
+const STEPS: [char; 3] = ['.', '[', ':'];
+
 /// The fields that steps set.
 #[derive(Default)]
 struct SetFields<'j> {
     /// Their values before and after all steps.
-    ends: HashMap<FieldKey, [&'j Value; 2]>,
+    ends: BTreeMap<FieldKey, [&'j Value; 2]>,
     /// How many have another value after the steps.
     changed: usize,
     /// True if some steps do more than set fields.
@@ -194,12 +197,14 @@ impl<'j> SetFields<'j> {
 
     /// True if a field is a part of one of these, or the other way around: their order counts.
     fn meets(&self, (object, path): &FieldKey) -> bool {
-        let is_within = |inner: &str, outer: &str| {
-            inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[', ':']))
+        let mut outer = path.match_indices(STEPS).map(|(at, _)| path[..at].to_owned());
+        let is_below = |step: char| {
+            let begin = format!("{path}{step}");
+            let next = self.ends.range((*object, begin.clone())..).next();
+            next.is_some_and(|((other, inner), _)| other == object && inner.starts_with(&begin))
         };
-        self.ends.keys().any(|(other, outer)| {
-            other == object && (is_within(path, outer) || is_within(outer, path))
-        })
+        outer.any(|outer| self.ends.contains_key(&(*object, outer)))
+            || STEPS.into_iter().any(is_below)
     }
 }
 
