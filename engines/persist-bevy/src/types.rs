@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use bevy_ecs::change_detection::{DetectChanges, Ref, Tick};
 use bevy_ecs::component::Component;
-use bevy_ecs::entity::Entity;
+use bevy_ecs::entity::{Entity, EntityMapper};
 use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::query::{Allow, With};
 use bevy_ecs::resource::Resource;
@@ -142,13 +142,18 @@ fn restore<T: Component, F: Form<T>>(
     world: Option<&World>,
 ) -> Result<Place> {
     let holds_ids = F::Stored::persist_kind().may_hold_ids();
+    let is_relationship = T::relationship_accessor().is_some();
     let (mut there, mut lost) = (Vec::new(), Vec::new());
     for (object, entity) in objects {
         let old = world.and_then(|world| world.get::<T>(*entity));
         if old.is_some_and(|old| !copies.differs::<T, F>(*object, old)) {
             continue;
         }
-        match copies.component::<T, F>(*object, holds_ids)? {
+        let mut component = copies.component::<T, F>(*object, holds_ids)?;
+        if is_relationship && component.as_mut().is_some_and(leads_nowhere) {
+            component = None;
+        }
+        match component {
             Some(component) => there.push((*entity, component)),
             None => lost.push(*entity),
         }
@@ -162,4 +167,25 @@ fn restore<T: Component, F: Form<T>>(
         }
         world.insert_batch(there);
     }))
+}
+
+/// Whether a relationship has a target that is not saved. Bevy panics if such a one is inserted, since it takes
+/// [`Entity::PLACEHOLDER`] for an entity that is yet to be spawned.
+fn leads_nowhere<T: Component>(relationship: &mut T) -> bool {
+    struct Search {
+        is_found: bool,
+    }
+
+    impl EntityMapper for Search {
+        fn get_mapped(&mut self, entity: Entity) -> Entity {
+            self.is_found |= entity == Entity::PLACEHOLDER;
+            entity
+        }
+
+        fn set_mapped(&mut self, _: Entity, _: Entity) {}
+    }
+
+    let mut search = Search { is_found: false };
+    T::map_entities(relationship, &mut search);
+    search.is_found
 }

@@ -67,6 +67,28 @@ fn references_and_relationships_lead_to_the_loaded_entities() {
 }
 
 #[test]
+fn a_relationship_to_an_entity_that_is_not_saved_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    let world = app.world_mut();
+    let camera = world.spawn_empty().id();
+    let rat = world.spawn((Health(1), Likes(camera))).id();
+    world.spawn((Health(2), Likes(rat)));
+    world.save_slot("a").unwrap();
+    world.write_message(LoadRequested::slot("a").keeping_entities());
+    wait_for::<LoadFinished>(&mut app);
+    let world = app.world_mut();
+    assert_eq!(world.query::<&Likes>().iter(world).count(), 1);
+    app.world_mut().entity_mut(rat).insert(Likes(camera));
+
+    let mut app = reloaded(&mut app);
+    let world = app.world_mut();
+    assert_eq!(healths(world), [1, 2]);
+    let rat = of_health(world, 1);
+    assert_eq!(world.query::<&Likes>().single(world).unwrap().0, rat);
+}
+
+#[test]
 fn children_come_back_below_their_parents_in_their_order() {
     let mut app = app();
     let world = app.world_mut();

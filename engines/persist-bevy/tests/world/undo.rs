@@ -9,7 +9,7 @@ use persist::history::Recovered;
 use persist::{Error, ErrorKind, History};
 use persist_bevy::{EditSession, PersistWorld, Saved};
 
-use crate::{Health, Mana, Score, app, healths, of_health};
+use crate::{Health, Likes, Mana, Score, app, healths, of_health};
 
 /// An editor in a folder: its app and the level.
 fn open(folder: &Path) -> (App, EditSession, Recovered) {
@@ -108,6 +108,23 @@ fn a_despawned_family_comes_back_in_its_order() {
     session.undo(world).unwrap();
     assert_eq!((below(world, house), below(world, second)), (vec![3, 2], vec![4]));
     assert_eq!(world.get::<Mana>(watcher).unwrap().source, source, "nothing else was replaced");
+}
+
+#[test]
+fn a_despawned_entity_comes_back_without_its_relationship_to_one_that_is_not_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let camera = world.spawn_empty().id();
+    let add = |world: &mut World| Ok(world.spawn((Health(1), Likes(camera))).id());
+    let rat = session.edit(world, "Add", add).unwrap();
+    session.edit(world, "Remove", |world| Ok(world.despawn(rat))).unwrap();
+    session.undo(world).unwrap();
+    let rat = of_health(world, 1);
+    assert!(world.get::<Likes>(rat).is_none());
+    session.redo(world).unwrap();
+    session.go_to(world, 0).unwrap();
+    assert_eq!(healths(world), []);
 }
 
 #[test]
