@@ -128,7 +128,8 @@ pub trait PersistApp {
         T: Component + TryFrom<S, Error: Display>,
         S: persist::Component + Clone + for<'t> From<&'t T>;
 
-    /// Saves a resource. Its type derives `Persist` and `Clone`. A load removes it if the save has none.
+    /// Saves a resource. Its type derives `Persist` and `Clone`. If a loaded save has none, it
+    /// keeps its value.
     ///
     /// # Panics
     ///

@@ -69,7 +69,8 @@ impl SaveRequested {
 }
 
 /// Asks for a load of a slot: it is read in the background, put into the world at the end of a frame, and answered by
-/// [`LoadFinished`] or [`LoadFailed`]. All entities with [`Saved`](crate::Saved) are replaced.
+/// [`LoadFinished`] or [`LoadFailed`]. All entities with [`Saved`](crate::Saved) are replaced, and the registered
+/// resources that the save has.
 #[derive(Message, Clone, Debug)]
 pub struct LoadRequested {
     slot: String,

@@ -248,7 +248,7 @@ pub trait PersistWorld {
     /// Those of [`Slots::save_value`](persist::save::Slots::save_value); what a component refuses that holds entities.
     fn save_slot(&mut self, slot: &str) -> Result<SaveOutcome>;
 
-    /// Loads a slot. The entities with [`Saved`] are replaced.
+    /// Loads a slot. The entities with [`Saved`] and the registered resources of the save are replaced.
     ///
     /// # Errors
     ///

@@ -44,6 +44,9 @@ impl Since {
 /// Puts what was restored into the world.
 pub(crate) type Place = Box<dyn FnOnce(&mut World)>;
 
+/// Gives a world a resource again, if it has none of that type.
+pub(crate) type Keep = Box<dyn Fn(&mut World) + Send>;
+
 /// Copies out of the mirror, for these objects and their entities. With a world, only what differs from what that has.
 type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Place>;
 
@@ -58,6 +61,8 @@ pub(crate) struct Type {
     /// Copies what has changed into an edit of the mirror.
     pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
+    /// The resource, if the world has one that the mirror lacks.
+    pub(crate) keep: fn(&World, &persist::World) -> Option<Keep>,
 }
 
 impl Type {
@@ -69,6 +74,7 @@ impl Type {
             copy: copy::<T, F, _>,
             record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
             restore: restore::<T, F>,
+            keep: |_, _| None,
         }
     }
 
@@ -77,17 +83,36 @@ impl Type {
             id: TypeId::of::<R>(),
             register: |saves| saves.registry_mut().register_resource::<R>(),
             know: |world| world.registry_mut().register_resource::<R>(),
-            copy: copy_resource::<R, _>,
-            record: |world, mirror, since| copy_resource::<R, _>(world, mirror, since),
+            copy: |world, mirror, since| {
+                // One that the loaded save did not have is older than the load.
+                let is_missing = mirror.world().resource::<R>().is_none();
+                copy_resource::<R, _>(world, mirror, since, is_missing)
+            },
+            record: |world, mirror, since| copy_resource::<R, _>(world, mirror, since, false),
             restore: |copies, _, world| {
                 let old = world.and_then(|world| world.get_resource::<R>());
                 if old.is_some_and(|old| !copies.resource_differs(old)) {
                     return Ok(Box::new(|_| ()));
                 }
                 let resource = copies.resource::<R>()?;
+                // A load keeps what the save lacks: systems panic without their resources, and an older version of the
+                // program may not have had this one. An undo takes back what an edit inserted.
+                let is_undo = world.is_some();
                 Ok(Box::new(move |world: &mut World| match resource {
                     Some(resource) => world.insert_resource(resource),
-                    None => drop(world.remove_resource::<R>()),
+                    None if is_undo => drop(world.remove_resource::<R>()),
+                    None => {}
+                }))
+            },
+            keep: |world, mirror| {
+                if mirror.resource::<R>().is_some() {
+                    return None;
+                }
+                let resource = world.get_resource::<R>()?.clone();
+                Some(Box::new(move |world| {
+                    if !world.contains_resource::<R>() {
+                        world.insert_resource(resource.clone());
+                    }
                 }))
             },
         }
@@ -126,11 +151,12 @@ fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
     world: &mut World,
     mirror: &mut Mirror<W>,
     since: &Since,
+    is_missing: bool,
 ) -> Result<()> {
     let Some(resource) = world.get_resource_ref::<R>() else {
         return mirror.target().remove_resource::<R>();
     };
-    if since.is_changed(resource.last_changed()) {
+    if is_missing || since.is_changed(resource.last_changed()) {
         mirror.copy_resource::<R>(&resource)?;
     }
     Ok(())

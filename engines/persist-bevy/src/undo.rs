@@ -15,7 +15,7 @@ use persist::{History, Result, SaveManager, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
 use crate::saves::{Saves, copy_changes, place};
-use crate::types::Type;
+use crate::types::{Keep, Type};
 
 /// An edited level with undo and redo, recoverable after a crash.
 ///
@@ -67,12 +67,15 @@ struct State {
     session: Session,
     types: Vec<Type>,
     ids: Ids,
+    /// Resources of the world that the level did not have when it was opened.
+    kept: Vec<Keep>,
     has_tree: bool,
 }
 
 impl EditSession {
     /// Opens the save of a level, and its journal if the program ended without a save. All entities with
-    /// [`Saved`](crate::Saved) are replaced by those of the level; there are none if there are no such files.
+    /// [`Saved`](crate::Saved) are replaced by those of the level; there are none if there are no such files. A resource
+    /// that the level lacks keeps its value, to which an undo of its first edit returns.
     ///
     /// The types are those that were registered before. If a listener of the history is to hear what is recovered, it
     /// subscribes before.
@@ -93,7 +96,8 @@ impl EditSession {
         types.iter().try_for_each(|of| (of.register)(&mut saves))?;
         let (session, recovered) = Session::with(saves, history).open(save, journal)?;
         let ids = place(world, session.world(), &types, None, false)?;
-        let state = Mutex::new(State { session, types, ids, has_tree: true });
+        let kept = types.iter().filter_map(|of| (of.keep)(world, session.world())).collect();
+        let state = Mutex::new(State { session, types, ids, kept, has_tree: true });
         Ok((Self { state }, recovered))
     }
 
@@ -190,7 +194,7 @@ impl State {
         let changed = change(world);
         world.flush();
         let recorded = changed.and_then(|result| {
-            let Self { session, types, ids, has_tree } = self;
+            let Self { session, types, ids, has_tree, .. } = self;
             record(session, &mut |edit| {
                 let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
                 let copied = copy_edit(world, &mut mirror, types, before, *has_tree);
@@ -219,6 +223,7 @@ impl State {
     /// Makes the world as its mirror is.
     fn apply(&mut self, world: &mut World) -> Result<()> {
         self.ids = place(world, self.session.world(), &self.types, Some(&self.ids), true)?;
+        self.kept.iter().for_each(|keep| keep(world));
         self.has_tree = true;
         Ok(())
     }

@@ -201,8 +201,26 @@ fn a_load_replaces_the_saved_entities_and_leaves_the_rest() {
     assert_eq!(healths(world), [1]);
     assert!(world.get_entity(camera).is_ok());
     assert!(world.get_entity(light).is_err(), "what was below a saved entity goes with it");
-    assert!(world.get_resource::<Score>().is_none());
+    world.remove_resource::<Score>();
     assert_eq!(world.save_to_vec().unwrap(), save);
+}
+
+#[test]
+fn a_resource_that_the_save_lacks_keeps_its_value() {
+    let mut app = app();
+    let world = app.world_mut();
+    let save = world.save_to_vec().unwrap();
+    let score = Score { points: 5, leader: None };
+    world.insert_resource(score.clone());
+    world.save_to_vec().unwrap();
+    world.load_from_slice(&save).unwrap();
+    assert_eq!(world.get_resource::<Score>(), Some(&score));
+
+    // It is in the next save, though it did not change.
+    let save = world.save_to_vec().unwrap();
+    world.resource_mut::<Score>().points = 6;
+    world.load_from_slice(&save).unwrap();
+    assert_eq!(world.get_resource::<Score>(), Some(&score));
 }
 
 /// A component of another crate.

@@ -128,6 +128,29 @@ fn a_despawned_entity_comes_back_without_its_relationship_to_one_that_is_not_sav
 }
 
 #[test]
+fn an_undo_returns_to_the_resource_that_the_level_lacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app();
+    let world = app.world_mut();
+    let score = Score { points: 5, leader: None };
+    world.insert_resource(score.clone());
+    let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
+    let (mut session, _) = EditSession::open(world, save, journal, History::new(100)).unwrap();
+    assert_eq!(world.get_resource::<Score>(), Some(&score));
+    session.edit(world, "Look", |world| Ok(healths(world))).unwrap();
+    assert_eq!(session.session().history().position(), 0);
+    let raise = |world: &mut World| {
+        world.resource_mut::<Score>().points = 6;
+        Ok(())
+    };
+    session.edit(world, "Raise", raise).unwrap();
+    session.undo(world).unwrap();
+    assert_eq!(world.get_resource::<Score>(), Some(&score));
+    session.redo(world).unwrap();
+    assert_eq!(world.resource::<Score>().points, 6);
+}
+
+#[test]
 fn a_crash_loses_no_edit_and_no_undo() {
     let folder = tempfile::tempdir().unwrap();
     let (mut app, mut session, _) = open(folder.path());
