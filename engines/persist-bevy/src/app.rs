@@ -55,6 +55,10 @@ impl PersistPlugin {
     }
 
     /// Saves after each such time, and keeps that many of these saves.
+    ///
+    /// Nothing is saved while no entity has [`Saved`](crate::Saved), or nothing has changed since the last save or load: so
+    /// a main menu does not replace good saves. For times of your own, write
+    /// [`SaveRequested::auto`](crate::SaveRequested::auto).
     #[must_use]
     pub fn autosave(mut self, every: Duration, keep: u32) -> Self {
         self.autosave = Some((every, keep));

@@ -43,20 +43,39 @@ pub struct SaveRequested {
     slot: Option<String>,
     keep: u32,
     metadata: Option<SetMetadata>,
+    /// Whether there is no save if nothing has changed.
+    if_modified: bool,
 }
 
 impl SaveRequested {
     /// Into the slot of this name.
     #[must_use]
     pub fn slot(name: impl Into<String>) -> Self {
-        Self { slot: Some(name.into()), keep: 0, metadata: None }
+        Self { slot: Some(name.into()), keep: 0, metadata: None, if_modified: false }
     }
 
     /// Into the next slot for automatic saves. That many of these are kept: see
     /// [`Slots::auto_save_value`](persist::save::Slots::auto_save_value).
+    ///
+    /// It is for timers and checkpoints of your own: unlike
+    /// [`PersistPlugin::autosave`](crate::PersistPlugin::autosave), it also saves a world in which nothing has changed.
+    ///
+    /// ```
+    /// use bevy_ecs::prelude::*;
+    /// use persist_bevy::SaveRequested;
+    ///
+    /// #[derive(Message)]
+    /// struct DoorOpened;
+    ///
+    /// fn checkpoint(mut doors: MessageReader<DoorOpened>, mut requests: MessageWriter<SaveRequested>) {
+    ///     if doors.read().count() > 0 {
+    ///         requests.write(SaveRequested::auto(3));
+    ///     }
+    /// }
+    /// ```
     #[must_use]
     pub fn auto(keep: u32) -> Self {
-        Self { slot: None, keep, metadata: None }
+        Self { slot: None, keep, metadata: None, if_modified: false }
     }
 
     /// With this in its header, where a list of slots finds it without a load: a title, a time, the bytes of a screenshot.
@@ -207,7 +226,7 @@ impl Work {
         request: &Request,
     ) -> Result<Outcome> {
         match (request, mirror) {
-            (Request::Save(SaveRequested { slot, keep, metadata }), Some(mirror)) => {
+            (Request::Save(SaveRequested { slot, keep, metadata, .. }), Some(mirror)) => {
                 if let Some(set) = metadata {
                     set(saves)?;
                 }
@@ -258,8 +277,12 @@ impl State {
     fn start(&mut self, world: &mut World, request: Request) {
         let mirror = match &request {
             Request::Load(_) => None,
-            Request::Save(_) => match self.copy(world) {
-                Ok(()) => Some(mem::take(&mut self.mirror)),
+            Request::Save(save) => match self.copy(world) {
+                Ok(()) if save.if_modified && !self.is_modified() => return,
+                Ok(()) => {
+                    self.set_saved(true);
+                    Some(mem::take(&mut self.mirror))
+                }
                 Err(error) => return self.finished.push((request, Err(error))),
             },
         };
@@ -288,6 +311,7 @@ impl State {
                 self.writing.push(Job { save, slot });
             }
             (Request::Save(SaveRequested { slot, .. }), Err(error)) => {
+                self.set_saved(false);
                 world.write_message(SaveFailed { slot, error: Arc::new(error) });
             }
             (Request::Load(LoadRequested { slot, keeps }), Ok(Outcome::Loaded(loaded))) => {
@@ -339,6 +363,7 @@ impl State {
                     world.write_message(SaveFinished { path, outcome });
                 }
                 Err(error) => {
+                    self.set_saved(false);
                     world.write_message(SaveFailed { slot, error: Arc::new(error) });
                 }
             }
@@ -378,7 +403,10 @@ pub(crate) fn run(world: &mut World) {
         && auto.last.elapsed() >= auto.every
     {
         auto.last = Instant::now();
-        asked.push(Request::Save(SaveRequested::auto(auto.keep)));
+        asked.push(Request::Save(SaveRequested {
+            if_modified: true,
+            ..SaveRequested::auto(auto.keep)
+        }));
     }
     let is_last = world.get_resource::<Messages<AppExit>>().is_some_and(|exit| !exit.is_empty());
     let progress = world.resource_scope(|world, mut saves: Mut<'_, Saves>| {

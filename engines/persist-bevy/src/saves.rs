@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(crate) mirror: Mirror,
     /// When the mirror was like the world.
     last: Option<Tick>,
+    /// The writes of the mirror when it was last saved or loaded.
+    saved: Option<u64>,
     has_tree: bool,
     pub(crate) waiting: VecDeque<Request>,
     pub(crate) running: Option<Running>,
@@ -131,6 +133,16 @@ impl State {
         Ok(())
     }
 
+    /// Whether a copy has something that the last save or load does not have.
+    pub(crate) fn is_modified(&self) -> bool {
+        !self.mirror.ids().is_empty() && self.saved != Some(self.mirror.writes())
+    }
+
+    /// Says whether what was copied is saved.
+    pub(crate) fn set_saved(&mut self, is_saved: bool) {
+        self.saved = is_saved.then(|| self.mirror.writes());
+    }
+
     /// Puts a loaded world into that of Bevy.
     pub(crate) fn place(
         &mut self,
@@ -143,6 +155,7 @@ impl State {
         self.mirror = Mirror::new(loaded, ids);
         self.has_tree = true;
         self.last = Some(world.increment_change_tick());
+        self.set_saved(true);
         Ok(())
     }
 }
@@ -298,6 +311,7 @@ impl PersistWorld for World {
             make_folder(&folder);
             let saved = state.manage(|saves| saves.slots(folder).save_value(slot, mirror.world()));
             state.mirror = mirror;
+            state.set_saved(saved.is_ok());
             saved
         })
     }

@@ -154,7 +154,8 @@ fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
     is_missing: bool,
 ) -> Result<()> {
     let Some(resource) = world.get_resource_ref::<R>() else {
-        return mirror.target().remove_resource::<R>();
+        let is_there = mirror.world().resource::<R>().is_some();
+        return if is_there { mirror.target().remove_resource::<R>() } else { Ok(()) };
     };
     if is_missing || since.is_changed(resource.last_changed()) {
         mirror.copy_resource::<R>(&resource)?;

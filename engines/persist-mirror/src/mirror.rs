@@ -29,13 +29,14 @@ pub struct Mirror<W = World> {
     target: W,
     ids: Ids,
     buffer: Buffer,
+    writes: u64,
 }
 
 impl<W: Target> Mirror<W> {
     /// A mirror of what was loaded. Its objects have no entities but for those in the table; see [`pair`](Self::pair).
     #[must_use]
     pub fn new(target: W, ids: Ids) -> Self {
-        Self { target, ids, buffer: Buffer::new() }
+        Self { target, ids, buffer: Buffer::new(), writes: 0 }
     }
 
     /// The table.
@@ -52,7 +53,14 @@ impl<W: Target> Mirror<W> {
 
     /// The world or edit, for what is not mirrored, such as resources.
     pub fn target(&mut self) -> &mut W {
+        self.writes += 1;
         &mut self.target
+    }
+
+    /// How often something was written. Two equal counts of one mirror mean that nothing was between them.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.writes
     }
 
     /// Which object stands for which entity.
@@ -75,7 +83,7 @@ impl<W: Target> Mirror<W> {
         if let Some(object) = self.ids.object(entity) {
             return Ok(object);
         }
-        let object = self.target.spawn()?;
+        let object = self.target().spawn()?;
         self.ids.insert(object, entity);
         Ok(object)
     }
@@ -96,10 +104,10 @@ impl<W: Target> Mirror<W> {
         for object in gone {
             for child in self.world().children(object).to_vec() {
                 if self.ids.entity(child).is_some() {
-                    self.target.set_parent_at(child, None, usize::MAX)?;
+                    self.target().set_parent_at(child, None, usize::MAX)?;
                 }
             }
-            self.target.remove(object)?;
+            self.target().remove(object)?;
         }
         Ok(())
     }
@@ -114,7 +122,7 @@ impl<W: Target> Mirror<W> {
         &mut self,
         components: impl IntoIterator<Item = (Entity, &'c T)>,
     ) -> Result<usize> {
-        let Self { target, ids, buffer } = self;
+        let Self { target, ids, buffer, writes } = self;
         let objects = |(entity, component)| Some((ids.object(entity)?, component));
         let components = components.into_iter().filter_map(objects);
         let mut count = 0;
@@ -123,9 +131,11 @@ impl<W: Target> Mirror<W> {
                 target.put(object, F::store(component))?;
                 count += 1;
             }
+            *writes += count as u64;
             return Ok(count);
         }
         let components: Vec<(ObjectId, &T)> = components.collect();
+        *writes += components.len() as u64;
         translated(Way::In, ids, || {
             for (object, component) in &components {
                 let stored = translate(&F::store(component), buffer)
@@ -145,7 +155,8 @@ impl<W: Target> Mirror<W> {
         &mut self,
         resource: &R,
     ) -> Result<()> {
-        let Self { target, ids, buffer } = self;
+        let Self { target, ids, buffer, writes } = self;
+        *writes += 1;
         let stored = if R::persist_kind().may_hold_ids() {
             translated(Way::In, ids, || translate(resource, buffer))
                 .map_err(|error| error.in_class(R::persist_name()))?
@@ -172,7 +183,7 @@ impl<W: Target> Mirror<W> {
         let objects = self.world().query::<(ObjectId, &S)>().map(|(object, _)| object);
         let is_gone = |object: &ObjectId| !self.ids.entity(*object).is_some_and(&mut has);
         for object in objects.filter(is_gone).collect::<Vec<_>>() {
-            self.target.detach::<S>(object)?;
+            self.target().detach::<S>(object)?;
         }
         Ok(())
     }

@@ -351,12 +351,42 @@ fn automatic_saves_rotate() {
     let mut app = App::new();
     app.add_plugins(PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 2));
     app.persist_component::<Health>();
-    app.world_mut().spawn(Health(1));
-    for _ in 0..4 {
+    let rat = app.world_mut().spawn(Health(1)).id();
+    for health in 0..4 {
+        app.world_mut().get_mut::<Health>(rat).unwrap().0 = health;
         wait_for::<SaveFinished>(&mut app);
     }
     let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
     assert_eq!(slots.len(), 2);
+}
+
+#[test]
+fn automatic_saves_are_not_replaced_by_those_of_a_menu() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = App::new();
+    app.add_plugins(PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 2));
+    app.persist_component::<Health>().persist_resource::<Score>();
+    let is_saving = |app: &mut App| {
+        (0..20).any(|_| {
+            app.update();
+            std::thread::sleep(Duration::from_millis(2));
+            app.world().resource::<SaveProgress>().saving.is_some()
+        })
+    };
+    app.world_mut().insert_resource(Score { points: 1, leader: None });
+    assert!(!is_saving(&mut app), "no entity is saved");
+    let rat = app.world_mut().spawn((Health(1), Name::new("Rat"))).id();
+    wait_for::<SaveFinished>(&mut app);
+    assert!(!is_saving(&mut app), "nothing has changed");
+    app.world_mut().resource_mut::<Score>().points = 2;
+    wait_for::<SaveFinished>(&mut app);
+    app.world_mut().get_mut::<Health>(rat).unwrap().0 = 2;
+    let saved: SaveFinished = wait_for(&mut app);
+    let slot = saved.path.file_stem().unwrap().to_str().unwrap();
+    app.world_mut().load_slot(slot).unwrap();
+    assert!(!is_saving(&mut app), "it is loaded");
+    app.world_mut().write_message(SaveRequested::auto(2));
+    wait_for::<SaveFinished>(&mut app);
 }
 
 #[test]
