@@ -1,19 +1,21 @@
 //! The plugin, and what an app says of its types.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bevy_app::{App, Last, Plugin};
 use bevy_ecs::component::Component;
 use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
 use persist::Persist;
 use persist::codec::Pointee;
 use persist_mirror::{As, Itself};
 
 use crate::jobs::{
-    Autosave, LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished, SaveProgress,
-    SaveRequested, run,
+    Autosave, Describe, LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished,
+    SaveProgress, SaveRequested, run, set_metadata,
 };
 use crate::saves::Saves;
 use crate::types::Type;
@@ -41,17 +43,18 @@ use crate::types::Type;
 ///     .add_systems(Startup, |mut commands: Commands| drop(commands.spawn(Health(3))))
 ///     .update();
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PersistPlugin {
     folder: PathBuf,
     autosave: Option<(Duration, u32)>,
+    describe: Option<Describe>,
 }
 
 impl PersistPlugin {
     /// With the folder of the slots; it is made when something is saved.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), autosave: None }
+        Self { folder: folder.into(), autosave: None, describe: None }
     }
 
     /// Saves after each such time, and keeps that many of these saves.
@@ -64,6 +67,47 @@ impl PersistPlugin {
         self.autosave = Some((every, keep));
         self
     }
+
+    /// Puts what this function returns into the header of each [autosave](Self::autosave), as
+    /// [`SaveRequested::metadata`](crate::SaveRequested::metadata) does for one request.
+    ///
+    /// It is called when the save is taken. The resource [`Saves`] is not in the world then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use bevy_ecs::prelude::*;
+    /// use persist::Persist;
+    /// use persist_bevy::PersistPlugin;
+    ///
+    /// #[derive(Resource)]
+    /// struct Place(String);
+    ///
+    /// #[derive(Persist)]
+    /// struct Info { place: String }
+    ///
+    /// PersistPlugin::new("saves")
+    ///     .autosave(Duration::from_secs(300), 3)
+    ///     .autosave_metadata(|world| Info { place: world.resource::<Place>().0.clone() });
+    /// ```
+    #[must_use]
+    pub fn autosave_metadata<M: Persist + Send + Sync>(
+        mut self,
+        describe: impl Fn(&mut World) -> M + Send + Sync + 'static,
+    ) -> Self {
+        self.describe = Some(Arc::new(move |world| set_metadata(describe(world))));
+        self
+    }
+}
+
+impl fmt::Debug for PersistPlugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { folder, autosave, .. } = self;
+        f.debug_struct("PersistPlugin")
+            .field("folder", folder)
+            .field("autosave", autosave)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Plugin for PersistPlugin {
@@ -71,7 +115,8 @@ impl Plugin for PersistPlugin {
         app.init_resource::<Saves>().init_resource::<SaveProgress>();
         app.world_mut().resource_mut::<Saves>().state().folder.clone_from(&self.folder);
         if let Some((every, keep)) = self.autosave {
-            app.insert_resource(Autosave { every, keep, last: Instant::now() });
+            let describe = self.describe.clone();
+            app.insert_resource(Autosave { every, keep, last: Instant::now(), describe });
         }
         app.add_message::<SaveRequested>()
             .add_message::<SaveFinished>()

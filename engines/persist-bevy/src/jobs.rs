@@ -21,6 +21,9 @@ use crate::saves::{Saves, State};
 
 type SetMetadata = Arc<dyn Fn(&mut SaveManager) -> Result<()> + Send + Sync>;
 
+/// Makes the metadata of an automatic save.
+pub(crate) type Describe = Arc<dyn Fn(&mut World) -> SetMetadata + Send + Sync>;
+
 /// Asks for a save into a slot. It is taken at the end of the frame, written in the background, and answered by
 /// [`SaveFinished`] or [`SaveFailed`].
 ///
@@ -45,13 +48,20 @@ pub struct SaveRequested {
     metadata: Option<SetMetadata>,
     /// Whether there is no save if nothing has changed.
     if_modified: bool,
+    describe: Option<Describe>,
 }
 
 impl SaveRequested {
     /// Into the slot of this name.
     #[must_use]
     pub fn slot(name: impl Into<String>) -> Self {
-        Self { slot: Some(name.into()), keep: 0, metadata: None, if_modified: false }
+        Self {
+            slot: Some(name.into()),
+            keep: 0,
+            metadata: None,
+            if_modified: false,
+            describe: None,
+        }
     }
 
     /// Into the next slot for automatic saves. That many of these are kept: see
@@ -75,16 +85,24 @@ impl SaveRequested {
     /// ```
     #[must_use]
     pub fn auto(keep: u32) -> Self {
-        Self { slot: None, keep, metadata: None, if_modified: false }
+        Self { slot: None, keep, metadata: None, if_modified: false, describe: None }
     }
 
     /// With this in its header, where a list of slots finds it without a load: a title, a time, the bytes of a screenshot.
-    /// Later saves have it too, unless they have others. At most a MiB, if `Limits::metadata` is not raised.
+    /// At most a MiB, if `Limits::metadata` is not raised.
+    ///
+    /// It is of this save alone: later ones that have none of their own have the metadata `()`, so that a list of slots reads
+    /// `slot.metadata::<Info>().ok().flatten()`. It takes the place of what [`Saves::manage`](crate::Saves::manage) set
+    /// for all saves.
     #[must_use]
     pub fn metadata<M: Persist + Send + Sync>(mut self, metadata: M) -> Self {
-        self.metadata = Some(Arc::new(move |saves| saves.set_metadata(&metadata)));
+        self.metadata = Some(set_metadata(metadata));
         self
     }
+}
+
+pub(crate) fn set_metadata<M: Persist + Send + Sync>(metadata: M) -> SetMetadata {
+    Arc::new(move |saves| saves.set_metadata(&metadata))
 }
 
 /// Asks for a load of a slot: it is read in the background, put into the world at the end of a frame, and answered by
@@ -158,11 +176,12 @@ pub struct SaveProgress {
 }
 
 /// Saves now and then, in slots that rotate.
-#[derive(Resource, Debug)]
+#[derive(Resource)]
 pub(crate) struct Autosave {
     pub(crate) every: Duration,
     pub(crate) keep: u32,
     pub(crate) last: Instant,
+    pub(crate) describe: Option<Describe>,
 }
 
 /// What was asked for.
@@ -236,7 +255,12 @@ impl Work {
                     Some(slot) => slots.save_value_in_background(slot, mirror.world()),
                     None => slots.auto_save_value_in_background(*keep, mirror.world()),
                 };
-                save.map(Outcome::Taken)
+                let save = save.map(Outcome::Taken);
+                if metadata.is_some() {
+                    // Not of the next save. A manager has no way to have none again.
+                    saves.set_metadata(&())?;
+                }
+                save
             }
             (Request::Save(_), None) => Err(Error::new(ErrorKind::NotFound, "no mirror to save")),
             (Request::Load(LoadRequested { slot, .. }), _) => {
@@ -274,12 +298,15 @@ impl State {
         self.finished.push((request, done.result));
     }
 
-    fn start(&mut self, world: &mut World, request: Request) {
-        let mirror = match &request {
+    fn start(&mut self, world: &mut World, mut request: Request) {
+        let mirror = match &mut request {
             Request::Load(_) => None,
             Request::Save(save) => match self.copy(world) {
                 Ok(()) if save.if_modified && !self.is_modified() => return,
                 Ok(()) => {
+                    if let Some(describe) = save.describe.take() {
+                        save.metadata = Some(describe(world));
+                    }
                     self.set_saved(true);
                     Some(mem::take(&mut self.mirror))
                 }
@@ -403,10 +430,10 @@ pub(crate) fn run(world: &mut World) {
         && auto.last.elapsed() >= auto.every
     {
         auto.last = Instant::now();
-        asked.push(Request::Save(SaveRequested {
-            if_modified: true,
-            ..SaveRequested::auto(auto.keep)
-        }));
+        let describe = auto.describe.clone();
+        let request =
+            SaveRequested { if_modified: true, describe, ..SaveRequested::auto(auto.keep) };
+        asked.push(Request::Save(request));
     }
     let is_last = world.get_resource::<Messages<AppExit>>().is_some_and(|exit| !exit.is_empty());
     let progress = world.resource_scope(|world, mut saves: Mut<'_, Saves>| {

@@ -322,6 +322,34 @@ fn requests_save_and_load_slots_in_the_background() {
 }
 
 #[test]
+fn metadata_is_of_the_save_alone_for_which_it_was_requested() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = App::new();
+    let plugin = PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 1);
+    app.add_plugins(plugin.autosave_metadata(|world| Info {
+        place: format!("{:?}", healths(world)),
+        screenshot: Vec::new(),
+    }));
+    app.persist_component::<Health>();
+    let info = Info { place: "The mill".into(), screenshot: vec![7] };
+    app.world_mut().write_message(SaveRequested::slot("a").metadata(info.clone()));
+    wait_for::<SaveFinished>(&mut app);
+    app.world_mut().write_message(SaveRequested::slot("b"));
+    wait_for::<SaveFinished>(&mut app);
+    app.world_mut().spawn(Health(3));
+    wait_for::<SaveFinished>(&mut app);
+    app.world_mut().save_slot("c").unwrap();
+    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
+    let of = |name| {
+        let slot = slots.iter().find(|slot| slot.name == name).unwrap();
+        slot.metadata::<Info>().ok().flatten()
+    };
+    assert_eq!(of("a"), Some(info));
+    assert_eq!(of("auto1").unwrap().place, "[3]");
+    assert_eq!([of("b"), of("c")], [None, None]);
+}
+
+#[test]
 fn a_load_may_keep_the_entities_that_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = app_in(folder.path());
