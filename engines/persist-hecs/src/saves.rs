@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::fmt::{self, Display};
+use std::fs;
 use std::path::Path;
 
 use hecs::{Entity, EntityBuilder, EntityRef};
@@ -159,7 +160,10 @@ impl Saves {
 
     /// Calls a function with the manager of the saves: to set its [application](SaveManager::set_application),
     /// [metadata](SaveManager::set_metadata), [context](SaveManager::set_context) or
-    /// [compression](SaveManager::set_save_options).
+    /// [compression](SaveManager::set_save_options), or to list and copy [slots](SaveManager::slots).
+    ///
+    /// The manager knows nothing of the world: its own `save`, `auto_save` and `slots(folder).save` write saves without
+    /// entities. Save by [`Saves::save`] and [`save_slot`](Self::save_slot).
     pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
         let mut manager = SaveManager::from(std::mem::take(&mut self.saver));
         let result = run(&mut manager);
@@ -190,8 +194,8 @@ impl Saves {
         self.saver.value_to_vec(self.mirror.world())
     }
 
-    /// Loads a save into a world. The entities that were saved from it or loaded into it before are despawned; all others
-    /// stay. Loaded entities are new: [`entity`](Self::entity) finds them by their ids.
+    /// Loads a save into a world. The entities that a save would have are despawned: those with a component of a registered
+    /// type, and those that were saved from the world or loaded into it before. All others stay. Loaded entities are new: [`entity`](Self::entity) finds them by their ids.
     ///
     /// # Errors
     ///
@@ -201,6 +205,58 @@ impl Saves {
         let (loaded, report) = self.saver.load_value(path)?;
         self.place(world, loaded)?;
         Ok(report)
+    }
+
+    /// Saves a world into a slot of a folder, which is made if it is not there. What else is done with slots, such as a list
+    /// of them, is done by [`manage`](Self::manage) and [`SaveManager::slots`].
+    ///
+    /// ```
+    /// # #[derive(persist::Persist, Clone)]
+    /// # #[persist(component)]
+    /// # struct Health(u32);
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let folder = folder.path().join("saves");
+    /// # let mut world = hecs::World::new();
+    /// # world.spawn((Health(1),));
+    /// let mut saves = persist_hecs::Saves::new();
+    /// saves.register::<Health>()?;
+    /// saves.save_slot(&world, &folder, "quick")?;
+    /// for slot in saves.manage(|manager| manager.slots(&folder).list())? {
+    ///     println!("{}", slot.name);
+    /// }
+    /// saves.load_slot(&mut world, &folder, "quick")?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mirror`](Self::mirror) and [`Slots::save_value`](persist::save::Slots::save_value). The slot is then as it
+    /// was.
+    pub fn save_slot(
+        &mut self,
+        world: &hecs::World,
+        folder: impl AsRef<Path>,
+        slot: &str,
+    ) -> Result<SaveOutcome> {
+        let path = self.manage(|manager| manager.slots(&folder).path(slot))?;
+        // If it cannot be made, the save says so, unless its storage is none of files.
+        let _ = fs::create_dir_all(folder);
+        self.save(world, path)
+    }
+
+    /// Loads a slot of a folder into a world, like [`load`](Self::load).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load); [`ErrorKind::NotFound`](persist::ErrorKind::NotFound) if there is no such slot.
+    pub fn load_slot(
+        &mut self,
+        world: &mut hecs::World,
+        folder: impl AsRef<Path>,
+        slot: &str,
+    ) -> Result<LoadReport> {
+        let path = self.manage(|manager| manager.slots(folder).path(slot))?;
+        self.load(world, path)
     }
 
     /// Loads a save from memory, like [`load`](Self::load).
@@ -235,9 +291,16 @@ impl Saves {
             entities.iter().for_each(|entity| drop(world.despawn(*entity)));
             return Err(error);
         }
-        for (_, old) in self.mirror.ids().iter() {
-            // The game may have despawned it.
-            let _ = world.despawn(entity(old));
+        let is_old = |entity: &EntityRef<'_>| {
+            let is_saved = self.types.iter().any(|of| (of.has)(*entity));
+            let key = key(entity.entity());
+            // One with unknown components alone is in the mirror.
+            ids.object(key).is_none() && (is_saved || self.mirror.ids().object(key).is_some())
+        };
+        let old: Vec<Entity> = world.iter().filter(is_old).map(|old| old.entity()).collect();
+        for entity in old {
+            // It is there.
+            let _ = world.despawn(entity);
         }
         self.mirror = Mirror::new(loaded, ids);
         Ok(())

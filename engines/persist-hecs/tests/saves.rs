@@ -180,12 +180,28 @@ fn a_load_replaces_what_was_saved_and_leaves_the_rest() {
     let rat = world.spawn((Health(1),));
     let save = saves.save_to_vec(&world).unwrap();
     world.get::<&mut Health>(rat).unwrap().0 = 0;
-    world.spawn((Health(5),));
-    saves.mirror(&world).unwrap();
+    world.spawn((Health(5),)); // after the last save
     saves.load_from_slice(&mut world, &save).unwrap();
     assert_eq!(health(&world), [1]);
     assert!(world.contains(camera) && !world.contains(rat));
     assert_eq!(world.len(), 2);
+}
+
+#[test]
+fn slots_of_a_folder_are_saved_and_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("made by the first save");
+    let (mut world, mut saves) = (hecs::World::new(), saves());
+    world.spawn((Health(1),));
+    saves.save_slot(&world, &folder, "quick").unwrap();
+    let slots = saves.manage(|saves| saves.slots(&folder).list()).unwrap();
+    assert_eq!((slots.len(), &*slots[0].name), (1, "quick"));
+    world.clear();
+    assert!(saves.load_slot(&mut world, &folder, "quick").unwrap().is_clean());
+    assert_eq!(health(&world), [1]);
+    let error = saves.load_slot(&mut world, &folder, "no such").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(saves.save_slot(&world, &folder, "no/slot").is_err());
 }
 
 /// A component of another crate.
