@@ -113,7 +113,7 @@ impl fmt::Debug for PersistPlugin {
 impl Plugin for PersistPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<Saves>().init_resource::<SaveProgress>();
-        app.world_mut().resource_mut::<Saves>().state().folder.clone_from(&self.folder);
+        app.world_mut().resource_mut::<Saves>().state().folder = Some(self.folder.clone());
         if let Some((every, keep)) = self.autosave {
             let describe = self.describe.clone();
             app.insert_resource(Autosave { every, keep, last: Instant::now(), describe });

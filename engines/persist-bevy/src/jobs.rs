@@ -276,8 +276,16 @@ impl Work {
 
 impl State {
     pub(crate) fn path(&mut self, slot: &str) -> Result<PathBuf> {
-        let folder = self.folder.clone();
+        let folder = self.folder()?;
         self.manage(|saves| saves.slots(folder).path(slot))
+    }
+
+    /// The folder of the slots.
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        let folder = self.folder.clone();
+        folder.ok_or_else(|| {
+            Error::new(ErrorKind::Refused, "no folder for slots: add `PersistPlugin` to the app")
+        })
     }
 
     /// Waits until no thread has the mirror or the classes.
@@ -299,6 +307,10 @@ impl State {
     }
 
     fn start(&mut self, world: &mut World, mut request: Request) {
+        let folder = match self.folder() {
+            Ok(folder) => folder,
+            Err(error) => return self.finished.push((request, Err(error))),
+        };
         let mirror = match &mut request {
             Request::Load(_) => None,
             Request::Save(save) => match self.copy(world) {
@@ -314,7 +326,7 @@ impl State {
             },
         };
         let saver = mem::take(&mut self.saver);
-        let work = Work { saver, mirror, folder: self.folder.clone(), request: request.clone() };
+        let work = Work { saver, mirror, folder, request: request.clone() };
         // If no thread can be started, as on a web page, the work is still here.
         let work = Arc::new(Mutex::new(Some(work)));
         let take = |work: &Mutex<Option<Work>>| {

@@ -36,7 +36,8 @@ pub struct Saves {
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) saver: ValueSaver,
-    pub(crate) folder: PathBuf,
+    /// What the plugin says.
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) types: Vec<Type>,
     pub(crate) mirror: Mirror,
     /// When the mirror was like the world.
@@ -89,14 +90,18 @@ impl Saves {
     ///
     /// # Errors
     ///
-    /// Those of [`Slots::list`](persist::save::Slots::list).
+    /// [`ErrorKind::Refused`](persist::ErrorKind::Refused) without a [plugin](crate::PersistPlugin), which has the folder;
+    /// those of [`Slots::list`](persist::save::Slots::list).
     pub fn slots(&mut self) -> Result<Vec<Slot>> {
-        let folder = self.state().folder.clone();
+        let folder = self.state().folder()?;
         self.manage(|saves| saves.slots(folder).list())
     }
 
     /// Calls a function with the manager of the saves, for what else is done with slots and for its settings. Waits while a
     /// save is taken.
+    ///
+    /// The manager knows nothing of the world: its own `save`, `auto_save` and `slots(folder).save` write saves without
+    /// entities. Save by [`SaveRequested`](crate::SaveRequested) or [`PersistWorld::save_slot`].
     pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
         self.state().settle();
         self.state().manage(run)
@@ -258,14 +263,16 @@ pub trait PersistWorld {
     ///
     /// # Errors
     ///
-    /// Those of [`Slots::save_value`](persist::save::Slots::save_value); what a component refuses that holds entities.
+    /// [`ErrorKind::Refused`](persist::ErrorKind::Refused) without a [plugin](crate::PersistPlugin), which has the folder;
+    /// those of [`Slots::save_value`](persist::save::Slots::save_value); what a component refuses that holds entities.
     fn save_slot(&mut self, slot: &str) -> Result<SaveOutcome>;
 
     /// Loads a slot. The entities with [`Saved`] and the registered resources of the save are replaced.
     ///
     /// # Errors
     ///
-    /// Those of [`Slots::load_value`](persist::save::Slots::load_value); what the `TryFrom` of a component refuses that is
+    /// [`ErrorKind::Refused`](persist::ErrorKind::Refused) without a [plugin](crate::PersistPlugin), which has the folder;
+    /// those of [`Slots::load_value`](persist::save::Slots::load_value); what the `TryFrom` of a component refuses that is
     /// saved as another type. The world is then as it was.
     fn load_slot(&mut self, slot: &str) -> Result<LoadReport>;
 
@@ -273,7 +280,7 @@ pub trait PersistWorld {
     ///
     /// # Errors
     ///
-    /// Those of [`save_slot`](Self::save_slot).
+    /// Those of [`SaveManager::value_to_vec`]; what a component refuses that holds entities.
     fn save_to_vec(&mut self) -> Result<Vec<u8>>;
 
     /// Loads from memory, as [`load_slot`](Self::load_slot).
@@ -305,9 +312,9 @@ fn scope<R>(world: &mut World, run: impl FnOnce(&mut World, &mut State) -> Resul
 impl PersistWorld for World {
     fn save_slot(&mut self, slot: &str) -> Result<SaveOutcome> {
         scope(self, |world, state| {
+            let folder = state.folder()?;
             state.copy(world)?;
             let mirror = std::mem::take(&mut state.mirror);
-            let folder = state.folder.clone();
             make_folder(&folder);
             let saved = state.manage(|saves| saves.slots(folder).save_value(slot, mirror.world()));
             state.mirror = mirror;

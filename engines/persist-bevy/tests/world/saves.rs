@@ -322,6 +322,22 @@ fn requests_save_and_load_slots_in_the_background() {
 }
 
 #[test]
+fn slots_without_a_plugin_are_an_error_that_names_it() {
+    let mut app = App::new();
+    app.persist_component::<Health>();
+    let world = app.world_mut();
+    let errors = [
+        world.save_slot("a").unwrap_err(),
+        world.load_slot("a").unwrap_err(),
+        world.resource_mut::<Saves>().slots().unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.to_string(), "no folder for slots: add `PersistPlugin` to the app");
+    }
+    world.save_to_vec().unwrap();
+}
+
+#[test]
 fn metadata_is_of_the_save_alone_for_which_it_was_requested() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = App::new();
