@@ -24,6 +24,8 @@ use crate::types::{Keep, Type};
 /// mirror, and then what differs in Bevy's world. So change saved entities by edits alone while there is a session: a
 /// later undo also rolls back what was changed without.
 ///
+/// It is a resource: a system takes it out of the world by `resource_scope` while it edits.
+///
 /// # Example
 ///
 /// ```
@@ -117,7 +119,8 @@ impl EditSession {
     /// # Errors
     ///
     /// The error of the function; what the history cannot record, and whatever keeps the journal from being written. Saved
-    /// entities and resources are then as before the edit.
+    /// components and registered resources are then as before the edit. A saved entity that the function despawned comes
+    /// back as a new one, and what is not saved stays as the function left it.
     pub fn edit<R>(
         &mut self,
         world: &mut World,
