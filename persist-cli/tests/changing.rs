@@ -308,3 +308,28 @@ fn numbers_that_a_float_cannot_hold_are_refused() {
     ]));
     assert_eq!(folder.read("town.sav"), before);
 }
+
+#[test]
+#[cfg(unix)]
+fn what_was_typed_is_kept_if_it_cannot_be_used() {
+    let editors = [("printf '\\377' >", &b"\xff"[..]), ("sh -c 'echo 7 > \"$0\"; exit 3'", b"7\n")];
+    let mut all = String::new();
+    let mut folder = graph();
+    for (editor, typed) in editors {
+        folder = folder.with_editor(editor);
+        let said = folder.run("edit graph.sav #3");
+        let (_, kept) = said.split_once("the text is kept in ").expect("a text that is kept");
+        let kept = kept.lines().next().unwrap_or_default();
+        assert_eq!(std::fs::read(kept).expect("the text"), typed);
+        all += &said.replace(kept, "FILE");
+    }
+    assert_eq!(folder.read("graph.sav"), crate::support::fixture_bytes("v1/graph.sav"));
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_text_may_begin_with_a_mark() {
+    let folder = graph().with_editor("sed -i -e '1s/^/\\xef\\xbb\\xbf/; s/12i16/7i16/'");
+    insta::assert_snapshot!(folder.transcript(["edit graph.sav #3"]));
+}
