@@ -333,3 +333,21 @@ fn a_text_may_begin_with_a_mark() {
     let folder = graph().with_editor("sed -i -e '1s/^/\\xef\\xbb\\xbf/; s/12i16/7i16/'");
     insta::assert_snapshot!(folder.transcript(["edit graph.sav #3"]));
 }
+
+#[test]
+fn what_means_the_same_is_not_written() {
+    let folder = Folder::new();
+    folder.write("town.sav", &game::town().expect("a town"));
+    let before = folder.read("town.sav");
+    let said = folder.transcript([
+        "set town.sav World/House/Door:Mood.at #1",
+        "set town.sav World/House.children '[#2]'",
+    ]);
+    assert_eq!(folder.read("town.sav"), before);
+    assert!(!folder.path("town.sav.bak").exists());
+    let one = persist::SaveManager::new().value_to_vec(&7_u32).expect("a save");
+    folder.write("one.sav", &one);
+    insta::assert_snapshot!(
+        said + &folder.transcript(["set one.sav . 8 --json", "set one.sav . 9"])
+    );
+}
