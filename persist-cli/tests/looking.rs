@@ -212,3 +212,9 @@ fn any_depth_can_be_asked_for() {
         assert_eq!(folder.run(&format!("dump graph.sav --depth {depth}")), whole);
     }
 }
+
+#[test]
+fn raw_values_are_raw_in_json_too() {
+    let folder = Folder::with(&["journals/saved.sav"]);
+    insta::assert_snapshot!(folder.run("dump saved.sav --raw --json"));
+}
