@@ -351,3 +351,20 @@ fn what_means_the_same_is_not_written() {
         said + &folder.transcript(["set one.sav . 8 --json", "set one.sav . 9"])
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_save_leads_to_its_journal() {
+    let folder = with_unsaved_work();
+    let before = folder.read("saved.sav");
+    std::fs::create_dir(folder.path("links")).expect("a folder");
+    std::os::unix::fs::symlink("../saved.sav", folder.path("links/game.sav")).expect("a link");
+    let said = folder.transcript([
+        "set links/game.sav World/*.name Gate --all",
+        "edit links/game.sav .",
+        "set links/game.sav World/*.name Gate --all --force",
+    ]);
+    let whole = folder.path(".").canonicalize().expect("a folder");
+    insta::assert_snapshot!(said.replace(&whole.display().to_string(), "FOLDER"));
+    assert_ne!(folder.read("saved.sav"), before);
+}

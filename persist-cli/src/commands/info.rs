@@ -1,5 +1,6 @@
 //! `persist info`.
 
+use std::borrow::Cow;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
@@ -210,6 +211,12 @@ const MOST_JOURNALS: usize = 16;
 
 /// The journals in the folder that follow a save, and those of its name.
 fn journals(file: &Path) -> Vec<Journal> {
+    // Through a link, the save that it leads to is changed.
+    let is_link = file.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    let file = &*match file.canonicalize() {
+        Ok(whole) if is_link => Cow::Owned(whole),
+        _ => Cow::Borrowed(file),
+    };
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else {
         return Vec::new();
