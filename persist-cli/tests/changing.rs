@@ -368,3 +368,25 @@ fn a_link_to_a_save_leads_to_its_journal() {
     insta::assert_snapshot!(said.replace(&whole.display().to_string(), "FOLDER"));
     assert_ne!(folder.read("saved.sav"), before);
 }
+
+#[test]
+fn a_save_whose_journal_has_unsaved_changes_is_only_replaced_by_force() {
+    let folder = with_unsaved_work();
+    let before = folder.read("saved.sav");
+    let refused = folder.transcript([
+        "convert saved.sav -o copy.sav --to zstd",
+        "convert copy.sav -o saved.sav",
+        "merge copy.sav copy.sav copy.sav -o saved.sav",
+        "journal saved.journal --to 1 -o saved.sav",
+        "journal saved.journal --to 1 -o saved.sav --force",
+    ]);
+    assert_eq!(folder.read("saved.sav"), before);
+    let forced = folder.transcript([
+        "merge saved.sav saved.sav saved.sav -o saved.sav --force",
+        "convert copy.sav -o saved.sav --force",
+    ]);
+    assert_ne!(folder.read("saved.sav"), before);
+    folder.write("saved.sav", &before);
+    let merged = folder.run("merge copy.sav copy.sav copy.sav -o saved.sav --force");
+    insta::assert_snapshot!(refused + &forced + &merged);
+}
