@@ -1,13 +1,13 @@
 //! What differs between two saves, object by object and field by field.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use persist::reflect::HandleValue;
 use persist::save::Entry;
 use persist::{Document, ObjectId, Value};
 
 use crate::values::key_text;
-use crate::world::World;
+use crate::world::{Object, World};
 
 /// How objects of two saves are paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -285,9 +285,17 @@ impl<'d> Open<'d> {
             world: (!moved.is_empty()).then(|| std::rc::Rc::new(moved)),
             ..self.part(self.at.clone(), None, None)
         };
+        // What came or went says so itself. Of the others, those that have another parent, or another place there.
+        let is_shared: HashSet<u64> =
+            partners.iter().flatten().map(|partner| new.objects[*partner].id).collect();
+        let has_moved = |one: &Object<'_>, other: &Object<'_>| {
+            let partner = |child: &u64| Some(new.objects[partners[old.place(*child)?]?].id);
+            let stayed = one.children.iter().filter_map(partner);
+            !stayed.eq(other.children.iter().copied().filter(|child| is_shared.contains(child)))
+        };
         let mut is_met = vec![false; new.objects.len()];
-        for (place, (object, partner)) in old.objects.iter().zip(partners).enumerate() {
-            let Some(partner) = partner else {
+        for (place, (object, partner)) in old.objects.iter().zip(&partners).enumerate() {
+            let Some(partner) = *partner else {
                 let at = format!("{}{}", self.at, old.path(place));
                 open.push(inside.part(at, Some(object.value), None));
                 continue;
@@ -303,8 +311,10 @@ impl<'d> Open<'d> {
                     open.push(inside.part(format!("{at}.{name}"), one.get(name), two.get(name)));
                 }
                 let children = |record: &'d persist::Record| record.get("children");
-                // An object that came or went says so itself.
-                if old_path != new.path(partner) || object.children.len() == other.children.len() {
+                if old_path != new.path(partner)
+                    || object.children.len() == other.children.len()
+                    || has_moved(object, other)
+                {
                     let at = format!("{at}.children");
                     open.push(inside.part(at, children(one), children(two)));
                 }

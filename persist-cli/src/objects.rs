@@ -10,6 +10,7 @@ use persist::save::{Entry, FieldSchema, Form, KindSchema};
 use persist::{Document, ObjectId, Record, Value};
 
 use crate::components::components;
+use crate::values::{Hop, part};
 use crate::world::record_of;
 
 /// The arena of their objects: handles into it are ids of objects.
@@ -231,16 +232,18 @@ impl<'d> Objects<'d> {
         }
     }
 
-    /// The object that a value of the save is or refers to, or else that of the entry that it is in.
-    pub(crate) fn at(&self, value: &Value, entry: ObjectId) -> Option<usize> {
-        let value = match value {
-            Value::Option(Some(inner)) => inner,
-            value => value,
-        };
-        match value {
-            Value::Ref(Some(id)) => self.entries.get(id).copied(),
-            value => self.place(value).or_else(|| self.entries.get(&entry).copied()),
+    /// The object that a value in an entry is or refers to, or else the one that it is in.
+    pub(crate) fn at(&self, entry: &Entry, way: &[Hop]) -> Option<usize> {
+        let (mut object, mut value) = (self.entries.get(&entry.id()).copied()?, &entry.value);
+        for hop in way {
+            let Some(next) = part(value, std::slice::from_ref(hop)) else { break };
+            object = self.place(next).unwrap_or(object);
+            value = next;
         }
+        while let Value::Option(Some(inner)) = value {
+            value = inner;
+        }
+        self.target(object, value).or(Some(object))
     }
 
     fn place(&self, value: &Value) -> Option<usize> {

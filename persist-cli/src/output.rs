@@ -216,11 +216,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
         let cause = cause.split(" at path \"").next().unwrap_or_default();
         Failure::new(format!("cannot write {}: {cause}", path.display()))
     };
-    if path == Path::new("-") {
-        return Err(Failure::new(
-            "the save cannot go to standard output, which has the report; give the name of a file, or `./-`",
-        ));
-    }
+    refuse_stdout(path)?;
     if !force && path.symlink_metadata().is_ok() {
         let path = path.display();
         return Err(Failure::new(format!(
@@ -238,6 +234,16 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     // Its name lasts, too; not every system can say so.
     drop(std::fs::File::open(folder).and_then(|folder| folder.sync_all()));
     Ok(())
+}
+
+/// Refuses standard output as the place of a save: the report goes there.
+pub(crate) fn refuse_stdout(path: &Path) -> Result<()> {
+    if path != Path::new("-") {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "the save cannot go to standard output, which has the report; give the name of a file, or `./-`",
+    ))
 }
 
 /// True if two paths lead to one file that is there.

@@ -93,7 +93,8 @@ fn part(value: &Value, how: How, out: &mut Out) -> Result<()> {
 fn text(value: &Value, how: How) -> String {
     let value = if how.is_raw { Cow::Borrowed(value) } else { without_worlds(value) };
     match how.depth {
-        Some(depth) => format!("{value:#.depth$}"),
+        // Formatting panics beyond this.
+        Some(depth) => format!("{value:#.depth$}", depth = depth.min(u16::MAX.into())),
         None => format!("{value:#}"),
     }
 }

@@ -308,3 +308,85 @@ fn numbers_that_a_float_cannot_hold_are_refused() {
     ]));
     assert_eq!(folder.read("town.sav"), before);
 }
+
+#[test]
+#[cfg(unix)]
+fn what_was_typed_is_kept_if_it_cannot_be_used() {
+    let editors = [("printf '\\377' >", &b"\xff"[..]), ("sh -c 'echo 7 > \"$0\"; exit 3'", b"7\n")];
+    let mut all = String::new();
+    let mut folder = graph();
+    for (editor, typed) in editors {
+        folder = folder.with_editor(editor);
+        let said = folder.run("edit graph.sav #3");
+        let (_, kept) = said.split_once("the text is kept in ").expect("a text that is kept");
+        let kept = kept.lines().next().unwrap_or_default();
+        assert_eq!(std::fs::read(kept).expect("the text"), typed);
+        all += &said.replace(kept, "FILE");
+    }
+    assert_eq!(folder.read("graph.sav"), crate::support::fixture_bytes("v1/graph.sav"));
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_text_may_begin_with_a_mark() {
+    let folder = graph().with_editor("sed -i -e '1s/^/\\xef\\xbb\\xbf/; s/12i16/7i16/'");
+    insta::assert_snapshot!(folder.transcript(["edit graph.sav #3"]));
+}
+
+#[test]
+fn what_means_the_same_is_not_written() {
+    let folder = Folder::new();
+    folder.write("town.sav", &game::town().expect("a town"));
+    let before = folder.read("town.sav");
+    let said = folder.transcript([
+        "set town.sav World/House/Door:Mood.at #1",
+        "set town.sav World/House.children '[#2]'",
+    ]);
+    assert_eq!(folder.read("town.sav"), before);
+    assert!(!folder.path("town.sav.bak").exists());
+    let one = persist::SaveManager::new().value_to_vec(&7_u32).expect("a save");
+    folder.write("one.sav", &one);
+    insta::assert_snapshot!(
+        said + &folder.transcript(["set one.sav . 8 --json", "set one.sav . 9"])
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_save_leads_to_its_journal() {
+    let folder = with_unsaved_work();
+    let before = folder.read("saved.sav");
+    std::fs::create_dir(folder.path("links")).expect("a folder");
+    std::os::unix::fs::symlink("../saved.sav", folder.path("links/game.sav")).expect("a link");
+    let said = folder.transcript([
+        "set links/game.sav World/*.name Gate --all",
+        "edit links/game.sav .",
+        "set links/game.sav World/*.name Gate --all --force",
+    ]);
+    let whole = folder.path(".").canonicalize().expect("a folder");
+    insta::assert_snapshot!(said.replace(&whole.display().to_string(), "FOLDER"));
+    assert_ne!(folder.read("saved.sav"), before);
+}
+
+#[test]
+fn a_save_whose_journal_has_unsaved_changes_is_only_replaced_by_force() {
+    let folder = with_unsaved_work();
+    let before = folder.read("saved.sav");
+    let refused = folder.transcript([
+        "convert saved.sav -o copy.sav --to zstd",
+        "convert copy.sav -o saved.sav",
+        "merge copy.sav copy.sav copy.sav -o saved.sav",
+        "journal saved.journal --to 1 -o saved.sav",
+        "journal saved.journal --to 1 -o saved.sav --force",
+    ]);
+    assert_eq!(folder.read("saved.sav"), before);
+    let forced = folder.transcript([
+        "merge saved.sav saved.sav saved.sav -o saved.sav --force",
+        "convert copy.sav -o saved.sav --force",
+    ]);
+    assert_ne!(folder.read("saved.sav"), before);
+    folder.write("saved.sav", &before);
+    let merged = folder.run("merge copy.sav copy.sav copy.sav -o saved.sav --force");
+    insta::assert_snapshot!(refused + &forced + &merged);
+}

@@ -60,6 +60,20 @@ fn diff_shows_objects_and_components_of_worlds() {
 }
 
 #[test]
+fn diff_shows_objects_of_worlds_that_moved() {
+    let folder = Folder::new();
+    folder.write("town.sav", &game::town().expect("a town"));
+    folder.write("new.sav", &folder.read("town.sav"));
+    insta::assert_snapshot!(folder.transcript([
+        "set new.sav World/House.children '[handle(live 2), handle(live 3)]'",
+        "diff town.sav new.sav",
+        "diff new.sav town.sav --stat",
+        "diff new.sav town.sav --by name",
+        "diff town.sav new.sav --json",
+    ]));
+}
+
+#[test]
 fn diff_by_name_pairs_objects_whose_ids_changed() {
     let folder = Folder::with(&["v1/graph.sav"]);
     folder.run("convert graph.sav -o graph.json");

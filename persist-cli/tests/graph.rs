@@ -47,6 +47,19 @@ fn a_world_in_a_field_is_an_object_of_its_own() {
 }
 
 #[test]
+fn a_graph_starts_at_the_object_that_a_part_is_in_or_that_it_names() {
+    let folder = Folder::new();
+    folder.write("town.sav", &game::town().expect("a town"));
+    insta::assert_snapshot!(folder.transcript([
+        "graph town.sav --from /House/Door:Transform --depth 1",
+        "graph town.sav --from /House/Door:Transform.x --depth 1",
+        "graph town.sav --from /House/Door:Mood.at --depth 0",
+        "graph town.sav --from /House.children[0] --depth 0",
+        "graph town.sav --from :Score.points --depth 0",
+    ]));
+}
+
+#[test]
 fn a_damaged_save_has_no_graph() {
     let folder = Folder::with(&["v1/graph.sav"]);
     folder.damage("graph.sav", "damaged.sav", 200);

@@ -203,3 +203,18 @@ fn what_a_game_without_its_mod_kept_is_shown() {
     ];
     insta::assert_snapshot!(folder.transcript(commands));
 }
+
+#[test]
+fn any_depth_can_be_asked_for() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let whole = folder.run("dump graph.sav");
+    for depth in ["65535", "65536", "18446744073709551615"] {
+        assert_eq!(folder.run(&format!("dump graph.sav --depth {depth}")), whole);
+    }
+}
+
+#[test]
+fn raw_values_are_raw_in_json_too() {
+    let folder = Folder::with(&["journals/saved.sav"]);
+    insta::assert_snapshot!(folder.run("dump saved.sav --raw --json"));
+}

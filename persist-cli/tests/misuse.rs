@@ -182,3 +182,29 @@ fn a_file_of_any_size_is_read() {
     file.and_then(|file| file.set_len(5 << 30)).expect("a long file");
     insta::assert_snapshot!(folder.transcript(["verify graph.sav", "stats graph.sav"]));
 }
+
+#[test]
+fn a_replay_replaces_only_saves() {
+    let folder = Folder::with(&[
+        "journals/saved.sav",
+        "journals/saved.journal",
+        "journals/edits.sav",
+        "journals/edits.journal",
+    ]);
+    folder.write("notes.txt", b"to do");
+    folder.write("locked.sav", &folder.read("saved.sav"));
+    let path = folder.path("locked.sav");
+    let mut permissions = path.metadata().expect("a file").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("permissions");
+    insta::assert_snapshot!(folder.transcript([
+        "journal saved.journal --to 1 -o -",
+        "journal saved.journal --to 1 -o notes.txt",
+        "journal saved.journal --to 1 -o locked.sav",
+        "journal saved.journal --to 1 -o edits.sav",
+        "journal saved.journal --to 1 -o notes.txt --force",
+        "journal saved.journal --to 1 -o locked.sav --force",
+        "journal saved.journal --to 1 -o edits.sav --force",
+    ]));
+    assert!(!folder.path("-").exists());
+}

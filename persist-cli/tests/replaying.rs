@@ -307,7 +307,9 @@ fn what_cannot_be_replayed_says_why() {
         "journal first.journal --to 0 -o new.sav",
         "get new.sav .speed",
         "journal level.journal --to 0 -o level.sav",
-        "get level.sav.bak .speed",
+        "journal level.journal --to 0 -o level.sav --force",
+        "journal level.journal --to 0 -o new.sav",
+        "get new.sav.bak .speed",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
 }

@@ -8,10 +8,11 @@ use persist::save::Compression;
 use persist::{Document, ErrorKind, Value};
 use serde::Serialize;
 
+use super::info::write_over;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::{Mapped, read};
-use crate::output::{Out, write_file};
+use crate::output::Out;
 
 /// Compress or decompress a save, or turn it into JSON, RON or text and back, without loss
 #[derive(clap::Args)]
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let is_text = matches!(form, Form::Json | Form::Ron | Form::Text);
     match output {
         Some(path) => {
-            write_file(path, &bytes, args.force)?;
+            write_over(path, &bytes, args.force)?;
             out.note_done(format!("{} is written", path.display()));
             if out.is_json() {
                 let written = path.display().to_string();

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if out.is_json() {
         let header = args.path.is_none().then(|| head(save.header()));
         let entries: Vec<&Entry> = save.entries().collect();
-        let matches = found.iter().map(|found| Match::of(found, entries[found.entry]));
+        let matches = found.iter().map(|found| Match::of(found, entries[found.entry], args.raw));
         out.json(&Dump { header, matches: matches.collect() })?;
         return Ok(Outcome::found(!is_found));
     }
@@ -176,7 +176,7 @@ pub(super) struct Match<'d> {
 }
 
 impl<'d> Match<'d> {
-    pub(super) fn of(found: &'d Found<'_>, entry: &'d Entry) -> Self {
+    pub(super) fn of(found: &'d Found<'_>, entry: &'d Entry, is_raw: bool) -> Self {
         let is_whole = found.way.is_empty();
         Self {
             path: if found.label.is_empty() { "." } else { &found.label },
@@ -185,7 +185,7 @@ impl<'d> Match<'d> {
             holder: is_whole.then(|| entry.holder()).filter(|holder| holder != "_"),
             added: is_whole.then(|| entry.is_added()),
             kept: (is_whole && entry.is_kept()).then_some(true),
-            value: Mapped::shown(&found.value),
+            value: if is_raw { Mapped::exact(&found.value) } else { Mapped::shown(&found.value) },
         }
     }
 }

@@ -34,22 +34,29 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let found = find(&save, &args.path, false)?;
     let Some(part) = found.first() else { return Ok(Outcome::Done) };
     let path = write_text(&part.value).map_err(failed)?;
-    let editor = open_editor(&path)?;
-    let text = fs::read_to_string(&path).map_err(|error| {
+    let given = fs::read(&path).map_err(failed)?;
+    let editor = editor();
+    let ended = open_editor(&editor, &path);
+    let typed = fs::read(&path);
+    if let Err(what) = ended {
+        if typed.is_ok_and(|typed| typed != given) {
+            return Err(keep(path, &what));
+        }
+        return Err(Failure::new(format!("{what}; the save is as it was; set EDITOR")));
+    }
+    let typed = typed.map_err(|error| {
         Failure::new(format!(
             "the editor `{editor}` left no text in {}: {error}; the save is as it was",
             path.display()
         ))
     })?;
-    let new = match text.parse::<Value>() {
+    let Ok(text) = std::str::from_utf8(&typed) else {
+        return Err(keep(path, "the text is not UTF-8"));
+    };
+    // Some editors of Windows begin a text with a mark.
+    let new = match text.strip_prefix('\u{feff}').unwrap_or(text).parse::<Value>() {
         Ok(new) => like(&part.value, new),
-        Err(error) => {
-            let kept = path.keep().map_err(|error| failed(error.error))?;
-            return Err(Failure::new(format!(
-                "the text is no value: {error}; the save is as it was, the text is kept in {}",
-                kept.display()
-            )));
-        }
+        Err(error) => return Err(keep(path, &format!("the text is no value: {error}"))),
     };
     let changes = vec![Change::of(part, new)];
     drop(found);
@@ -81,24 +88,38 @@ fn write_text(value: &Value) -> io::Result<tempfile::TempPath> {
     Ok(text.into_temp_path())
 }
 
+/// Keeps what was typed, and says why it is not in the save.
+fn keep(path: tempfile::TempPath, what: &str) -> Failure {
+    match path.keep() {
+        Ok(kept) => Failure::new(format!(
+            "{what}; the save is as it was, the text is kept in {}",
+            kept.display()
+        )),
+        Err(error) => failed(error.error),
+    }
+}
+
 /// An error about that file.
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` calls it")]
 fn failed(error: io::Error) -> Failure {
     Failure::new(format!("cannot edit a temporary file: {error}; the save is as it was"))
 }
 
-/// Opens a file in the user's editor, which it names, and waits until that ends.
-fn open_editor(path: &std::path::Path) -> Result<String> {
+/// The user's editor.
+fn editor() -> String {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
     let editor = ["VISUAL", "EDITOR"].iter().find(|name| is_set(name));
     let editor = editor.and_then(std::env::var_os).unwrap_or_else(|| OsString::from("vi"));
-    let editor = editor.to_string_lossy().into_owned();
-    let failed = |what: String| {
-        Failure::new(format!("the editor `{editor}` {what}; the save is as it was; set EDITOR"))
-    };
-    let status = command(&editor).arg(path).status();
-    let status = status.map_err(|error| failed(format!("cannot be run: {error}")))?;
-    if status.success() { Ok(editor) } else { Err(failed(format!("failed with {status}"))) }
+    editor.to_string_lossy().into_owned()
+}
+
+/// Opens a file in an editor, and waits until that ends; the error says how it failed.
+fn open_editor(editor: &str, path: &std::path::Path) -> Result<(), String> {
+    match command(editor).arg(path).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the editor `{editor}` failed with {status}")),
+        Err(error) => Err(format!("the editor `{editor}` cannot be run: {error}")),
+    }
 }
 
 /// What runs an editor, with its arguments, quotes and variables: the shell, as git does.

@@ -87,8 +87,8 @@ impl Serialize for Matches<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let entries: Vec<&Entry> = self.save.entries().collect();
         let mut list = to.serialize_seq(None)?;
-        let done =
-            self.each(|found| list.serialize_element(&Match::of(&found, entries[found.entry])));
+        let done = self
+            .each(|found| list.serialize_element(&Match::of(&found, entries[found.entry], false)));
         done.map_err(S::Error::custom)??;
         list.end()
     }

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::save::Entry;
 use serde::Serialize;
 
 use super::set::find;
@@ -44,8 +43,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let start = match &args.from {
         Some(path) => {
             let found = find(&save, path, false)?;
-            let id = |found: &Found<'_>| save.entries().nth(found.entry).map(Entry::id);
-            found.first().and_then(|found| objects.at(&found.value, id(found)?))
+            let at = |found: &Found<'_>| objects.at(save.entries().nth(found.entry)?, &found.way);
+            found.first().and_then(at)
         }
         None => None,
     };

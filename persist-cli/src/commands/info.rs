@@ -1,5 +1,6 @@
 //! `persist info`.
 
+use std::borrow::Cow;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,9 @@ use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Input, unread};
 use crate::mapped::Mapped;
-use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
+use crate::output::{
+    BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, note, write_file,
+};
 
 /// Show what saves say of themselves, and what lies beside them; exit code 1 if one is damaged
 #[derive(clap::Args)]
@@ -210,6 +213,12 @@ const MOST_JOURNALS: usize = 16;
 
 /// The journals in the folder that follow a save, and those of its name.
 fn journals(file: &Path) -> Vec<Journal> {
+    // Through a link, the save that it leads to is changed.
+    let is_link = file.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    let file = &*match file.canonicalize() {
+        Ok(whole) if is_link => Cow::Owned(whole),
+        _ => Cow::Borrowed(file),
+    };
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else {
         return Vec::new();
@@ -242,21 +251,46 @@ fn journals(file: &Path) -> Vec<Journal> {
 /// Refuses to change a save that a journal follows with unsaved changes, unless that is forced: the journal would not
 /// follow the new save, so that nothing replays them.
 pub(super) fn keep_unsaved(file: &Path, is_forced: bool) -> Result<()> {
-    let is_unsaved = |journal: &Journal| journal.follows_save && journal.events > 0;
-    match journals(file).into_iter().find(is_unsaved) {
-        Some(Journal { file: journal, events, .. }) if !is_forced => {
-            let changes = if events == 1 {
-                "1 unsaved change".into()
-            } else {
-                format!("{events} unsaved changes")
-            };
-            Err(Failure::new(format!(
-                "{journal} has {changes} that would be lost; open the save with its program and save it, or use \
-                 `--force`"
-            )))
-        }
+    keep_unsaved_but(file, None, is_forced)
+}
+
+/// Like [`keep_unsaved`], for a change that is made from one of the journals.
+pub(super) fn keep_unsaved_but(file: &Path, from: Option<&Path>, is_forced: bool) -> Result<()> {
+    match unsaved(file, from) {
+        Some((journal, changes)) if !is_forced => Err(Failure::new(format!(
+            "{journal} has {changes} that would be lost; open the save with its program and save it, or use `--force`"
+        ))),
         _ => Ok(()),
     }
+}
+
+/// Writes a file as [`write_file`] does, and says whose unsaved changes are lost if that is forced.
+pub(super) fn write_over(file: &Path, bytes: &[u8], is_forced: bool) -> Result<()> {
+    keep_unsaved(file, is_forced)?;
+    let lost = unsaved(file, None);
+    write_file(file, bytes, is_forced)?;
+    // What is as it was before is followed as before.
+    if let Some((journal, changes)) = lost.filter(|_| unsaved(file, None).is_none()) {
+        note(format_args!("lost: {changes} of {journal}"));
+    }
+    Ok(())
+}
+
+/// The journal, but for one, that follows a save with unsaved changes, and how many those are.
+fn unsaved(file: &Path, but: Option<&Path>) -> Option<(String, String)> {
+    if !file.exists() {
+        return None;
+    }
+    let is_other =
+        |journal: &Journal| but.is_none_or(|but| !is_same_file(but, Path::new(&journal.file)));
+    let is_unsaved =
+        |journal: &Journal| journal.follows_save && journal.events > 0 && is_other(journal);
+    let Journal { file, events, .. } = journals(file).into_iter().find(is_unsaved)?;
+    let changes = match events {
+        1 => String::from("1 unsaved change"),
+        events => format!("{events} unsaved changes"),
+    };
+    Some((file, changes))
 }
 
 fn of_info(path: &Path, info: &JournalInfo) -> Journal {

@@ -8,11 +8,15 @@ use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrenc
 use persist::{ObjectId, Value};
 use serde::Serialize;
 
+use super::info::keep_unsaved_but;
+use super::set::refuse_protected;
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Input, named};
 use crate::mapped::Mapped;
-use crate::output::{BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes};
+use crate::output::{
+    BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, refuse_stdout,
+};
 
 /// List what a journal says: the entries of an undo history, with the values that they changed
 #[derive(clap::Args)]
@@ -31,6 +35,10 @@ pub(crate) struct Args {
     /// Where to write that save; one that is there stays as a backup.
     #[arg(short, long, value_name = "NEW", requires = "to")]
     output: Option<PathBuf>,
+
+    /// Replace NEW even if it is no save, is write-protected, or has a journal with unsaved changes, which are lost then.
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
@@ -115,9 +123,10 @@ fn write_state(
             )));
         }
     };
-    if crate::output::is_same_file(output, &args.file) {
+    if is_same_file(output, &args.file) {
         return Err(Failure::new(format!("{name} is the journal; give another name to the save")));
     }
+    may_write(args, save, output)?;
     let count = listing.events.len();
     if to > count {
         let end = match (&listing.stopped, &listing.torn) {
@@ -152,6 +161,26 @@ fn write_state(
         }
     }
     Ok(Outcome::found(cause.is_some()))
+}
+
+/// Refuses a place that would lose more than a save, which stays as a backup.
+fn may_write(args: &Args, save: &Save, output: &Path) -> Result<()> {
+    refuse_stdout(output)?;
+    let shown = output.display();
+    if save.input.path.as_ref().is_some_and(|save| is_same_file(output, save)) {
+        return Err(Failure::new(format!(
+            "{shown} is the save that {} follows; give another name to the new one",
+            args.file.display()
+        )));
+    }
+    if !args.force && output.symlink_metadata().is_ok() && !is_save(output) {
+        return Err(Failure::new(format!(
+            "{shown} is there already and is no save; use another name, or `--force`"
+        )));
+    }
+    refuse_protected(output, args.force)?;
+    // A copy of the save is followed, too, and nothing is lost as long as the save itself is there.
+    keep_unsaved_but(output, Some(&args.file), args.force)
 }
 
 /// How many events would be replayed: all, if there is no save.

@@ -9,11 +9,12 @@ use std::path::PathBuf;
 use persist::{Document, Value};
 use serde::Serialize;
 
+use super::info::write_over;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::mapped::Mapped;
 use crate::merge::{Conflict, Merge, Side, id_of};
-use crate::output::{BAD, HEADING, NAME, Out, write_file};
+use crate::output::{BAD, HEADING, NAME, Out};
 use crate::shown::short;
 use crate::world::{self, record_of};
 
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         world::check(&merged).map_err(|error| apart(error.to_string()))?;
         let save = merged.to_vec().map_err(|error| apart(error.to_string()))?;
         if let Some(file) = &args.output {
-            write_file(file, &save, args.force)?;
+            write_over(file, &save, args.force)?;
             out.note_done(format!("the merged save is written to {}", file.display()));
         }
     }

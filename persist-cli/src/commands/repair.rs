@@ -8,6 +8,7 @@ use persist::Document;
 use persist::save::{Header, Salvage};
 use serde::Serialize;
 
+use super::info::write_over;
 use super::set::may_change;
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     }
     let mut kept = None;
     match (&args.output, &input.path) {
-        (Some(new), _) => write_file(new, &document.to_vec()?, args.force)?,
+        (Some(new), _) => write_over(new, &document.to_vec()?, args.force)?,
         (None, Some(file)) => {
             may_change(file, args.force)?;
             // A save makes a backup of the old one, and a damaged one would push out a good one.

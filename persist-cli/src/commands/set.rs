@@ -69,6 +69,12 @@ pub(super) fn open(file: &std::path::Path) -> Result<(Input, Document)> {
 
 /// Refuses to change a save that is write-protected, or that a journal follows with unsaved changes.
 pub(super) fn may_change(file: &std::path::Path, is_forced: bool) -> Result<()> {
+    refuse_protected(file, is_forced)?;
+    keep_unsaved(file, is_forced)
+}
+
+/// Refuses to change a file that is write-protected.
+pub(super) fn refuse_protected(file: &std::path::Path, is_forced: bool) -> Result<()> {
     let is_protected = file.metadata().is_ok_and(|file| file.permissions().readonly());
     if is_protected && !is_forced {
         return Err(Failure::new(format!(
@@ -76,7 +82,7 @@ pub(super) fn may_change(file: &std::path::Path, is_forced: bool) -> Result<()> 
             file.display()
         )));
     }
-    keep_unsaved(file, is_forced)
+    Ok(())
 }
 
 /// Finds the one value that a path leads to, or several if there may be more.
@@ -145,10 +151,6 @@ pub(super) fn write_changes(
     // With what is wrong the file stays as it is.
     let written = Document::from_slice(&save.to_vec()?)?;
     world::check(&written)?;
-    if let Some(file) = file.filter(|_| !changes.is_empty()) {
-        save.save(file)?;
-        out.note_done(format!("{} is changed", file.display()));
-    }
     // What was typed has the kinds of the save now.
     let entries: Vec<&Entry> = written.entries().collect();
     for change in &mut changes {
@@ -157,9 +159,14 @@ pub(super) fn write_changes(
             change.new = new.clone();
         }
     }
+    changes.retain(|change| change.old != change.new);
+    if let Some(file) = file.filter(|_| !changes.is_empty()) {
+        save.save(file)?;
+        out.note_done(format!("{} is changed", file.display()));
+    }
     if out.is_json() {
         let shown = changes.iter().map(|change| ShownChange {
-            path: &change.label,
+            path: if change.label.is_empty() { "." } else { &change.label },
             old: Mapped::shown(&change.old),
             new: Mapped::shown(&change.new),
         });
@@ -168,8 +175,9 @@ pub(super) fn write_changes(
     }
     for change in &changes {
         for part in compare::parts(&change.old, &change.new) {
-            let label = out.styled(NAME, format!("{}{}", change.label, part.at));
-            write!(out, "{label}: ")?;
+            let label = format!("{}{}", change.label, part.at);
+            let label = if label.is_empty() { "." } else { &*label };
+            write!(out, "{}: ", out.styled(NAME, label))?;
             print_change(&part, out)?;
         }
     }
