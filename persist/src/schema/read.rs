@@ -6,12 +6,11 @@
 use std::mem::size_of;
 use std::sync::Arc;
 
-use super::walk::{Budget, Checks, FrameParts, Walk, WalkFrame, fault, left_behind};
+use super::walk::{Budget, Checks, FrameParts, Walk, WalkFrame, fault, is_key, left_behind};
 use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
-use crate::types::{Arena as _, WorldObjects};
 use crate::value::{Field, HandleValue, Origin, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
@@ -342,11 +341,9 @@ fn leaf(kind: &KindSchema, input: &mut Decoder<'_>) -> Result<Value, Fail> {
         }
         KindSchema::Handle(arena) => {
             let before = input.rest();
-            let is_key =
-                |bits| **arena != *WorldObjects::NAME || WorldObjects::from_bits(bits).is_some();
             Value::Handle(match (input.value()?, input.value()?) {
                 (0_u8, 0) => HandleValue::Null,
-                (1, bits) if is_key(bits) => HandleValue::Live(bits),
+                (1, bits) if is_key(arena, bits) => HandleValue::Live(bits),
                 (2, bits) => HandleValue::Dead(bits),
                 _ => {
                     input.go_back(before);

@@ -376,13 +376,10 @@ impl<'s, 'd> Walk<'s, 'd> {
                 KindSchema::Handle(arena) => {
                     let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
                     let met = LocalValue::Handle { arena, bits };
-                    let is_key = || {
-                        **arena != *WorldObjects::NAME || WorldObjects::from_bits(bits).is_some()
-                    };
                     match state {
                         0 => bits == 0,
                         1 if self.checks >= Checks::All => {
-                            is_key() && meet(met, before.len(), input.rest().len())
+                            is_key(arena, bits) && meet(met, before.len(), input.rest().len())
                         }
                         1 => meet(met, before.len(), input.rest().len()),
                         _ => state == 2,
@@ -718,6 +715,11 @@ impl WalkFrame {
             FrameParts::Entries => write!(path, "[{}]", part / 2),
         };
     }
+}
+
+/// True if a live handle of this arena may have these bits.
+pub(super) fn is_key(arena: &str, bits: u64) -> bool {
+    arena != WorldObjects::NAME || WorldObjects::from_bits(bits).is_some()
 }
 
 /// Adds the name of a field to a path.
