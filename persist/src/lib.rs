@@ -206,11 +206,11 @@ pub mod __private {
     pub use crate::codec::convert::{FieldConversion, convert};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
+    pub use crate::codec::object::Shared;
     pub use crate::codec::persist::{checked, decode_row, encode_row};
-    pub use crate::codec::pointer::{ArcFamily, RcFamily};
     pub use crate::codec::row::{Row, reach};
     pub use crate::codec::trait_object::{
-        AsTrait, Dynamic, Implements, Portable, Source, StandIn, TraitObject,
+        AsTrait, Dynamic, Implements, Portable, StandIn, TraitObject,
     };
     pub use crate::codec::type_set::{FieldCodec, TypeSet};
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};

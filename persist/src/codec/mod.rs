@@ -47,7 +47,7 @@ pub(crate) mod index;
 mod links;
 mod lock;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
-mod object;
+pub(crate) mod object;
 mod parts;
 pub(crate) mod persist;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]

@@ -160,7 +160,7 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
                 enter: T::__reach,
                 reach: reach_holder::<T>,
                 unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
-                make: make_stand_in::<T>,
+                make: |holder, unknown| in_holder(holder, T::from(unknown)),
                 caster: Arc::new(Caster::<D>::of::<T>()),
             },
             boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
@@ -194,32 +194,12 @@ pub trait Implements<T: 'static>: TraitObject {
     /// In a box.
     fn boxed(value: Box<T>) -> Box<Self>;
 
-    /// Puts a pointer from the source into `place`: an `Option` of an `Rc<Self>`, of an `Arc<Mutex<Self>>` or of another
+    /// Puts a pointer to the object into `place`: an `Option` of an `Rc<Self>`, of an `Arc<Mutex<Self>>` or of another
     /// strong pointer to a `Self` or to a cell around one.
-    fn point<S: Source>(source: &S, place: &mut dyn Any) -> Result<()>;
+    fn point(object: &Shared, place: &mut dyn Any);
 
     /// Puts a weak pointer to nothing into `place`, likewise.
     fn gone(place: &mut dyn Any);
-}
-
-/// What makes pointers to a class that is known, each to a value or to a cell around one.
-pub trait Source {
-    /// A pointer; `None` if it is none of this type.
-    fn pointer<F: Family, P: Pointee>(&self) -> Result<Option<F::Strong<P>>>;
-}
-
-/// An object.
-impl Source for Shared {
-    fn pointer<F: Family, P: Pointee>(&self) -> Result<Option<F::Strong<P>>> {
-        Ok(F::typed::<P>(self))
-    }
-}
-
-/// New objects, which are empty.
-impl Source for Prototypes<'_> {
-    fn pointer<F: Family, P: Pointee>(&self) -> Result<Option<F::Strong<P>>> {
-        P::As::empty::<F>(self).map(Some)
-    }
 }
 
 /// How the values of one class become `D`s. Pointers are put into places, as [`Implements`] says.
@@ -228,10 +208,10 @@ pub(crate) struct Caster<D: ?Sized + 'static> {
     decode: fn(&mut Decoder<'_>) -> Result<Box<D>, Fail>,
     /// An empty value.
     empty: fn(&Prototypes<'_>) -> Result<Box<D>>,
-    /// A pointer to an object that is there.
-    find: fn(&Shared, &mut dyn Any) -> Result<()>,
-    /// A pointer to an empty object.
-    share: fn(&Prototypes<'_>, &mut dyn Any) -> Result<()>,
+    /// An empty object in a holder.
+    make: fn(&Prototypes<'_>, Holder) -> Result<LoadedObject>,
+    /// A pointer to an object.
+    find: fn(&Shared, &mut dyn Any),
     /// A weak pointer to nothing.
     gone: fn(&mut dyn Any),
 }
@@ -255,8 +235,8 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
             },
             empty: |prototypes| Ok(D::boxed(Box::new(T::persist_empty(prototypes)?))),
-            find: D::point::<Shared>,
-            share: |prototypes, place| D::point(prototypes, place),
+            make: |prototypes, holder| Ok(in_holder::<T>(holder, prototypes.object()?)),
+            find: D::point,
             gone: D::gone,
         }
     }
@@ -280,11 +260,11 @@ fn reach_cell<F: Family, T: Persist + Pointee>(cell: Cell, types: &mut TypeSet) 
     }
 }
 
-/// An object of a class that stands in for unknown ones, in a holder.
-fn make_stand_in<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> LoadedObject {
+/// An object of a class, in a holder that a trait object may have.
+fn in_holder<T: Persist>(holder: Holder, value: T) -> LoadedObject {
     match holder.parts() {
-        Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, T::from(unknown)),
-        Some((Pointer::Arc, cell)) => make_in::<ArcFamily, T>(cell, T::from(unknown)),
+        Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, value),
+        Some((Pointer::Arc, cell)) => make_in::<ArcFamily, T>(cell, value),
         None => LoadedObject::Nothing,
     }
 }
@@ -532,10 +512,7 @@ impl<P: ?Sized + TraitCell> PointTo<P> for AsTrait {
     }
 
     fn find<F: Family>(object: &Shared, caster: Option<&dyn Any>) -> Option<F::Strong<P>> {
-        let caster: &Caster<P::Trait> = caster?.downcast_ref()?;
-        let mut place = None::<F::Strong<P>>;
-        (caster.find)(object, &mut place).ok()?;
-        place
+        found::<F, P>(caster?.downcast_ref()?, object)
     }
 
     fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>> {
@@ -545,10 +522,20 @@ impl<P: ?Sized + TraitCell> PointTo<P> for AsTrait {
     }
 
     fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>> {
-        let mut place = None::<F::Strong<P>>;
-        (caster::<P::Trait>(prototypes)?.share)(prototypes, &mut place)?;
-        place.ok_or_else(no_implementor::<P::Trait>)
+        let caster = caster::<P::Trait>(prototypes)?;
+        let object = (caster.make)(prototypes, Holder::new(F::POINTER, P::CELL))?.build();
+        let pointer = object.and_then(|object| found::<F, P>(caster, &object));
+        pointer.ok_or_else(no_implementor::<P::Trait>)
     }
+}
+
+fn found<F: Family, P: ?Sized + TraitCell>(
+    caster: &Caster<P::Trait>,
+    object: &Shared,
+) -> Option<F::Strong<P>> {
+    let mut place = None::<F::Strong<P>>;
+    (caster.find)(object, &mut place);
+    place
 }
 
 /// What `#[persist::dynamic]` puts beside a trait, for each of its trait objects.
@@ -586,7 +573,7 @@ macro_rules! __dynamic {
                     value
                 }
 
-                _persist::__coerce! { $object; RcFamily rc::Rc; ArcFamily sync::Arc; }
+                _persist::__coerce! { $object; rc::Rc rc; sync::Arc arc; }
             }
         }
     };
@@ -596,18 +583,14 @@ macro_rules! __dynamic {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __coerce {
-    ($object:ty; $($family:ident $module:ident::$pointer:ident;)*) => {
-        fn point<__S: $crate::__private::Source>(
-            source: &__S,
-            place: &mut dyn $crate::__private::Any,
-        ) -> $crate::__private::Result<(), $crate::__private::Error> {
+    ($object:ty; $($module:ident::$pointer:ident $method:ident;)*) => {
+        fn point(object: &$crate::__private::Shared, place: &mut dyn $crate::__private::Any) {
             $(
-                $crate::__coerce!(@strong source place: ::std::$module::$pointer<$object> = $family __T);
-                $crate::__coerce!(@strong source place: ::std::$module::$pointer<::std::cell::RefCell<$object>> = $family ::std::cell::RefCell<__T>);
-                $crate::__coerce!(@strong source place: ::std::$module::$pointer<::std::sync::Mutex<$object>> = $family ::std::sync::Mutex<__T>);
-                $crate::__coerce!(@strong source place: ::std::$module::$pointer<::std::sync::RwLock<$object>> = $family ::std::sync::RwLock<__T>);
+                $crate::__coerce!(@strong object $method place: ::std::$module::$pointer<$object> = __T);
+                $crate::__coerce!(@strong object $method place: ::std::$module::$pointer<::std::cell::RefCell<$object>> = ::std::cell::RefCell<__T>);
+                $crate::__coerce!(@strong object $method place: ::std::$module::$pointer<::std::sync::Mutex<$object>> = ::std::sync::Mutex<__T>);
+                $crate::__coerce!(@strong object $method place: ::std::$module::$pointer<::std::sync::RwLock<$object>> = ::std::sync::RwLock<__T>);
             )*
-            $crate::__private::Result::Ok(())
         }
 
         fn gone(place: &mut dyn $crate::__private::Any) {
@@ -619,12 +602,10 @@ macro_rules! __coerce {
             )*
         }
     };
-    (@strong $source:ident $place:ident: $pointer:ty = $family:ident $class:ty) => {
+    (@strong $object:ident $method:ident $place:ident: $pointer:ty = $class:ty) => {
         $crate::__coerce!(@put $place: $pointer = {
-            match $source.pointer::<$crate::__private::$family, $class>()? {
-                $crate::__private::Option::Some(pointer) => pointer,
-                $crate::__private::Option::None => return $crate::__private::Result::Ok(()),
-            }
+            let $crate::__private::Option::Some(pointer) = $object.$method::<$class>() else { return };
+            pointer
         });
     };
     (@put $place:ident: $pointer:ty = $from:expr) => {

@@ -75,7 +75,7 @@ impl<'w, 's> Writer<'w, 's> {
     pub(crate) fn record(
         &mut self,
         number: u64,
-        (holder, added): (Holder, bool),
+        as_what: (Holder, bool),
         id: u64,
         links: &mut impl RecordLinks,
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
@@ -86,6 +86,25 @@ impl<'w, 's> Writer<'w, 's> {
             let before = self.define(links.numbers())?;
             self.put_defined(before)?;
         }
+        let start = self.append(number, as_what, id, links, payload)?;
+        if links.numbers().has_definitions() {
+            // The record turned out to need them.
+            let before = self.define(links.numbers())?;
+            self.buffer.insert(start, &self.defined[before..]);
+        }
+        self.close_if_full()
+    }
+
+    /// Appends a record; returns where it begins.
+    #[inline]
+    fn append(
+        &mut self,
+        number: u64,
+        (holder, added): (Holder, bool),
+        id: u64,
+        links: &mut dyn SaveLinks,
+        payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
+    ) -> Result<usize> {
         let holder = holder.code() | if added { ADDED } else { 0 };
         let env = self.env;
         if self.records >= env.limits.objects {
@@ -105,13 +124,8 @@ impl<'w, 's> Writer<'w, 's> {
             }
             out.value(&SEPARATOR)
         })?;
-        if links.numbers().has_definitions() {
-            // The record turned out to need them.
-            let before = self.define(links.numbers())?;
-            self.buffer.insert(start, &self.defined[before..]);
-        }
         self.records += 1;
-        self.close_if_full()
+        Ok(start)
     }
 
     /// Takes the definitions that are missing, and returns where in `defined` they begin.
@@ -142,26 +156,12 @@ impl<'w, 's> Writer<'w, 's> {
     pub(crate) fn payload(
         &mut self,
         number: u64,
-        (holder, added): (Holder, bool),
+        as_what: (Holder, bool),
         id: u64,
         payload: &[u8],
     ) -> Result<()> {
-        let holder = holder.code() | if added { ADDED } else { 0 };
-        let env = self.env;
-        if self.records >= env.limits.objects {
-            return Err(too_many(env.limits.objects));
-        }
-        let length = definition::item_length(payload.len(), "this")?;
         self.begin()?;
-        self.buffer.append(env, &mut NoLinks::default(), |out| {
-            count::encode(number, out)?;
-            out.value(&holder)?;
-            count::encode(id, out)?;
-            out.value(&length)?;
-            out.bytes(payload)?;
-            out.value(&SEPARATOR)
-        })?;
-        self.records += 1;
+        self.append(number, as_what, id, &mut NoLinks::default(), |out| out.bytes(payload))?;
         self.close_if_full()
     }
 

@@ -79,14 +79,14 @@ impl BackgroundSave {
     /// True once the save is in its place, superseded or cancelled, or has failed.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.ticket.is_done()
+        !matches!(*held(&self.ticket.result), TicketState::Waiting)
     }
 
     /// Gives the save up, unless it is in its place already.
     ///
     /// Those that it [superseded](SaveOutcome::Superseded) do not come back.
     pub fn cancel(&self) {
-        self.ticket.cancel();
+        self.ticket.is_cancelled.store(true, Ordering::Relaxed);
     }
 
     /// Waits until the save is done.
@@ -95,7 +95,15 @@ impl BackgroundSave {
     ///
     /// Those of [`SaveManager::save`](crate::SaveManager::save).
     pub fn wait(self) -> Result<SaveOutcome> {
-        self.ticket.wait()
+        let is_waiting = |outcome: &mut TicketState| matches!(outcome, TicketState::Waiting);
+        let result = held(&self.ticket.result);
+        let result = self.ticket.is_ready.wait_while(result, is_waiting);
+        let mut result = result.unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *result, TicketState::Told) {
+            TicketState::Ready(result) => result,
+            // There is one handle, and its `wait` takes it.
+            TicketState::Waiting | TicketState::Told => Err(cancelled()),
+        }
     }
 }
 
@@ -187,28 +195,8 @@ impl Ticket {
         Progress { done: self.done.load(Ordering::Relaxed), total: self.total }
     }
 
-    fn is_done(&self) -> bool {
-        !matches!(*held(&self.result), TicketState::Waiting)
-    }
-
-    fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::Relaxed);
-    }
-
     fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
-    }
-
-    fn wait(&self) -> Result<SaveOutcome> {
-        let is_waiting = |outcome: &mut TicketState| matches!(outcome, TicketState::Waiting);
-        let result = held(&self.result);
-        let result = self.is_ready.wait_while(result, is_waiting);
-        let mut result = result.unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *result, TicketState::Told) {
-            TicketState::Ready(result) => result,
-            // There is one handle, and its `wait` takes it.
-            TicketState::Waiting | TicketState::Told => Err(cancelled()),
-        }
     }
 
     fn finish(&self, result: Result<SaveOutcome>) {

@@ -187,6 +187,17 @@ impl KindSchema {
         self.parts().iter().for_each(|part| part.visit(meet));
     }
 
+    /// The classes whose values lie in those of the kind.
+    pub(crate) fn classes(&self) -> Vec<usize> {
+        let mut classes = Vec::new();
+        self.visit(&mut |kind| {
+            if let Self::Class(class) = kind {
+                classes.push(*class);
+            }
+        });
+        classes
+    }
+
     /// True for a kind with pointers or trait objects in it, which no `convert` takes.
     pub(crate) fn refers(&self) -> bool {
         matches!(self, Self::Reference { .. } | Self::TraitReference { .. } | Self::Dynamic(_))

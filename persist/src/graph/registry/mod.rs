@@ -26,7 +26,7 @@ use crate::codec::{
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
 use crate::reflect::{Class, ClassId, Holder, Pointer};
-use crate::schema::{KindSchema, Program, ProgramClass};
+use crate::schema::{Program, ProgramClass};
 use crate::{ErrorKind, Limits, Result};
 
 /// The classes that a program saves and loads.
@@ -325,17 +325,11 @@ impl Registry {
             let schema = &self.program.classes[class];
             for (name, kind) in schema.named_kinds().filter(|_| self.traits(class).references) {
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-                let mut inside = Vec::new();
-                kind.visit(&mut |kind| {
-                    if let KindSchema::Class(class) = kind {
-                        inside.push(*class);
-                    }
-                });
                 // One of the classes of a trait object may.
                 if kind.refers() {
                     return Some((path, &schema.name));
                 }
-                let inside = inside.into_iter().filter(|class| met.insert(*class));
+                let inside = kind.classes().into_iter().filter(|class| met.insert(*class));
                 next.extend(inside.map(|class| (class, path.clone())));
             }
         }

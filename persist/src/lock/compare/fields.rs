@@ -312,11 +312,7 @@ impl VersionComparison<'_> {
     fn keeping(&self, pair: &Pair<'_>, guess: &Guess, finding: Finding) -> Finding {
         let (old, new) = (&pair.old[guess.old], &pair.new.fields[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
-        let has_class = |kind: &KindSchema| {
-            let mut found = false;
-            kind.visit(&mut |part| found |= matches!(part, KindSchema::Class(_)));
-            found
-        };
+        let has_class = |kind: &KindSchema| !kind.classes().is_empty();
         // What does not take every old value would break next; types of old classes are not there any more.
         let takes_all =
             fit(&old.kind, &new.kind) == Fit::Whole || has_class(&old.kind) || has_class(&new.kind);

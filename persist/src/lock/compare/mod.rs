@@ -25,7 +25,7 @@ use crate::format::as_value::cell_of;
 use crate::graph::Registry;
 use crate::reflect::Holder;
 use crate::schema::{
-    FieldSchema, KindSchema, Plans, Program, ProgramFields, Stored, texts_and_classes_by_place,
+    FieldSchema, Plans, Program, ProgramFields, Stored, texts_and_classes_by_place,
 };
 use crate::{LoadOptions, World};
 
@@ -223,17 +223,8 @@ impl VersionComparison<'_> {
 
 /// True if all classes that a field holds by value become those that they are by name.
 fn is_one(resolved: &[Option<usize>], old: &FieldSchema, new: &FieldSchema) -> bool {
-    let classes = |kind: &KindSchema| {
-        let mut classes = Vec::new();
-        kind.visit(&mut |kind| {
-            if let KindSchema::Class(class) = kind {
-                classes.push(*class);
-            }
-        });
-        classes
-    };
-    let mut wanted = classes(&new.kind);
-    classes(&old.kind).into_iter().all(|class| {
+    let mut wanted = new.kind.classes();
+    old.kind.classes().into_iter().all(|class| {
         let found = wanted.iter().position(|wanted| resolved[class] == Some(*wanted));
         found.map(|found| wanted.swap_remove(found)).is_some()
     })
