@@ -57,7 +57,7 @@ impl Document {
     fn split(mut self, is_outer: bool) -> (Value, impl Iterator<Item = Value> + use<>) {
         let entries = self.take_entries();
         let classes = self.stored().classes();
-        let (names, mentions) = (ClassNames::new(classes), Mentions::new(classes));
+        let (names, mentions) = (ClassNames::new(classes), mentions(classes));
         let mut save = vec![("save", Value::from(FORM))];
         save.extend(header_parts(self.header(), is_outer));
         let compression = compression_name(self.compression());
@@ -68,13 +68,12 @@ impl Document {
             let before = self.defined().iter().map(|before| Value::U64(*before as u64));
             save.push(("defined", Value::Seq(before.collect())));
         }
-        let mentions: Vec<Value> = (0..classes.len()).map(|class| mentions.of(class)).collect();
         let object = move |entry: Entry| {
             let holder = entry.held_by();
             let holder = (holder != Holder::VALUE).then(|| ("holder", cell_of(holder).into()));
             let mut object = vec![
                 ("id", Value::U64(entry.id().get())),
-                ("class", mentions[entry.class_index()].clone()),
+                ("class", (&*mentions[entry.class_index()]).into()),
             ];
             object.extend(holder);
             object.extend([("added", entry.is_added().into()), ("value", entry.value)]);
@@ -183,36 +182,17 @@ fn compression(name: &str) -> Read<Compression> {
     }
 }
 
-/// How objects name their classes.
-struct Mentions<'c> {
-    classes: &'c [ClassSchema],
-    /// Names that several classes have, or that look like ids.
-    odd: HashSet<&'c str>,
-}
-
-impl<'c> Mentions<'c> {
-    fn new(classes: &'c [ClassSchema]) -> Self {
-        let mut seen = HashSet::new();
-        let is_odd = |name: &&'c str| !seen.insert(*name) || name.starts_with("0x");
-        let odd = classes.iter().map(|class| &*class.name).filter(is_odd).collect();
-        Self { classes, odd }
-    }
-
-    fn of(&self, class: usize) -> Value {
-        let class = &self.classes[class];
-        if self.odd.contains(&*class.name) {
-            class.id.to_string().into()
-        } else {
-            (&*class.name).into()
-        }
-    }
-
-    /// What each class may be named by.
-    fn all(&self) -> HashMap<String, usize> {
-        let ids = self.classes.iter().enumerate().map(|(at, class)| (class.id.to_string(), at));
-        let named = self.classes.iter().enumerate().filter(|(_, it)| !self.odd.contains(&*it.name));
-        ids.chain(named.map(|(at, class)| (class.name.clone(), at))).collect()
-    }
+/// How objects name each class: by its id, if several classes have its name or the name looks like an id.
+fn mentions(classes: &[ClassSchema]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let names = classes.iter().map(|class| &*class.name);
+    let odd: HashSet<&str> =
+        names.filter(|name| !seen.insert(*name) || name.starts_with("0x")).collect();
+    let mention = |class: &ClassSchema| match odd.contains(&*class.name) {
+        true => class.id.to_string(),
+        false => class.name.clone(),
+    };
+    classes.iter().map(mention).collect()
 }
 
 /// The values of a map by their keys; there must be no others.
@@ -317,7 +297,9 @@ fn read(
     };
     let classes = list(classes, "classes")?.iter().map(parse).collect::<Read<Vec<Value>>>()?;
     let classes = ClassReader::default().classes(classes.iter())?;
-    let known = Mentions::new(&classes).all();
+    let ids = classes.iter().map(|class| class.id.to_string()).zip(0..);
+    let known: HashMap<String, usize> =
+        ids.chain(mentions(&classes).into_iter().zip(0..)).collect();
     let Some(values) = values else {
         return Err(list(objects, "objects").err().unwrap_or_default());
     };
