@@ -62,6 +62,7 @@ pub(crate) mod trait_object;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod type_set;
 pub(crate) mod unknown;
+mod value;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod visitor;
 mod weight;

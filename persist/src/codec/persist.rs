@@ -1,18 +1,17 @@
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::{needs_drop, swap};
 
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::field::{FieldAccess, ListAccess, MapAccess};
+use super::field::{ListAccess, MapAccess};
 use super::index::Index;
 use super::index::short::_0;
-use super::links::{Factory, Prototypes, Within};
+use super::links::Prototypes;
 use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;
-use super::weight::{is_large_for, weight};
 use crate::Result;
 use crate::reflect::Kind;
 
@@ -494,47 +493,6 @@ fn visited(result: Result<()>, name: &str) -> Result<()> {
     result.map_err(|error| error.in_field(name))
 }
 
-impl Prototypes<'_> {
-    /// An empty value of an object: by the program's factory, if it gave one.
-    pub(crate) fn object<T: Persist>(&self) -> Result<T> {
-        let factory = self.factory(TypeId::of::<T>());
-        match factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
-            Some(factory) => Ok((factory.0)()),
-            None => T::persist_empty(self),
-        }
-    }
-}
-
-impl FieldAccess {
-    /// Of a field that is stored as its own type.
-    #[must_use]
-    pub const fn of<F: Persist>() -> Self {
-        Self {
-            encode: F::__encode_field,
-            decode: F::__decode_field,
-            list: F::__LIST,
-            map: F::__MAP,
-            has_adapter: false,
-        }
-    }
-}
-
-impl FieldCodec {
-    /// Of a field stored as its own type.
-    #[must_use]
-    pub const fn of<T: Persist>() -> Self {
-        Self {
-            head: Inline::<T>::HEAD,
-            fixed: Inline::<T>::FIXED,
-            min: T::__MIN,
-            leaf: T::__LEAF,
-            cost: Inline::<T>::COST,
-            reach: T::__reach,
-            access: const { &FieldAccess::of::<T>() },
-        }
-    }
-}
-
 /// The cost of what is still encoded in place. Measured on a crate of 200 structs, with the instructions of the public
 /// data sets beside it: 12 and 32 took longer to build and saved nothing.
 pub(crate) const BUDGET: usize = 6;
@@ -581,109 +539,6 @@ impl<T: Persist> Inline<T> {
     pub(crate) const COST: usize = if Self::IN_PLACE { T::__COST } else { CALL };
 }
 
-impl<'a> Encoder<'a> {
-    /// Writes a value whole: its head, then its tail.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it refuses.
-    #[inline(always)]
-    pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::IN_PLACE {
-            value.__encode_head(self.take(T::__HEAD)?);
-        }
-        self.tail(value)
-    }
-
-    /// Writes what follows the head of a value, or all of one that is not encoded in place.
-    #[inline(always)]
-    pub(crate) fn tail<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::FIXED {
-            Ok(())
-        } else if Inline::<T>::IN_PLACE {
-            value.__encode_tail(self)
-        } else {
-            value.persist_encode(self)
-        }
-    }
-
-    /// Encodes what lies in a cell of this sort.
-    #[inline(always)]
-    pub(crate) fn in_cell<T: Persist>(
-        &mut self,
-        cell: Within,
-        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
-        if T::__LEAF { encode(self) } else { self.within(cell, encode) }
-    }
-}
-
-impl Decoder<'_> {
-    /// Reads a value whole.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
-    #[inline(always)]
-    pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
-        self.tail(head)
-    }
-
-    /// Reads what follows the head of a value, or all of one that is not decoded in place.
-    #[inline(always)]
-    pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
-        if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
-    }
-
-    /// Reads a value whole into an existing one, which keeps its allocations.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value; the target then is a valid
-    /// mixture of old and new.
-    #[inline(always)]
-    pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
-        self.tail_into(head, target)
-    }
-
-    /// Reads what follows the head of a value, or all of one that is not decoded in place, into an existing one.
-    #[inline(always)]
-    pub(crate) fn tail_into<T: Persist>(
-        &mut self,
-        head: &[u8],
-        target: &mut T,
-    ) -> Result<(), Fail> {
-        if Inline::<T>::IN_PLACE {
-            target.__decode_into(head, self)
-        } else {
-            decode_row_into(target, self)
-        }
-    }
-
-    /// Reads the rest of an element count and checks that the bytes can hold
-    /// that many, before anything is allocated for them.
-    #[inline(always)]
-    pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
-        let memory = const { if is_large_for::<T>(T::__MIN) { size_of::<T>() } else { 0 } };
-        if const { Inline::<T>::FIXED && T::__MIN > 0 } {
-            return self.elements_of(head[0], T::__MIN, memory, 1);
-        }
-        self.elements_called(head[0], T::__MIN, memory, const { weight::<T>() })
-    }
-
-    /// Decodes what lies in a cell of this sort.
-    #[inline(always)]
-    pub(crate) fn in_cell<T: Persist, R>(
-        &mut self,
-        cell: Within,
-        decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
-    ) -> Result<R, Fail> {
-        if T::__LEAF { decode(self) } else { self.within(cell, decode) }
-    }
-}
-
 /// Decodes a value of fixed width on its own.
 #[inline(always)]
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
@@ -706,15 +561,6 @@ pub fn encode_row<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), St
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub fn decode_row<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
     T::__decode(input.take(T::__HEAD)?, input)
-}
-
-/// Reads over a value whole, where it is called.
-#[inline(never)]
-pub(crate) fn decode_row_into<T: Persist>(
-    value: &mut T,
-    input: &mut Decoder<'_>,
-) -> Result<(), Fail> {
-    value.__decode_into(input.take(T::__HEAD)?, input)
 }
 
 /// Writes the items; those of fixed width in one segment.
