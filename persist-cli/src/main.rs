@@ -9,6 +9,7 @@ mod compare;
 mod components;
 mod escape;
 mod exit;
+mod found;
 mod input;
 mod json_schema;
 mod mapped;

@@ -7,8 +7,8 @@ use std::io::Write;
 use persist::{Record, Value};
 
 use crate::exit::Result;
+use crate::found::{Found, worlds};
 use crate::output::{DIM, NAME, Out};
-use crate::path::{Found, worlds};
 use crate::world::{self, Object, World, has_world};
 
 /// How values are shown.

@@ -9,10 +9,11 @@ use persist::{Document, ObjectId, Value};
 use serde::Serialize;
 
 use crate::exit::{Outcome, Result};
+use crate::found::{Found, all};
 use crate::input::Input;
 use crate::mapped::Mapped;
 use crate::output::{DIM, NAME, Out, note};
-use crate::path::{Found, Path, all};
+use crate::path::Path;
 use crate::shown::{How, print};
 use crate::values::parts;
 

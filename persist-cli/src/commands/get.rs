@@ -11,9 +11,10 @@ use serde::{Serialize, Serializer};
 
 use super::dump::{EXAMPLES, Match};
 use crate::exit::{Outcome, Result};
+use crate::found::Found;
 use crate::input::Input;
 use crate::output::{NAME, Out, note};
-use crate::path::{Found, Path};
+use crate::path::Path;
 
 /// Show one value, or one of each object
 #[derive(clap::Args)]

@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::set::find;
 use crate::escape;
 use crate::exit::{Outcome, Result};
+use crate::found::Found;
 use crate::input::Input;
 use crate::objects::{Objects, Reference};
 use crate::output::{DIM, HEADING, NAME, Out, WARNING};
-use crate::path::Found;
 
 /// Show the objects of a save and their references.
 ///

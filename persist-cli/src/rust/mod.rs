@@ -13,7 +13,7 @@ use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
 use persist::{Document, Value};
 
 use crate::escape;
-use crate::path::{all, worlds};
+use crate::found::{all, worlds};
 use crate::world::World;
 
 use kinds::{Needs, cycles, each, has_compact, held, holds_class, kinds, mentions, parts_of};
