@@ -392,8 +392,15 @@ impl Document {
         let mut sealer = Sealer::new(out, self.compression, &self.limits);
         let env = Env::bare(&self.limits);
         let mut writer = Writer::new(&mut sealer, header, &env, &mut buffer)?;
-        let check_reference =
-            |kind: &KindSchema, id: Option<ObjectId>| self.check_reference(kind, id);
+        let check_reference = |kind: &KindSchema, id: Option<ObjectId>| match *kind {
+            KindSchema::Reference { holder, weak, class } => {
+                self.check_reference((holder, weak, Some(class)), id)
+            }
+            KindSchema::TraitReference { holder, weak, .. } => {
+                self.check_reference((holder, weak, None), id)
+            }
+            _ => Ok(()),
+        };
         let mut target = Strict::new(&self.stored, &self.limits, &check_reference);
         let mut payload = Vec::new();
         let mut defined = 0;
@@ -429,8 +436,8 @@ impl Document {
         for record in records.iter() {
             let mut wrong = None;
             let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
-                let Some((kind, id)) = reference(&met) else { return true };
-                wrong = self.check_reference(&kind, id).err();
+                let LocalValue::Reference { id, weak, class, holder } = met else { return true };
+                wrong = self.check_reference((holder, weak, class), ObjectId::new(id)).err();
                 wrong.is_none()
             };
             let class = record.class as usize;
@@ -449,34 +456,22 @@ impl Document {
     }
 
     /// Checks that a reference leads to an object of its class and holder.
-    fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()> {
+    fn check_reference(&self, pointer: StoredPointer, id: Option<ObjectId>) -> Result<()> {
         let found = id.and_then(|id| self.entry(id)).map(|entry| (entry.holder, entry.class));
-        check_reference(kind, id, found, &self.stored)
+        check_reference(pointer, id, found, &self.stored)
     }
 }
 
-/// The kind and the target of a reference that a walk has met.
-pub(super) fn reference(met: &LocalValue<'_>) -> Option<(KindSchema, Option<ObjectId>)> {
-    let LocalValue::Reference { id, weak, class, holder } = *met else { return None };
-    let kind = match class {
-        Some(class) => KindSchema::Reference { holder, weak, class },
-        None => KindSchema::TraitReference { holder, weak, name: "".into() },
-    };
-    Some((kind, ObjectId::new(id)))
-}
+/// A pointer in a save: its holder, whether it is weak, and the class that it leads to; `None` if that is any of a trait.
+pub(super) type StoredPointer = (Holder, bool, Option<usize>);
 
 /// Checks that a reference leads to an object of its class and holder; those of the object, if there is one.
 pub(super) fn check_reference(
-    kind: &KindSchema,
+    (holder, weak, class): StoredPointer,
     id: Option<ObjectId>,
     found: Option<(Holder, usize)>,
     stored: &Stored,
 ) -> Result<()> {
-    let (holder, weak, class) = match kind {
-        KindSchema::Reference { holder, weak, class } => (*holder, *weak, Some(*class)),
-        KindSchema::TraitReference { holder, weak, .. } => (*holder, *weak, None),
-        _ => return Ok(()),
-    };
     let (found, id) = match (found, id) {
         (Some(found), Some(id)) => (found, id),
         _ if weak => return Ok(()),
@@ -492,7 +487,7 @@ pub(super) fn check_reference(
     }
     let found = found.0.around_class(false, &stored[found.1].name);
     let wanted = match class {
-        Some(_) => kind.display(stored),
+        Some(class) => KindSchema::Reference { holder, weak, class }.display(stored),
         None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
     };
     Err(error!(ErrorKind::WrongClass, "object {id} is in {found}, {wanted} does not lead there"))

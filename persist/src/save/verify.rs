@@ -2,11 +2,11 @@
 
 use std::io::{Read, Seek};
 
-use super::document::{check_reference, reference};
+use super::document::check_reference;
 use crate::format::{BlockReader, Compression, Definitions, Header, RecordLocation, StreamBlock};
 use crate::reflect::Holder;
 use crate::schema::{Checker, LocalValue, Stored};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// What [`verify`] has counted in a whole save.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -211,7 +211,7 @@ fn check(
             None => weak,
         };
         if !is_right {
-            wrong = reference(&met);
+            wrong = Some(((holder, weak, class), id));
         }
         is_right
     };
@@ -221,10 +221,9 @@ fn check(
         Err(error) => error,
     };
     let stored = checker.stored();
-    if let Some((kind, id)) = wrong {
-        let found = id.and_then(|id| ids.get(id.get()));
-        let found = found.map(|(class, holder)| (holder, class as usize));
-        if let Err(wrong) = check_reference(&kind, id, found, stored) {
+    if let Some((pointer, id)) = wrong {
+        let found = ids.get(id).map(|(class, holder)| (holder, class as usize));
+        if let Err(wrong) = check_reference(pointer, ObjectId::new(id), found, stored) {
             let at = error.offset().unwrap_or_default();
             error = wrong.in_field(error.field().unwrap_or_default()).at(at);
         }
