@@ -1,9 +1,10 @@
-//! What a target may lack: a clock, waiting, and threads.
+//! What a target may lack: a clock, waiting, and threads; and locks that a panic does not poison.
 //!
 //! wasm32-unknown-unknown has the functions of the standard library, but they panic. The lints refuse them everywhere
 //! but here.
 
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -54,4 +55,9 @@ pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Resu
         return Err(io::ErrorKind::Unsupported.into());
     }
     thread::Builder::new().name(String::from(name)).spawn(run)
+}
+
+/// Locks what is whole whenever it is locked, also if a thread panicked while it held the lock.
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use super::links::ReferenceSlot;
 use super::object::{Shared, WeakShared};
+use crate::platform::held;
 use crate::reflect::Holder;
 use crate::{ErrorKind, Result};
 
@@ -224,7 +225,7 @@ thread_local! {
 impl Pointers {
     fn hold(&self, pointer: KeptPointer) -> KeptTarget {
         // What is dropped may drop keys of its own.
-        let gone = std::mem::take(&mut *lock(&self.home.gone));
+        let gone = std::mem::take(&mut *held(&self.home.gone));
         for number in gone {
             drop(self.take(number));
         }
@@ -237,10 +238,6 @@ impl Pointers {
     fn take(&self, number: u64) -> Option<KeptPointer> {
         self.pointers.borrow_mut().remove(&number)
     }
-}
-
-fn lock(gone: &Mutex<Vec<u64>>) -> std::sync::MutexGuard<'_, Vec<u64>> {
-    gone.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl KeptTarget {
@@ -294,7 +291,7 @@ impl Drop for TargetKey {
             if is_home {
                 table.take(self.number)
             } else {
-                lock(&self.home.gone).push(self.number);
+                held(&self.home.gone).push(self.number);
                 None
             }
         });

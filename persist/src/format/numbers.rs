@@ -1,7 +1,8 @@
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::definition;
+use crate::platform::held;
 use crate::reflect::{ClassId, Holder};
 use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
 use crate::{Error, Result};
@@ -207,7 +208,7 @@ impl FirstNumbers {
     }
 
     fn first(&self, class: usize, classes: &[ClassSchema]) -> Arc<ClassNumbers> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = held(&self.0);
         if let Some((_, first)) = kept.iter().find(|(of, _)| *of == class) {
             return first.clone();
         }

@@ -1,8 +1,9 @@
 //! The schemas of the saves that a program has loaded.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::format::Definition;
+use crate::platform::held;
 use crate::schema::Matched;
 use crate::{Limits, Result};
 
@@ -46,7 +47,7 @@ impl Schemas {
         root: Option<(usize, usize)>,
         matching: impl FnOnce() -> Result<Matched>,
     ) -> Result<Arc<Matched>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = held(&self.known);
         let is_meant = |(key, _): &(MatchKey, _)| {
             (key.root, key.drop_unknown) == (root, drop_unknown)
                 && key.limits == *limits

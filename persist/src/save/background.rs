@@ -8,13 +8,13 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::output::{Output, SaveOutcome};
 use crate::codec::Buffer;
 use crate::format::{Checksums, Header, Sealer, write_again};
-use crate::platform::spawn;
+use crate::platform::{held, spawn};
 use crate::{Error, ErrorKind, Result};
 
 /// A save that is being written by another thread.
@@ -174,10 +174,6 @@ impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Ticket").field(&self.progress()).finish()
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Ticket {

@@ -1,9 +1,10 @@
 use std::collections::HashMap;
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::{NewFile, Storage, StorageLock, StoredFile, folder_of};
+use crate::platform::held;
 
 /// Files in memory, for tests and for platforms without files. Clones share them.
 ///
@@ -26,10 +27,6 @@ pub struct Memory(Arc<Mutex<MemoryState>>);
 struct MemoryState {
     files: HashMap<PathBuf, Arc<Mutex<Vec<u8>>>>,
     locked: Vec<PathBuf>,
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Memory {
