@@ -1,5 +1,6 @@
 //! A save against the locked versions.
 
+use std::cmp::{Ordering, Reverse};
 use std::fmt;
 
 use super::Lock;
@@ -7,7 +8,7 @@ use super::compare::{Fit, fit};
 use super::report::{Difference, Verdict};
 use super::section::Section;
 use crate::Document;
-use crate::schema::{ClassSchema, FieldSchema, Form, VariantSchema, is_same_class};
+use crate::schema::{ClassSchema, FieldSchema, Form, is_same_class};
 
 /// Which locked versions a save is of: what [`Lock::check_save`] finds.
 #[derive(Clone, Debug, Default)]
@@ -99,14 +100,13 @@ impl Lock {
         };
         let versions: Vec<String> =
             self.sections.iter().filter(has).map(|section| section.version.clone()).collect();
-        let mut differences = Vec::new();
+        let mut found = Vec::new();
         if let Some(newest) = self.sections.last().filter(|_| versions.is_empty()) {
-            for class in own {
-                Against { newest, differences: &mut differences }.class(&classes[class], classes);
-            }
-            differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
+            let all = own.iter().flat_map(|class| differences(&classes[*class], classes, newest));
+            found = all.collect();
+            found.sort_by_key(|difference| Reverse(difference.verdict));
         }
-        SaveCheck { versions, differences }
+        SaveCheck { versions, differences: found }
     }
 }
 
@@ -117,111 +117,88 @@ impl Section {
     }
 }
 
-struct Against<'c> {
-    newest: &'c Section,
-    differences: &'c mut Vec<Difference>,
-}
-
-impl Against<'_> {
-    fn add(&mut self, class: &str, field: Option<String>, verdict: Verdict, change: String) {
-        let mut difference = Difference::new(class, verdict, change);
-        difference.field = field;
-        difference.versions.push(self.newest.version.clone());
-        self.differences.push(difference);
-    }
-
-    fn class(&mut self, old: &ClassSchema, classes: &[ClassSchema]) {
-        let (newest, name) = (self.newest, &*old.name);
-        let Some(new) = newest.find(old).map(|found| &newest.classes[found]) else {
-            let change =
-                format!("{} does not have it; objects of it are kept as unknown", newest.version);
-            return self.add(name, None, Verdict::Untested, change);
-        };
-        if old.version > new.version {
+/// How a class of a save differs from that of the newest version.
+fn differences(old: &ClassSchema, classes: &[ClassSchema], newest: &Section) -> Vec<Difference> {
+    let (mut found, version) = (Vec::new(), &newest.version);
+    let mut add = |field: Option<String>, verdict: Verdict, change: String| {
+        let difference = Difference::new(&old.name, verdict, change);
+        found.push(Difference { field, versions: vec![version.clone()], ..difference });
+    };
+    let Some(new) = newest.find(old).map(|found| &newest.classes[found]) else {
+        let change = format!("{version} does not have it; objects of it are kept as unknown");
+        add(None, Verdict::Untested, change);
+        return found;
+    };
+    match (old.version.cmp(&new.version), &old.form, &new.form) {
+        (Ordering::Greater, ..) => {
             let change = format!(
-                "it has version {}, which is newer than {} of {}",
-                old.version, new.version, newest.version
+                "it has version {}, which is newer than {} of {version}",
+                old.version, new.version
             );
-            return self.add(name, None, Verdict::Breaks, change);
+            add(None, Verdict::Breaks, change);
         }
-        if old.version < new.version {
+        (Ordering::Less, ..) => {
             let change =
                 format!("it has version {}, which is migrated to {}", old.version, new.version);
-            return self.add(name, None, Verdict::Untested, change);
+            add(None, Verdict::Untested, change);
         }
-        match (&old.form, &new.form) {
-            (Form::Struct(old), Form::Struct(new)) => self.fields((name, ""), (old, classes), new),
-            (Form::Enum(old), Form::Enum(new)) => self.variants(name, (old, classes), new),
-            _ => self.add(
-                name,
-                None,
-                Verdict::Untested,
-                "it is a struct in one and an enum in the other, which a migration must convert"
-                    .into(),
-            ),
+        (_, Form::Struct(old), Form::Struct(new)) => {
+            fields((old, classes), (new, newest), &mut |name, change| {
+                add(Some(name.to_owned()), Verdict::Untested, change);
+            });
         }
-    }
-
-    fn variants(
-        &mut self,
-        class: &str,
-        (old, classes): (&[VariantSchema], &[ClassSchema]),
-        new: &[VariantSchema],
-    ) {
-        for variant in old {
-            match new.iter().find(|known| known.name == variant.name) {
-                Some(known) => {
-                    let prefix = format!("{}.", variant.name);
-                    self.fields((class, &prefix), (&variant.fields, classes), &known.fields);
-                }
-                None => {
-                    let change = format!(
-                        "{} does not have the variant; it needs an alias",
-                        self.newest.version
-                    );
-                    self.add(class, Some(variant.name.clone()), Verdict::Untested, change);
-                }
-            }
-        }
-    }
-
-    /// Compares fields by their numbers, else by their names.
-    fn fields(
-        &mut self,
-        (class, prefix): (&str, &str),
-        (old, classes): (&[FieldSchema], &[ClassSchema]),
-        new: &[FieldSchema],
-    ) {
-        let is_one = |one: &FieldSchema, other: &FieldSchema| match (one.id, other.id) {
-            (Some(one), Some(other)) => one == other,
-            _ => one.name == other.name,
-        };
-        let newest = self.newest;
-        let place = |field: &FieldSchema| Some(format!("{prefix}{}", field.name));
-        for field in old {
-            let Some(known) = new.iter().find(|known| is_one(field, known)) else {
-                let change = format!(
-                    "{} does not have it; it is kept as unknown, unless a field has it as an alias",
-                    newest.version
-                );
-                self.add(class, place(field), Verdict::Untested, change);
-                continue;
-            };
-            let (was, is) = (field.kind.display(classes), known.kind.display(&newest.classes));
-            // The classes in them are compared by themselves.
-            if was != is {
-                let needs = match fit(&field.kind, &known.kind) {
-                    Fit::Whole => "every value fits",
-                    _ => "some values may need a `convert`",
+        (_, Form::Enum(old), Form::Enum(new)) => {
+            for variant in old {
+                let Some(known) = new.iter().find(|known| known.name == variant.name) else {
+                    let change = format!("{version} does not have the variant; it needs an alias");
+                    add(Some(variant.name.clone()), Verdict::Untested, change);
+                    continue;
                 };
-                let change = format!("it is {was}, and {is} in {}; {needs}", newest.version);
-                self.add(class, place(field), Verdict::Untested, change);
+                let sides = ((&*variant.fields, classes), (&*known.fields, newest));
+                fields(sides.0, sides.1, &mut |name, change| {
+                    add(Some(format!("{}.{name}", variant.name)), Verdict::Untested, change);
+                });
             }
         }
-        for field in new.iter().filter(|field| !old.iter().any(|known| is_one(known, field))) {
-            let change =
-                format!("the save does not have it; {} loads it by a default", newest.version);
-            self.add(class, place(field), Verdict::Untested, change);
+        _ => add(
+            None,
+            Verdict::Untested,
+            "it is a struct in one and an enum in the other, which a migration must convert".into(),
+        ),
+    }
+    found
+}
+
+/// Compares fields by their numbers, else by their names; `add` gets a name, and how the field differs.
+fn fields(
+    (old, classes): (&[FieldSchema], &[ClassSchema]),
+    (new, newest): (&[FieldSchema], &Section),
+    add: &mut dyn FnMut(&str, String),
+) {
+    let is_one = |one: &FieldSchema, other: &FieldSchema| match (one.id, other.id) {
+        (Some(one), Some(other)) => one == other,
+        _ => one.name == other.name,
+    };
+    let version = &newest.version;
+    for field in old {
+        let Some(known) = new.iter().find(|known| is_one(field, known)) else {
+            let change = format!(
+                "{version} does not have it; it is kept as unknown, unless a field has it as an alias"
+            );
+            add(&field.name, change);
+            continue;
+        };
+        let (was, is) = (field.kind.display(classes), known.kind.display(&newest.classes));
+        // The classes in them are compared by themselves.
+        if was != is {
+            let needs = match fit(&field.kind, &known.kind) {
+                Fit::Whole => "every value fits",
+                _ => "some values may need a `convert`",
+            };
+            add(&field.name, format!("it is {was}, and {is} in {version}; {needs}"));
         }
+    }
+    for field in new.iter().filter(|field| !old.iter().any(|known| is_one(known, field))) {
+        add(&field.name, format!("the save does not have it; {version} loads it by a default"));
     }
 }
