@@ -31,13 +31,22 @@ type HeldClass = (Holder, fn(Holder, &mut TypeSet));
 type Undo = Box<dyn FnOnce(&mut Registry)>;
 
 impl<'r> Entering<'r> {
-    pub(super) fn new(registry: &'r mut Registry) -> Self {
+    /// Begins a registration with the types that a function reaches.
+    pub(super) fn of(
+        registry: &'r mut Registry,
+        reach: &mut dyn FnMut(&mut TypeSet),
+    ) -> Result<Self> {
         let (classes, objects) = (registry.program.classes.len(), registry.objects.len());
-        Self { registry, classes, objects, undo: Vec::new(), held: Vec::new(), is_done: false }
+        let (undo, held, is_done) = (Vec::new(), Vec::new(), false);
+        let mut this = Self { registry, classes, objects, undo, held, is_done };
+        let mut types = TypeSet::default();
+        reach(&mut types);
+        this.types(&types)?;
+        Ok(this)
     }
 
     /// Enters what a type reaches.
-    pub(super) fn types(&mut self, types: &TypeSet) -> Result<()> {
+    fn types(&mut self, types: &TypeSet) -> Result<()> {
         let mut new = Vec::new();
         for &(class, access) in &types.classes {
             new.extend(self.class(ProgramClass { class, access })?);

@@ -21,7 +21,7 @@ use self::known::ClassFacts;
 use super::schemas::Schemas;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
-    Prototypes, RcFamily, Shared, TypeSet, reach_holder, trait_name,
+    Prototypes, RcFamily, Shared, reach_holder, trait_name,
 };
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
@@ -127,11 +127,8 @@ impl Registry {
         if self.by_pointee.contains_key(&(Q::Family::POINTER, TypeId::of::<Q::Pointee>())) {
             return Ok(());
         }
-        let mut types = TypeSet::default();
-        <Q::Pointee as Pointee>::As::reach::<Q::Family>(&mut types);
-        let mut entering = Entering::new(self);
-        entering.types(&types)?;
-        entering.finish()
+        let reach = &mut <Q::Pointee as Pointee>::As::reach::<Q::Family>;
+        Entering::of(self, reach)?.finish()
     }
 
     /// Registers class `T` as an implementor of a trait, and what it reaches.
@@ -167,11 +164,10 @@ impl Registry {
         if known.is_some_and(|class| self.program.implementors.contains(&class)) {
             return Ok(());
         }
-        let mut types = TypeSet::default();
-        T::__reach(&mut types);
-        types.implementors::<D>(None);
-        let mut entering = Entering::new(self);
-        entering.types(&types)?;
+        let mut entering = Entering::of(self, &mut |types| {
+            T::__reach(types);
+            types.implementors::<D>(None);
+        })?;
         let Some(class) = entering.class_of(TypeId::of::<T>()) else {
             bail!(
                 ErrorKind::Unsupported,
@@ -254,10 +250,7 @@ impl Registry {
         if let Some(class) = class.or_else(|| self.values.get(&type_id)) {
             return Ok(*class);
         }
-        let mut types = TypeSet::default();
-        T::__reach(&mut types);
-        let mut entering = Entering::new(self);
-        entering.types(&types)?;
+        let mut entering = Entering::of(self, &mut T::__reach)?;
         let class = entering.class_of_kind(T::persist_kind(), T::persist_name)?;
         entering.finish()?;
         self.values.insert(type_id, class);
@@ -412,11 +405,9 @@ impl Registry {
         let mut next = self.clone();
         for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
             for class in of.classes.iter().filter(|class| !of.is_stand_in(class.class)) {
-                let mut types = TypeSet::default();
-                (class.reach)(holder, &mut types);
-                let mut entering = Entering::new(&mut next);
+                let entering = Entering::of(&mut next, &mut |types| (class.reach)(holder, types));
                 // One without an empty value cannot be an object.
-                drop(entering.types(&types).and_then(|()| entering.finish()));
+                drop(entering.and_then(Entering::finish));
             }
         }
         next
