@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
@@ -27,12 +28,8 @@ pub(crate) struct ClassNumbers {
     last: u64,
 }
 
-/// A class that just got a number.
-enum Fresh {
-    Own(usize),
-    /// With the id that it has in this save.
-    Foreign(usize, ClassId),
-}
+/// A class that just got a number, and the address of its schema if it was kept from another save.
+type Fresh<'c> = (Cow<'c, ClassSchema>, Option<usize>);
 
 impl ClassNumbers {
     /// Forgets the classes, for another save; keeps the memory.
@@ -53,11 +50,16 @@ impl ClassNumbers {
         }
         let mut fresh = Vec::new();
         let number = self.assign(class, classes, &mut fresh);
-        self.define(&fresh, classes, None);
+        self.define(&fresh);
         number
     }
 
-    fn assign(&mut self, class: usize, classes: &[ClassSchema], fresh: &mut Vec<Fresh>) -> u64 {
+    fn assign<'c>(
+        &mut self,
+        class: usize,
+        classes: &'c [ClassSchema],
+        fresh: &mut Vec<Fresh<'c>>,
+    ) -> u64 {
         if self.own.len() < classes.len() {
             self.own.resize(classes.len(), 0);
         }
@@ -67,7 +69,7 @@ impl ClassNumbers {
             if self.own[class] == 0 {
                 self.last += 1;
                 self.own[class] = self.last;
-                fresh.push(Fresh::Own(class));
+                fresh.push((Cow::Borrowed(&classes[class]), None));
                 for kind in classes[class].kinds() {
                     let targets = mentioned(kind, &mut next);
                     next.extend(targets.into_iter().map(|(target, _)| target));
@@ -114,7 +116,8 @@ impl ClassNumbers {
             self.last += 1;
             self.foreign.insert((address, class, None), self.last);
             self.ids.insert(id);
-            fresh.push(Fresh::Foreign(class, id));
+            let own_id = ClassSchema { id, ..stored.clone().into_owned() };
+            fresh.push((Cow::Owned(own_id), Some(address)));
             for kind in stored.kinds() {
                 for (target, holder) in mentioned(kind, &mut next) {
                     // The load says which objects are in the program's form.
@@ -128,32 +131,21 @@ impl ClassNumbers {
                 }
             }
         }
-        self.define(&fresh, classes, Some(schema));
+        self.define(&fresh);
         self.foreign.get(&(address, class, None)).copied().unwrap_or(0)
     }
 
     /// Writes the definitions of the fresh classes, when all that they mention have numbers.
-    fn define(&mut self, fresh: &[Fresh], classes: &[ClassSchema], schema: Option<&Arc<Stored>>) {
-        for fresh in fresh {
-            let result = match (fresh, schema) {
-                (Fresh::Foreign(class, id), Some(schema)) => {
-                    let address = Arc::as_ptr(schema).addr();
-                    let number = |class, holder: Option<Holder>| {
-                        let own = holder.and_then(|_| self.foreign.get(&(address, class, holder)));
-                        own.or_else(|| self.foreign.get(&(address, class, None)))
-                            .copied()
-                            .unwrap_or(0)
-                    };
-                    let Some(class) = schema.schema(*class) else { continue };
-                    let class = ClassSchema { id: *id, ..class.into_owned() };
-                    definition::push(&class, &number, &mut self.pending)
+    fn define(&mut self, fresh: &[Fresh<'_>]) {
+        for (class, schema) in fresh {
+            let number = |class: usize, holder: Option<Holder>| match schema {
+                None => self.own[class],
+                Some(schema) => {
+                    let of = |holder| self.foreign.get(&(*schema, class, holder));
+                    of(holder).or_else(|| of(None)).copied().unwrap_or(0)
                 }
-                (Fresh::Own(class), _) => {
-                    let number = |class: usize, _: Option<Holder>| self.own[class];
-                    definition::push(&classes[*class], &number, &mut self.pending)
-                }
-                (Fresh::Foreign(..), None) => continue,
             };
+            let result = definition::push(class, &number, &mut self.pending);
             self.count += 1;
             self.failed = self.failed.take().or(result.err());
         }
