@@ -500,13 +500,6 @@ impl<'l> Loader<'l> {
 
 /// A value beside the objects, filled and visited before them.
 trait LoadRoot {
-    fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()>;
-
-    fn visit(&mut self, registry: &Registry, visitor: &mut Visitor<'_>) -> Result<()>;
-}
-
-/// There is none.
-impl LoadRoot for () {
     fn fill(&mut self, _: &mut Loader<'_>) -> Result<()> {
         Ok(())
     }
@@ -515,6 +508,9 @@ impl LoadRoot for () {
         Ok(())
     }
 }
+
+/// There is none.
+impl LoadRoot for () {}
 
 struct RootValue<T> {
     record: RecordLocation,
