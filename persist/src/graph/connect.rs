@@ -24,7 +24,6 @@ impl Table<'_> {
         if !self.objects.entries.iter().any(|entry| matches!(entry, LoadedObject::Draft(_))) {
             return Ok(());
         }
-        self.objects.built = vec![false; self.objects.entries.len()];
         for record in self.order()?.into_iter().map(|record| record as usize) {
             let Some(mut draft) = self.objects.entries[record].take_draft() else { continue };
             let (env, references) = (self.env, self.references.of(record));
@@ -47,7 +46,6 @@ impl Table<'_> {
             let contents = visited.map_err(|error| self.named(record, error))?;
             self.aside.extend(contents.map(|contents| (record, contents)));
             self.objects.entries[record] = LoadedObject::Shared(draft.build());
-            self.objects.built[record] = true;
         }
         Ok(())
     }

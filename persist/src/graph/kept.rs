@@ -122,11 +122,7 @@ impl Table<'_> {
     /// Has a record kept whose class the program does not have.
     pub(super) fn ask_for(&mut self, record: usize) {
         let is_value = self.objects.records.get(record).holder == Holder::VALUE;
-        if matches!(self.objects.entries[record], LoadedObject::Nothing)
-            && !is_value
-            && self.filling != Some(record)
-            && self.asked_for.insert(record)
-        {
+        if self.objects.kinds[record].is_none() && !is_value && self.asked_for.insert(record) {
             self.late.push_back(record);
         }
     }
@@ -144,8 +140,8 @@ impl Table<'_> {
         let Some(kind) = self.registry.object(class, self.objects.records.get(place).holder) else {
             return Ok(false);
         };
-        self.objects.expect(place, kind)?;
         self.ask_for(place);
+        self.objects.expect(place, kind)?;
         Ok(true)
     }
 

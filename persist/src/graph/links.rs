@@ -10,7 +10,7 @@ use crate::codec::{
     Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet, shared,
 };
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
-use crate::reflect::{Cell, Holder, TraitName};
+use crate::reflect::TraitName;
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -205,7 +205,7 @@ impl<'s> Links<'s> {
         bare.sort_unstable();
         let mut next = bare.into_iter().peekable();
         let is_target =
-            |to: &u32| self.written(*to).is_some_and(|entry| is_built(entry.kind.holder));
+            |to: &u32| self.written(*to).is_some_and(|entry| entry.kind.holder.is_built());
         let mut edges = Edges::new(self.tables.objects.len());
         for number in (0..).take(self.tables.objects.len()) {
             let targets = std::iter::from_fn(|| next.next_if(|(from, _)| *from == number));
@@ -261,11 +261,6 @@ impl<'s> Links<'s> {
             "the save would have more objects than the limit of {most}; raise `Limits::objects`"
         )
     }
-}
-
-/// True if objects in such a holder are made when they are whole.
-pub(super) fn is_built(holder: Holder) -> bool {
-    matches!(holder.parts(), Some((_, Cell::None | Cell::OnceCell | Cell::OnceLock)))
 }
 
 /// The error for objects without a cell that lead to each other.

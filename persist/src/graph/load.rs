@@ -349,9 +349,7 @@ impl<'l> Loader<'l> {
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         if let Some(mut draft) = self.table.objects.entries[index].take_draft() {
-            self.table.filling = Some(index);
             self.fill(&record, Some(index), &mut |input| draft.fill(input))?;
-            self.table.filling = None;
             self.table.objects.entries[index] = LoadedObject::Draft(draft);
             return Ok(());
         }

@@ -40,8 +40,6 @@ pub(super) struct LoadingObjects<'l> {
     pub(super) entries: Vec<LoadedObject>,
     /// Index into the registry's object types, by record.
     pub(super) kinds: Vec<Option<TypeIndex>>,
-    /// Whether an object was whole when it was shared, by record; empty if none was.
-    pub(super) built: Vec<bool>,
     /// An object of each type, the stand-in while references wait.
     stand_ins: Vec<Option<Shared>>,
     /// Objects that cannot be emptied, each after those that it holds.
@@ -63,7 +61,6 @@ impl<'l> LoadingObjects<'l> {
             records: Records::default(),
             entries: Vec::new(),
             kinds: Vec::new(),
-            built: Vec::new(),
             stand_ins: vec![None; registry.objects.len()],
             order: Vec::new(),
             kept: HashMap::new(),
@@ -118,7 +115,7 @@ impl<'l> LoadingObjects<'l> {
 
     /// True if the object was whole when it was shared.
     pub(super) fn is_built(&self, record: usize) -> bool {
-        self.built.get(record).copied().unwrap_or(false)
+        self.kinds[record].is_some() && self.records.get(record).holder.is_built()
     }
 
     /// True if a record is of the class, or of any, in the holder.

@@ -20,8 +20,6 @@ pub(crate) struct LoadedObjects {
     records: Records,
     /// Index of the class of each in the registry, if the program has it.
     classes: Vec<Option<TypeIndex>>,
-    /// Whether it is without a cell, so that it cannot be emptied; empty if none is.
-    built: Vec<bool>,
     /// The objects without a cell, each before those that it holds.
     order: Vec<u32>,
     /// What is kept of each object, and of the value.
@@ -49,7 +47,6 @@ impl LoadedObjects {
             entries: take(&mut made.entries),
             records,
             classes,
-            built: take(&mut made.built),
             order,
             kept,
             root_kept: take(&mut made.root_kept),
@@ -88,8 +85,9 @@ impl LoadedObjects {
         self.classes[place].map(TypeIndex::get)
     }
 
+    /// True if it is without a cell, so that it cannot be emptied.
     pub(crate) fn is_built(&self, place: usize) -> bool {
-        self.built.get(place).copied().unwrap_or(false)
+        self.classes[place].is_some() && self.records.get(place).holder.is_built()
     }
 
     /// The objects are in this order.
@@ -151,9 +149,6 @@ impl LoadedObjects {
         self.records = self.records.select(&places);
         let places = || places.iter().map(|place| *place as usize);
         self.classes = places().map(|place| self.classes[place]).collect();
-        if !self.built.is_empty() {
-            self.built = places().map(|place| self.built[place]).collect();
-        }
         let mut entries = take(&mut self.entries);
         let mut entry =
             |place: usize| std::mem::replace(&mut entries[place], LoadedObject::Nothing);

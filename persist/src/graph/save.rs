@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::Registry;
-use super::links::{Links, is_built};
+use super::links::Links;
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
 use super::targets::{Targets, kept};
@@ -335,7 +335,7 @@ impl<'s> Saver<'s> {
                     index,
                     class: if takes_more { 0 } else { self.links.class_number(class)? },
                     holder: kind.holder,
-                    is_built: is_built(kind.holder),
+                    is_built: kind.holder.is_built(),
                     footprint: self.registry.footprint(index),
                 }
             }

@@ -48,8 +48,6 @@ pub(super) struct Table<'l> {
     pub(super) refused: Option<Unregistered>,
     /// Class and id of the record that is being filled.
     pub(super) record: (u32, u64),
-    /// Its place, if its object is not in its entry meanwhile.
-    pub(super) filling: Option<usize>,
     /// Records of classes that the program does not have, but that are kept: those that are still to be filled.
     pub(super) late: VecDeque<usize>,
     pub(super) asked_for: HashSet<usize>,
@@ -103,7 +101,6 @@ impl<'l> Table<'l> {
             guesses: Vec::new(),
             refused: None,
             record: (0, 0),
-            filling: None,
             late: VecDeque::new(),
             asked_for: HashSet::new(),
             refers: registry.objects_with(|traits| traits.references),

@@ -65,6 +65,11 @@ impl Holder {
         Self(pointer as u8 | cell as u8)
     }
 
+    /// True if objects in it are made when they are whole: nothing changes them through the pointer.
+    pub(crate) fn is_built(self) -> bool {
+        matches!(self.parts(), Some((_, Cell::None | Cell::OnceCell | Cell::OnceLock)))
+    }
+
     /// The holder with this byte.
     #[must_use]
     pub(crate) fn from_code(code: u8) -> Option<Self> {
