@@ -28,8 +28,7 @@ impl Table<'_> {
             let Some(mut draft) = self.objects.entries[record].take_draft() else { continue };
             let (env, references) = (self.env, self.references.of(record));
             let kind = self.objects.kinds[record].map(TypeIndex::get);
-            let class = kind.map(|kind| self.registry.objects[kind].class);
-            let hooks = class.is_some_and(|class| self.registry.traits(class).after_load);
+            let hooks = kind.is_some_and(|kind| self.registry.traits_of(kind).after_load);
             let mut connector = Connector::new(self);
             let connected = connector.connect(references, Pass::Bare, None, &mut |visitor| {
                 draft.visit(&mut visitor.outside_of_cells())
@@ -140,7 +139,9 @@ impl Table<'_> {
             let kept = if keeps.is_empty() { None } else { keeps.remove(&record) };
             let aside = &mut table.aside;
             let contents = if aside.is_empty() { None } else { aside.remove(&record) };
-            let is_wanted = table.objects.kinds[record].is_some_and(|kind| table.refers[kind.get()])
+            let kind = table.objects.kinds[record];
+            let is_wanted = kind
+                .is_some_and(|kind| table.registry.traits_of(kind.get()).references)
                 // Of what is kept as unknown the type does not say whether it refers to others.
                 || table.references.is_late(record)
                 || kept.is_some()
@@ -178,11 +179,11 @@ impl Table<'_> {
         if !self.registry.any_traits(|traits| traits.after_load) {
             return Ok(());
         }
-        let wanted = self.registry.objects_with(|traits| traits.after_load);
         let mut links = Prototypes::bare();
         let mut visitor = Visitor::new(phase, self.env, &mut links);
         for (record, entry) in self.objects.entries.iter().enumerate() {
-            let kind = self.objects.kinds[record].filter(|kind| wanted[kind.get()]);
+            let kind = self.objects.kinds[record];
+            let kind = kind.filter(|kind| self.registry.traits_of(kind.get()).after_load);
             if let Some(shared) = entry.shared().filter(|_| kind.is_some()) {
                 shared
                     .object()

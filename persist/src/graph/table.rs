@@ -51,8 +51,6 @@ pub(super) struct Table<'l> {
     /// Records of classes that the program does not have, but that are kept: those that are still to be filled.
     pub(super) late: VecDeque<usize>,
     pub(super) asked_for: HashSet<usize>,
-    /// Whether the objects of each type hold references.
-    pub(super) refers: Vec<bool>,
     /// The contents of cells that an earlier visit of an object has set aside.
     pub(super) aside: HashMap<usize, OnceContents>,
     empty_elements: usize,
@@ -103,7 +101,6 @@ impl<'l> Table<'l> {
             record: (0, 0),
             late: VecDeque::new(),
             asked_for: HashSet::new(),
-            refers: registry.objects_with(|traits| traits.references),
             aside: HashMap::new(),
             empty_elements: 0,
             held: 0,

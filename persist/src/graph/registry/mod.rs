@@ -334,9 +334,9 @@ impl Registry {
         self.known().traits.iter().any(|traits| wanted(*traits))
     }
 
-    /// For each object type, whether its objects have such traits.
-    pub(super) fn objects_with(&self, wanted: impl Fn(Traits) -> bool) -> Vec<bool> {
-        self.objects.iter().map(|entry| wanted(self.traits(entry.class))).collect()
+    /// What the objects of a type hold.
+    pub(super) fn traits_of(&self, object: usize) -> Traits {
+        self.traits(self.objects[object].class)
     }
 
     pub(crate) fn program(&self) -> &Program {
