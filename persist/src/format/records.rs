@@ -74,16 +74,6 @@ impl Records {
         self.places[record]
     }
 
-    #[inline]
-    pub(crate) fn id(&self, record: usize) -> u64 {
-        self.places[record].id
-    }
-
-    #[inline]
-    pub(crate) fn is_added(&self, record: usize) -> bool {
-        self.places[record].added
-    }
-
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = RecordLocation> + use<'_> {
         self.places.iter().copied()
     }
@@ -117,6 +107,12 @@ impl Records {
         let (kept, others): (Vec<_>, Vec<_>) = self.iter().partition(RecordLocation::is_kept);
         *self = others.into_iter().collect();
         kept
+    }
+
+    /// The place of a record among those that are sorted: added ones before others, each by their ids.
+    pub(crate) fn find(&self, is_added: bool, id: u64) -> Option<usize> {
+        let key = |record: &RecordLocation| (!record.added, record.id);
+        self.places.binary_search_by_key(&(!is_added, id), key).ok()
     }
 
     /// These of the records, in this order.

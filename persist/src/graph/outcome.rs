@@ -35,7 +35,7 @@ impl LoadedObjects {
     /// Takes over the objects of a load.
     pub(super) fn new(registry: &Registry, made: &mut LoadingObjects<'_>) -> Self {
         let records = take(&mut made.records);
-        let id = |record: usize| ObjectId::new(records.id(record));
+        let id = |record: usize| ObjectId::new(records.get(record).id);
         let kept = made.kept.drain().filter_map(|(record, kept)| Some((id(record)?, kept)));
         let kept = kept.collect();
         let class = |kind: TypeIndex| TypeIndex::new(registry.objects[kind.get()].class);
@@ -74,11 +74,11 @@ impl LoadedObjects {
 
     pub(crate) fn id(&self, place: usize) -> ObjectId {
         // The scan refuses a record without an id.
-        ObjectId::new(self.records.id(place)).unwrap_or(ObjectId::NOWHERE)
+        ObjectId::new(self.records.get(place).id).unwrap_or(ObjectId::NOWHERE)
     }
 
     pub(crate) fn is_added(&self, place: usize) -> bool {
-        self.records.is_added(place)
+        self.records.get(place).added
     }
 
     pub(crate) fn class(&self, place: usize) -> Option<usize> {
@@ -97,14 +97,7 @@ impl LoadedObjects {
 
     /// The place of the object with this id.
     pub(crate) fn find(&self, id: ObjectId) -> Option<usize> {
-        [false, true].into_iter().find_map(|is_met| {
-            let (mut start, mut end) = (0, self.len());
-            while start < end {
-                let middle = start.midpoint(end);
-                if self.key(middle) < (is_met, id) { start = middle + 1 } else { end = middle }
-            }
-            (start < self.len() && self.key(start) == (is_met, id)).then_some(start)
-        })
+        [true, false].into_iter().find_map(|is_added| self.records.find(is_added, id.get()))
     }
 
     /// Lets go of an object.

@@ -217,7 +217,7 @@ impl<'l> Loader<'l> {
             let Some(record) = self.table.objects.find(id).map(|record| record as usize) else {
                 continue;
             };
-            let is_added = self.table.objects.records.is_added(record);
+            let is_added = self.table.objects.records.get(record).added;
             if is_added || any.contains(&record) {
                 self.table.plans.count_unshared(id);
             }
