@@ -93,10 +93,10 @@ pub(crate) struct Components {
 impl Components {
     /// The components that have a cycle: those of several nodes, and of one
     /// that leads to itself.
-    pub(crate) fn circles(&self, edges: &Edges) -> Vec<Vec<u32>> {
+    pub(crate) fn cycles(&self, edges: &Edges) -> Vec<Vec<u32>> {
         let same = |a: &u32, b: &u32| self.of[*a as usize] == self.of[*b as usize];
-        let is_circle = |nodes: &&[u32]| nodes.len() > 1 || edges.of(nodes[0]).contains(&nodes[0]);
-        self.order.chunk_by(same).filter(is_circle).map(<[u32]>::to_vec).collect()
+        let is_cycle = |nodes: &&[u32]| nodes.len() > 1 || edges.of(nodes[0]).contains(&nodes[0]);
+        self.order.chunk_by(same).filter(is_cycle).map(<[u32]>::to_vec).collect()
     }
 }
 
@@ -139,8 +139,8 @@ mod tests {
                 assert_eq!(found.of[from] == found.of[to], together, "{graph:?}");
                 assert!(together || !reach[from][to] || place(to) < place(from), "{graph:?}");
             }
-            let in_circles: usize = found.circles(&edges).iter().map(Vec::len).sum();
-            assert_eq!(in_circles, nodes.filter(|node| reach[*node][*node]).count());
+            let in_cycles: usize = found.cycles(&edges).iter().map(Vec::len).sum();
+            assert_eq!(in_cycles, nodes.filter(|node| reach[*node][*node]).count());
         }
     }
 

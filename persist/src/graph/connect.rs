@@ -6,7 +6,7 @@ use std::mem::take;
 use std::ops::Range;
 
 use super::components::Edges;
-use super::links::circle_error;
+use super::links::cycle_error;
 use super::loading::TypeIndex;
 use super::references::{Pass, PendingReference};
 use super::table::{OnceContents, Table};
@@ -53,16 +53,16 @@ impl Table<'_> {
     fn order(&mut self) -> Result<Vec<u32>> {
         let edges = self.edges(|reference| reference.is_bare());
         let found = edges.components();
-        if let Some(circle) = found.circles(&edges).first() {
-            let record = circle[0] as usize;
+        if let Some(cycle) = found.cycles(&edges).first() {
+            let record = cycle[0] as usize;
             let class = self.name(self.objects.records.get(record).class);
-            return Err(self.named(record, circle_error(class, circle.len())));
+            return Err(self.named(record, cycle_error(class, cycle.len())));
         }
         if !self.references.all().iter().any(|reference| reference.is_lasting_once()) {
             self.objects.order.clone_from(&found.order);
             return Ok(found.order);
         }
-        // Cells that can be set once are set last where they close a circle: nothing
+        // Cells that can be set once are set last where they close a cycle: nothing
         // could cut it if the load failed.
         let component = self.edges(PendingReference::is_for_ever).components().of;
         for record in 0..self.objects.entries.len() {

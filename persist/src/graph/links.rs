@@ -192,12 +192,12 @@ impl<'s> Links<'s> {
                     .in_class(&**class));
             }
         }
-        self.check_circles()
+        self.check_cycles()
     }
 
     /// Finds objects without a cell that lead to each other: none of them could be
     /// made first.
-    fn check_circles(&self) -> Result<()> {
+    fn check_cycles(&self) -> Result<()> {
         if !self.bare_weak {
             return Ok(());
         }
@@ -211,12 +211,12 @@ impl<'s> Links<'s> {
             let targets = std::iter::from_fn(|| next.next_if(|(from, _)| *from == number));
             edges.push(targets.map(|(_, to)| to).filter(is_target));
         }
-        match edges.components().circles(&edges).first() {
-            Some(circle) => {
-                let class = self.written(circle[0]).map_or(0, |entry| entry.class);
+        match edges.components().cycles(&edges).first() {
+            Some(cycle) => {
+                let class = self.written(cycle[0]).map_or(0, |entry| entry.class);
                 let class = &self.registry.program().classes[class].name;
-                let id = self.id(circle[0]);
-                Err(circle_error(class, circle.len()).in_object(id).in_class(&**class))
+                let id = self.id(cycle[0]);
+                Err(cycle_error(class, cycle.len()).in_object(id).in_class(&**class))
             }
             None => Ok(()),
         }
@@ -265,7 +265,7 @@ impl<'s> Links<'s> {
 
 /// The error for objects without a cell that lead to each other.
 #[cold]
-pub(super) fn circle_error(class: &str, length: usize) -> Error {
+pub(super) fn cycle_error(class: &str, length: usize) -> Error {
     let what = match length {
         1 => format!("an object without a cell, a {class}, leads to itself"),
         _ => format!("{length} objects without a cell, one of them a {class}, lead to each other"),

@@ -193,13 +193,13 @@ impl Loaded {
             let known = found.iter().filter_map(|address| places.get(address));
             edges.push(known.filter_map(|place| u32::try_from(*place).ok()));
         }
-        let circles = edges.components().circles(&edges);
+        let cycles = edges.components().cycles(&edges);
         let id = |place: u32| self.objects.id(place as usize);
-        let mut circles: Vec<Vec<ObjectId>> =
-            circles.into_iter().map(|circle| circle.into_iter().map(id).collect()).collect();
-        circles.iter_mut().for_each(|circle| circle.sort_unstable());
-        circles.sort_unstable();
-        circles
+        let mut cycles: Vec<Vec<ObjectId>> =
+            cycles.into_iter().map(|cycle| cycle.into_iter().map(id).collect()).collect();
+        cycles.iter_mut().for_each(|cycle| cycle.sort_unstable());
+        cycles.sort_unstable();
+        cycles
     }
 
     /// Frees the objects one by one, including cycles of strong pointers and long chains.

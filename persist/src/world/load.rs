@@ -272,7 +272,7 @@ fn connect_children(world: &mut World) -> Result<()> {
             }
         }
     }
-    // What no object at the top leads to goes round in a circle.
+    // What no object at the top leads to is in a cycle.
     let mut rest: Vec<ObjectId> = world.roots().collect();
     let mut met = 0;
     while let Some(object) = rest.pop() {
