@@ -77,6 +77,8 @@ pub(super) fn most_for_each(tag: u8) -> u64 {
 /// Compresses and decompresses frames; what Zstandard allocates for one serves the next.
 #[derive(Default)]
 pub(super) struct Codec {
+    /// Bytes that the compressed blocks of a save so far hold.
+    pub(super) contents: u64,
     #[cfg(feature = "zstd")]
     compressor: Option<zstd::bulk::Compressor<'static>>,
     #[cfg(feature = "zstd")]

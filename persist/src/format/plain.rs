@@ -83,8 +83,6 @@ pub(super) struct Unpacker<'s> {
     places: Vec<(usize, usize, bool)>,
     compression: Compression,
     codec: Codec,
-    /// Bytes that the compressed blocks so far hold.
-    contents: u64,
 }
 
 impl<'s> Unpacker<'s> {
@@ -95,7 +93,6 @@ impl<'s> Unpacker<'s> {
             places: vec![(0, 0, false)],
             compression: Compression::None,
             codec: Codec::default(),
-            contents: 0,
         }
     }
 
@@ -134,9 +131,8 @@ impl<'s> Unpacker<'s> {
         self.plain.extend([0; BLOCK_HEAD]);
         let content = block.content(self.save);
         let stored = self.save.len() as u64;
-        let (codec, contents) = (&mut self.codec, &mut self.contents);
         let block_of = (block.tag, compression, content);
-        decompress(block_of, block.at, (codec, contents), stored, limits, &mut self.plain)
+        decompress(block_of, block.at, &mut self.codec, stored, limits, &mut self.plain)
             .inspect_err(|_| self.plain.truncate(start))?;
         // No more than 32 bits say.
         let length = u32::try_from(self.plain.len() - start - BLOCK_HEAD).unwrap_or(u32::MAX);
@@ -148,12 +144,12 @@ impl<'s> Unpacker<'s> {
     }
 }
 
-/// Appends what a compressed block of a save of `stored` bytes holds; `contents` counts the bytes of all of them. If it
+/// Appends what a compressed block of a save of `stored` bytes holds; the codec counts the bytes of all of them. If it
 /// is an error, what is appended has no meaning.
 pub(super) fn decompress(
     (tag, compression, content): (u8, Compression, &[u8]),
     at: usize,
-    (codec, contents): (&mut Codec, &mut u64),
+    codec: &mut Codec,
     stored: u64,
     limits: &Limits,
     out: &mut Vec<u8>,
@@ -169,10 +165,10 @@ pub(super) fn decompress(
     if u64::from(length) > most_for_each(tag).saturating_mul(frame.len() as u64) {
         return Err(bad("the compressed block here cannot hold as much as it says"));
     }
-    *contents += u64::from(length);
+    codec.contents += u64::from(length);
     limits
-        .check_decompressed(*contents)
-        .and_then(|()| limits.check_ratio(stored, *contents))
+        .check_decompressed(codec.contents)
+        .and_then(|()| limits.check_ratio(stored, codec.contents))
         .map_err(|error| error.at(at as u64))?;
     let start = out.len();
     out.resize(start + length as usize, 0);

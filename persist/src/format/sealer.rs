@@ -29,8 +29,6 @@ pub(crate) struct Sealer<'w> {
     codec: Codec,
     /// A compressed block, whose memory is used again.
     packed: Vec<u8>,
-    /// Bytes that the compressed blocks so far hold.
-    contents: u64,
     /// Bytes by which the save is shorter than without compression.
     spared: u64,
     written: u64,
@@ -56,7 +54,6 @@ impl<'w> Sealer<'w> {
             compression: Compression::None,
             codec: Codec::default(),
             packed: Vec::new(),
-            contents: 0,
             spared: 0,
             written: 0,
             memory: 0,
@@ -142,14 +139,14 @@ impl<'w> Sealer<'w> {
         let tag = self.codec.compress(self.compression, &items, &mut self.packed);
         let Some(tag) = tag.map_err(|error| failed("compress", error))? else { return Ok(false) };
         let after = self.packed.len() - BLOCK_HEAD;
-        let contents = self.contents + before as u64;
+        let contents = self.codec.contents + before as u64;
         // What a load could take for an attack is written as it is.
         let most = self.limits.most_expanded(self.written + self.packed.len() as u64);
         if after >= before || contents > most {
             return Ok(false);
         }
         self.limits.check_decompressed(contents)?;
-        self.contents = contents;
+        self.codec.contents = contents;
         self.spared += (before - after) as u64;
         self.packed[0] = tag;
         let length = u32::try_from(after).unwrap_or(u32::MAX);

@@ -33,8 +33,6 @@ pub(crate) struct BlockReader<R> {
     stored: Vec<u8>,
     plain: Vec<u8>,
     codec: Codec,
-    /// Bytes that the compressed blocks so far hold.
-    contents: u64,
     /// True if the definitions were there once more, after which the save ends.
     is_closed: bool,
 }
@@ -69,7 +67,6 @@ impl<R: Read + Seek> BlockReader<R> {
             stored: Vec::new(),
             plain: Vec::new(),
             codec: Codec::default(),
-            contents: 0,
             is_closed: false,
         };
         blocks.rewind()?;
@@ -79,7 +76,7 @@ impl<R: Read + Seek> BlockReader<R> {
     /// Begins with the first block again.
     pub(crate) fn rewind(&mut self) -> Result<()> {
         self.file.seek(SeekFrom::Start(self.first)).map_err(failed)?;
-        (self.at, self.contents, self.is_closed) = (self.first, 0, false);
+        (self.at, self.codec.contents, self.is_closed) = (self.first, 0, false);
         let head = (self.length - self.first).min(BLOCK_HEAD as u64);
         self.head.clear();
         (&mut self.file).take(head).read_to_end(&mut self.head).map_err(failed)?;
@@ -159,9 +156,8 @@ impl<R: Read + Seek> BlockReader<R> {
         let mut content = content;
         if compression != Compression::None {
             self.plain.clear();
-            let (codec, contents) = (&mut self.codec, &mut self.contents);
             let block = (tag, compression, content);
-            decompress(block, 0, (codec, contents), self.length, &self.limits, &mut self.plain)
+            decompress(block, 0, &mut self.codec, self.length, &self.limits, &mut self.plain)
                 .map_err(|error| error.moved_to(at))?;
             content = &self.plain;
         }

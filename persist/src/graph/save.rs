@@ -50,8 +50,6 @@ struct LastType {
     /// Number of the class in the save; 0 for a type whose objects take more than a record to write.
     class: u64,
     holder: Holder,
-    /// True if its objects are made when they are whole.
-    is_built: bool,
     footprint: u64,
 }
 
@@ -226,7 +224,7 @@ impl<'s> Saver<'s> {
                 }
             },
         };
-        self.links.begin(number, of.is_built);
+        self.links.begin(number, of.holder.is_built());
         self.links.held = self.links.held.saturating_add(of.footprint);
         let registry = self.registry;
         let entry = || &registry.objects[of.index];
@@ -335,7 +333,6 @@ impl<'s> Saver<'s> {
                     index,
                     class: if takes_more { 0 } else { self.links.class_number(class)? },
                     holder: kind.holder,
-                    is_built: kind.holder.is_built(),
                     footprint: self.registry.footprint(index),
                 }
             }
