@@ -14,7 +14,11 @@ pub struct Env<'a> {
     context: Option<&'a dyn AnyContext>,
     /// True if references are only listed: nothing is written, and no code of the program runs for it.
     pub(crate) only_lists: bool,
+    watch: Option<&'a Watch>,
 }
+
+/// A function that hears how far a load is: how much is done, of how much.
+pub(crate) type Watch = dyn Fn(u64, u64) + Send + Sync;
 
 /// A value of the program's own that its types reach while they are saved and loaded.
 pub(crate) trait AnyContext: Any {
@@ -41,14 +45,26 @@ impl<C: Any> AnyContext for C {
 
 impl<'a> Env<'a> {
     /// The default limits and no context.
-    pub const DEFAULT: Self = Self { limits: Limits::DEFAULT, context: None, only_lists: false };
+    pub const DEFAULT: Self =
+        Self { limits: Limits::DEFAULT, context: None, only_lists: false, watch: None };
 
     /// For a visit that frees what was loaded under any limits.
-    pub(crate) const FREEING: Self =
-        Self { limits: Limits::FREEING, context: None, only_lists: false };
+    pub(crate) const FREEING: Self = Self { limits: Limits::FREEING, ..Self::DEFAULT };
 
     pub(crate) fn new(limits: &Limits, context: Option<&'a dyn AnyContext>) -> Self {
-        Self { limits: *limits, context, only_lists: false }
+        Self { limits: *limits, context, only_lists: false, watch: None }
+    }
+
+    /// This one for a load that a function watches.
+    pub(crate) fn watched(self, watch: Option<&'a Watch>) -> Self {
+        Self { watch, ..self }
+    }
+
+    /// Reports how far the load is.
+    pub(crate) fn report(&self, done: usize, total: usize) {
+        if let Some(watch) = self.watch {
+            watch(done as u64, total as u64);
+        }
     }
 
     /// No context: for what the library itself stores.

@@ -156,3 +156,47 @@ fn a_saver_keeps_what_the_program_does_not_know_of_a_value_on_its_thread() -> Re
     assert_eq!((back.mana, tricks), (7, 0));
     Ok(())
 }
+
+#[test]
+fn a_manager_made_of_a_saver_saves_objects_if_it_has_any() -> Result<()> {
+    let mut saves = SaveManager::from(ValueSaver::from(SaveManager::new()));
+    insta::assert_snapshot!(saves.to_vec().expect_err("the values are not in it"));
+    // Values and objects are saved as by any other.
+    saves.value_to_vec(&7_u8)?;
+    saves.add(&std::rc::Rc::new(7_u8))?;
+    saves.to_vec()?;
+    let loaded = saves.from_slice(&SaveManager::new().to_vec()?)?;
+    let mut saves = SaveManager::from(ValueSaver::from(saves));
+    saves.adopt(loaded);
+    saves.to_vec().map(drop)
+}
+
+#[test]
+fn a_fork_has_the_settings_and_classes_of_a_saver_and_nothing_that_was_loaded() -> Result<()> {
+    let mut saves = SaveManager::new();
+    saves.set_application("Mill", "1.0")?;
+    saves.set_metadata(&7_u8)?;
+    let mut saver = ValueSaver::from(saves);
+    let (hero, _) = saver.value_from_slice::<older::Hero>(&newer_save()?)?;
+    let mut fork = saver.fork();
+    let header = persist::save::Header::read(&fork.value_to_vec(&hero)?)?;
+    assert_eq!(header.application.as_deref(), Some("Mill"));
+    let lacking = persist::from_slice::<newer::Hero>(&fork.value_to_vec(&hero)?);
+    assert_eq!(
+        lacking.map(|hero| hero.mana).expect_err("it has no mana").kind(),
+        persist::ErrorKind::MissingField
+    );
+    assert_eq!(fork.registry().classes().count(), saver.registry().classes().count());
+
+    // Metadata is cleared, or set aside for one save.
+    let metadata = |saver: &mut ValueSaver| {
+        persist::save::Header::read(&saver.value_to_vec(&7_u8)?)?.metadata::<u8>()
+    };
+    let before = fork.replace_metadata(Some(persist::to_vec(&9_u8)?))?;
+    assert_eq!(metadata(&mut fork)?, Some(9));
+    fork.replace_metadata(before)?;
+    assert_eq!(metadata(&mut fork)?, Some(7));
+    fork.set_metadata(None::<&()>)?;
+    assert_eq!(metadata(&mut fork)?, None);
+    Ok(())
+}

@@ -84,7 +84,7 @@ use crate::reflect::Kind;
     message = "`{Self}` cannot be saved: it does not implement `Persist`",
     label = "not `Persist`",
     note = "if the type is yours, add `#[derive(Persist)]` to it",
-    note = "if it is a field that need not be saved, mark it `#[persist(skip)]`; if its type is another crate's, enable the feature of `persist` for that crate, or write `#[persist(with = module)]`"
+    note = "if it is a field that need not be saved, mark it `#[persist(skip)]`; if its type is another crate's, enable the feature of `persist` for that crate, or write `#[persist(with = module)]`; an `Entity` of Bevy or hecs has `with = entity` of `persist_bevy` or `persist_hecs`, and in an option `with = \"Option<entity>\"`"
 )]
 pub trait Persist: Sized + 'static {
     /// What the bytes mean.

@@ -43,12 +43,12 @@ pub struct BackgroundSave {
     ticket: Arc<Ticket>,
 }
 
-/// How far a save in the background is.
+/// How far a save in the background is, or a load that is [watched](super::ValueSaver::watch_loads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the snapshot that have been written.
+    /// Bytes of the snapshot that have been written; objects of the world that have been loaded.
     pub done: u64,
-    /// Bytes of the snapshot. The flush after the last byte is not counted.
+    /// Bytes of the snapshot, or objects of the world. The flush after the last byte is not counted.
     pub total: u64,
 }
 

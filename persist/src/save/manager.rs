@@ -504,13 +504,14 @@ impl SaveManager {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// The value stays in all saves until it is set again. It is a whole save of its own, so that its type may
-    /// change like any other. [`Header::metadata`](crate::save::Header::metadata) reads it from the header alone.
+    /// The value stays in all saves until it is set again; `set_metadata(None::<&()>)` clears it. It is a whole save of
+    /// its own, so that its type may change like any other. [`Header::metadata`](crate::save::Header::metadata) reads it
+    /// from the header alone.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::TooLarge`] over [`Limits::metadata`]; what [`persist::to_vec`](crate::to_vec()) refuses.
-    pub fn set_metadata<T: Persist>(&mut self, value: &T) -> Result<()> {
+    pub fn set_metadata<'t, T: Persist>(&mut self, value: impl Into<Option<&'t T>>) -> Result<()> {
         self.values.set_metadata(value)
     }
 }
@@ -551,7 +552,7 @@ impl From<SaveManager> for ValueSaver {
     }
 }
 
-/// The manager has no objects.
+/// The manager has no objects. To save it without any is an error, since the values are not in it.
 impl From<ValueSaver> for SaveManager {
     fn from(mut values: ValueSaver) -> Self {
         let objects = values.unknowns.objects();
@@ -559,7 +560,9 @@ impl From<ValueSaver> for SaveManager {
             values.unknowns = Unknowns::default();
         }
         // What is of another thread keeps values from being saved.
-        Self { values, objects: objects.unwrap_or_default() }
+        let mut objects = objects.unwrap_or_default();
+        objects.is_of_values = true;
+        Self { values, objects }
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct SavedObjects {
     root_kept: Option<(ClassId, Unknown)>,
     /// The largest id given out so far.
     last_id: u64,
+    /// True if the manager was made of a saver of values: it has none until some are added.
+    pub(super) is_of_values: bool,
     /// Kept between saves.
     tables: SaveTables,
 }
@@ -103,6 +105,7 @@ impl SavedObjects {
 
     pub(super) fn adopt(&mut self, mut loaded: Loaded) {
         self.clear();
+        self.is_of_values = false;
         loaded.adopted = true;
         self.kept = std::mem::take(&mut loaded.objects.kept);
         self.root_kept = loaded.root_kept.take();
@@ -152,6 +155,18 @@ impl SavedObjects {
     }
 
     /// True if there are neither objects nor unknown fields.
+    /// Refuses to save no objects in place of a value that only its owner has.
+    pub(super) fn check_any(&self) -> Result<()> {
+        if self.is_of_values && self.ids().next().is_none() {
+            bail!(
+                ErrorKind::Refused,
+                "the manager was made of a `ValueSaver` and has no objects to save; save the value itself, by \
+                 `save_value` or by what handed out the manager"
+            );
+        }
+        Ok(())
+    }
+
     pub(super) fn is_bare(&self) -> bool {
         self.ids.is_empty() && self.root_kept.is_none()
     }

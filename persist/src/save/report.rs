@@ -60,6 +60,36 @@ impl LoadReport {
         }
     }
 
+    /// Adds to what was done, for a program that does something about what it loaded: in the row of this event, class and detail.
+    ///
+    /// ```
+    /// use persist::SaveManager;
+    /// use persist::save::LoadEvent;
+    ///
+    /// # let save = persist::to_vec(&vec![1_u8, 2])?;
+    /// let (list, loaded) = SaveManager::new().value_from_slice::<Vec<u8>>(&save)?;
+    /// let mut report = loaded.report().clone();
+    /// report.add(LoadEvent::Dropped, "Vec<u8>", "an odd number", None);
+    /// assert_eq!(report.summary(), "the save was loaded, but 1 part could not be kept");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn add(&mut self, event: LoadEvent, class: &str, detail: &str, object: Option<ObjectId>) {
+        let is_it = |row: &&mut ReportRow| {
+            row.event == event && row.class == class && row.detail.as_deref() == Some(detail)
+        };
+        match self.rows.iter_mut().find(is_it) {
+            Some(row) => row.count += 1,
+            None => self.rows.push(ReportRow {
+                event,
+                class: class.to_owned(),
+                field: None,
+                detail: Some(detail.to_owned()),
+                count: 1,
+                object,
+            }),
+        }
+    }
+
     /// What was done, a row for each class and field.
     #[must_use]
     pub fn rows(&self) -> &[ReportRow] {

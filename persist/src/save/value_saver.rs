@@ -5,15 +5,16 @@ use std::any::Any;
 use std::fmt;
 use std::mem;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::background::{BackgroundSave, Snapshot, Worker};
+use super::background::{BackgroundSave, Progress, Snapshot, Worker};
 use super::document::Document;
 use super::objects::{SavedObjects, Unknowns};
 use super::output::{Output, SaveOutcome};
 use super::source::{Rescue, SaveSource};
 use super::{LoadReport, Loaded};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
-use crate::env::{AnyContext, Env, SharedContext, shared};
+use crate::env::{AnyContext, Env, SharedContext, Watch, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
 use crate::types::{Remap, Renumber};
@@ -56,6 +57,7 @@ pub struct ValueSaver {
     pub(super) worker: Worker,
     /// What the program does not know of the value that was loaded last.
     pub(super) unknowns: Unknowns,
+    watch: Option<Arc<Watch>>,
 }
 
 impl ValueSaver {
@@ -75,11 +77,80 @@ impl ValueSaver {
     /// # Errors
     ///
     /// Those of [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
-    pub fn set_metadata<T: Persist>(&mut self, value: &T) -> Result<()> {
-        let bytes = to_vec(value)?;
-        self.output.limits.check_metadata(bytes.len() as u64)?;
-        self.header.metadata = Some(bytes.into());
-        Ok(())
+    pub fn set_metadata<'t, T: Persist>(&mut self, value: impl Into<Option<&'t T>>) -> Result<()> {
+        let save = value.into().map(to_vec).transpose()?;
+        self.replace_metadata(save).map(drop)
+    }
+
+    /// Puts the bytes of a save into the header of every save from now on, or nothing; returns what was there before.
+    ///
+    /// It is for metadata of one save alone:
+    ///
+    /// ```
+    /// use persist::SaveManager;
+    /// use persist::save::ValueSaver;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("slot1.sav");
+    /// let mut saver = ValueSaver::from(SaveManager::new());
+    /// let before = saver.replace_metadata(Some(persist::to_vec(&"The Mill".to_owned())?))?;
+    /// saver.save_value(&path, &7_u32)?;
+    /// saver.replace_metadata(before)?;
+    /// # let header = persist::save::Header::from_reader(std::fs::File::open(&path).unwrap())?;
+    /// # assert_eq!(header.metadata::<String>()?.as_deref(), Some("The Mill"));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`] over [`Limits::metadata`](crate::Limits::metadata). All is then as it was.
+    pub fn replace_metadata(&mut self, save: Option<Vec<u8>>) -> Result<Option<Vec<u8>>> {
+        if let Some(save) = &save {
+            self.output.limits.check_metadata(save.len() as u64)?;
+        }
+        let before = std::mem::replace(&mut self.header.metadata, save.map(Into::into));
+        Ok(before.map(|before| before.0.to_vec()))
+    }
+
+    /// Makes a saver with the same classes and settings, as for a [`Session`](crate::Session) beside the saves of a game.
+    ///
+    /// It knows nothing of the values that this one has loaded, and its saves in the background have a thread of their own.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self {
+            registry: self.registry.clone(),
+            header: self.header.clone(),
+            load_options: self.load_options,
+            output: self.output.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Calls a function while a [`World`] is loaded by this saver, with how many of its objects are: for a progress bar.
+    ///
+    /// It is called on the thread of the load, once for every thousand objects, and at the end of them. What comes before,
+    /// reading and checking the file, is not counted.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use persist::save::ValueSaver;
+    /// use persist::{SaveManager, World};
+    ///
+    /// let mut world = World::new();
+    /// (0..3000).for_each(|_| drop(world.spawn("")));
+    /// let mut saver = ValueSaver::from(SaveManager::new());
+    /// let save = saver.value_to_vec(&world)?;
+    ///
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let bar = Arc::clone(&seen);
+    /// saver.watch_loads(move |progress| bar.lock().unwrap().push(progress.done));
+    /// saver.value_from_slice::<World>(&save)?;
+    /// assert_eq!(*seen.lock().unwrap(), [0, 1024, 2048, 3000]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn watch_loads(&mut self, watch: impl Fn(Progress) + Send + Sync + 'static) {
+        self.watch = Some(Arc::new(move |done, total| watch(Progress { done, total })));
     }
 
     /// Saves one value: see [`SaveManager::save_value`](crate::SaveManager::save_value).
@@ -241,6 +312,7 @@ impl ValueSaver {
         out: &mut Sealer<'_>,
         context: Option<&dyn AnyContext>,
     ) -> Result<()> {
+        objects.check_any()?;
         let env = Env::new(&self.output.limits, context.or(shared(&self.registry.context)));
         let saver = objects.saver(&self.registry, &env);
         saver.save(out, &self.header, &mut self.buffer)
@@ -406,6 +478,7 @@ impl ValueSaver {
         keeps_unknown: bool,
     ) -> Result<(T, LoadedObjects, LoadOutcome)> {
         let env = Env::new(self.limits(), shared(&self.registry.context));
+        let env = env.watched(self.watch.as_deref());
         let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
             let options = (&env, self.load_options);

@@ -192,6 +192,9 @@ impl<'w> WorldReader<'w> {
     }
 }
 
+/// After that many objects, the one who watches a load hears of it.
+const REPORTED: usize = 1024;
+
 fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     world.last_id = input.value::<u64>()?;
     // So many cannot have been given; and from here on `spawn` does not run out of them.
@@ -203,7 +206,12 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     let count = input.elements::<StoredObject>(head)?;
     let mut reading = WorldReader::of(world);
     input.nested_in::<StoredObject, _>(|input| {
-        (0..count).try_for_each(|_| reading.decode_object(input))
+        for start in (0..count).step_by(REPORTED) {
+            input.env().report(start, count);
+            (start..count.min(start + REPORTED)).try_for_each(|_| reading.decode_object(input))?;
+        }
+        input.env().report(count, count);
+        Ok(())
     })?;
     let WorldReader { has_children, held, .. } = reading;
     if has_children && let Err(error) = connect_children(world) {

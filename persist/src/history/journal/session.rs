@@ -336,7 +336,10 @@ impl<T: 'static> Session<T> {
     /// # Errors
     ///
     /// Those of [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
-    pub fn set_metadata<M: Persist>(&mut self, metadata: &M) -> Result<()> {
+    pub fn set_metadata<'m, M: Persist>(
+        &mut self,
+        metadata: impl Into<Option<&'m M>>,
+    ) -> Result<()> {
         self.saves.set_metadata(metadata)
     }
 }
