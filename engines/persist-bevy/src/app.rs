@@ -1,5 +1,6 @@
 //! The plugin, and what an app says of its types.
 
+use std::any::TypeId;
 use std::fmt::{self, Display};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,15 +8,17 @@ use std::time::{Duration, Instant};
 
 use bevy_app::{App, Last, Plugin};
 use bevy_ecs::component::Component;
+use bevy_ecs::query::ArchetypeFilter;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::Persist;
 use persist::codec::Pointee;
 use persist_mirror::{As, Itself};
 
+use crate::filter::Filter;
 use crate::jobs::{
     Autosave, Describe, LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished,
-    SaveProgress, SaveRequested, run, set_metadata,
+    SaveProgress, SaveRequested, metadata_of, run,
 };
 use crate::saves::Saves;
 use crate::types::Type;
@@ -95,7 +98,7 @@ impl PersistPlugin {
         mut self,
         describe: impl Fn(&mut World) -> M + Send + Sync + 'static,
     ) -> Self {
-        self.describe = Some(Arc::new(move |world| set_metadata(describe(world))));
+        self.describe = Some(Arc::new(move |world| metadata_of(describe(world))));
         self
     }
 }
@@ -134,7 +137,8 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class.
+    /// If another type has the name of its class, or the class cannot be saved otherwise.
+    #[track_caller]
     fn persist_component<T: Component + persist::Component + Clone>(&mut self) -> &mut Self;
 
     /// Saves components of a type as another one: of a type of another crate, or whose form in memory is not for saves. `S`
@@ -171,7 +175,8 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of the class.
+    /// If another type has the name of the class, or the class cannot be saved otherwise.
+    #[track_caller]
     fn persist_component_as<T, S>(&mut self) -> &mut Self
     where
         T: Component + TryFrom<S, Error: Display>,
@@ -182,22 +187,47 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class.
+    /// If another type has the name of its class, or the class cannot be saved otherwise.
+    #[track_caller]
     fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self;
+
+    /// Saves the entities that pass a filter, as if they were marked with [`Saved`](crate::Saved). More filters save more.
+    ///
+    /// ```
+    /// use bevy_app::App;
+    /// use bevy_ecs::prelude::*;
+    /// use persist_bevy::PersistApp;
+    ///
+    /// #[derive(Component)]
+    /// struct Enemy;
+    /// #[derive(Component)]
+    /// struct Ghost;
+    ///
+    /// App::new().persist_entities::<(With<Enemy>, Without<Ghost>)>();
+    /// ```
+    ///
+    /// The filter is looked at when a save is taken, and before and after a load: an entity that has passed it then has the
+    /// marker until it does not pass any more. One that you marked yourself stays marked.
+    fn persist_entities<F: ArchetypeFilter + 'static>(&mut self) -> &mut Self;
 }
 
+#[track_caller]
 fn add(app: &mut App, of: Type) -> &mut App {
     app.init_resource::<Saves>();
     let added = app.world_mut().resource_mut::<Saves>().state().add(of);
-    added.unwrap_or_else(|error| panic!("a type cannot be saved: {error}"));
+    if let Err(error) = added {
+        panic!("`{}` cannot be saved: {error}", of.name);
+    }
     app
 }
 
 impl PersistApp for App {
+    #[track_caller]
     fn persist_component<T: Component + persist::Component + Clone>(&mut self) -> &mut Self {
         add(self, Type::component::<T, Itself>())
     }
 
+    #[track_caller]
     fn persist_component_as<T, S>(&mut self) -> &mut Self
     where
         T: Component + TryFrom<S, Error: Display>,
@@ -206,7 +236,17 @@ impl PersistApp for App {
         add(self, Type::component::<T, As<S>>())
     }
 
+    #[track_caller]
     fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self {
         add(self, Type::resource::<R>())
+    }
+
+    fn persist_entities<F: ArchetypeFilter + 'static>(&mut self) -> &mut Self {
+        self.init_resource::<Saves>();
+        let mut saves = self.world_mut().resource_mut::<Saves>();
+        let filters = &mut saves.state().types.filters;
+        filters.retain(|known| known.id != TypeId::of::<F>());
+        filters.push(Filter::new::<F>());
+        self
     }
 }

@@ -45,7 +45,7 @@ impl From<StoredName> for Name {
 
 /// The object gets the name, too, so that tools find it; there no two have the same.
 fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Since) -> Result<()> {
-    let (changed, count, world) = changed::<Name, W>(world, mirror, since);
+    let (changed, count, world) = changed::<Name, W>(world, mirror, since, false);
     mirror.copy::<Name, As<StoredName>>(changed.iter().copied())?;
     for (entity, name) in changed {
         if let Some(object) = mirror.ids().object(entity) {

@@ -24,6 +24,8 @@
 //!     roles: HashMap<String, Option<Entity>>,
 //! }
 //! ```
+//!
+//! Bevy's own maps and sets of entities have [`EntityKeys`](crate::EntityKeys).
 
 use std::convert::Infallible;
 
@@ -36,6 +38,9 @@ pub type Stored = ObjectId;
 /// The object of an entity.
 #[must_use]
 pub fn store(entity: &Entity) -> ObjectId {
+    if *entity == Entity::PLACEHOLDER {
+        return ObjectId::NOWHERE;
+    }
     persist_mirror::store(key(*entity))
 }
 

@@ -1,9 +1,11 @@
 //! Saves and loads of an app, one after the other, on threads of their own.
 
+use std::fmt;
 use std::fs;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -17,12 +19,13 @@ use persist::save::{BackgroundSave, LoadReport, SaveOutcome, ValueSaver};
 use persist::{Error, ErrorKind, Persist, Result, SaveManager};
 use persist_mirror::Mirror;
 
-use crate::saves::{Saves, State};
+use crate::saves::{Saves, State, report_left_out};
 
-type SetMetadata = Arc<dyn Fn(&mut SaveManager) -> Result<()> + Send + Sync>;
+/// Makes the metadata of a save, which is a save itself.
+type Metadata = Arc<dyn Fn() -> Result<Vec<u8>> + Send + Sync>;
 
 /// Makes the metadata of an automatic save.
-pub(crate) type Describe = Arc<dyn Fn(&mut World) -> SetMetadata + Send + Sync>;
+pub(crate) type Describe = Arc<dyn Fn(&mut World) -> Metadata + Send + Sync>;
 
 /// Asks for a save into a slot. It is taken at the end of the frame, written in the background, and answered by
 /// [`SaveFinished`] or [`SaveFailed`].
@@ -45,7 +48,7 @@ pub struct SaveRequested {
     /// `None` for the next one that is saved automatically.
     slot: Option<String>,
     keep: u32,
-    metadata: Option<SetMetadata>,
+    metadata: Option<Metadata>,
     /// Whether there is no save if nothing has changed.
     if_modified: bool,
     describe: Option<Describe>,
@@ -91,18 +94,27 @@ impl SaveRequested {
     /// With this in its header, where a list of slots finds it without a load: a title, a time, the bytes of a screenshot.
     /// At most a MiB, if `Limits::metadata` is not raised.
     ///
-    /// It is of this save alone: later ones that have none of their own have the metadata `()`, so that a list of slots reads
-    /// `slot.metadata::<Info>().ok().flatten()`. It takes the place of what [`Saves::manage`](crate::Saves::manage) set
-    /// for all saves.
+    /// It is of this save alone. Those without have what [`Saves::manage`](crate::Saves::manage) set for all saves, or none.
     #[must_use]
     pub fn metadata<M: Persist + Send + Sync>(mut self, metadata: M) -> Self {
-        self.metadata = Some(set_metadata(metadata));
+        self.metadata = Some(metadata_of(metadata));
         self
     }
 }
 
-pub(crate) fn set_metadata<M: Persist + Send + Sync>(metadata: M) -> SetMetadata {
-    Arc::new(move |saves| saves.set_metadata(&metadata))
+impl fmt::Debug for SaveRequested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { slot, keep, metadata, .. } = self;
+        f.debug_struct("SaveRequested")
+            .field("slot", slot)
+            .field("keep", keep)
+            .field("has_metadata", &metadata.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn metadata_of<M: Persist + Send + Sync>(metadata: M) -> Metadata {
+    Arc::new(move || persist::to_vec(&metadata))
 }
 
 /// Asks for a load of a slot: it is read in the background, put into the world at the end of a frame, and answered by
@@ -133,6 +145,8 @@ impl LoadRequested {
 /// A save is written.
 #[derive(Message, Clone, Debug)]
 pub struct SaveFinished {
+    /// The slot; also that of an automatic save.
+    pub slot: String,
     /// The file.
     pub path: PathBuf,
     /// What became of it: one that another save of the slot replaced before it was written is none of its own.
@@ -142,7 +156,7 @@ pub struct SaveFinished {
 /// A save was not taken or written; the slot has its old one.
 #[derive(Message, Clone, Debug)]
 pub struct SaveFailed {
-    /// The slot; `None` for an automatic save whose slot was not found.
+    /// The slot; `None` for an automatic save that was given none.
     pub slot: Option<String>,
     /// Why.
     pub error: Arc<Error>,
@@ -171,8 +185,8 @@ pub struct LoadFailed {
 pub struct SaveProgress {
     /// The part of all bytes that is written, from 0 to 1; `None` while nothing is saved.
     pub saving: Option<f32>,
-    /// True while a save is read.
-    pub is_loading: bool,
+    /// The part of the entities of a save that is read, from 0 to 1; `None` while nothing is loaded.
+    pub loading: Option<f32>,
 }
 
 /// Saves now and then, in slots that rotate.
@@ -201,6 +215,7 @@ pub(crate) struct Job {
 pub(crate) struct Running {
     thread: JoinHandle<Option<Done>>,
     request: Request,
+    loaded: Arc<AtomicU32>,
 }
 
 /// What a thread takes with it.
@@ -209,6 +224,8 @@ struct Work {
     mirror: Option<Mirror>,
     folder: PathBuf,
     request: Request,
+    /// The part of a load that is done, as the bits of a number.
+    loaded: Arc<AtomicU32>,
 }
 
 /// What a thread gives back.
@@ -225,53 +242,66 @@ pub(crate) enum Outcome {
 
 impl Work {
     fn run(self) -> Done {
-        let Self { mut saver, mirror, folder, request } = self;
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            let mut manager = SaveManager::from(mem::take(&mut saver));
-            let result = Self::outcome(&mut manager, mirror.as_ref(), &folder, &request);
-            saver = manager.into();
-            result
-        }));
-        let result = result.unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Refused, "a component panicked while it was saved or loaded"))
-        });
-        Done { saver, mirror, result }
-    }
-
-    fn outcome(
-        saves: &mut SaveManager,
-        mirror: Option<&Mirror>,
-        folder: &Path,
-        request: &Request,
-    ) -> Result<Outcome> {
-        match (request, mirror) {
-            (Request::Save(SaveRequested { slot, keep, metadata, .. }), Some(mirror)) => {
-                if let Some(set) = metadata {
-                    set(saves)?;
-                }
-                make_folder(folder);
-                let mut slots = saves.slots(folder);
-                let save = match slot {
-                    Some(slot) => slots.save_value_in_background(slot, mirror.world()),
-                    None => slots.auto_save_value_in_background(*keep, mirror.world()),
-                };
-                let save = save.map(Outcome::Taken);
-                if metadata.is_some() {
-                    // Not of the next save. A manager has no way to have none again.
-                    saves.set_metadata(&())?;
-                }
-                save
+        let Self { mut saver, mirror, folder, request, loaded } = self;
+        let result = match (&request, &mirror) {
+            (Request::Save(save), Some(mirror)) => {
+                let metadata = save.metadata.as_ref().map(|make| make());
+                let set = |metadata| saver.replace_metadata(Some(metadata));
+                let result =
+                    metadata.transpose().and_then(|metadata| metadata.map(set).transpose());
+                result.and_then(|before| {
+                    let result;
+                    (saver, result) = as_manager(mem::take(&mut saver), |saves| {
+                        guarded(|| Self::save(saves, mirror, &folder, save))
+                    });
+                    if let Some(before) = before {
+                        saver.replace_metadata(before)?;
+                    }
+                    result
+                })
             }
             (Request::Save(_), None) => Err(Error::new(ErrorKind::NotFound, "no mirror to save")),
             (Request::Load(LoadRequested { slot, .. }), _) => {
-                let path = saves.slots(folder).path(slot)?;
-                let mut saver = ValueSaver::from(mem::take(saves));
-                let loaded = saver.load_value(path);
-                *saves = saver.into();
-                Ok(Outcome::Loaded(Box::new(loaded?)))
+                let path;
+                (saver, path) = as_manager(saver, |saves| saves.slots(folder).path(slot));
+                saver.watch_loads(move |progress| {
+                    loaded.store(progress.fraction().to_bits(), Ordering::Relaxed);
+                });
+                let loaded = path.and_then(|path| guarded(|| saver.load_value(path)));
+                loaded.map(|loaded| Outcome::Loaded(Box::new(loaded)))
             }
-        }
+        };
+        Done { saver, mirror, result }
     }
+
+    fn save(
+        saves: &mut SaveManager,
+        mirror: &Mirror,
+        folder: &Path,
+        SaveRequested { slot, keep, .. }: &SaveRequested,
+    ) -> Result<Outcome> {
+        make_folder(folder);
+        let mut slots = saves.slots(folder);
+        let save = match slot {
+            Some(slot) => slots.save_value_in_background(slot, mirror.world()),
+            None => slots.auto_save_value_in_background(*keep, mirror.world()),
+        };
+        save.map(Outcome::Taken)
+    }
+}
+
+/// Calls a function with a saver as a manager.
+fn as_manager<R>(saver: ValueSaver, run: impl FnOnce(&mut SaveManager) -> R) -> (ValueSaver, R) {
+    let mut manager = SaveManager::from(saver);
+    let result = run(&mut manager);
+    (manager.into(), result)
+}
+
+/// Calls code of the game; a panic costs this save or load alone.
+fn guarded<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        Err(Error::new(ErrorKind::Refused, "a component panicked while it was saved or loaded"))
+    })
 }
 
 impl State {
@@ -291,7 +321,7 @@ impl State {
     /// Waits until no thread has the mirror or the classes.
     pub(crate) fn settle(&mut self) {
         // The thread catches panics, and takes its work first of all.
-        if let Some(Running { thread, request }) = self.running.take()
+        if let Some(Running { thread, request, .. }) = self.running.take()
             && let Ok(Some(done)) = thread.join()
         {
             self.take_back(done, request);
@@ -326,7 +356,9 @@ impl State {
             },
         };
         let saver = mem::take(&mut self.saver);
-        let work = Work { saver, mirror, folder, request: request.clone() };
+        let loaded = Arc::new(AtomicU32::new(0));
+        let (request_of, loaded_of) = (request.clone(), Arc::clone(&loaded));
+        let work = Work { saver, mirror, folder, request: request_of, loaded: loaded_of };
         // If no thread can be started, as on a web page, the work is still here.
         let work = Arc::new(Mutex::new(Some(work)));
         let take = |work: &Mutex<Option<Work>>| {
@@ -334,7 +366,7 @@ impl State {
         };
         let theirs = Arc::clone(&work);
         match thread::Builder::new().name("persist".into()).spawn(move || take(&theirs)) {
-            Ok(thread) => self.running = Some(Running { thread, request }),
+            Ok(thread) => self.running = Some(Running { thread, request, loaded }),
             Err(_) => {
                 if let Some(done) = take(&work) {
                     self.take_back(done, request);
@@ -354,9 +386,10 @@ impl State {
                 world.write_message(SaveFailed { slot, error: Arc::new(error) });
             }
             (Request::Load(LoadRequested { slot, keeps }), Ok(Outcome::Loaded(loaded))) => {
-                let (loaded, report) = *loaded;
+                let (loaded, mut report) = *loaded;
                 match self.place(world, loaded, keeps) {
-                    Ok(()) => {
+                    Ok(left_out) => {
+                        report_left_out(&mut report, left_out);
                         world.write_message(LoadFinished { slot, report: Arc::new(report) });
                     }
                     Err(error) => {
@@ -397,9 +430,12 @@ impl State {
         self.writing = writing;
         for Job { save, slot } in Vec::from_iter::<Vec<Job>>(done) {
             let path = save.path().to_owned();
+            let of_path = || path.file_stem().map(|name| name.to_string_lossy().into_owned());
+            let slot = slot.or_else(of_path);
             match save.wait() {
                 Ok(outcome) => {
-                    world.write_message(SaveFinished { path, outcome });
+                    let slot = slot.unwrap_or_default();
+                    world.write_message(SaveFinished { slot, path, outcome });
                 }
                 Err(error) => {
                     self.set_saved(false);
@@ -411,12 +447,17 @@ impl State {
 
     fn progress(&self) -> SaveProgress {
         let is_load = |request: &Request| matches!(request, Request::Load(_));
-        let is_loading = self.running.as_ref().is_some_and(|running| is_load(&running.request))
-            || self.waiting.iter().any(is_load);
+        let is_waiting = self.waiting.iter().any(is_load);
+        let loading = match &self.running {
+            Some(running) if is_load(&running.request) => {
+                Some(f32::from_bits(running.loaded.load(Ordering::Relaxed)))
+            }
+            _ => is_waiting.then_some(0.0),
+        };
         let is_taking = self.running.as_ref().is_some_and(|running| !is_load(&running.request));
         let parts = self.writing.iter().map(|job| job.save.progress().fraction());
         let slowest = parts.reduce(f32::min);
-        SaveProgress { saving: if is_taking { Some(0.0) } else { slowest }, is_loading }
+        SaveProgress { saving: if is_taking { Some(0.0) } else { slowest }, loading }
     }
 }
 

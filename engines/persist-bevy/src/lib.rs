@@ -4,7 +4,9 @@
 mod app;
 mod builtin;
 pub mod entity;
+mod filter;
 mod jobs;
+mod keys;
 mod saves;
 mod types;
 mod undo;
@@ -15,12 +17,14 @@ pub use app::{PersistApp, PersistPlugin};
 pub use jobs::{
     LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished, SaveProgress, SaveRequested,
 };
+pub use keys::EntityKeys;
 pub use saves::{PersistWorld, Saves};
 pub use undo::EditSession;
 
 /// Marks an entity that is saved, with its registered components.
 ///
-/// `#[require(Saved)]` on a component says it of all entities that have that one.
+/// `#[require(Saved)]` on a component says it of all entities that have that one, and
+/// [`persist_entities`](PersistApp::persist_entities) of all that pass a filter.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Saved;
 

@@ -10,15 +10,16 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use persist::save::{LoadReport, SaveOutcome, Slot, ValueSaver};
+use persist::save::{LoadEvent, LoadReport, SaveOutcome, Slot, ValueSaver};
 use persist::{ObjectId, Result, SaveManager};
 use persist_mirror::{Ids, Mirror, Target, outward};
 
 use crate::Saved;
 use crate::builtin::{self, copy_tree, restore_tree};
 use crate::entity::{entity, key};
+use crate::filter::{claim_all, mark_all};
 use crate::jobs::{Job, Outcome, Request, Running, make_folder};
-use crate::types::{IsSaved, Since, Type};
+use crate::types::{IsSaved, Since, Type, Types};
 
 /// A change tick older than this is no longer compared: Bevy clamps them.
 const LONGEST: u32 = 1 << 30;
@@ -38,7 +39,7 @@ pub(crate) struct State {
     pub(crate) saver: ValueSaver,
     /// What the plugin says.
     pub(crate) folder: Option<PathBuf>,
-    pub(crate) types: Vec<Type>,
+    pub(crate) types: Types,
     pub(crate) mirror: Mirror,
     /// When the mirror was like the world.
     last: Option<Tick>,
@@ -100,8 +101,9 @@ impl Saves {
     /// Calls a function with the manager of the saves, for what else is done with slots and for its settings. Waits while a
     /// save is taken.
     ///
-    /// The manager knows nothing of the world: its own `save`, `auto_save` and `slots(folder).save` write saves without
-    /// entities. Save by [`SaveRequested`](crate::SaveRequested) or [`PersistWorld::save_slot`].
+    /// The manager does not have the entities: its own `save`, `auto_save` and `slots(folder).save` are errors. Save by
+    /// [`SaveRequested`](crate::SaveRequested) or [`PersistWorld::save_slot`]. An [`EditSession`](crate::EditSession) that
+    /// is opened later has these settings, too.
     pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
         self.state().settle();
         self.state().manage(run)
@@ -120,9 +122,21 @@ impl State {
     pub(crate) fn add(&mut self, of: Type) -> Result<()> {
         self.manage(of.register)?;
         (of.know)(self.mirror.target())?;
-        self.types.retain(|known| known.id != of.id);
-        self.types.push(of);
+        self.types.all.retain(|known| known.id != of.id);
+        self.types.all.push(of);
         Ok(())
+    }
+
+    /// Forgets what was loaded.
+    fn clear(&mut self, world: &mut World) {
+        self.manage(SaveManager::clear);
+        let mut none = persist::World::new();
+        for of in &self.types.all {
+            // The world that was there took it.
+            let _ = (of.know)(&mut none);
+        }
+        // It has nothing that could be refused.
+        let _ = self.place(world, none, false);
     }
 
     /// Copies what has changed since the last time into the mirror.
@@ -154,14 +168,25 @@ impl State {
         world: &mut World,
         loaded: persist::World,
         keeps: bool,
-    ) -> Result<()> {
+    ) -> Result<LeftOut> {
         let old = keeps.then(|| self.mirror.ids());
-        let ids = place(world, &loaded, &self.types, old, false)?;
+        let (ids, left_out) = place(world, &loaded, &self.types, old.map(Known::All))?;
         self.mirror = Mirror::new(loaded, ids);
         self.has_tree = true;
         self.last = Some(world.increment_change_tick());
         self.set_saved(true);
-        Ok(())
+        Ok(left_out)
+    }
+}
+
+/// Components that a load leaves out: of which objects and classes.
+pub(crate) type LeftOut = Vec<(ObjectId, String)>;
+
+/// Enters in the report what a load left out.
+pub(crate) fn report_left_out(report: &mut LoadReport, left_out: LeftOut) {
+    for (object, class) in left_out {
+        let detail = "left out, since what it leads to is not saved";
+        report.add(LoadEvent::Dangling, &class, detail, Some(object));
     }
 }
 
@@ -169,14 +194,15 @@ impl State {
 pub(crate) fn copy_changes<W: Target>(
     world: &mut World,
     mirror: &mut Mirror<W>,
-    types: &[Type],
+    types: &Types,
     pick: impl Fn(&Type) -> fn(&mut World, &mut Mirror<W>, &Since) -> Result<()>,
     last: Option<Tick>,
     had_tree: bool,
 ) -> Result<bool> {
+    mark_all(world, &types.filters);
     let now = world.change_tick();
     let last = last.filter(|last| now.get().wrapping_sub(last.get()) < LONGEST);
-    let mut since = Since { last, now, first_new: None };
+    let mut since = Since { last, now, first_new: None, is_known_new: false };
     let mut count = 0;
     let mut saved = world.query_filtered::<Entity, IsSaved>();
     for entity in saved.iter(world) {
@@ -184,29 +210,45 @@ pub(crate) fn copy_changes<W: Target>(
         if mirror.ids().object(key(entity)).is_none() {
             let object = mirror.object(key(entity))?;
             since.first_new.get_or_insert(object);
+            let spawned = world.entities().entity_get_spawn_or_despawn_tick(entity);
+            since.is_known_new |= spawned.is_some_and(|spawned| !since.is_changed(spawned));
         }
     }
     if mirror.ids().len() != count {
         mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
     }
-    for of in types {
+    for of in &types.all {
         pick(of)(world, mirror, &since)?;
     }
     copy_tree(world, mirror, &since, had_tree)
 }
 
+/// Entities that are there, whose objects keep them.
+pub(crate) enum Known<'i> {
+    /// All of their components are replaced.
+    All(&'i Ids),
+    /// Those that differ are replaced.
+    Compared(&'i mut Ids),
+}
+
 /// Puts a world of persist into that of Bevy, in place of all entities that are saved; which entities its objects have
-/// then. Objects of a table keep theirs.
+/// then, and what was left out.
 pub(crate) fn place(
     world: &mut World,
     loaded: &persist::World,
-    types: &[Type],
-    old: Option<&Ids>,
-    only_differences: bool,
-) -> Result<Ids> {
+    types: &Types,
+    known: Option<Known<'_>>,
+) -> Result<(Ids, LeftOut)> {
+    mark_all(world, &types.filters);
+    let only_differences = matches!(known, Some(Known::Compared(_)));
     let (mut objects, mut new, mut ids) = (Vec::new(), Vec::new(), Ids::default());
     for object in loaded.objects() {
-        let old = old.and_then(|old| old.entity(object)).map(entity);
+        let old = match &known {
+            Some(Known::All(old)) => old.entity(object),
+            Some(Known::Compared(old)) => old.entity(object),
+            None => None,
+        };
+        let old = old.map(entity);
         let old = old.filter(|old| world.get::<Saved>(*old).is_some());
         let entity = old.unwrap_or_else(|| {
             let entity = world.entity_allocator().alloc();
@@ -216,17 +258,24 @@ pub(crate) fn place(
         objects.push((object, entity));
         ids.insert(object, key(entity));
     }
+    let mut known = known;
+    if let Some(Known::Compared(old)) = &mut known {
+        ids.take_unsaved(old);
+    }
     // Nothing of the world changes until all is restored.
     let compared = only_differences.then_some(&*world);
     let restored = outward(loaded, &mut ids, |copies| {
-        let parts = types.iter().map(|of| (of.restore)(copies, &objects, compared));
+        let parts = types.all.iter().map(|of| (of.restore)(copies, &objects, compared));
         let mut parts: Vec<_> = parts.collect::<Result<_>>()?;
         parts.push(restore_tree(copies, &objects, compared));
-        Ok(parts)
+        Ok((parts, copies.take_left_out()))
     });
-    let parts = match restored {
-        Ok(parts) => parts,
+    let (parts, left_out) = match restored {
+        Ok(restored) => restored,
         Err(error) => {
+            if let Some(Known::Compared(old)) = known {
+                old.take_unsaved(&mut ids);
+            }
             world.entity_allocator_mut().free_many(&new);
             return Err(error);
         }
@@ -247,13 +296,14 @@ pub(crate) fn place(
         // It may be below another one that was despawned.
         let _ = world.try_despawn(entity);
     }
-    for entity in new {
+    for entity in &new {
         // Nothing else has it.
-        let _ = world.spawn_at(entity, Saved);
+        let _ = world.spawn_at(*entity, Saved);
     }
     parts.into_iter().for_each(|part| part(world));
     world.flush();
-    Ok(ids)
+    claim_all(world, &types.filters, &new);
+    Ok((ids, left_out))
 }
 
 /// Saves and loads at once, where a system, a test or a server wants to wait for them. The app's own are
@@ -289,6 +339,28 @@ pub trait PersistWorld {
     ///
     /// Those of [`load_slot`](Self::load_slot).
     fn load_from_slice(&mut self, save: &[u8]) -> Result<LoadReport>;
+
+    /// Despawns the saved entities for a new game, and forgets what was loaded: unknown components and resources, and which
+    /// object stands for which entity. Registered resources keep their values.
+    ///
+    /// ```
+    /// # use bevy_app::App;
+    /// # use bevy_ecs::prelude::*;
+    /// # use persist::Persist;
+    /// # use persist_bevy::{PersistApp, PersistWorld, Saved};
+    /// # #[derive(Component, Persist, Clone)]
+    /// # #[persist(component)]
+    /// # #[require(Saved)]
+    /// # struct Health(u32);
+    /// # let mut app = App::new();
+    /// # app.persist_component::<Health>();
+    /// # let world = app.world_mut();
+    /// # world.spawn(Health(1));
+    /// world.clear_saved();
+    /// world.spawn(Health(10)); // the first one of the new game
+    /// # assert_eq!(world.query::<&Health>().iter(world).count(), 1);
+    /// ```
+    fn clear_saved(&mut self);
 
     /// Calls a function with the [mirror](Saves), after what has changed was copied into it: to look at it by the methods
     /// of [`persist::World`].
@@ -326,8 +398,8 @@ impl PersistWorld for World {
     fn load_slot(&mut self, slot: &str) -> Result<LoadReport> {
         scope(self, |world, state| {
             let path = state.path(slot)?;
-            let (loaded, report) = state.saver.load_value(path)?;
-            state.place(world, loaded, false)?;
+            let (loaded, mut report) = state.saver.load_value(path)?;
+            report_left_out(&mut report, state.place(world, loaded, false)?);
             Ok(report)
         })
     }
@@ -341,10 +413,18 @@ impl PersistWorld for World {
 
     fn load_from_slice(&mut self, save: &[u8]) -> Result<LoadReport> {
         scope(self, |world, state| {
-            let (loaded, report) = state.saver.value_from_slice(save)?;
-            state.place(world, loaded, false)?;
+            let (loaded, mut report) = state.saver.value_from_slice(save)?;
+            report_left_out(&mut report, state.place(world, loaded, false)?);
             Ok(report)
         })
+    }
+
+    fn clear_saved(&mut self) {
+        // The function has no error.
+        let _ = scope(self, |world, state| {
+            state.clear(world);
+            Ok(())
+        });
     }
 
     fn mirrored<R>(&mut self, look: impl FnOnce(&persist::World) -> R) -> Result<R> {

@@ -1,6 +1,6 @@
 //! What is done with the components and resources of a registered type.
 
-use std::any::TypeId;
+use std::any::{TypeId, type_name};
 
 use bevy_ecs::change_detection::{DetectChanges, Ref, Tick};
 use bevy_ecs::component::Component;
@@ -15,6 +15,7 @@ use persist_mirror::{Copies, Form, Mirror, Recorded, Target};
 
 use crate::Saved;
 use crate::entity::{entity, key};
+use crate::filter::Filter;
 
 /// Selects the entities that are saved, whether other systems see them or not.
 pub(crate) type IsSaved = (With<Saved>, Allow<Disabled>);
@@ -27,6 +28,8 @@ pub(crate) struct Since {
     pub(crate) now: Tick,
     /// The first object that this copy made, if it made any.
     pub(crate) first_new: Option<ObjectId>,
+    /// True if one of these is of an entity that was there before, so that what refers to it was copied without it.
+    pub(crate) is_known_new: bool,
 }
 
 impl Since {
@@ -50,10 +53,18 @@ pub(crate) type Keep = Box<dyn Fn(&mut World) + Send>;
 /// Copies out of the mirror, for these objects and their entities. With a world, only what differs from what that has.
 type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Place>;
 
+/// What an app saves.
+#[derive(Clone, Default)]
+pub(crate) struct Types {
+    pub(crate) all: Vec<Type>,
+    pub(crate) filters: Vec<Filter>,
+}
+
 /// A registered type of components or resources.
 #[derive(Clone, Copy)]
 pub(crate) struct Type {
     pub(crate) id: TypeId,
+    pub(crate) name: &'static str,
     pub(crate) register: fn(&mut SaveManager) -> Result<()>,
     pub(crate) know: fn(&mut persist::World) -> Result<()>,
     /// Copies what has changed into the mirror.
@@ -69,6 +80,7 @@ impl Type {
     pub(crate) fn component<T: Component, F: Form<T>>() -> Self {
         Self {
             id: TypeId::of::<T>(),
+            name: type_name::<T>(),
             register: SaveManager::register_component::<F::Stored>,
             know: persist::World::register::<F::Stored>,
             copy: copy::<T, F, _>,
@@ -81,6 +93,7 @@ impl Type {
     pub(crate) fn resource<R: Resource + Persist + Pointee + Clone>() -> Self {
         Self {
             id: TypeId::of::<R>(),
+            name: type_name::<R>(),
             register: |saves| saves.registry_mut().register_resource::<R>(),
             know: |world| world.registry_mut().register_resource::<R>(),
             copy: |world, mirror, since| {
@@ -124,13 +137,15 @@ pub(crate) fn changed<'w, T: Component, W: Target>(
     world: &'w mut World,
     mirror: &Mirror<W>,
     since: &Since,
+    holds_ids: bool,
 ) -> (Vec<(persist_mirror::Entity, &'w T)>, usize, &'w World) {
     let mut query = world.query_filtered::<(Entity, Ref<'_, T>), IsSaved>();
     let world = &*world;
     let (mut changed, mut count) = (Vec::new(), 0);
+    let takes_all = holds_ids && since.is_known_new;
     for (entity, component) in query.iter(world) {
         count += 1;
-        if since.is_changed(component.last_changed()) || since.is_new(mirror, entity) {
+        if takes_all || since.is_changed(component.last_changed()) || since.is_new(mirror, entity) {
             changed.push((key(entity), component.into_inner()));
         }
     }
@@ -142,7 +157,8 @@ fn copy<T: Component, F: Form<T>, W: Target>(
     mirror: &mut Mirror<W>,
     since: &Since,
 ) -> Result<()> {
-    let (changed, count, world) = changed::<T, W>(world, mirror, since);
+    let holds_ids = F::Stored::persist_kind().may_hold_ids();
+    let (changed, count, world) = changed::<T, W>(world, mirror, since, holds_ids);
     mirror.copy::<T, F>(changed)?;
     mirror.sweep::<F::Stored>(count, |key| world.get::<T>(entity(key)).is_some())
 }
@@ -157,7 +173,8 @@ fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
         let is_there = mirror.world().resource::<R>().is_some();
         return if is_there { mirror.target().remove_resource::<R>() } else { Ok(()) };
     };
-    if is_missing || since.is_changed(resource.last_changed()) {
+    let takes_all = since.is_known_new && R::persist_kind().may_hold_ids();
+    if is_missing || takes_all || since.is_changed(resource.last_changed()) {
         mirror.copy_resource::<R>(&resource)?;
     }
     Ok(())
@@ -178,6 +195,7 @@ fn restore<T: Component, F: Form<T>>(
         }
         let mut component = copies.component::<T, F>(*object, holds_ids)?;
         if is_relationship && component.as_mut().is_some_and(leads_nowhere) {
+            copies.leave_out::<F::Stored>(*object);
             component = None;
         }
         match component {

@@ -11,18 +11,21 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::history::{Edit, Label, Recovered};
 use persist::save::SaveOutcome;
-use persist::{History, Result, SaveManager, Session};
+use persist::{Error, ErrorKind, History, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
-use crate::saves::{Saves, copy_changes, place};
-use crate::types::{Keep, Type};
+use crate::filter::mark_all;
+use crate::saves::{Known, Saves, copy_changes, place, report_left_out};
+use crate::types::{Keep, Types};
 
 /// An edited level with undo and redo, recoverable after a crash.
 ///
 /// The world of persist that mirrors Bevy's lies in a [`Session`]. An [edit](Self::edit) changes Bevy's world; what it
 /// did to saved entities and resources becomes one entry of the history, and is in the journal. An undo changes the
-/// mirror, and then what differs in Bevy's world. So change saved entities by edits alone while there is a session: a
-/// later undo also rolls back what was changed without.
+/// mirror, and then what differs in Bevy's world.
+///
+/// What a system changes in saved entities without an edit belongs to the next edit. An undo, a redo or an edit that
+/// fails before that rolls it back.
 ///
 /// It is a resource: a system takes it out of the world by `resource_scope` while it edits.
 ///
@@ -67,8 +70,10 @@ pub struct EditSession {
 
 struct State {
     session: Session,
-    types: Vec<Type>,
+    types: Types,
     ids: Ids,
+    /// When the world was like the session.
+    last: Tick,
     /// Resources of the world that the level did not have when it was opened.
     kept: Vec<Keep>,
     has_tree: bool,
@@ -79,13 +84,14 @@ impl EditSession {
     /// [`Saved`](crate::Saved) are replaced by those of the level; there are none if there are no such files. A resource
     /// that the level lacks keeps its value, to which an undo of its first edit returns.
     ///
-    /// The types are those that were registered before. If a listener of the history is to hear what is recovered, it
+    /// The types and settings are those that [`Saves`] had before. If a listener of the history is to hear what is recovered, it
     /// subscribes before.
     ///
     /// # Errors
     ///
     /// Those of [`SessionOptions::open`](persist::history::SessionOptions::open), and of
-    /// [`load_slot`](crate::PersistWorld::load_slot).
+    /// [`load_slot`](crate::PersistWorld::load_slot); [`ErrorKind::WrongClass`] if the journal has edits that are not saved,
+    /// of a component that is not registered, as of a mod that is off. All files are then as they were.
     pub fn open(
         world: &mut World,
         save: impl AsRef<Path>,
@@ -93,13 +99,35 @@ impl EditSession {
         history: History,
     ) -> Result<(Self, Recovered)> {
         world.init_resource::<Saves>();
-        let types = world.resource_mut::<Saves>().state().types.clone();
-        let mut saves = SaveManager::new();
-        types.iter().try_for_each(|of| (of.register)(&mut saves))?;
-        let (session, recovered) = Session::with(saves, history).open(save, journal)?;
-        let ids = place(world, session.world(), &types, None, false)?;
-        let kept = types.iter().filter_map(|of| (of.keep)(world, session.world())).collect();
-        let state = Mutex::new(State { session, types, ids, kept, has_tree: true });
+        let mut saves = world.resource_mut::<Saves>();
+        let saves = saves.state();
+        saves.settle();
+        let (types, saver) = (saves.types.clone(), saves.saver.fork());
+        let options = Session::with(saver, history);
+        let (save, journal) = (save.as_ref(), journal.as_ref());
+        if let Some(info) = options.inspect(save, journal)?
+            && let Some(stopped) = info.stopped
+            && stopped.kind == ErrorKind::WrongClass
+            && info.follows_save
+            && info.events > 0
+        {
+            let message = format!(
+                "the level has edits that are not saved, and {}; nothing is opened, so that they are not lost: turn the \
+                 mod of that class on, or move {} away to open the level as it was saved",
+                stopped.cause,
+                journal.display()
+            );
+            return Err(Error::new(ErrorKind::WrongClass, message));
+        }
+        let (session, mut recovered) = options.open(save, journal)?;
+        let (mut ids, left_out) = place(world, session.world(), &types, None)?;
+        ids.remember_unsaved();
+        if let Some(report) = &mut recovered.report {
+            report_left_out(report, left_out);
+        }
+        let kept = types.all.iter().filter_map(|of| (of.keep)(world, session.world())).collect();
+        let last = world.increment_change_tick();
+        let state = Mutex::new(State { session, types, ids, last, kept, has_tree: true });
         Ok((Self { state }, recovered))
     }
 
@@ -119,8 +147,8 @@ impl EditSession {
     /// # Errors
     ///
     /// The error of the function; what the history cannot record, and whatever keeps the journal from being written. Saved
-    /// components and registered resources are then as before the edit. A saved entity that the function despawned comes
-    /// back as a new one, and what is not saved stays as the function left it.
+    /// components and registered resources are then as the last edit, undo or redo left them. A saved entity that the
+    /// function despawned comes back as a new one, and what is not saved stays as the function left it.
     pub fn edit<R>(
         &mut self,
         world: &mut World,
@@ -193,20 +221,23 @@ impl State {
             &mut dyn FnMut(&mut Edit<'_, persist::World>) -> Result<()>,
         ) -> Result<()>,
     ) -> Result<R> {
-        let before = world.increment_change_tick();
         let changed = change(world);
         world.flush();
+        mark_all(world, &self.types.filters);
+        // What is changed from now on is newer than that.
+        let now = world.increment_change_tick();
         let recorded = changed.and_then(|result| {
-            let Self { session, types, ids, has_tree, .. } = self;
+            let Self { session, types, ids, last, has_tree, .. } = self;
             record(session, &mut |edit| {
                 let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
-                let copied = copy_edit(world, &mut mirror, types, before, *has_tree);
+                let copied = copy_edit(world, &mut mirror, types, *last, *has_tree);
                 *ids = mirror.into_ids();
                 *has_tree |= copied?;
                 Ok(())
             })?;
             Ok(result)
         });
+        self.last = now;
         if recorded.is_err() {
             self.apply(world)?;
         }
@@ -225,9 +256,11 @@ impl State {
 
     /// Makes the world as its mirror is.
     fn apply(&mut self, world: &mut World) -> Result<()> {
-        self.ids = place(world, self.session.world(), &self.types, Some(&self.ids), true)?;
+        let known = Known::Compared(&mut self.ids);
+        (self.ids, _) = place(world, self.session.world(), &self.types, Some(known))?;
         self.kept.iter().for_each(|keep| keep(world));
         self.has_tree = true;
+        self.last = world.increment_change_tick();
         Ok(())
     }
 }
@@ -235,11 +268,11 @@ impl State {
 fn copy_edit(
     world: &mut World,
     mirror: &mut Mirror<Recorded<'_, '_>>,
-    types: &[Type],
-    before: Tick,
+    types: &Types,
+    last: Tick,
     had_tree: bool,
 ) -> Result<bool> {
-    copy_changes(world, mirror, types, |of| of.record, Some(before), had_tree)
+    copy_changes(world, mirror, types, |of| of.record, Some(last), had_tree)
 }
 
 impl fmt::Debug for EditSession {

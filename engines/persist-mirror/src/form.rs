@@ -6,6 +6,8 @@ use std::marker::PhantomData;
 use persist::codec::{Buffer, decode};
 use persist::{Component, Error, ErrorKind, Persist, Result};
 
+use crate::entities::{Way, counting_unsaved, turned};
+
 /// As what the components of type `T` are kept in a mirror, and saved.
 pub trait Form<T>: 'static {
     /// The component of the mirror.
@@ -74,5 +76,23 @@ where
 
 /// A copy of a value whose handles are translated: it goes through its bytes.
 pub(crate) fn translate<T: Persist>(value: &T, buffer: &mut Buffer) -> Result<T> {
-    decode(buffer.encode(value)?)
+    let (bytes, unsaved) = counting_unsaved(|| buffer.encode(value));
+    // Two of them are one to another run of the program, as keys of a map too.
+    let is_same = |error: Error| {
+        if error.kind() != ErrorKind::InvalidValue {
+            return error;
+        }
+        let message = format!(
+            "{}; entities that are not saved are all the same in a save: take them out of the keys of maps and out of \
+             sets, or have them saved",
+            error.message()
+        );
+        Error::new(error.kind(), message)
+    };
+    if unsaved < 2 {
+        return decode(bytes?);
+    }
+    let bytes = bytes.map_err(is_same)?;
+    turned(Way::Away, || decode::<T>(bytes)).map_err(is_same)?;
+    decode(bytes)
 }

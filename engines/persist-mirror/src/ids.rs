@@ -1,5 +1,8 @@
 //! Which object stands for which entity.
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
 use hashbrown::HashMap;
 use persist::ObjectId;
 
@@ -18,6 +21,16 @@ pub struct Ids {
     /// By the index of the entity.
     objects: Vec<Option<(u64, ObjectId)>>,
     entities: HashMap<ObjectId, Entity>,
+    unsaved: Option<Unsaved>,
+}
+
+/// Entities that are not saved, and the dead ids that stand for them: no object ever has one.
+#[derive(Debug)]
+struct Unsaved {
+    /// Drawn at random, since the save may have those of another run, which no entity has now.
+    last: u64,
+    ids: HashMap<u64, ObjectId>,
+    bits: HashMap<ObjectId, u64>,
 }
 
 impl Ids {
@@ -34,6 +47,38 @@ impl Ids {
     #[inline]
     pub fn entity(&self, object: ObjectId) -> Option<Entity> {
         self.entities.get(&object).copied()
+    }
+
+    /// From now on, what is stored of an entity without an object leads back to it. Only this table knows to which.
+    pub fn remember_unsaved(&mut self) {
+        if self.unsaved.is_none() {
+            let last = RandomState::new().hash_one(0) >> 2;
+            self.unsaved = Some(Unsaved { last, ids: HashMap::new(), bits: HashMap::new() });
+        }
+    }
+
+    /// What is stored of an entity without an object.
+    pub(crate) fn unsaved(&mut self, entity: Entity) -> ObjectId {
+        let Some(Unsaved { last, ids, bits }) = &mut self.unsaved else { return ObjectId::NOWHERE };
+        *ids.entry(entity.bits).or_insert_with(|| {
+            *last += 1;
+            let id = ObjectId::new(*last | !(u64::MAX >> 1)).unwrap_or(ObjectId::NOWHERE);
+            bits.insert(id, entity.bits);
+            id
+        })
+    }
+
+    /// The bits of the entity of an object, or of one that is not saved.
+    pub(crate) fn any_entity(&self, object: ObjectId) -> Option<u64> {
+        if object.is_dead() {
+            return self.unsaved.as_ref()?.bits.get(&object).copied();
+        }
+        self.entity(object).map(|entity| entity.bits)
+    }
+
+    /// Takes the entities that are not saved over from another table.
+    pub fn take_unsaved(&mut self, other: &mut Self) {
+        self.unsaved = other.unsaved.take();
     }
 
     /// How many there are.

@@ -3,7 +3,7 @@
 use persist::codec::{Buffer, Pointee};
 use persist::{Component, Error, ObjectId, Persist, Result, World};
 
-use crate::entities::{Way, inward, translated};
+use crate::entities::{Way, translated, turned};
 use crate::form::translate;
 use crate::{Entity, Form, Ids, Target};
 
@@ -136,14 +136,18 @@ impl<W: Target> Mirror<W> {
         }
         let components: Vec<(ObjectId, &T)> = components.collect();
         *writes += components.len() as u64;
-        translated(Way::In, ids, || {
-            for (object, component) in &components {
-                let stored = translate(&F::store(component), buffer)
-                    .map_err(|error| located::<F::Stored>(error, *object))?;
-                target.put(*object, stored)?;
-            }
-            Ok(components.len())
-        })
+        let stored: Result<Vec<F::Stored>> = translated(Way::In, ids, || {
+            let stored = components.iter().map(|(object, component)| {
+                translate(&F::store(component), buffer)
+                    .map_err(|error| located::<F::Stored>(error, *object))
+            });
+            stored.collect()
+        });
+        // An edit looks at what was there, whose handles are not those of the engine.
+        for ((object, _), stored) in components.iter().zip(stored?) {
+            target.put(*object, stored)?;
+        }
+        Ok(components.len())
     }
 
     /// Copies a resource.
@@ -191,7 +195,8 @@ impl<W: Target> Mirror<W> {
 
 /// Calls a function that copies components out of a world, with the entities of a table.
 pub fn outward<R>(world: &World, ids: &mut Ids, run: impl FnOnce(&mut Copies<'_>) -> R) -> R {
-    let mut copies = Copies { world, buffer: Buffer::new(), other: Buffer::new() };
+    let (buffer, other) = (Buffer::new(), Buffer::new());
+    let mut copies = Copies { world, buffer, other, left_out: Vec::new() };
     translated(Way::Out, ids, || run(&mut copies))
 }
 
@@ -201,9 +206,20 @@ pub struct Copies<'m> {
     world: &'m World,
     buffer: Buffer,
     other: Buffer,
+    left_out: Vec<(ObjectId, String)>,
 }
 
 impl Copies<'_> {
+    /// Notes that the component of an object was not copied.
+    pub fn leave_out<S: Component>(&mut self, object: ObjectId) {
+        self.left_out.push((object, S::persist_name()));
+    }
+
+    /// What was not copied: the objects, and the classes of their components.
+    pub fn take_left_out(&mut self) -> Vec<(ObjectId, String)> {
+        std::mem::take(&mut self.left_out)
+    }
+
     /// The world.
     #[must_use]
     pub fn world(&self) -> &World {
@@ -235,7 +251,7 @@ impl Copies<'_> {
         let Some(stored) = self.world.get::<F::Stored>(object) else { return true };
         let Ok(ours) = self.buffer.encode(stored) else { return true };
         let other = &mut self.other;
-        inward(|| other.encode(&F::store(component)).map_or(true, |theirs| theirs != ours))
+        turned(Way::In, || other.encode(&F::store(component)).map_or(true, |theirs| theirs != ours))
     }
 
     /// Whether the resource of a type is another one than that of the engine. It is, if the two cannot be compared.
@@ -243,7 +259,7 @@ impl Copies<'_> {
         let Some(stored) = self.world.resource::<R>() else { return true };
         let Ok(ours) = self.buffer.encode(stored) else { return true };
         let other = &mut self.other;
-        inward(|| other.encode(resource).map_or(true, |theirs| theirs != ours))
+        turned(Way::In, || other.encode(resource).map_or(true, |theirs| theirs != ours))
     }
 
     /// The resource of a type, if there is one.

@@ -1,6 +1,7 @@
 //! What is saved of a world of Bevy, and what is undone in it.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(elided_lifetimes_in_paths, reason = "as systems of Bevy are written")]
 
 mod saves;
 mod undo;

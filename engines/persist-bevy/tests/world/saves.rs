@@ -1,17 +1,21 @@
 //! What a save of a world of Bevy keeps, and what messages an app gets.
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bevy_app::prelude::*;
+use bevy_ecs::entity::{EntityHashMap, EntityHashSet};
 use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
-use persist::save::{SaveOutcome, dump};
-use persist::{ErrorKind, Persist};
+use persist::lock::Lock;
+use persist::save::{LoadPolicy, SaveOutcome, dump};
+use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
 use persist_bevy::{
-    LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld, SaveFailed,
-    SaveFinished, SaveProgress, SaveRequested, Saved, Saves,
+    EntityKeys, LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld,
+    SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, Saves,
 };
 
 use crate::{
@@ -81,6 +85,14 @@ fn a_relationship_to_an_entity_that_is_not_saved_is_left_out() {
     assert_eq!(world.query::<&Likes>().iter(world).count(), 1);
     app.world_mut().entity_mut(rat).insert(Likes(camera));
 
+    let save = app.world_mut().save_to_vec().unwrap();
+    let report = crate::app().world_mut().load_from_slice(&save).unwrap();
+    assert_eq!(
+        report.rows().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "dangling weak reference: Likes, left out, since what it leads to is not saved, 1 times, first in object #2"
+        ]
+    );
     let mut app = reloaded(&mut app);
     let world = app.world_mut();
     assert_eq!(healths(world), [1, 2]);
@@ -299,7 +311,7 @@ fn requests_save_and_load_slots_in_the_background() {
     let info = Info { place: "The mill".into(), screenshot: vec![7; 50_000] };
     app.world_mut().write_message(SaveRequested::slot("quick").metadata(info.clone()));
     let finished: SaveFinished = wait_for(&mut app);
-    assert_eq!(finished.outcome, SaveOutcome::Saved);
+    assert_eq!((&*finished.slot, finished.outcome), ("quick", SaveOutcome::Saved));
     assert!(dump(&finished.path).unwrap().contains("Door"));
     let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
     assert_eq!((slots.len(), &*slots[0].name), (1, "quick"));
@@ -319,6 +331,23 @@ fn requests_save_and_load_slots_in_the_background() {
     assert_eq!(failed.slot.as_deref(), Some("no/slot"));
     // The mirror is still there.
     assert_eq!(app.world_mut().mirrored(|mirror| mirror.objects().len()).unwrap(), 1);
+}
+
+#[test]
+fn a_load_that_is_on_its_way_has_progress() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.world_mut().spawn_batch((0..20_000).map(Health));
+    app.world_mut().save_slot("a").unwrap();
+    app.world_mut().write_message(LoadRequested::slot("a"));
+    let mut seen = Vec::new();
+    while app.world().resource::<Messages<LoadFinished>>().is_empty() {
+        app.update();
+        seen.extend(app.world().resource::<SaveProgress>().loading);
+    }
+    assert!(!seen.is_empty() && seen.is_sorted(), "{seen:?}");
+    assert!(seen.iter().all(|part| (0.0..=1.0).contains(part)), "{seen:?}");
+    assert_eq!(app.world().resource::<SaveProgress>().loading, None);
 }
 
 #[test]
@@ -358,11 +387,31 @@ fn metadata_is_of_the_save_alone_for_which_it_was_requested() {
     let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
     let of = |name| {
         let slot = slots.iter().find(|slot| slot.name == name).unwrap();
-        slot.metadata::<Info>().ok().flatten()
+        slot.metadata::<Info>().unwrap()
     };
     assert_eq!(of("a"), Some(info));
     assert_eq!(of("auto1").unwrap().place, "[3]");
     assert_eq!([of("b"), of("c")], [None, None]);
+
+    // What is set for all saves comes back after one with its own.
+    let everywhere = Info { place: "everywhere".into(), screenshot: Vec::new() };
+    let mut saves = app.world_mut().resource_mut::<Saves>();
+    saves.manage(|saves| saves.set_metadata(&everywhere)).unwrap();
+    let info = Info { place: "The inn".into(), screenshot: vec![8; 300_000] };
+    app.world_mut().write_message(SaveRequested::slot("d").metadata(info.clone()));
+    wait_for::<SaveFinished>(&mut app);
+    app.world_mut().save_slot("e").unwrap();
+    app.world_mut()
+        .resource_mut::<Saves>()
+        .manage(|saves| saves.set_metadata(None::<&()>))
+        .unwrap();
+    app.world_mut().save_slot("f").unwrap();
+    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
+    let of = |name| {
+        let slot = slots.iter().find(|slot| slot.name == name).unwrap();
+        slot.metadata::<Info>().unwrap()
+    };
+    assert_eq!([of("d"), of("e"), of("f")], [Some(info), Some(everywhere), None]);
 }
 
 #[test]
@@ -426,8 +475,7 @@ fn automatic_saves_are_not_replaced_by_those_of_a_menu() {
     wait_for::<SaveFinished>(&mut app);
     app.world_mut().get_mut::<Health>(rat).unwrap().0 = 2;
     let saved: SaveFinished = wait_for(&mut app);
-    let slot = saved.path.file_stem().unwrap().to_str().unwrap();
-    app.world_mut().load_slot(slot).unwrap();
+    app.world_mut().load_slot(&saved.slot).unwrap();
     assert!(!is_saving(&mut app), "it is loaded");
     app.world_mut().write_message(SaveRequested::auto(2));
     wait_for::<SaveFinished>(&mut app);
@@ -481,4 +529,254 @@ fn a_component_that_panics_while_it_is_saved_costs_that_save_alone() {
     assert_eq!(failed.error.kind(), ErrorKind::Refused);
     app.world_mut().get_mut::<Trap>(trap).unwrap().0 = false;
     app.world_mut().save_slot("a").unwrap();
+}
+
+#[derive(Component, Persist, Clone, Default)]
+#[persist(component)]
+struct Enemy;
+
+#[derive(Component, Default)]
+struct Ghost;
+
+#[test]
+fn entities_that_pass_a_filter_are_saved_and_no_longer_if_they_do_not() {
+    let filtered = || {
+        let mut app = App::new();
+        app.persist_component::<Enemy>();
+        app.persist_entities::<(With<Enemy>, Without<Ghost>)>().persist_entities::<With<Name>>();
+        app
+    };
+    let count = |world: &mut World| world.mirrored(|mirror| mirror.objects().len()).unwrap();
+    let mut app = filtered();
+    let world = app.world_mut();
+    let rat = world.spawn(Enemy).id();
+    world.spawn((Enemy, Ghost));
+    world.spawn((Enemy, Ghost, Saved)); // marked by the game
+    world.spawn(Name::new("Door"));
+    assert_eq!(count(world), 3);
+    let save = world.save_to_vec().unwrap();
+    world.entity_mut(rat).insert(Ghost);
+    assert_eq!(count(world), 2);
+    world.entity_mut(rat).insert(Name::new("Rat"));
+    assert_eq!(count(world), 3, "another filter lets it through");
+    world.spawn(Enemy); // nothing has looked at it yet
+    world.load_from_slice(&save).unwrap();
+    assert_eq!(count(world), 3);
+
+    // What was loaded is saved for as long as it passes.
+    let mut app = filtered();
+    let world = app.world_mut();
+    world.load_from_slice(&save).unwrap();
+    let door = world.query_filtered::<Entity, With<Name>>().single(world).unwrap();
+    world.entity_mut(door).remove::<Name>();
+    assert_eq!(count(world), 2);
+}
+
+#[test]
+fn maps_and_sets_of_entities_leave_out_those_that_are_not_saved() {
+    #[derive(Component, Persist, Clone)]
+    #[persist(component)]
+    #[require(Saved)]
+    struct Memory {
+        #[persist(with = EntityKeys)]
+        seen: EntityHashSet,
+        #[persist(with = EntityKeys)]
+        grudges: EntityHashMap<String>,
+    }
+
+    let with = || {
+        let mut app = app();
+        app.persist_component::<Memory>();
+        app
+    };
+    let mut first = with();
+    let world = first.world_mut();
+    let [camera, lamp] = [(); 2].map(|()| world.spawn_empty().id());
+    let rat = world.spawn(Health(1)).id();
+    let grudges = [rat, camera, lamp].map(|entity| (entity, "the cake".to_owned()));
+    let seen = [rat, camera, lamp].into_iter().collect();
+    world.spawn(Memory { seen, grudges: grudges.into_iter().collect() });
+    let save = world.save_to_vec().unwrap();
+    let mut next = with();
+    let world = next.world_mut();
+    world.spawn_empty();
+    world.load_from_slice(&save).unwrap();
+    let rat = of_health(world, 1);
+    let memory = world.query::<&Memory>().single(world).unwrap();
+    assert_eq!(memory.seen.iter().copied().collect::<Vec<_>>(), [rat]);
+    assert_eq!(memory.grudges.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [rat]);
+}
+
+#[test]
+fn unsaved_entities_as_keys_are_an_error_that_says_what_to_do() {
+    let mut app = app();
+    let world = app.world_mut();
+    let [camera, lamp] = [(); 2].map(|()| world.spawn_empty().id());
+    let grudges = [(camera, "dark".to_owned()), (lamp, "bright".to_owned())].into();
+    world.spawn(Party { guest: None, members: vec![camera, lamp], grudges });
+    assert_eq!(
+        world.save_to_vec().unwrap_err().to_string(),
+        "two keys or elements are stored as the same Handle<persist.objects>, so that one of them would be lost; store \
+         what tells them apart; entities that are not saved are all the same in a save: take them out of the keys of \
+         maps and out of sets, or have them saved (object #1, class Party)"
+    );
+}
+
+#[test]
+fn a_reference_leads_to_an_entity_that_is_saved_later() {
+    let mut app = app();
+    let world = app.world_mut();
+    let camera = world.spawn(Name::new("Camera")).id();
+    world.spawn((Health(1), Mana { points: 1, source: camera }));
+    world.save_to_vec().unwrap();
+    world.entity_mut(camera).insert(Saved);
+    let mut app = reloaded(&mut app);
+    let world = app.world_mut();
+    let camera = world.query_filtered::<Entity, With<Name>>().single(world).unwrap();
+    assert_eq!(world.query::<&Mana>().single(world).unwrap().source, camera);
+}
+
+#[test]
+fn a_new_game_has_nothing_of_the_one_that_was_loaded() {
+    let mut with = app();
+    with.world_mut().spawn(Health(1));
+    with.world_mut().insert_resource(Score { points: 5, leader: None });
+    let save = with.world_mut().save_to_vec().unwrap();
+
+    let mut without = App::new();
+    without.persist_component::<Health>();
+    let world = without.world_mut();
+    let camera = world.spawn_empty().id();
+    world.load_from_slice(&save).unwrap();
+    world.clear_saved();
+    assert_eq!(healths(world), []);
+    assert!(world.get_entity(camera).is_ok());
+    world.spawn(Health(2));
+    let save = world.save_to_vec().unwrap();
+
+    let mut with = app();
+    with.world_mut().load_from_slice(&save).unwrap();
+    assert!(with.world().get_resource::<Score>().is_none());
+    assert_eq!(healths(with.world_mut()), [2]);
+}
+
+#[test]
+fn the_manager_refuses_saves_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.world_mut().spawn(Health(1));
+    let save = |saves: &mut SaveManager| saves.slots(folder.path()).save("a");
+    let error = app.world_mut().resource_mut::<Saves>().manage(save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(app.world_mut().resource_mut::<Saves>().slots().unwrap().is_empty());
+}
+
+#[test]
+fn a_type_that_cannot_be_saved_is_named_in_the_panic() {
+    mod own {
+        use super::{Component, Persist};
+
+        #[derive(Component, Persist, Clone)]
+        #[persist(component)]
+        pub(super) struct Name(u8);
+    }
+
+    let register = || {
+        App::new().persist_component::<own::Name>();
+    };
+    let panic = std::panic::catch_unwind(register).unwrap_err();
+    let message = panic.downcast_ref::<String>().unwrap();
+    assert!(
+        message.contains("saves::a_type_that_cannot_be_saved_is_named_in_the_panic::own::Name`"),
+        "{message}"
+    );
+    assert!(message.contains("class = "), "{message}");
+}
+
+#[test]
+fn a_load_spawns_all_entities_before_their_components_and_is_told_at_its_end() {
+    #[derive(Resource, Default)]
+    struct Seen(Vec<String>);
+
+    let mut app = app();
+    let world = app.world_mut();
+    let house = world.spawn(Health(1)).id();
+    world.spawn((Health(2), Likes(house), ChildOf(house)));
+    let save = world.save_to_vec().unwrap();
+
+    let mut app = crate::app();
+    app.init_resource::<Seen>();
+    app.add_observer(
+        |add: On<Add<Health>>, saved: Query<(), With<Saved>>, mut seen: ResMut<Seen>| {
+            assert!(saved.contains(add.entity));
+            seen.0.push(format!("health, {} entities", saved.iter().count()));
+        },
+    );
+    app.add_observer(|add: On<Add<ChildOf>>, healths: Query<&Health>, mut seen: ResMut<Seen>| {
+        seen.0.push(format!("child of health {}", healths.get(add.entity).unwrap().0));
+    });
+    app.world_mut().load_from_slice(&save).unwrap();
+    let seen = &app.world().resource::<Seen>().0;
+    assert_eq!(*seen, ["health, 2 entities", "health, 2 entities", "child of health 2"]);
+}
+
+#[test]
+fn the_lock_file_has_the_components_of_the_app_and_reports_what_would_be_lost() {
+    mod changed {
+        use super::{Component, Persist, Saved};
+
+        #[derive(Component, Persist, Clone)]
+        #[persist(component)]
+        #[require(Saved)]
+        pub(super) struct Health {
+            armour: u8,
+        }
+    }
+
+    let registry = |app: &mut App| {
+        app.world_mut().resource_mut::<Saves>().manage(|saves| saves.registry().clone())
+    };
+    let mut lock = Lock::new();
+    let first = registry(&mut app());
+    lock.update("1.0", &first).unwrap();
+    assert!(lock.is_current("1.0", &first) && lock.compare(&first).is_current());
+
+    let mut next = App::new();
+    next.persist_component::<changed::Health>();
+    let report = lock.compare(&registry(&mut next));
+    assert!(!report.loads());
+    let report = report.to_string();
+    assert!(report.contains("Health") && report.contains("Mana"), "{report}");
+}
+
+#[test]
+fn a_damaged_slot_is_replaced_by_its_backup_or_salvaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    let world = app.world_mut();
+    let rat = world.spawn(Health(1)).id();
+    let damage = |path: &Path| {
+        let mut save = fs::read(path).unwrap();
+        let end = save.len() - 3;
+        save[end] ^= 1;
+        fs::write(path, save).unwrap();
+    };
+    world.save_slot("a").unwrap();
+    world.get_mut::<Health>(rat).unwrap().0 = 2;
+    world.save_slot("a").unwrap();
+    let path = folder.path().join("a.sav");
+    damage(&path);
+    let report = world.load_slot("a").unwrap();
+    assert!(report.recovery().is_some());
+    assert_eq!(healths(world), [1]);
+
+    // Without a backup, the player may ask for what is whole.
+    world.save_slot("b").unwrap();
+    damage(&folder.path().join("b.sav"));
+    assert_eq!(world.load_slot("b").unwrap_err().kind(), ErrorKind::Damaged);
+    let salvage = LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() };
+    world.resource_mut::<Saves>().manage(|saves| saves.set_load_options(salvage));
+    let report = world.load_slot("b").unwrap();
+    assert!(report.salvage().is_some());
+    assert_eq!(healths(world), [1]);
 }

@@ -6,10 +6,11 @@ use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use persist::history::Recovered;
+use persist::save::Header;
 use persist::{Error, ErrorKind, History};
-use persist_bevy::{EditSession, PersistWorld, Saved};
+use persist_bevy::{EditSession, PersistApp, PersistWorld, Saved, Saves};
 
-use crate::{Health, Likes, Mana, Score, app, healths, of_health};
+use crate::{Health, Likes, Mana, Party, Score, app, healths, of_health};
 
 /// An editor in a folder: its app and the level.
 fn open(folder: &Path) -> (App, EditSession, Recovered) {
@@ -111,7 +112,7 @@ fn a_despawned_family_comes_back_in_its_order() {
 }
 
 #[test]
-fn a_despawned_entity_comes_back_without_its_relationship_to_one_that_is_not_saved() {
+fn a_despawned_entity_comes_back_with_its_relationship_to_one_that_is_not_saved() {
     let folder = tempfile::tempdir().unwrap();
     let (mut app, mut session, _) = open(folder.path());
     let world = app.world_mut();
@@ -121,10 +122,166 @@ fn a_despawned_entity_comes_back_without_its_relationship_to_one_that_is_not_sav
     session.edit(world, "Remove", |world| Ok(world.despawn(rat))).unwrap();
     session.undo(world).unwrap();
     let rat = of_health(world, 1);
-    assert!(world.get::<Likes>(rat).is_none());
+    assert_eq!(world.get::<Likes>(rat).map(|likes| likes.0), Some(camera));
     session.redo(world).unwrap();
+    world.despawn(camera);
+    session.undo(world).unwrap();
+    let rat = of_health(world, 1);
+    assert!(world.get::<Likes>(rat).is_none(), "the camera is gone");
     session.go_to(world, 0).unwrap();
     assert_eq!(healths(world), []);
+}
+
+#[test]
+fn an_undo_keeps_references_to_entities_that_are_not_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let [camera, lamp] = [(); 2].map(|()| world.spawn_empty().id());
+    let add = |world: &mut World| {
+        let cat = world.spawn(Health(2)).id();
+        let grudges = [(cat, "the cake".into()), (lamp, "the light".into())].into();
+        let party = Party { guest: Some(cat), members: vec![camera, cat, lamp], grudges };
+        Ok((
+            world.spawn((Health(1), Mana { points: 1, source: camera })).id(),
+            world.spawn(party).id(),
+        ))
+    };
+    let (rat, party) = session.edit(world, "Add", add).unwrap();
+    session
+        .edit(world, "Change", |world| {
+            *world.get_mut::<Mana>(rat).unwrap() = Mana { points: 2, source: lamp };
+            let cat = of_health(world, 2);
+            Ok(world.despawn(cat))
+        })
+        .unwrap();
+    session.undo(world).unwrap();
+    assert_eq!(world.get::<Mana>(rat), Some(&Mana { points: 1, source: camera }));
+    let cat = of_health(world, 2);
+    let party = world.get::<Party>(party).unwrap();
+    assert_eq!((party.guest, &*party.members), (Some(cat), &[camera, cat, lamp][..]));
+    assert_eq!((party.grudges.len(), &*party.grudges[&lamp]), (2, "the light"));
+    session.redo(world).unwrap();
+    assert_eq!(world.get::<Mana>(rat).map(|mana| mana.source), Some(lamp));
+
+    // To another run they are gone.
+    session.undo(world).unwrap();
+    session.save().unwrap();
+    drop((app, session));
+    let (mut app, _, recovered) = open(folder.path());
+    let world = app.world_mut();
+    assert!(recovered.report.unwrap().is_clean());
+    assert_eq!(world.query::<&Mana>().single(world).unwrap().source, Entity::PLACEHOLDER);
+}
+
+#[test]
+fn keys_that_another_run_would_not_know_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let [camera, lamp] = [(); 2].map(|()| world.spawn_empty().id());
+    let add = |world: &mut World| {
+        let grudges = [(camera, "dark".into()), (lamp, "bright".into())].into();
+        Ok(world.spawn(Party { guest: None, members: Vec::new(), grudges }).id())
+    };
+    let error = session.edit(world, "Add", add).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+    assert_eq!(world.query::<&Party>().iter(world).count(), 0);
+}
+
+#[test]
+fn what_was_changed_without_an_edit_belongs_to_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let add = |world: &mut World| {
+        let source = Entity::PLACEHOLDER;
+        Ok([1, 2].map(|health| world.spawn((Health(health), Mana { points: 1, source })).id()))
+    };
+    let [rat, cat] = session.edit(world, "Add", add).unwrap();
+    let without = |world: &mut World| {
+        world.get_mut::<Health>(rat).unwrap().0 = 10;
+        world.entity_mut(rat).remove::<Mana>().insert(Name::new("Rat"));
+        world.despawn(cat);
+        world.spawn((Health(3), ChildOf(rat))).id()
+    };
+    let look = |world: &mut World| Ok(healths(world));
+    without(world);
+    session.edit(world, "Look", look).unwrap();
+    session.save().unwrap();
+    assert_eq!(session.session().history().position(), 2);
+    session.undo(world).unwrap();
+    assert_eq!(healths(world), [1, 2]);
+    assert!(world.get::<Mana>(rat).is_some() && world.get::<Name>(rat).is_none());
+    session.redo(world).unwrap();
+    assert_eq!((healths(world), below(world, rat)), (vec![3, 10], vec![3]));
+
+    // An undo in between rolls it back. After that nothing of it is left for the next edit.
+    session.undo(world).unwrap();
+    world.get_mut::<Health>(rat).unwrap().0 = 20;
+    world.entity_mut(rat).remove::<Mana>();
+    world.spawn(Health(4));
+    session.redo(world).unwrap();
+    assert_eq!(healths(world), [3, 10]);
+    session.edit(world, "Look", look).unwrap();
+    assert_eq!(session.session().history().position(), 2);
+
+    // Nor is anything left out after an undo.
+    session.undo(world).unwrap();
+    world.entity_mut(rat).insert(Name::new("Rat"));
+    session.edit(world, "Look", look).unwrap();
+    session.undo(world).unwrap();
+    assert!(world.get::<Name>(rat).is_none());
+    session.redo(world).unwrap();
+    assert!(world.get::<Name>(rat).is_some());
+}
+
+#[test]
+fn unsaved_edits_of_a_mod_that_is_off_are_not_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
+    let without = || {
+        let mut app = App::new();
+        app.persist_component::<Health>();
+        let opened = EditSession::open(app.world_mut(), &save, &journal, History::new(100));
+        opened.map(|(session, recovered)| (app, session, recovered))
+    };
+    let (mut app, mut session, _) = open(folder.path());
+    let add = |world: &mut World| {
+        let source = Entity::PLACEHOLDER;
+        Ok(world.spawn((Health(1), Mana { points: 1, source })).id())
+    };
+    session.edit(app.world_mut(), "Add", add).unwrap();
+    drop((app, session));
+    let error = without().map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongClass);
+    assert!(error.to_string().contains("Mana"), "{error}");
+
+    // With the mod, all is there; and once it is saved, the level opens without.
+    let (app, mut session, recovered) = open(folder.path());
+    assert_eq!(recovered.replayed, 1);
+    session.save().unwrap();
+    drop((app, session));
+    let (mut app, mut session, _) = without().unwrap();
+    session.edit(app.world_mut(), "Add", |world| Ok(world.spawn(Health(2)).id())).unwrap();
+    session.save().unwrap();
+    drop((app, session));
+    let (mut app, _, _) = open(folder.path());
+    let world = app.world_mut();
+    assert_eq!((healths(world), world.query::<&Mana>().iter(world).count()), (vec![1, 2], 1));
+}
+
+#[test]
+fn a_session_has_the_settings_of_the_saves() {
+    let folder = tempfile::tempdir().unwrap();
+    let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
+    let mut app = app();
+    let mut saves = app.world_mut().resource_mut::<Saves>();
+    saves.manage(|saves| saves.set_application("Mill", "1.0")).unwrap();
+    let opened = EditSession::open(app.world_mut(), &save, journal, History::new(100));
+    opened.unwrap().0.save().unwrap();
+    let header = Header::from_reader(std::fs::File::open(save).unwrap()).unwrap();
+    assert_eq!(header.application.as_deref(), Some("Mill"));
 }
 
 #[test]

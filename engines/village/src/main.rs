@@ -1,8 +1,11 @@
 //! A village that lives on: each run loads what the last one saved, plays ten days, and saves.
 //!
 //! ```sh
-//! cargo run --manifest-path engines/Cargo.toml -p persist-bevy --example village
+//! cargo run --manifest-path engines/Cargo.toml -p village
+//! cargo run --manifest-path engines/Cargo.toml -p village --features window
 //! ```
+//!
+//! The window shows what the text says. Each save then has a picture of it in its header.
 
 #![allow(clippy::print_stdout, reason = "it is a game in text")]
 #![allow(
@@ -10,6 +13,9 @@
     clippy::needless_pass_by_value,
     reason = "as systems of Bevy are written"
 )]
+
+#[cfg(feature = "window")]
+mod window;
 
 use std::thread;
 use std::time::Duration;
@@ -61,28 +67,46 @@ struct Calendar {
 #[derive(Persist, Clone)]
 struct Title {
     text: String,
+    /// Red, green and blue of each pixel; empty without a window.
+    #[persist(default)]
+    picture: Vec<u8>,
 }
 
+/// How the village looks now.
+#[derive(Resource, Default)]
+struct Picture(Vec<u8>);
+
+/// Frames of a day.
+const FRAMES: u32 = if cfg!(feature = "window") { 20 } else { 1 };
+
 fn main() -> AppExit {
-    App::new()
-        .add_plugins(PersistPlugin::new(std::env::temp_dir().join("persist-village")))
+    let mut app = App::new();
+    #[cfg(feature = "window")]
+    window::open(&mut app);
+    app.add_plugins(PersistPlugin::new(std::env::temp_dir().join("persist-village")))
         .persist_component::<Villager>()
         .persist_component::<House>()
         .persist_component::<Helps>()
         .persist_resource::<Calendar>()
         .init_resource::<Calendar>()
+        .init_resource::<Picture>()
         .add_systems(Startup, load)
-        .add_systems(Update, (begin, live, show, save).chain())
+        .add_systems(Update, (begin, (live, show, save).chain().run_if(is_new_day), end).chain())
         .set_runner(|mut app| {
             loop {
                 app.update();
-                thread::sleep(Duration::from_millis(50)); // a day
+                thread::sleep(Duration::from_millis(if FRAMES == 1 { 50 } else { 16 }));
                 if let Some(exit) = app.should_exit() {
                     return exit;
                 }
             }
         })
         .run()
+}
+
+fn is_new_day(mut frame: Local<u32>) -> bool {
+    *frame += 1;
+    frame.is_multiple_of(FRAMES)
 }
 
 fn load(mut loads: MessageWriter<LoadRequested>) {
@@ -161,14 +185,20 @@ fn show(
     }
 }
 
-/// On each tenth day the game is saved, and ends when the save is written.
-fn save(
-    calendar: Res<Calendar>,
-    mut saves: MessageWriter<SaveRequested>,
+/// On each tenth day the game is saved.
+fn save(calendar: Res<Calendar>, picture: Res<Picture>, mut saves: MessageWriter<SaveRequested>) {
+    if calendar.day > 0 && calendar.day.is_multiple_of(10) {
+        let text = format!("Day {}", calendar.day);
+        let title = Title { text, picture: picture.0.clone() };
+        saves.write(SaveRequested::slot("village").metadata(title));
+    }
+}
+
+/// The game ends when the save is written.
+fn end(
     mut finished: MessageReader<SaveFinished>,
     mut failed: MessageReader<SaveFailed>,
     mut exit: MessageWriter<AppExit>,
-    mut is_asked: Local<bool>,
 ) {
     for SaveFinished { path, .. } in finished.read() {
         println!("Saved as {}.", path.display());
@@ -177,10 +207,5 @@ fn save(
     for SaveFailed { error, .. } in failed.read() {
         println!("{error}");
         exit.write(AppExit::error());
-    }
-    if calendar.day > 0 && calendar.day.is_multiple_of(10) && !*is_asked {
-        *is_asked = true;
-        let title = Title { text: format!("Day {}", calendar.day) };
-        saves.write(SaveRequested::slot("village").metadata(title));
     }
 }

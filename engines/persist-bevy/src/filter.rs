@@ -1,0 +1,77 @@
+//! Which entities are saved besides those that the game marks: the ones that pass a filter.
+//!
+//! A filter gives them [`Saved`], which all else looks at, and takes that away from those that do not pass any more.
+
+use std::any::TypeId;
+use std::marker::PhantomData;
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::{Entity, EntityHashSet};
+use bevy_ecs::entity_disabling::Disabled;
+use bevy_ecs::query::{Allow, ArchetypeFilter, QueryFilter, With, Without};
+use bevy_ecs::world::World;
+
+use crate::Saved;
+
+/// Marks an entity that has its [`Saved`] from this filter.
+#[derive(Component)]
+struct SavedBy<F: 'static>(PhantomData<fn() -> F>);
+
+/// A filter of an app.
+#[derive(Clone, Copy)]
+pub(crate) struct Filter {
+    pub(crate) id: TypeId,
+    unmark: fn(&mut World),
+    mark: fn(&mut World),
+    claim: fn(&mut World, &EntityHashSet),
+}
+
+impl Filter {
+    pub(crate) fn new<F: ArchetypeFilter + 'static>() -> Self {
+        Self { id: TypeId::of::<F>(), unmark: unmark::<F>, mark: mark::<F>, claim: claim::<F> }
+    }
+}
+
+/// Marks the entities that pass a filter, and no others that were marked for that alone.
+pub(crate) fn mark_all(world: &mut World, filters: &[Filter]) {
+    // One that another filter lets through is marked again.
+    filters.iter().for_each(|filter| (filter.unmark)(world));
+    filters.iter().for_each(|filter| (filter.mark)(world));
+}
+
+/// Says of entities that were loaded which have their mark from a filter.
+pub(crate) fn claim_all(world: &mut World, filters: &[Filter], loaded: &[Entity]) {
+    if !filters.is_empty() && !loaded.is_empty() {
+        let loaded = loaded.iter().copied().collect();
+        filters.iter().for_each(|filter| (filter.claim)(world, &loaded));
+    }
+}
+
+fn find<F: QueryFilter>(world: &mut World) -> Vec<Entity> {
+    world.query_filtered::<Entity, (F, Allow<Disabled>)>().iter(world).collect()
+}
+
+fn unmark<F: ArchetypeFilter + 'static>(world: &mut World) {
+    let marked = find::<With<SavedBy<F>>>(world);
+    let passing = find::<(With<SavedBy<F>>, F)>(world);
+    if marked.len() > passing.len() {
+        let passing: EntityHashSet = passing.into_iter().collect();
+        for entity in marked.into_iter().filter(|entity| !passing.contains(entity)) {
+            world.entity_mut(entity).remove::<(Saved, SavedBy<F>)>();
+        }
+    }
+}
+
+fn mark<F: ArchetypeFilter + 'static>(world: &mut World) {
+    let new = find::<(F, Without<Saved>)>(world).into_iter();
+    let mark = |entity| (entity, (Saved, SavedBy::<F>(PhantomData)));
+    world.insert_batch(new.map(mark).collect::<Vec<_>>());
+}
+
+fn claim<F: ArchetypeFilter + 'static>(world: &mut World, loaded: &EntityHashSet) {
+    let passing = find::<(F, With<Saved>, Without<SavedBy<F>>)>(world).into_iter();
+    let mark = |entity| (entity, SavedBy::<F>(PhantomData));
+    world.insert_batch(
+        passing.filter(|entity| loaded.contains(entity)).map(mark).collect::<Vec<_>>(),
+    );
+}
