@@ -36,6 +36,9 @@ pub type Stored = ObjectId;
 /// The object of an entity.
 #[must_use]
 pub fn store(entity: &Entity) -> ObjectId {
+    if *entity == Entity::DANGLING {
+        return ObjectId::NOWHERE;
+    }
     persist_mirror::store(key(*entity))
 }
 

@@ -57,6 +57,7 @@ use crate::entity::{entity, key};
 pub struct Saves {
     saver: ValueSaver,
     types: Vec<Saved>,
+    filter: Option<fn(EntityRef<'_>) -> bool>,
     mirror: Mirror,
 }
 
@@ -64,6 +65,7 @@ pub struct Saves {
 struct Saved {
     id: TypeId,
     has: fn(EntityRef<'_>) -> bool,
+    know: fn(&mut World) -> Result<()>,
     copy: fn(&hecs::World, &mut Mirror) -> Result<()>,
     holds_ids: bool,
     build: fn(&Self, ObjectId, &mut Copies<'_>, &mut EntityBuilder) -> Result<()>,
@@ -74,6 +76,7 @@ impl Saved {
         Self {
             id: TypeId::of::<T>(),
             has: |entity| entity.has::<T>(),
+            know: World::register::<F::Stored>,
             copy: |world, mirror| {
                 let mut query = world.query::<(Entity, &T)>();
                 let components = query.iter().map(|(entity, component)| (key(entity), component));
@@ -158,12 +161,42 @@ impl Saves {
         Ok(self)
     }
 
+    /// Saves those entities alone that pass a filter, of those with a component of a registered type. A load leaves the
+    /// others as they are.
+    ///
+    /// ```
+    /// # #[derive(persist::Persist, Clone)]
+    /// # #[persist(component)]
+    /// # struct Health(u32);
+    /// struct Ghost;
+    ///
+    /// let mut saves = persist_hecs::Saves::new();
+    /// saves.register::<Health>()?.set_filter(|entity| !entity.has::<Ghost>());
+    /// let mut world = hecs::World::new();
+    /// world.spawn((Health(1),));
+    /// world.spawn((Health(2), Ghost));
+    /// assert_eq!(saves.mirror(&world)?.objects().len(), 1);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn set_filter(&mut self, filter: fn(EntityRef<'_>) -> bool) -> &mut Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    fn passes(&self, entity: EntityRef<'_>) -> bool {
+        self.filter.is_none_or(|passes| passes(entity))
+    }
+
+    fn is_saved(&self, entity: EntityRef<'_>) -> bool {
+        self.types.iter().any(|of| (of.has)(entity)) && self.passes(entity)
+    }
+
     /// Calls a function with the manager of the saves: to set its [application](SaveManager::set_application),
     /// [metadata](SaveManager::set_metadata), [context](SaveManager::set_context) or
     /// [compression](SaveManager::set_save_options), or to list and copy [slots](SaveManager::slots).
     ///
-    /// The manager knows nothing of the world: its own `save`, `auto_save` and `slots(folder).save` write saves without
-    /// entities. Save by [`Saves::save`] and [`save_slot`](Self::save_slot).
+    /// The manager does not have the entities: its own `save`, `auto_save` and `slots(folder).save` are errors. Save by
+    /// [`Saves::save`] and [`save_slot`](Self::save_slot).
     pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
         let mut manager = SaveManager::from(std::mem::take(&mut self.saver));
         let result = run(&mut manager);
@@ -195,7 +228,8 @@ impl Saves {
     }
 
     /// Loads a save into a world. The entities that a save would have are despawned: those with a component of a registered
-    /// type, and those that were saved from the world or loaded into it before. All others stay. Loaded entities are new: [`entity`](Self::entity) finds them by their ids.
+    /// type, and those that were saved from the world or loaded into it before. All others stay. Loaded entities are new:
+    /// [`entity`](Self::entity) finds them by their ids.
     ///
     /// # Errors
     ///
@@ -270,6 +304,19 @@ impl Saves {
         Ok(report)
     }
 
+    /// Despawns the saved entities for a new game, and forgets what was loaded: unknown components and resources, and which
+    /// object stands for which entity.
+    pub fn clear(&mut self, world: &mut hecs::World) {
+        self.manage(SaveManager::clear);
+        let mut none = World::new();
+        for of in &self.types {
+            // The mirror took it.
+            let _ = (of.know)(&mut none);
+        }
+        // It has nothing that could be refused.
+        let _ = self.place(world, none);
+    }
+
     fn place(&mut self, world: &mut hecs::World, loaded: World) -> Result<()> {
         let objects: Vec<ObjectId> = loaded.objects().collect();
         let entities: Vec<Entity> = objects.iter().map(|_| world.reserve_entity()).collect();
@@ -292,10 +339,10 @@ impl Saves {
             return Err(error);
         }
         let is_old = |entity: &EntityRef<'_>| {
-            let is_saved = self.types.iter().any(|of| (of.has)(*entity));
             let key = key(entity.entity());
             // One with unknown components alone is in the mirror.
-            ids.object(key).is_none() && (is_saved || self.mirror.ids().object(key).is_some())
+            let is_mirrored = || self.mirror.ids().object(key).is_some() && self.passes(*entity);
+            ids.object(key).is_none() && (self.is_saved(*entity) || is_mirrored())
         };
         let old: Vec<Entity> = world.iter().filter(is_old).map(|old| old.entity()).collect();
         for entity in old {
@@ -316,16 +363,23 @@ impl Saves {
     ///
     /// What a component refuses that holds entities: such a one cannot hold shared pointers or trait objects, or need a context.
     pub fn mirror(&mut self, world: &hecs::World) -> Result<&World> {
-        let Self { types, mirror, .. } = self;
-        mirror.retain(|key| world.contains(entity(key)))?;
+        let mut mirror = std::mem::take(&mut self.mirror);
+        let copied = self.copy(world, &mut mirror);
+        self.mirror = mirror;
+        copied?;
+        Ok(self.mirror.world())
+    }
+
+    fn copy(&self, world: &hecs::World, mirror: &mut Mirror) -> Result<()> {
+        let passes = |entity: Entity| world.entity(entity).is_ok_and(|entity| self.passes(entity));
+        mirror.retain(|key| passes(entity(key)))?;
         for entity in world {
             let key = key(entity.entity());
-            if mirror.ids().object(key).is_none() && types.iter().any(|of| (of.has)(entity)) {
+            if mirror.ids().object(key).is_none() && self.is_saved(entity) {
                 mirror.object(key)?;
             }
         }
-        types.iter().try_for_each(|of| (of.copy)(world, mirror))?;
-        Ok(mirror.world())
+        self.types.iter().try_for_each(|of| (of.copy)(world, mirror))
     }
 
     /// The mirror, to change what is not of hecs: [resources](World::insert_resource), which are saved with the

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "it is a test")]
 
 use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
 
 use hecs::Entity;
-use persist::{ErrorKind, ObjectId, Persist};
+use persist::lock::Lock;
+use persist::save::LoadPolicy;
+use persist::{ErrorKind, LoadOptions, ObjectId, Persist, SaveManager};
 use persist_hecs::{Saves, entity};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
@@ -332,4 +336,121 @@ fn a_component_with_entities_and_shared_pointers_is_refused() {
     let mut saves = saves();
     let error = saves.register::<Shared>().unwrap().save_to_vec(&world).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn entities_that_a_filter_refuses_are_neither_saved_nor_replaced() {
+    struct Ghost;
+
+    let mut saves = saves();
+    saves.set_filter(|entity| !entity.has::<Ghost>());
+    let mut world = hecs::World::new();
+    let rat = world.spawn((Health(1),));
+    let ghost = world.spawn((Health(2), Ghost));
+    let save = saves.save_to_vec(&world).unwrap();
+    saves.load_from_slice(&mut world, &save).unwrap();
+    assert!(world.contains(ghost) && !world.contains(rat));
+    assert_eq!(health(&world), [1, 2]);
+
+    // One that does not pass any more is not saved any more, and is left alone.
+    let rat = saves.entity(ObjectId::new(1).unwrap()).unwrap();
+    world.insert_one(rat, Ghost).unwrap();
+    assert_eq!(saves.mirror(&world).unwrap().objects().len(), 0);
+    saves.load_from_slice(&mut world, &save).unwrap();
+    assert_eq!(health(&world), [1, 1, 2]);
+}
+
+#[test]
+fn a_new_game_has_nothing_of_the_one_that_was_loaded() {
+    let mut world = hecs::World::new();
+    world.spawn((Mana { points: 1, source: Entity::DANGLING },));
+    let save = saves().save_to_vec(&world).unwrap();
+
+    let mut without = Saves::new();
+    without.register::<Health>().unwrap();
+    let mut world = hecs::World::new();
+    let camera = world.spawn(("camera",));
+    without.load_from_slice(&mut world, &save).unwrap();
+    without.clear(&mut world);
+    assert_eq!((world.len(), world.contains(camera)), (1, true));
+    world.spawn((Health(2),));
+    let save = without.save_to_vec(&world).unwrap();
+    let mut world = hecs::World::new();
+    saves().load_from_slice(&mut world, &save).unwrap();
+    assert_eq!((health(&world), world.len()), (vec![2], 1));
+}
+
+#[test]
+fn the_manager_refuses_saves_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let save = |saves: &mut SaveManager| saves.slots(folder.path()).save("a");
+    assert_eq!(saves().manage(save).unwrap_err().kind(), ErrorKind::Refused);
+}
+
+#[test]
+fn unsaved_entities_as_keys_are_an_error_that_says_what_to_do() {
+    let mut world = hecs::World::new();
+    let [camera, lamp] = [(); 2].map(|()| world.spawn(()));
+    let grudges = [(camera, "dark".to_owned()), (lamp, "bright".to_owned())].into();
+    world.spawn((Party { leader: camera, guest: None, members: Vec::new(), grudges },));
+    let error = saves().save_to_vec(&world).unwrap_err();
+    assert!(
+        error
+            .message()
+            .ends_with("take them out of the keys of maps and out of sets, or have them saved"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_lock_file_has_the_registered_components_and_reports_what_would_be_lost() {
+    mod changed {
+        #[derive(persist::Persist, Clone)]
+        #[persist(component)]
+        pub(super) struct Health {
+            armour: u8,
+        }
+    }
+
+    let registry = |mut saves: Saves| saves.manage(|saves| saves.registry().clone());
+    let mut lock = Lock::new();
+    let first = registry(saves());
+    lock.update("1.0", &first).unwrap();
+    assert!(lock.is_current("1.0", &first) && lock.compare(&first).is_current());
+
+    let mut next = Saves::new();
+    next.register::<changed::Health>().unwrap();
+    let report = lock.compare(&registry(next));
+    assert!(!report.loads());
+    let report = report.to_string();
+    assert!(report.contains("Health") && report.contains("Mana"), "{report}");
+}
+
+#[test]
+fn a_damaged_save_is_replaced_by_its_backup_or_salvaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["a.sav", "b.sav"].map(|name| folder.path().join(name));
+    let damage = |path: &Path| {
+        let mut save = fs::read(path).unwrap();
+        let end = save.len() - 3;
+        save[end] ^= 1;
+        fs::write(path, save).unwrap();
+    };
+    let (mut world, mut saves) = (hecs::World::new(), saves());
+    let rat = world.spawn((Health(1),));
+    saves.save(&world, &first).unwrap();
+    world.get::<&mut Health>(rat).unwrap().0 = 2;
+    saves.save(&world, &first).unwrap();
+    damage(&first);
+    assert!(saves.load(&mut world, &first).unwrap().recovery().is_some());
+    assert_eq!(health(&world), [1]);
+
+    // Without a backup, the player may ask for what is whole.
+    saves.save(&world, &second).unwrap();
+    damage(&second);
+    assert_eq!(saves.load(&mut world, &second).unwrap_err().kind(), ErrorKind::Damaged);
+    let salvage = LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() };
+    saves.manage(|saves| saves.set_load_options(salvage));
+    assert!(saves.load(&mut world, &second).unwrap().salvage().is_some());
+    assert_eq!(health(&world), [1]);
 }
