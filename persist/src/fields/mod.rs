@@ -7,6 +7,7 @@ mod bytes;
 mod change;
 mod compare;
 mod diff;
+mod empty;
 mod links;
 mod number;
 mod part;

@@ -2,7 +2,7 @@
 
 use super::Edit;
 use super::edit::Step;
-use super::support::{ChangeTarget, PendingChange};
+use super::support::{ChangeTarget, PendingChange, Support};
 use crate::codec::Reflect;
 use crate::fields::{IntoFieldPath, Request};
 use crate::graph::Registry;
@@ -78,19 +78,10 @@ impl<T: Reflect> Editable for T {
 }
 
 impl<T: Reflect> Edit<'_, T> {
-    /// Readies an edit of a field; the class is that of the target.
+    /// Readies an edit of a field.
     fn ready_for(&mut self, path: &FieldPath) -> Result<()> {
         self.ready()?;
-        self.support.know_fields()?;
-        let class = T::CLASS.name();
-        if path.class() != class {
-            let message = format!(
-                "the path is one of {}, and the target is of {class}; begin it with that",
-                path.class()
-            );
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
-        check_recordable(&self.support.registry, &class)
+        self.support.check_class(path)
     }
 
     /// Notes what a part is before it is changed.
@@ -119,6 +110,22 @@ impl<T: Reflect> Edit<'_, T> {
             self.steps.push(Step::Change(Change::of_target(change)));
         }
         Ok(old.unwrap_or(Value::Unit))
+    }
+}
+
+impl<T: Reflect> Support<T> {
+    /// Readies the fields of the target, whose class the path must begin with.
+    pub(super) fn check_class(&mut self, path: &FieldPath) -> Result<()> {
+        self.know_fields()?;
+        let class = T::CLASS.name();
+        if path.class() != class {
+            let message = format!(
+                "the path is one of {}, and the target is of {class}; begin it with that",
+                path.class()
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        check_recordable(&self.registry, &class)
     }
 }
 

@@ -519,6 +519,30 @@ impl<T: 'static> History<T> {
 }
 
 impl<T: Reflect> History<T> {
+    /// The value of a field of a value, as [`World::get_field`] reads one of a component. The path of the class alone gives
+    /// the whole value.
+    ///
+    /// ```
+    /// use persist::{History, Persist, Value, field};
+    ///
+    /// #[derive(Persist)]
+    /// struct Document { title: String }
+    ///
+    /// let document = Document { title: "Plan".into() };
+    /// let mut history = History::new(100);
+    /// assert_eq!(history.get_field(&document, field!(Document.title))?, Value::from("Plan"));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::get_field`]; as [`edit`](Self::edit), if the type holds shared pointers.
+    pub fn get_field(&mut self, target: &T, path: impl IntoFieldPath) -> Result<Value> {
+        let path = path.into_field_path(&self.support.paths)?;
+        self.support.check_class(&path)?;
+        self.support.value(target, &path).map_err(|error| error.in_class(path.class()))
+    }
+
     /// Sets a field of a value, as an entry that is called after it; returns what it was. It costs what the field does.
     ///
     /// The value is checked as by [`World::set_field`].

@@ -8,11 +8,12 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
-    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, compared, content_of,
+    Bytes, FieldChange, FieldLinks, FieldPart, NumberFields, PartBuffers, Paths, Root, compared,
+    content_of,
 };
 use crate::graph::Registry;
 use crate::world::{Change, Owner, decoded};
-use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, World};
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, Value, World};
 
 /// The target, if it is a world.
 pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
@@ -117,6 +118,13 @@ impl<T: 'static> Support<T> {
         }
         let done = self.root(target).and_then(|(mut root, paths)| run(&mut root, paths));
         done.map_err(|error| error.in_class(class))
+    }
+
+    /// The value of a field of a target that is no world.
+    pub(super) fn value(&self, target: &T, path: &FieldPath) -> Result<Value> {
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        let (mut buffers, root) = (PartBuffers::default(), (fields.of)(target));
+        FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value(&self.registry)
     }
 
     /// The bytes of a whole target that is no world.

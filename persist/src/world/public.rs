@@ -398,15 +398,25 @@ impl World {
         self.column_mut::<T>()?.get_mut(location)
     }
 
-    /// The names of the classes of an object's components, in the order in which they were attached; those of
-    /// classes that the program does not have are among them.
-    pub fn classes(&self, object: ObjectId) -> Vec<String> {
+    /// The names of the classes of an object's components, in the order in which they were attached, or of the resources if
+    /// there is `None` in place of an object; those of classes that the program does not have are among them.
+    pub fn classes(&self, object: impl Into<Option<ObjectId>>) -> Vec<String> {
+        let Some(object) = object.into() else { return self.resources.classes() };
         let Some(found) = self.object(object) else { return Vec::new() };
         let class = |part| match part {
             ComponentIndex::Known(column) => (self.columns[column].of.name)(),
             ComponentIndex::Unknown(index) => found.unknown()[index].content.class().to_owned(),
         };
         self.shapes.parts(found).map(class).collect()
+    }
+
+    /// The classes that [`attach_class`](Self::attach_class) takes, in the order of their names: those of all component types
+    /// that the world knows.
+    #[must_use]
+    pub fn component_classes(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.by_class.keys().map(|name| &**name).collect();
+        names.sort_unstable();
+        names
     }
 
     /// The objects that have all the components of a query, and these.

@@ -82,6 +82,12 @@ pub(super) fn any(value: &dyn AnyResource) -> &dyn Any {
 }
 
 impl Resources {
+    /// The names of all classes, those last that the program does not have.
+    pub(super) fn classes(&self) -> Vec<String> {
+        let known = self.values.iter().map(|(_, name, _)| name.clone());
+        known.chain(self.unknown.iter().map(|kept| kept.class().to_owned())).collect()
+    }
+
     pub(super) fn position(&self, class: &str) -> Option<usize> {
         self.values.iter().position(|(_, name, _)| name == class)
     }

@@ -346,6 +346,11 @@ impl<T: 'static> Session<T> {
 
 impl<T: Reflect> Session<T> {
     of_history! {
+        "\n# Errors\n\nThose of the method of the history."
+        get_field[target](path: impl IntoFieldPath) -> Result<Value>;
+    }
+
+    of_history! {
         "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
         set_field[target](path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
         edit_at<P, R>[target](path: impl IntoFieldPath, label: impl Into<Label>, edit: impl FnOnce(&mut P) -> Result<R>) -> Result<R> where P: Any;
