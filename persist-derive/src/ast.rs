@@ -124,6 +124,24 @@ pub struct Field {
     pub unknown: Option<Given<()>>,
     /// Its integers take as few bytes as they need, since it or the type says so.
     pub is_compact: bool,
+    /// What an editor is told of it.
+    pub hints: Hints,
+}
+
+/// How an editor is to show a field.
+pub struct Hints {
+    pub label: Option<Given<String>>,
+    pub help: Option<Given<String>>,
+    pub range: Option<Given<ValueRange>>,
+    pub hidden: Option<Given<()>>,
+    pub read_only: Option<Given<()>>,
+    pub color: Option<Given<()>>,
+}
+
+/// The numbers that an editor offers: each end as an expression, and its value if it is a literal.
+pub struct ValueRange {
+    pub start: Option<(Expr, Option<f64>)>,
+    pub end: Option<(Expr, Option<f64>)>,
 }
 
 /// How a field's value gets into the bytes.

@@ -86,6 +86,10 @@
 /// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
 /// | `convert = path` | A function `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type; see below. |
 /// | `compact` | The integers of the field take as few bytes as they need, as for a type. |
+/// | `label = "Radius"`, `help = "In metres"` | What editors call the field, and say of it. These and the next four are in [`FieldRecord::hints`](crate::reflect::FieldRecord::hints), change no byte of a save, and are not checked by it. |
+/// | `range = 0.0..=1.0` | The numbers that editors offer, of the field or of those in it; one end may be left out. |
+/// | `color` | Editors show the field as a colour: three or four floats or bytes in an array or in fields `r`, `g`, `b`, `a`, or a `u32` of RGBA. |
+/// | `hidden`, `read_only` | Editors do not show the field, or do not change it. |
 /// | `unknown` | The field, a `persist::Unknown`, holds the stored fields that the type does not have, and gives them back to the next save. One in each struct or variant. |
 ///
 /// On a variant:

@@ -221,7 +221,7 @@ pub mod __private {
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_file};
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
-    pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
+    pub use crate::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::world::{Component, movable};
     pub use crate::{__coerce, __dynamic};
@@ -231,7 +231,7 @@ pub mod __private {
     pub use std::default::Default;
     pub use std::mem::{offset_of, size_of, swap};
     pub use std::option::Option;
-    pub use std::primitive::{bool, str, u8, u16, usize};
+    pub use std::primitive::{bool, f64, str, u8, u16, usize};
     pub use std::result::Result;
     pub use std::string::String;
 

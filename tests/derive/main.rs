@@ -5,6 +5,7 @@ mod compile_errors;
 mod dump;
 mod dynamic_hygiene;
 mod golden;
+mod hints;
 mod hygiene;
 mod hygiene_of_evolution;
 mod savedata_sizes;

@@ -174,6 +174,21 @@ fn what_cannot_be_edited_says_why_and_changes_nothing() {
 }
 
 #[test]
+fn fields_are_read_by_their_paths() -> Result<()> {
+    let document = Document { cover: Some(page(3)), pages: vec![page(1)], ..Document::default() };
+    let mut history = History::new(9);
+    let mut get = |path: &str| history.get_field(&document, path);
+    assert_eq!(get("Document:cover.title")?, Value::from("Page 3"));
+    assert_eq!(get("Document:pages[0].lines[0].text")?, Value::from("line 0"));
+    assert_eq!(get("Document")?.as_record().map(persist::Record::len), Some(5));
+    let errors = ["Page:title", "Document:pages[7]", "Document:zoom"];
+    let errors = errors.map(|path| get(path).unwrap_err().to_string());
+    insta::assert_snapshot!(errors.join("\n"));
+    assert_eq!(history.entries().len(), 0);
+    Ok(())
+}
+
+#[test]
 fn shared_pointers_are_refused_at_the_first_edit_with_the_name_of_the_field() -> Result<()> {
     #[derive(Persist, Default)]
     struct Shelf {

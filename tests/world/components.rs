@@ -1,6 +1,7 @@
 //! Components: attached, found and detached, by type and by the name of their class.
 
-use persist::{Component, ErrorKind, Persist, Result, SaveManager, World};
+use persist::save::Registry;
+use persist::{Component, ErrorKind, Persist, Result, SaveManager, Value, World};
 
 use super::actor::{Actor, Prop, actor, enter, logged, prop};
 
@@ -101,6 +102,56 @@ fn a_class_that_is_no_component_cannot_be_attached() -> Result<()> {
     world.insert_resource(Score(1))?;
     let ada = world.spawn("Ada");
     assert_eq!(kind(world.attach_class(ada, "Score")), Some(ErrorKind::NotFound));
+    Ok(())
+}
+
+#[test]
+fn an_editor_lists_the_classes_that_it_can_attach_and_the_resources() -> Result<()> {
+    #[derive(Persist)]
+    struct Score(u32);
+    #[derive(Persist)]
+    #[persist(component)]
+    struct Armour;
+    let mut world = World::new();
+    world.register::<Transform>()?;
+    world.register::<Armour>()?;
+    world.insert_resource(Score(1))?;
+    assert_eq!(world.component_classes(), ["Armour", "Transform"]);
+    assert_eq!(world.classes(None), ["Score"]);
+    let ada = world.spawn("Ada");
+    for class in ["Armour", "Transform"] {
+        world.attach_class(ada, class)?;
+    }
+    assert_eq!(world.classes(ada), ["Armour", "Transform"]);
+    Ok(())
+}
+
+#[test]
+fn an_editor_gets_an_empty_value_of_a_class() -> Result<()> {
+    #[derive(Persist)]
+    struct Bag {
+        #[persist(default = 3)]
+        size: u8,
+        #[persist(empty = vec![Slot::Full { item: "key".into() }])]
+        slots: Vec<Slot>,
+        first: Slot,
+    }
+    #[derive(Persist)]
+    enum Slot {
+        Full { item: String },
+        Free,
+    }
+    #[derive(Persist)]
+    struct Linked {
+        next: std::rc::Rc<u8>,
+    }
+    let kind_of = |empty: Result<Value>| empty.expect_err("it has none").to_string();
+    let mut registry = Registry::new();
+    registry.register::<Bag>()?;
+    registry.register::<Linked>()?;
+    let bag = registry.empty("Bag")?;
+    let errors = ["Bga", "Linked"].map(|class| kind_of(registry.empty(class)));
+    insta::assert_snapshot!(format!("{bag}\n\n{}", errors.join("\n")));
     Ok(())
 }
 

@@ -101,6 +101,11 @@ pub trait Edited {
     fn can_save(&self) -> bool {
         false
     }
+
+    /// Why the journal cannot be written, if so.
+    fn journal_broken(&self) -> Option<String> {
+        None
+    }
 }
 
 impl<T: Editable + Persist> Edited for Session<T> {
@@ -166,6 +171,10 @@ impl<T: Editable + Persist> Edited for Session<T> {
 
     fn can_save(&self) -> bool {
         true
+    }
+
+    fn journal_broken(&self) -> Option<String> {
+        Self::journal_broken(self)
     }
 }
 

@@ -1,21 +1,84 @@
 //! A window with the history, the mark of unsaved changes, and what was recovered.
 
-use egui::{Context, Ui};
+use egui::{Button, Context, Frame, Id, RichText, ScrollArea, Ui, Window};
 use persist::History;
 use persist::history::Recovered;
 
 use crate::Edited;
+use crate::inspector::undo_buttons;
 
 /// Shows a window with the history: undo and redo, save, and all entries, of which a click goes to one.
 ///
-/// Returns the error of what was clicked, which the window shows too.
+/// The title ends with a `*` while there are unsaved changes. What was refused is shown in the window.
 pub fn history_window(ctx: &Context, session: &mut impl Edited, open: &mut bool) {
-    let _ = (ctx, session, open);
+    let title = title("History", session.history());
+    Window::new(title)
+        .id(Id::unique("persist-egui history"))
+        .open(open)
+        .default_height(300.0)
+        .show(ctx, |ui| history_panel(ui, session));
 }
 
 /// Shows what [`history_window`] does, without a window around it.
 pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
-    let _ = (ui, session);
+    let id = ui.make_persistent_id("persist-egui history");
+    let mut error = ui.data_mut(|data| data.remove_temp::<String>(id));
+    ui.horizontal_wrapped(|ui| {
+        undo_buttons(ui, session, &mut error);
+        if session.can_save() {
+            let is_modified = session.history().is_modified();
+            if ui.add_enabled(is_modified, Button::new("Save")).clicked() {
+                error = session.save().err().map(|error| error.to_string());
+            }
+        }
+    });
+    let poison = session.history().poison().map(|poison| {
+        format!("An entry cannot be undone, and nothing can be edited: {}", poison.why)
+    });
+    for trouble in [session.journal_broken(), poison] {
+        if let Some(trouble) = trouble {
+            ui.label(RichText::new(trouble).color(ui.visuals().warn_fg_color));
+        }
+    }
+    if let Some(text) = &error {
+        ui.label(RichText::new(text).color(ui.visuals().error_fg_color));
+    }
+    let history = session.history();
+    let (position, saved) = (history.position(), history.saved_position());
+    let height = ui.spacing().interact_size.y;
+    let mut wanted = None;
+    // The first row is the state before all entries.
+    let rows = history.entries().len() + 1;
+    ScrollArea::vertical().auto_shrink([false, true]).max_height(400.0).show_rows(
+        ui,
+        height,
+        rows,
+        |ui, visible| {
+            for at in visible {
+                let label = match at.checked_sub(1) {
+                    None => String::from("(beginning)"),
+                    Some(index) => {
+                        let entry = history.entries().nth(index);
+                        entry.map_or_else(String::new, |entry| entry.label.to_string())
+                    }
+                };
+                let mark = if saved == Some(at) { "  (saved)" } else { "" };
+                let text = RichText::new(format!("{label}{mark}"));
+                // What is undone can be redone.
+                let text = if at > position { text.weak() } else { text };
+                let button = Button::selectable(at == position, text).truncate();
+                if ui.add(button).clicked() && at != position {
+                    wanted = Some(at);
+                }
+            }
+        },
+    );
+    if let Some(position) = wanted {
+        error = session.go_to(position).err().map(|error| error.to_string());
+    }
+    if let Some(error) = error {
+        ui.data_mut(|data| data.insert_temp(id, error));
+    }
 }
 
 /// A title with a mark if there are unsaved changes: `level.sav *`.
@@ -25,7 +88,32 @@ pub fn title<T: 'static>(name: &str, history: &History<T>) -> String {
 
 /// Shows what was recovered when the session was opened, until the user closes it; `recovered` is `None` then.
 ///
-/// Nothing is shown if nothing was recovered or lost.
+/// Nothing is shown if there was nothing to recover.
 pub fn recovered_banner(ui: &mut Ui, recovered: &mut Option<Recovered>) {
-    let _ = (ui, recovered);
+    let Some(found) = recovered else { return };
+    let is_quiet = found.replayed == 0
+        && found.torn.is_none()
+        && found.stopped.is_none()
+        && found.rolled_back == 0
+        && found.kept.is_empty();
+    if is_quiet && found.report.as_ref().is_none_or(|report| report.recovery().is_none()) {
+        *recovered = None;
+        return;
+    }
+    let title = match found.replayed {
+        0 => String::from("The last session did not end well"),
+        1 => String::from("Recovered 1 edit"),
+        count => format!("Recovered {count} edits"),
+    };
+    let mut is_closed = false;
+    Frame::group(ui.style()).fill(ui.visuals().extreme_bg_color).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.strong(title);
+            is_closed = ui.small_button("✖").on_hover_text("Close the message").clicked();
+        });
+        ui.label(found.to_string());
+    });
+    if is_closed {
+        *recovered = None;
+    }
 }

@@ -1,33 +1,132 @@
-//! The inspector: its state, and where it begins.
+//! The inspector: its state, where it begins, and how what the user does becomes edits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use egui::Ui;
+use egui::{Button, RichText, ScrollArea, Ui};
 use persist::codec::Reflect;
-use persist::world::Prefab;
-use persist::{ObjectId, World};
+use persist::history::{Drag, Edit, Label};
+use persist::world::{Outside, Prefab};
+use persist::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
 use crate::Edited;
+use crate::field::{ElementEdit, FieldEdit, FieldsUi};
+use crate::object::{self, ObjectWish};
+use crate::objects::{Objects, Wish, title};
+use crate::picker::Picker;
 
 /// An inspector with its state: what is selected, searched for and open.
 ///
-/// [`inspect`] keeps one in egui's memory. Keep one yourself where other views share the selection.
+/// [`inspect`] keeps one in egui's memory. Keep one yourself where other views share the selection:
+///
+/// ```no_run
+/// # fn ui(ui: &mut egui::Ui, session: &mut persist::Session, inspector: &mut persist_egui::Inspector) {
+/// inspector.show(ui, session);
+/// if let Some(object) = inspector.selected() {
+///     // The program's own view draws a frame around it.
+/// }
+/// # }
+/// ```
 #[derive(Default)]
 pub struct Inspector {
     selected: Option<ObjectId>,
     error: Option<String>,
     prefabs: Vec<(String, Prefab)>,
+    objects: Objects,
+    picker: Picker,
+    gesture: Option<Gesture>,
+}
+
+/// A drag, or the typing of a text, whose edits are one entry.
+struct Gesture {
+    owner: Option<ObjectId>,
+    source: FieldPath,
+    /// The field that had the keyboard when it began.
+    focus: Option<FieldPath>,
+    drag: Drag,
 }
 
 impl Inspector {
-    /// Shows the objects of a world, and the components of the one that is selected.
+    /// Shows the objects of a world, and below them the components of the one that is selected.
     pub fn show(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
-        let _ = (ui, session);
+        let height = (ui.available_height() * 0.4).max(120.0);
+        ui.push_id("objects", |ui| {
+            ui.allocate_ui(egui::vec2(ui.available_width(), height), |ui| {
+                ui.set_min_height(height);
+                self.show_objects(ui, session);
+            });
+        });
+        ui.separator();
+        ui.push_id("selected", |ui| self.show_selected(ui, session));
+    }
+
+    /// Shows the objects of a world alone: a search, the tree, and what adds and removes objects.
+    pub fn show_objects(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
+        self.toolbar(ui, session);
+        let state = session.history().state();
+        let wish = self.objects.show(ui, session.target(), state, self.selected);
+        if let Some(wish) = wish {
+            self.grant(session, wish);
+        }
+    }
+
+    /// Shows the components of the selected object alone, or the resources if none is selected.
+    pub fn show_selected(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
+        self.error_row(ui);
+        ScrollArea::vertical().id_salt("fields").auto_shrink([false, false]).show(ui, |ui| {
+            let world = session.target();
+            let mut fields = FieldsUi::new(Some(world), Some(world.registry()), &mut self.picker);
+            let wish = match self.selected {
+                Some(object) if !world.contains(object) => {
+                    ui.weak("The object is not there any more. An undo may bring it back.");
+                    None
+                }
+                Some(object) => {
+                    ui.push_id(object, |ui| object::show(ui, world, object, &mut fields)).inner
+                }
+                None => {
+                    object::show_resources(ui, world, &mut fields);
+                    None
+                }
+            };
+            let FieldsUi { edit, focused, wanted, .. } = fields;
+            let owner = self.selected;
+            if let Some(edit) = edit {
+                let of = owner.map(|object| title(world, object));
+                self.edit_field(session, (owner, of), edit, focused.as_ref(), set_in_world);
+            }
+            if let (Some(wish), Some(object)) = (wish, owner) {
+                self.grant_object(session, object, wish);
+            }
+            self.end_frame(ui, session, focused.as_ref());
+            if let Some(wanted) = wanted {
+                self.select(Some(wanted));
+                self.objects.reveal(session.target(), wanted);
+            }
+        });
     }
 
     /// Shows a value that is no world.
     pub fn show_value<T: Reflect>(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = T>) {
-        let _ = (ui, session);
+        self.error_row(ui);
+        ScrollArea::vertical().id_salt("fields").auto_shrink([false, false]).show(ui, |ui| {
+            let path = FieldPath::new(T::CLASS.name());
+            let mut value = match session.get_field(path.clone()) {
+                Ok(value) => value,
+                Err(error) => {
+                    ui.colored_label(ui.visuals().error_fg_color, error.to_string());
+                    return;
+                }
+            };
+            let own = own_registry::<T>(session);
+            let registry = own.as_ref().or(session.registry());
+            let mut fields = FieldsUi::new(None, registry, &mut self.picker);
+            fields.whole(ui, T::CLASS, &mut value, &path);
+            let FieldsUi { edit, focused, .. } = fields;
+            if let Some(edit) = edit {
+                self.edit_field(session, (None, None), edit, focused.as_ref(), set_in_value);
+            }
+            self.end_frame(ui, session, focused.as_ref());
+        });
     }
 
     /// The object that is selected; it may be gone.
@@ -36,9 +135,12 @@ impl Inspector {
         self.selected
     }
 
-    /// Selects an object, and scrolls to it, or none.
+    /// Selects an object, or none. The tree shows it in the next frame.
     pub fn select(&mut self, object: Option<ObjectId>) {
-        self.selected = object;
+        if self.selected != object {
+            self.selected = object;
+            self.objects.wanted = object;
+        }
     }
 
     /// Why the last edit was refused, until the user or another edit takes the message away.
@@ -59,12 +161,307 @@ impl Inspector {
     }
 }
 
-/// Shows a world: objects, components and fields, with undo. The state is in egui's memory.
+/// What the user asks for.
+impl Inspector {
+    fn toolbar(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
+        ui.horizontal_wrapped(|ui| {
+            undo_buttons(ui, session, &mut self.error);
+            if ui.button("+ Object").on_hover_text("Add an object").clicked() {
+                let new = self.run(session, "Add object".into(), |edit| edit.spawn("Object"));
+                self.reveal(session, new);
+            }
+            let mut placed = None;
+            ui.menu_button("Prefabs", |ui| {
+                if self.prefabs.is_empty() {
+                    ui.weak("Copy an object as a prefab: its menu in the tree");
+                }
+                for (name, prefab) in &self.prefabs {
+                    let objects = format!("{} objects", prefab.object_count());
+                    if ui.button(name).on_hover_text(objects).clicked() {
+                        placed = Some((name.clone(), prefab.clone()));
+                    }
+                }
+            });
+            if let Some((name, prefab)) = placed {
+                let label = format!("Place {name}");
+                let new = self
+                    .run(session, label.into(), |edit| edit.instantiate(&prefab, Outside::Keep));
+                self.reveal(session, new);
+            }
+            if !session.target().classes(None).is_empty()
+                && ui.selectable_label(self.selected.is_none(), "Resources").clicked()
+            {
+                self.select(None);
+            }
+        });
+    }
+
+    fn reveal(&mut self, session: &impl Edited<Target = World>, object: Option<ObjectId>) {
+        if let Some(object) = object {
+            self.selected = Some(object);
+            self.objects.reveal(session.target(), object);
+        }
+    }
+
+    fn grant(&mut self, session: &mut impl Edited<Target = World>, wish: Wish) {
+        let name = |object| title(session.target(), object);
+        match wish {
+            Wish::Select(object) => self.selected = Some(object),
+            Wish::AddBelow(parent) => {
+                let label = format!("Add object to {}", name(parent));
+                let new = self.run(session, label.into(), |edit| edit.spawn_in(parent, "Object"));
+                self.reveal(session, new);
+            }
+            Wish::Duplicate(object) => {
+                let label = format!("Duplicate {}", name(object));
+                let (prefab, parent) =
+                    (session.target().prefab(object), session.target().parent(object));
+                let Some(prefab) = self.checked(prefab) else { return };
+                let new = self.run(session, label.into(), |edit| {
+                    let new = edit.instantiate(&prefab, Outside::Keep)?;
+                    if parent.is_some() {
+                        edit.set_parent(new, parent)?;
+                    }
+                    Ok(new)
+                });
+                self.reveal(session, new);
+            }
+            Wish::CopyAsPrefab(object) => {
+                let (name, prefab) = (name(object), session.target().prefab(object));
+                if let Some(prefab) = self.checked(prefab) {
+                    self.add_prefab(name, prefab);
+                }
+            }
+            Wish::Remove(object) => {
+                let label = format!("Remove {}", name(object));
+                self.run(session, label.into(), |edit| edit.remove(object));
+            }
+            Wish::Move(object, parent) => {
+                if session.target().parent(object) == parent {
+                    return;
+                }
+                let label = match parent {
+                    Some(parent) => format!("Move {} into {}", name(object), name(parent)),
+                    None => format!("Move {} to the top level", name(object)),
+                };
+                self.run(session, label.into(), |edit| edit.set_parent(object, parent));
+            }
+            Wish::Shift(object, by) => {
+                let world = session.target();
+                let Some(parent) = world.parent(object) else { return };
+                let siblings = world.children(parent);
+                let at = siblings.iter().position(|sibling| *sibling == object);
+                let to = at.and_then(|at| at.checked_add_signed(by));
+                let Some(to) = to.filter(|to| *to < siblings.len()) else { return };
+                let label = format!("Move {} in {}", name(object), name(parent));
+                self.run(session, label.into(), |edit| {
+                    edit.set_parent_at(object, Some(parent), to)
+                });
+            }
+        }
+    }
+
+    fn grant_object(
+        &mut self,
+        session: &mut impl Edited<Target = World>,
+        object: ObjectId,
+        wish: ObjectWish,
+    ) {
+        let name = title(session.target(), object);
+        match wish {
+            ObjectWish::Rename(new) => {
+                let label = format!("Rename {name}");
+                self.run(session, label.into(), |edit| edit.rename(object, &new).map(drop));
+            }
+            ObjectWish::Activity(activity) => {
+                let label = format!("Make {name} {}", format!("{activity:?}").to_lowercase());
+                self.run(session, label.into(), |edit| edit.set_activity(object, activity));
+            }
+            ObjectWish::Move(parent) => self.grant(session, Wish::Move(object, parent)),
+            ObjectWish::Attach(class) => {
+                let label = format!("Attach {class} to {name}");
+                self.run(session, label.into(), |edit| edit.attach_class(object, &class));
+            }
+            ObjectWish::Detach(class) => {
+                let label = format!("Detach {class} from {name}");
+                self.run(session, label.into(), |edit| edit.detach_class(object, &class));
+            }
+        }
+    }
+
+    /// Runs an edit as an entry of its own; `None` if it is refused, and why is shown.
+    fn run<R>(
+        &mut self,
+        session: &mut impl Edited<Target = World>,
+        label: Label,
+        edit: impl FnOnce(&mut Edit<'_, World>) -> Result<R>,
+    ) -> Option<R> {
+        self.end_gesture(session);
+        let done = session.edit(label, edit);
+        self.checked(done)
+    }
+
+    fn checked<R>(&mut self, result: Result<R>) -> Option<R> {
+        match result {
+            Ok(done) => {
+                self.error = None;
+                Some(done)
+            }
+            Err(error) => {
+                self.error = Some(error.to_string());
+                None
+            }
+        }
+    }
+
+    fn error_row(&mut self, ui: &mut Ui) {
+        let Some(error) = &self.error else { return };
+        let is_closed = ui
+            .horizontal_wrapped(|ui| {
+                let close = ui.small_button("✖").on_hover_text("Close the message").clicked();
+                ui.label(RichText::new(error).color(ui.visuals().error_fg_color));
+                close
+            })
+            .inner;
+        if is_closed {
+            self.error = None;
+        }
+    }
+}
+
+/// Fields.
+impl Inspector {
+    /// Does what the user did to a field, in the entry of the gesture that it belongs to.
+    fn edit_field<S: Edited>(
+        &mut self,
+        session: &mut S,
+        (owner, name): (Option<ObjectId>, Option<String>),
+        edit: FieldEdit,
+        focused: Option<&FieldPath>,
+        set: impl Fn(&mut S, Label, Option<ObjectId>, &FieldEdit) -> Result<()>,
+    ) {
+        let verb = match edit.element {
+            None => "Set",
+            Some(ElementEdit::Insert(..)) => "Insert into",
+            Some(ElementEdit::Remove(_)) => "Remove from",
+            Some(ElementEdit::Move(..)) => "Move in",
+        };
+        let mut label = format!("{verb} {}", edit.name);
+        if let Some(name) = name {
+            label = format!("{label} of {name}");
+        }
+        let is_same = |gesture: &Gesture| gesture.owner == owner && gesture.source == edit.source;
+        if !self.gesture.as_ref().is_some_and(is_same) {
+            self.end_gesture(session);
+            if edit.is_gesture {
+                let drag = session.begin_drag(label.as_str().into());
+                let (source, focus) = (edit.source.clone(), focused.cloned());
+                self.gesture = Some(Gesture { owner, source, focus, drag });
+            }
+        }
+        let label = if self.gesture.is_some() { Label::None } else { label.into() };
+        let mut done = set(session, label.clone(), owner, &edit);
+        let is_refused =
+            |error: &Error| matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::Refused);
+        if done.as_ref().is_err_and(is_refused)
+            && let Some((value, element)) = edit.other.clone()
+        {
+            let element = match (&edit.element, element) {
+                (Some(ElementEdit::Insert(at, _)), Some(new)) => {
+                    Some(ElementEdit::Insert(*at, new))
+                }
+                _ => None,
+            };
+            let other = FieldEdit { value, element, ..edit };
+            done = set(session, label, owner, &other);
+        }
+        self.checked(done);
+    }
+
+    /// Ends a gesture whose button was released, or whose text is not typed any more.
+    fn end_frame(&mut self, ui: &Ui, session: &mut impl Edited, focused: Option<&FieldPath>) {
+        let Some(gesture) = &self.gesture else { return };
+        let is_typed = gesture.focus.is_some() && gesture.focus.as_ref() == focused;
+        if !is_typed && !ui.input(|input| input.pointer.any_down()) {
+            self.end_gesture(session);
+        }
+    }
+
+    fn end_gesture(&mut self, session: &mut impl Edited) {
+        if let Some(gesture) = self.gesture.take() {
+            session.end_drag(gesture.drag);
+        }
+    }
+}
+
+fn set_in_world<S: Edited<Target = World>>(
+    session: &mut S,
+    label: Label,
+    owner: Option<ObjectId>,
+    edit: &FieldEdit,
+) -> Result<()> {
+    let path = &edit.path;
+    session.edit(label, |world| match &edit.element {
+        None => world.set(owner, path, edit.value.clone()).map(drop),
+        Some(ElementEdit::Insert(at, new)) => world.insert_element(owner, path, *at, new.clone()),
+        Some(ElementEdit::Remove(at)) => world.remove_element(owner, path, *at),
+        Some(ElementEdit::Move(from, to)) => world.move_element(owner, path, *from, *to),
+    })
+}
+
+fn set_in_value<S: Edited<Target: Reflect>>(
+    session: &mut S,
+    label: Label,
+    _: Option<ObjectId>,
+    edit: &FieldEdit,
+) -> Result<()> {
+    if label.is_none() {
+        return session.set_field(edit.path.clone(), edit.value.clone()).map(drop);
+    }
+    // A drag of one edit gives it the label.
+    let drag = session.begin_drag(label);
+    let done = session.set_field(edit.path.clone(), edit.value.clone());
+    session.end_drag(drag);
+    done.map(drop)
+}
+
+/// The classes of a value whose session has none.
+fn own_registry<T: Reflect>(session: &impl Edited<Target = T>) -> Option<persist::save::Registry> {
+    let is_known = session.registry().is_some_and(|known| known.class(&T::CLASS.name()).is_some());
+    if is_known {
+        return None;
+    }
+    let mut registry = persist::save::Registry::new();
+    registry.register::<T>().ok().map(|()| registry)
+}
+
+/// Buttons that undo and redo, with what that is.
+pub(crate) fn undo_buttons(ui: &mut Ui, session: &mut impl Edited, error: &mut Option<String>) {
+    let history = session.history();
+    let (undo, redo) = (history.undo_text(), history.redo_text());
+    let (can_undo, can_redo) = (history.can_undo(), history.can_redo());
+    let button = |ui: &mut Ui, text: &str, help: &str, is_enabled: bool| {
+        let help = if help.is_empty() { text } else { help };
+        ui.add_enabled(is_enabled, Button::new(text)).on_hover_text(help).clicked()
+    };
+    let done = if button(ui, "Undo", &undo, can_undo) {
+        session.undo()
+    } else if button(ui, "Redo", &redo, can_redo) {
+        session.redo()
+    } else {
+        return;
+    };
+    *error = done.err().map(|error| error.to_string());
+}
+
+/// Shows a world: objects, components and fields, with undo.
+///
+/// The state is in egui's memory. Two in one `Ui` share it; put one into [`Ui::push_id`] if they are not to.
 pub fn inspect(ui: &mut Ui, session: &mut impl Edited<Target = World>) {
     with_state(ui, |inspector, ui| inspector.show(ui, session));
 }
 
-/// Shows a value that is no world: its fields, with undo. The state is in egui's memory.
+/// Shows a value that is no world: its fields, with undo. The state is in egui's memory, as that of [`inspect`].
 pub fn inspect_value<T: Reflect>(ui: &mut Ui, session: &mut impl Edited<Target = T>) {
     with_state(ui, |inspector, ui| inspector.show_value(ui, session));
 }

@@ -1,9 +1,18 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod color;
 mod edited;
+mod empty;
+mod field;
 mod history;
 mod inspector;
+mod list;
+mod object;
+mod objects;
+mod picker;
+mod scalar;
+mod search;
 
 pub use edited::Edited;
 pub use history::{history_panel, history_window, recovered_banner, title};

@@ -42,6 +42,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     }
     for field in input.all_fields() {
         skip(cx, field);
+        hints(cx, field);
         if let Store::Plain = field.store {
             storable(cx, ungroup(&field.ty));
         }
@@ -112,6 +113,9 @@ fn transparent(cx: &Ctxt, input: &Input) {
     }
     for (name, span) in given(inner, &["rename", "alias", "default", "id", "convert", "unknown"]) {
         cx.error(span, format!("the field of a transparent type has no name in the save and is never missing; remove `{name}`"));
+    }
+    for (name, span) in given(inner, &HINTS) {
+        cx.error(span, format!("editors show a transparent type as its field's type; put `{name}` on the fields of this type"));
     }
 }
 
@@ -253,6 +257,42 @@ fn skip(cx: &Ctxt, field: &Field) {
                 format!("a skipped field is not in the save and {why}; remove `{name}` or `skip`"),
             );
         }
+    }
+}
+
+/// The attributes that are for editors.
+const HINTS: [&str; 6] = ["label", "help", "range", "hidden", "read_only", "color"];
+
+/// A hint means something on what it is about.
+fn hints(cx: &Ctxt, field: &Field) {
+    if field.given("skip").is_some() {
+        for (name, span) in given(field, &HINTS) {
+            cx.error(span, format!("a skipped field is not shown by editors, which see what is saved; remove `{name}` or `skip`"));
+        }
+        return;
+    }
+    // What a module stores is not known here.
+    let Store::Plain = field.store else { return };
+    let Type::Path(path) = ungroup(&field.ty) else { return };
+    let Some(ty) = path.path.get_ident() else { return };
+    if let Some(Given { span, .. }) = field.hints.range
+        && ["bool", "char", "String"].iter().any(|other| ty == other)
+    {
+        cx.error(
+            span,
+            format!(
+                "`range` is for numbers, and for what holds some; `{ty}` has none, remove `range`"
+            ),
+        );
+    }
+    let colors = [
+        "u8", "u16", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
+        "f64", "bool", "char", "String",
+    ];
+    if let Some(Given { span, .. }) = field.hints.color
+        && colors.iter().any(|other| ty == other)
+    {
+        cx.error(span, format!("`{ty}` is no colour; a colour is `[f32; 3]`, `[f32; 4]`, `[u8; 3]`, `[u8; 4]`, a `u32` of RGBA, or a struct with the fields `r`, `g`, `b` and perhaps `a`"));
     }
 }
 

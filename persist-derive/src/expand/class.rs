@@ -2,11 +2,12 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
+use syn::Expr;
 
 use super::bounds::Bounds;
 use super::convert::conversion;
 use super::{adapter_of, migration, stored};
-use crate::ast::{Body, Field, Fields, Given, Input, Store, empty_variant};
+use crate::ast::{Body, Field, Fields, Given, Hints, Input, Store, empty_variant};
 
 /// `CLASS`, `FIELDS` and `VARIANTS`.
 pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
@@ -106,10 +107,36 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let empty = field.empty.as_ref().map(|_| emit! { .with_empty() });
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
+    let hints = hints(&field.hints);
     let unknown = (other || field.unknown.is_some()).then(|| emit! { .keeps_unknown() });
     emit! {
         _persist::FieldRecord::new::<#ty>(#name, _persist::Option::#offset, #kind)
-            #aliases #default #with #empty #id #convert #unknown
+            #aliases #default #with #empty #id #convert #unknown #hints
+    }
+}
+
+/// Sets what an editor is told, if it is told anything.
+fn hints(hints: &Hints) -> Option<TokenStream> {
+    let label = hints.label.as_ref().map(|Given { value, .. }| emit! { .label(#value) });
+    let help = hints.help.as_ref().map(|Given { value, .. }| emit! { .help(#value) });
+    let range = hints.range.as_ref().map(|Given { value: range, .. }| {
+        let start = end(range.start.as_ref(), &emit! { NEG_INFINITY });
+        let end = end(range.end.as_ref(), &emit! { INFINITY });
+        emit! { .with_range(#start, #end) }
+    });
+    let hidden = hints.hidden.as_ref().map(|_| emit! { .hidden() });
+    let read_only = hints.read_only.as_ref().map(|_| emit! { .read_only() });
+    let color = hints.color.as_ref().map(|_| emit! { .color() });
+    let all: TokenStream =
+        [label, help, range, hidden, read_only, color].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| emit! { .hints(const { &_persist::EditorHints::new() #all }) })
+}
+
+fn end(end: Option<&(Expr, Option<f64>)>, open: &TokenStream) -> TokenStream {
+    match end {
+        None => emit! { _persist::f64::#open },
+        Some((literal, Some(_))) => emit! { #literal },
+        Some((expr, None)) => emit! { (#expr) as _persist::f64 },
     }
 }
 

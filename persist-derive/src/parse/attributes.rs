@@ -6,8 +6,8 @@ use syn::{ExprPath, LitStr, Path, Token, Type, WherePredicate};
 
 use super::case::Case;
 use super::items::{Item, text};
-use super::shape;
-use crate::ast::{Adapter, DefaultValue, Given, Migration};
+use super::{hints, shape};
+use crate::ast::{Adapter, DefaultValue, Given, Migration, ValueRange};
 use crate::ctxt::Ctxt;
 
 /// Where what an attribute says goes.
@@ -119,6 +119,12 @@ attributes! {
         "convert": convert Option<ExprPath> = |cx, it| it.path(cx, "from_metres");
         "unknown": unknown Option<()> = flag;
         "compact": compact Option<()> = flag;
+        "label": label Option<String> = hints::label;
+        "help": help Option<String> = hints::help;
+        "range": range Option<ValueRange> = hints::range;
+        "hidden": hidden Option<()> = flag;
+        "read_only": read_only Option<()> = flag;
+        "color": color Option<()> = flag;
     }
 }
 

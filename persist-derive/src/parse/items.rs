@@ -227,7 +227,7 @@ impl Item {
         }
     }
 
-    fn value(&self, cx: &Ctxt, example: &str) -> Option<&Expr> {
+    pub fn value(&self, cx: &Ctxt, example: &str) -> Option<&Expr> {
         if self.value.is_none() {
             cx.error(
                 self.span(),
@@ -282,7 +282,7 @@ pub fn text(expr: &Expr) -> Option<&LitStr> {
 }
 
 /// The expression without the invisible parentheses of `macro_rules!`.
-fn ungroup(mut expr: &Expr) -> &Expr {
+pub fn ungroup(mut expr: &Expr) -> &Expr {
     while let Expr::Group(group) = expr {
         expr = &group.expr;
     }

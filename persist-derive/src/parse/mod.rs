@@ -3,6 +3,7 @@
 mod attributes;
 mod case;
 mod dynamic;
+mod hints;
 mod items;
 mod shape;
 mod written;
@@ -105,7 +106,7 @@ fn fields(cx: &Ctxt, input: &syn::Fields, case: Option<Case>) -> Fields {
 fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Field {
     let items = items(cx, &input.attrs);
     let (mut attributes, given) = FieldAttributes::parse(cx, &items);
-    let adapter = attributes.adapter(cx);
+    let (adapter, hints) = (attributes.adapter(cx), hints::hints(&mut attributes));
     let (member, own, span) = match &input.ident {
         Some(ident) => {
             let own = ident.unraw().to_string();
@@ -140,6 +141,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         convert: attributes.convert,
         unknown: attributes.unknown,
         is_compact: attributes.compact.is_some(),
+        hints,
     }
 }
 

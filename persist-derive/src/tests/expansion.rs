@@ -66,6 +66,17 @@ snapshots! { expanded:
 
     compact_enum: "#[persist(compact)] enum Loot { Nothing, Coins(u32), Item { name: String } }";
 
+    hints_for_editors_of_a_field: r#"
+        enum Shape {
+            Disc {
+                #[persist(label = "Radius", help = "In metres", range = -1..=MOST)]
+                radius: f32,
+                #[persist(color, range = 0.5.., hidden, read_only, default)]
+                light: [f32; 3],
+            },
+        }
+        "#;
+
     transparent_struct: "#[persist(transparent)] struct Metres<T> { length: T, #[persist(skip)] shown: bool }";
 
     lifts: r#"

@@ -199,6 +199,24 @@ struct Hero {
     #[persist(default = "no path", empty = "")]
     b: String,
 }"#];
+
+    hints_for_editors: [
+        r#"struct Lamp {
+    #[persist(range)] no_value: f32,
+    #[persist(range = 3)] no_range: f32,
+    #[persist(range = 0..10)] no_end: f32,
+    #[persist(range = ..)] no_ends: f32,
+    #[persist(range = 2.0..=-1.0)] reversed: f32,
+    #[persist(range = 0..=9)] text: String,
+    #[persist(label = "", help = 3)] words: u8,
+    #[persist(color)] one: f32,
+    #[persist(hidden = true, read_only(false))] flags: u8,
+    #[persist(skip, label = "Path", hidden)] skipped: u8,
+    #[persist(colour)] british: [f32; 3],
+}"#,
+        r#"enum Shape { Disc { #[persist(range = "0..=1")] radius: f32 } }"#,
+        r#"#[persist(transparent)] struct Metres(#[persist(label = "Length")] f64);"#,
+    ];
 }
 
 #[test]

@@ -3,23 +3,11 @@
 use std::any::TypeId;
 use std::fmt::{self, Write};
 
+use super::hints::{EditorHints, setters};
 use super::holder::Holder;
 use crate::Error;
 use crate::env::Env;
 use crate::value::Record;
-
-/// What the derive says of a class or a field beside what [`Class::new`] and [`FieldRecord::new`] take.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) => $field:ident: $value:expr;)*) => {$(
-        $(#[$doc])*
-        #[doc(hidden)]
-        #[must_use]
-        pub const fn $name(mut self $(, $argument: $type)?) -> Self {
-            self.$field = $value;
-            self
-        }
-    )*};
-}
 
 /// A struct or an enum, as its table of field records.
 ///
@@ -429,6 +417,8 @@ pub struct FieldRecord {
     pub(crate) has_empty: bool,
     /// True if the field holds the stored fields that the program does not have.
     pub keeps_unknown: bool,
+    /// How an editor is to show it, if the program says so.
+    pub hints: &'static EditorHints,
 }
 
 impl FieldRecord {
@@ -448,6 +438,7 @@ impl FieldRecord {
             has_module: false,
             has_empty: false,
             keeps_unknown: false,
+            hints: const { &EditorHints::new() },
         }
     }
 
@@ -464,6 +455,8 @@ impl FieldRecord {
         with_default() => has_default: true;
         /// Marks the field as having an empty value of its own.
         with_empty() => has_empty: true;
+        /// Sets how an editor is to show the field.
+        hints(hints: &'static EditorHints) => hints: hints;
         /// Marks the field as stored as another type.
         with_module() => has_module: true;
     }

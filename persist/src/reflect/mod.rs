@@ -19,15 +19,18 @@
 //! | --- | --- |
 //! | [`Class`], [`ClassId`] | a struct or an enum, and the number by which a save knows it |
 //! | [`FieldRecord`] | one field: name, aliases, size, offset, kind |
+//! | [`EditorHints`] | how an editor shows a field: label, help, range |
 //! | [`VariantRecord`] | one variant of an enum |
 //! | [`Kind`] | what the bytes of a field mean |
 //! | [`Holder`] | the pointer and the cell that hold an object |
 //! | [`HandleValue`] | a handle, where a value is read without its type |
 
 pub(crate) mod class;
+mod hints;
 mod holder;
 
 pub use class::{Class, ClassId, FieldRecord, Kind, VariantRecord};
+pub use hints::EditorHints;
 pub use holder::Holder;
 
 pub use crate::value::HandleValue;

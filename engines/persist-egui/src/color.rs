@@ -1,0 +1,126 @@
+//! Fields that are colours, as `#[persist(color)]` says.
+
+use egui::{Response, Ui};
+use persist::Value;
+
+/// The names of the parts of a colour that is a struct.
+const PARTS: [&str; 4] = ["r", "g", "b", "a"];
+
+/// A colour in one of the forms that a field may have.
+#[derive(Clone, Copy, PartialEq)]
+enum Color {
+    /// Linear.
+    Floats([f32; 4], usize),
+    /// In sRGB.
+    Bytes([u8; 4], usize),
+}
+
+/// Shows a button with the colour, which opens a picker; `None` if the value is no colour.
+pub(crate) fn edit(ui: &mut Ui, value: &mut Value) -> Option<Response> {
+    let response = match read(value)? {
+        Color::Floats(mut parts, len) => {
+            let response = if len == 3 {
+                let mut rgb = [parts[0], parts[1], parts[2]];
+                let response = ui.color_edit_button_rgb(&mut rgb);
+                parts[..3].copy_from_slice(&rgb);
+                response
+            } else {
+                ui.color_edit_button_rgba_unmultiplied(&mut parts)
+            };
+            if response.changed() {
+                write(value, Color::Floats(parts, len));
+            }
+            response
+        }
+        Color::Bytes(mut parts, len) => {
+            let response = if len == 3 {
+                let mut rgb = [parts[0], parts[1], parts[2]];
+                let response = ui.color_edit_button_srgb(&mut rgb);
+                parts[..3].copy_from_slice(&rgb);
+                response
+            } else {
+                ui.color_edit_button_srgba_unmultiplied(&mut parts)
+            };
+            if response.changed() {
+                write(value, Color::Bytes(parts, len));
+            }
+            response
+        }
+    };
+    Some(response)
+}
+
+/// True if a value is a colour.
+pub(crate) fn is_color(value: &Value) -> bool {
+    read(value).is_some()
+}
+
+fn read(value: &Value) -> Option<Color> {
+    if let Value::U32(bits) = value {
+        return Some(Color::Bytes(bits.to_be_bytes(), 4));
+    }
+    if let Value::Bytes(bytes) = value {
+        let mut parts = [u8::MAX; 4];
+        parts.get_mut(..bytes.len()).filter(|_| bytes.len() >= 3)?.copy_from_slice(bytes);
+        return Some(Color::Bytes(parts, bytes.len()));
+    }
+    let parts: Vec<&Value> = match value {
+        Value::Struct(record) => PARTS.iter().map_while(|name| record.get(name)).collect(),
+        _ => value.as_seq()?.iter().collect(),
+    };
+    if !(3..=4).contains(&parts.len()) {
+        return None;
+    }
+    let mut floats = Color::Floats([1.0; 4], parts.len());
+    let mut bytes = Color::Bytes([u8::MAX; 4], parts.len());
+    let (mut is_float, mut is_byte) = (true, true);
+    for (at, part) in parts.iter().enumerate() {
+        match (part, &mut floats, &mut bytes) {
+            (Value::F32(part), Color::Floats(parts, _), _) => (parts[at], is_byte) = (*part, false),
+            (Value::F64(part), Color::Floats(parts, _), _) => {
+                (parts[at], is_byte) = (narrowed(*part), false);
+            }
+            (Value::U8(part), _, Color::Bytes(parts, _)) => (parts[at], is_float) = (*part, false),
+            _ => return None,
+        }
+    }
+    match (is_float, is_byte) {
+        (true, false) => Some(floats),
+        (false, true) => Some(bytes),
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the picker has no more digits")]
+fn narrowed(part: f64) -> f32 {
+    part as f32
+}
+
+fn write(value: &mut Value, color: Color) {
+    if let (Value::U32(bits), Color::Bytes(parts, _)) = (&mut *value, color) {
+        *bits = u32::from_be_bytes(parts);
+        return;
+    }
+    let part = |at: usize| match color {
+        Color::Floats(parts, _) => Value::F64(parts[at].into()),
+        Color::Bytes(parts, _) => Value::U8(parts[at]),
+    };
+    match value {
+        Value::Bytes(bytes) => {
+            if let Color::Bytes(parts, len) = color {
+                *bytes = parts[..len].to_vec();
+            }
+        }
+        Value::Struct(record) => {
+            for (at, name) in PARTS.iter().enumerate() {
+                if record.get(name).is_some() {
+                    record.set(name, part(at));
+                }
+            }
+        }
+        Value::Seq(parts) | Value::Tuple(parts) => {
+            parts.iter_mut().enumerate().for_each(|(at, slot)| *slot = part(at));
+        }
+        _ => {}
+    }
+}

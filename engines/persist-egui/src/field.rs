@@ -1,0 +1,630 @@
+//! The fields of a value: each shown by its kind, and what the user does to them.
+
+use egui::collapsing_header::CollapsingState;
+use egui::{ComboBox, Label, Response, Ui, Vec2};
+use persist::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
+use persist::save::Registry;
+use persist::{FieldPath, ObjectId, Record, Value, World};
+
+use crate::empty::empty_variant;
+use crate::picker::Picker;
+use crate::{color, empty, scalar};
+
+/// What lies deeper is not shown.
+const MOST_DEPTH: u32 = 24;
+
+/// What lies deeper is closed at first.
+const OPEN_DEPTH: u32 = 3;
+
+/// So many numbers stand side by side.
+const MOST_IN_A_ROW: usize = 4;
+
+/// Hints of what has none of its own.
+pub(crate) const NO_HINTS: &EditorHints = &const { EditorHints::new() };
+
+/// What the user did to a field.
+pub(crate) struct FieldEdit {
+    pub(crate) path: FieldPath,
+    /// What the field is to be.
+    pub(crate) value: Value,
+    /// What was done, if it was done to an element of a list.
+    pub(crate) element: Option<ElementEdit>,
+    /// What people call the field.
+    pub(crate) name: String,
+    /// True while a mouse button is pressed, or a text is typed.
+    pub(crate) is_gesture: bool,
+    /// The part that was shown: the field, or what it holds.
+    pub(crate) source: FieldPath,
+    /// The field, and the new element, if what they were set to is refused: some types have no 0.
+    pub(crate) other: Option<(Value, Option<Value>)>,
+}
+
+/// What was done to an element of a list.
+pub(crate) enum ElementEdit {
+    Insert(usize, Value),
+    Remove(usize),
+    Move(usize, usize),
+}
+
+/// Shows fields, and notes what the user does.
+pub(crate) struct FieldsUi<'a> {
+    /// For references to objects.
+    pub(crate) world: Option<&'a World>,
+    /// For empty values.
+    pub(crate) registry: Option<&'a Registry>,
+    pub(crate) picker: &'a mut Picker,
+    pub(crate) edit: Option<FieldEdit>,
+    /// The field that has the keyboard.
+    pub(crate) focused: Option<FieldPath>,
+    /// The object that the user wants to see.
+    pub(crate) wanted: Option<ObjectId>,
+    depth: u32,
+    is_read_only: bool,
+    /// True where a change may move the part: it counts once it is typed whole.
+    pub(crate) is_moving: bool,
+    /// True if what was done is done to the map around it.
+    pub(crate) widens: bool,
+}
+
+/// A part of a value, while it is shown.
+pub(crate) struct Part<'p> {
+    /// What people call it.
+    pub(crate) label: &'p str,
+    pub(crate) hints: &'p EditorHints,
+    pub(crate) kind: Kind,
+    pub(crate) value: &'p mut Value,
+    pub(crate) path: &'p FieldPath,
+}
+
+impl<'a> FieldsUi<'a> {
+    pub(crate) fn new(
+        world: Option<&'a World>,
+        registry: Option<&'a Registry>,
+        picker: &'a mut Picker,
+    ) -> Self {
+        Self {
+            world,
+            registry,
+            picker,
+            edit: None,
+            focused: None,
+            wanted: None,
+            depth: 0,
+            is_read_only: false,
+            is_moving: false,
+            widens: false,
+        }
+    }
+
+    /// Notes that a part got this value; what the user does to a part of it is done to it.
+    fn note(&mut self, ui: &Ui, part: &Part<'_>, element: Option<ElementEdit>) -> bool {
+        let is_gesture =
+            ui.input(|input| input.pointer.any_down()) || self.focused.as_ref() == Some(part.path);
+        self.edit = Some(FieldEdit {
+            path: part.path.clone(),
+            value: part.value.clone(),
+            element,
+            name: name_of(part),
+            is_gesture,
+            source: part.path.clone(),
+            other: None,
+        });
+        true
+    }
+
+    pub(crate) fn set(&mut self, ui: &Ui, part: &Part<'_>) -> bool {
+        self.note(ui, part, None)
+    }
+
+    pub(crate) fn edit_element(&mut self, ui: &Ui, part: &Part<'_>, edit: ElementEdit) -> bool {
+        self.note(ui, part, Some(edit))
+    }
+
+    /// Makes what was done to a part that has no path of its own one of what is around it.
+    pub(crate) fn widen(&mut self, around: &Part<'_>) {
+        if let Some(edit) = &mut self.edit {
+            edit.path = around.path.clone();
+            edit.value = around.value.clone();
+            (edit.element, edit.other) = (None, None);
+            edit.name = name_of(around);
+        }
+    }
+
+    /// The fields of a class, in the value of a component, a resource or a variant.
+    pub(crate) fn fields(
+        &mut self,
+        ui: &mut Ui,
+        fields: &[FieldRecord],
+        record: &mut Record,
+        path: &FieldPath,
+    ) -> bool {
+        let mut is_changed = false;
+        for field in fields.iter().filter(|field| !field.hints.is_hidden) {
+            let Some(value) = record.get_mut(field.name) else { continue };
+            is_changed |= self.field(ui, field, value, path);
+        }
+        is_changed
+    }
+
+    /// A field of what is at a path.
+    pub(crate) fn field(
+        &mut self,
+        ui: &mut Ui,
+        field: &FieldRecord,
+        value: &mut Value,
+        path: &FieldPath,
+    ) -> bool {
+        let path = path.clone().field(field.name);
+        let label = field.hints.label.unwrap_or(field.name);
+        let mut part = Part { label, hints: field.hints, kind: field.kind(), value, path: &path };
+        self.part(ui, &mut part)
+    }
+
+    /// The whole of a component, a resource or another value.
+    pub(crate) fn whole(
+        &mut self,
+        ui: &mut Ui,
+        class: &'static Class,
+        value: &mut Value,
+        path: &FieldPath,
+    ) -> bool {
+        let mut is_changed = false;
+        if let Value::Enum(_) = value {
+            let mut part =
+                Part { label: "variant", hints: NO_HINTS, kind: Kind::Unit, value, path };
+            ui.horizontal(|ui| {
+                let label = self.label(ui, &part);
+                is_changed = self.variants(ui, &mut part, class, Some(&label));
+            });
+        }
+        match value {
+            Value::Struct(record) | Value::Enum(record) if !is_changed => {
+                self.fields(ui, fields_of(class, record), record, path)
+            }
+            _ => is_changed,
+        }
+    }
+
+    /// A row with the label of a field that cannot be shown, and why.
+    pub(crate) fn unreadable(&self, ui: &mut Ui, label: &str, why: &str) {
+        ui.horizontal(|ui| {
+            ui.label(label);
+            ui.add(Label::new(egui::RichText::new(shortened(why)).weak()).truncate())
+                .on_hover_text(why);
+        });
+    }
+
+    /// A part with its label; true if the user changed it.
+    pub(crate) fn part(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        let was_read_only = self.is_read_only;
+        self.is_read_only |= part.hints.is_read_only;
+        let changed = ui.push_id(part.path.to_string(), |ui| {
+            if is_in_row(part.kind, part.value, part.hints) {
+                ui.horizontal(|ui| {
+                    let label = self.label(ui, part);
+                    self.in_row(ui, part, Some(&label))
+                })
+                .inner
+            } else {
+                self.block(ui, part)
+            }
+        });
+        self.is_read_only = was_read_only;
+        changed.inner
+    }
+
+    fn label(&self, ui: &mut Ui, part: &Part<'_>) -> Response {
+        let width = (ui.available_width() * 0.35).clamp(40.0, 140.0);
+        let size = Vec2::new(width, ui.spacing().interact_size.y);
+        let layout = egui::Layout::left_to_right(egui::Align::Center);
+        let label = ui.allocate_ui_with_layout(size, layout, |ui| {
+            ui.set_min_width(width);
+            ui.add(Label::new(part.label).truncate())
+        });
+        with_help(label.inner, part)
+    }
+
+    /// A part that fits into a row.
+    pub(crate) fn in_row(
+        &mut self,
+        ui: &mut Ui,
+        part: &mut Part<'_>,
+        label: Option<&Response>,
+    ) -> bool {
+        if self.is_read_only {
+            ui.disable();
+        }
+        if let Some(numbers) = numbers_of(part.kind, part.value)
+            && !(part.hints.is_color && color::is_color(part.value))
+        {
+            return self.row_of_numbers(ui, part, numbers);
+        }
+        let named = |response: Response| match label {
+            Some(label) => response.labelled_by(label.id),
+            None => response,
+        };
+        if part.hints.is_color
+            && let Some(response) = color::edit(ui, part.value)
+        {
+            let response = named(response);
+            return response.changed() && self.set(ui, part);
+        }
+        match (part.kind, &mut *part.value) {
+            (_, value) if self.is_moving && scalar::is_typed(value) => {
+                let (response, is_new) = scalar::whole(ui, value);
+                named(response);
+                is_new && self.set(ui, part)
+            }
+            (_, value) if scalar::is_number(value) => {
+                let (response, is_new) = scalar::number(ui, value, part.hints, "");
+                self.focus(&named(response), part);
+                is_new && self.set(ui, part)
+            }
+            (_, Value::Bool(is_on)) => {
+                let response = named(ui.checkbox(is_on, ""));
+                response.changed() && self.set(ui, part)
+            }
+            (_, Value::Text(text)) => {
+                let (response, is_new) = scalar::text(ui, text);
+                self.focus(&named(response), part);
+                is_new && self.set(ui, part)
+            }
+            (_, Value::Char(character)) => {
+                let (response, is_new) = scalar::character(ui, character);
+                self.focus(&named(response), part);
+                is_new && self.set(ui, part)
+            }
+            (Kind::Option(inner), Value::Option(_)) => self.option_in_row(ui, part, inner(), label),
+            (Kind::Class(class), Value::Enum(_)) => self.variants(ui, part, class(), label),
+            (Kind::Handle(_), Value::Handle(_)) if self.world.is_some() => {
+                self.reference(ui, part, label)
+            }
+            (_, value) => {
+                let text = match value {
+                    Value::Unit => String::from("()"),
+                    value => shortened(&format!("{value:.2}")),
+                };
+                ui.add(Label::new(text).truncate());
+                false
+            }
+        }
+    }
+
+    /// Notes that a field has the keyboard.
+    fn focus(&mut self, response: &Response, part: &Part<'_>) {
+        if response.has_focus() {
+            self.focused = Some(part.path.clone());
+        }
+    }
+
+    /// A few numbers side by side.
+    fn row_of_numbers(&mut self, ui: &mut Ui, part: &mut Part<'_>, numbers: Numbers) -> bool {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let mut is_changed = false;
+        let whole_path = part.path.clone();
+        for (at, name) in numbers.names.iter().enumerate() {
+            let value = match &mut *part.value {
+                Value::Seq(values) | Value::Tuple(values) => values.get_mut(at),
+                Value::Struct(record) => record.get_mut(name),
+                _ => None,
+            };
+            let Some(value) = value else { continue };
+            let hints = numbers.hints.get(at).copied().unwrap_or(part.hints);
+            let path = match numbers.is_struct {
+                true => whole_path.clone().field(*name),
+                false => whole_path.clone().at(at as u64),
+            };
+            let named = hints.label.unwrap_or(name);
+            let prefix = if numbers.is_struct { format!("{named} ") } else { String::new() };
+            let (response, is_new) = scalar::number(ui, value, hints, &prefix);
+            let label = format!("{}.{named}", part.label);
+            let mut inner = Part { label: &label, hints, kind: Kind::Unit, value, path: &path };
+            self.focus(&response, &inner);
+            if hints.is_read_only || hints.is_hidden {
+                continue;
+            }
+            let response = response.on_hover_text(hints.help.unwrap_or(&label));
+            drop(response);
+            if is_new {
+                inner.hints = NO_HINTS;
+                is_changed = self.set(ui, &inner);
+            }
+        }
+        is_changed
+    }
+
+    /// The switch of an option, and what is in it.
+    fn option_in_row(
+        &mut self,
+        ui: &mut Ui,
+        part: &mut Part<'_>,
+        inner: Kind,
+        label: Option<&Response>,
+    ) -> bool {
+        // A reference to nothing is one of the list.
+        if let (Kind::Handle(_), true) = (inner, self.world.is_some()) {
+            return self.reference(ui, part, label);
+        }
+        if self.option_switch(ui, part, inner, label) {
+            return true;
+        }
+        let Value::Option(Some(value)) = &mut *part.value else { return false };
+        let mut within = Part { kind: inner, value, path: part.path, ..*part };
+        let is_changed = self.in_row(ui, &mut within, label);
+        self.close_option(part, is_changed)
+    }
+
+    fn option_switch(
+        &mut self,
+        ui: &mut Ui,
+        part: &mut Part<'_>,
+        inner: Kind,
+        label: Option<&Response>,
+    ) -> bool {
+        let mut is_some = matches!(part.value, Value::Option(Some(_)));
+        let response = ui.checkbox(&mut is_some, "");
+        let response = match label {
+            Some(label) => response.labelled_by(label.id),
+            None => response,
+        };
+        if !response.changed() {
+            return false;
+        }
+        let content = if is_some { empty::empty(inner, self.registry, 0) } else { None };
+        if is_some && content.is_none() {
+            return false;
+        }
+        *part.value = Value::Option(content.map(Box::new));
+        self.set(ui, part);
+        let other = empty::empty(inner, self.registry, 1).filter(|_| is_some);
+        self.or_else(other.map(|other| (Value::Option(Some(Box::new(other))), None)))
+    }
+
+    /// Notes what to do if the edit is refused.
+    pub(crate) fn or_else(&mut self, other: Option<(Value, Option<Value>)>) -> bool {
+        if let Some(edit) = &mut self.edit {
+            edit.other = other;
+        }
+        true
+    }
+
+    /// What was done to the inside of an option, which has the path of the option, is done to the option.
+    fn close_option(&mut self, part: &Part<'_>, is_changed: bool) -> bool {
+        if let Some(edit) = self.edit.as_mut().filter(|_| is_changed)
+            && edit.path == *part.path
+        {
+            edit.value = part.value.clone();
+            edit.other = None;
+        }
+        is_changed
+    }
+
+    /// The variants of an enum, to choose from.
+    fn variants(
+        &mut self,
+        ui: &mut Ui,
+        part: &mut Part<'_>,
+        class: &'static Class,
+        label: Option<&Response>,
+    ) -> bool {
+        let Value::Enum(record) = &*part.value else { return false };
+        let current = record.variant().unwrap_or_default().to_owned();
+        let mut chosen = None;
+        let response =
+            ComboBox::from_id_salt("variant").selected_text(&current).show_ui(ui, |ui| {
+                for variant in class.variants().iter().filter(|variant| !variant.other) {
+                    if ui.selectable_label(variant.name == current, variant.name).clicked() {
+                        chosen = Some(variant);
+                    }
+                }
+            });
+        if let Some(label) = label {
+            response.response.labelled_by(label.id);
+        }
+        let Some(variant) = chosen.filter(|variant| variant.name != current) else { return false };
+        let Some(new) = self.switched(class, variant, record) else { return false };
+        *part.value = new;
+        self.set(ui, part)
+    }
+
+    /// An enum at another variant, with what both have.
+    fn switched(&self, class: &Class, variant: &VariantRecord, old: &Record) -> Option<Value> {
+        let mut new = empty_variant(&class.name(), variant, self.registry)?;
+        let fields = class.variants().iter().find(|of| Some(of.name) == old.variant())?.fields;
+        for field in variant.fields {
+            let is_same = |of: &&FieldRecord| {
+                of.name == field.name && of.kind().to_string() == field.kind().to_string()
+            };
+            if let Some(value) = fields.iter().find(is_same).and_then(|of| old.get(of.name))
+                && let Some(record) = new.as_record_mut()
+            {
+                record.set(field.name, value.clone());
+            }
+        }
+        Some(new)
+    }
+
+    /// A part that is more than a row: a header that opens.
+    fn block(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        if self.depth >= MOST_DEPTH {
+            ui.weak(format!("{}: nested too deeply to be shown", part.label));
+            return false;
+        }
+        let id = ui.make_persistent_id("open");
+        let is_open =
+            self.depth < OPEN_DEPTH && part.value.as_seq().is_none_or(|it| it.len() <= 20);
+        let mut is_changed = false;
+        let header = CollapsingState::load_with_default_open(ui.ctx(), id, is_open)
+            .show_header(ui, |ui| is_changed |= self.header(ui, part));
+        self.depth += 1;
+        // The header may have made it something without parts.
+        header.body(|ui| is_changed |= !is_changed && self.inside(ui, part));
+        self.depth -= 1;
+        is_changed
+    }
+
+    fn header(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        let label = with_help(ui.label(part.label), part);
+        if self.is_read_only {
+            ui.disable();
+        }
+        self.controls(ui, part, &label)
+    }
+
+    /// What stands behind the label of a header.
+    fn controls(&mut self, ui: &mut Ui, part: &mut Part<'_>, label: &Response) -> bool {
+        match (part.kind, &*part.value) {
+            (Kind::Option(inner), Value::Option(content)) => {
+                let is_some = content.is_some();
+                if self.option_switch(ui, part, inner(), Some(label)) {
+                    return true;
+                }
+                let Value::Option(Some(value)) = &mut *part.value else { return false };
+                if !is_some {
+                    return false;
+                }
+                let mut within = Part { kind: inner(), value, path: part.path, ..*part };
+                let is_changed = self.controls(ui, &mut within, label);
+                self.close_option(part, is_changed)
+            }
+            (Kind::Class(class), Value::Enum(_)) => self.variants(ui, part, class(), Some(label)),
+            (Kind::List(_) | Kind::Set(_) | Kind::Map(..), _) => self.list_controls(ui, part),
+            (Kind::Dynamic(_), value) => {
+                ui.weak(value.as_record().map_or("", Record::class));
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// What is inside of a part.
+    fn inside(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        if self.is_read_only {
+            ui.disable();
+        }
+        match (part.kind, &mut *part.value) {
+            (Kind::Option(inner), Value::Option(Some(value))) => {
+                let mut within = Part { kind: inner(), value, path: part.path, ..*part };
+                let is_changed = if is_in_row(within.kind, within.value, within.hints) {
+                    ui.horizontal(|ui| self.in_row(ui, &mut within, None)).inner
+                } else {
+                    self.inside(ui, &mut within)
+                };
+                self.close_option(part, is_changed)
+            }
+            (Kind::Class(class), Value::Struct(record) | Value::Enum(record)) => {
+                let path = part.path.clone();
+                self.fields(ui, fields_of(class(), record), record, &path)
+            }
+            (Kind::Dynamic(_), Value::Struct(record) | Value::Enum(record)) => {
+                let class = self.registry.and_then(|registry| registry.class(record.class()));
+                let Some(class) = class else { return false };
+                let path = part.path.clone();
+                self.fields(ui, fields_of(class, record), record, &path)
+            }
+            (Kind::List(_) | Kind::Array(..) | Kind::Tuple(_), _) => self.list(ui, part),
+            (Kind::Set(_), _) => self.elements_of_set(ui, part),
+            (Kind::Map(key, value), _) => self.entries(ui, part, (key(), value())),
+            _ => false,
+        }
+    }
+}
+
+/// The fields of a struct, or of the variant that a value has.
+fn fields_of(class: &'static Class, record: &Record) -> &'static [FieldRecord] {
+    let Some(variant) = record.variant() else { return class.fields() };
+    let found = class.variants().iter().find(|of| of.name == variant && !of.other);
+    found.map_or(&[], |of| of.fields)
+}
+
+/// What people call a part: `position.x`.
+fn name_of(part: &Part<'_>) -> String {
+    let class = FieldPath::new(part.path.class().to_owned()).to_string();
+    let path = part.path.to_string();
+    let steps = path.strip_prefix(&class).and_then(|steps| steps.strip_prefix(':'));
+    match (part.hints.label, steps) {
+        (Some(label), _) => label.to_owned(),
+        (None, Some(steps)) => steps.to_owned(),
+        (None, None) => class,
+    }
+}
+
+fn with_help(label: Response, part: &Part<'_>) -> Response {
+    match part.hints.help {
+        Some(help) => label.on_hover_text(help),
+        None => label,
+    }
+}
+
+/// Numbers that stand side by side.
+struct Numbers {
+    names: Vec<&'static str>,
+    hints: Vec<&'static EditorHints>,
+    is_struct: bool,
+}
+
+/// The numbers of a small array, tuple or struct.
+fn numbers_of(kind: Kind, value: &Value) -> Option<Numbers> {
+    const INDEXES: [&str; MOST_IN_A_ROW] = ["0", "1", "2", "3"];
+    let is_few = |len: usize| (1..=MOST_IN_A_ROW).contains(&len);
+    match (kind, value) {
+        (Kind::Array(..), Value::Seq(parts)) | (Kind::Tuple(_), Value::Tuple(parts)) => {
+            let is_row = is_few(parts.len()) && parts.iter().all(scalar::is_number);
+            is_row.then(|| Numbers {
+                names: INDEXES[..parts.len()].to_vec(),
+                hints: Vec::new(),
+                is_struct: false,
+            })
+        }
+        (Kind::Class(class), Value::Struct(record)) => {
+            let fields = class().fields();
+            let is_plain = |field: &FieldRecord| {
+                let hints = field.hints;
+                !hints.is_hidden && !hints.is_read_only && !hints.is_color
+            };
+            let is_row = is_few(record.len())
+                && fields.len() == record.len()
+                && record.fields().all(|(_, value)| scalar::is_number(value))
+                && fields.iter().all(is_plain);
+            is_row.then(|| Numbers {
+                names: fields.iter().map(|field| field.name).collect(),
+                hints: fields.iter().map(|field| field.hints).collect(),
+                is_struct: true,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// True if a part is shown in one row.
+fn is_in_row(kind: Kind, value: &Value, hints: &EditorHints) -> bool {
+    if numbers_of(kind, value).is_some() {
+        return true;
+    }
+    match (kind, value) {
+        (Kind::Option(_), Value::Option(None)) => true,
+        (Kind::Option(inner), Value::Option(Some(value))) => is_in_row(inner(), value, hints),
+        (Kind::Class(class), Value::Enum(record)) => fields_of(class(), record).is_empty(),
+        (_, value) if hints.is_color && color::is_color(value) => true,
+        (
+            Kind::Class(_)
+            | Kind::Dynamic(_)
+            | Kind::List(_)
+            | Kind::Set(_)
+            | Kind::Map(..)
+            | Kind::Array(..)
+            | Kind::Tuple(_),
+            _,
+        ) => false,
+        _ => true,
+    }
+}
+
+/// A text that fits into a row.
+pub(crate) fn shortened(text: &str) -> String {
+    const MOST: usize = 120;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,296 @@
+//! Lists, arrays, tuples, sets and maps: their elements, which come, go and move.
+
+use egui::{DragValue, Ui};
+use persist::Value;
+use persist::reflect::{EditorHints, Kind};
+
+use crate::empty::empty;
+use crate::field::{ElementEdit, FieldsUi, NO_HINTS, Part};
+
+/// So many elements are shown at a time.
+const PAGE: usize = 50;
+
+impl FieldsUi<'_> {
+    /// How many elements a collection has, and a button that adds one.
+    pub(crate) fn list_controls(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        let len = match &*part.value {
+            Value::Map(entries) => entries.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            value => value.as_seq().map_or(0, <[_]>::len),
+        };
+        ui.weak(format!("({len})"));
+        let button = ui.small_button("+").on_hover_text(format!("Insert into {}", part.label));
+        button.clicked() && self.insert(ui, part, len)
+    }
+
+    /// Adds an element to the end.
+    fn insert(&mut self, ui: &Ui, part: &mut Part<'_>, len: usize) -> bool {
+        match part.kind {
+            Kind::List(element) => {
+                let Some(new) = empty(element(), self.registry, 0) else { return false };
+                spread(part.value);
+                if let Value::Seq(elements) = &mut *part.value {
+                    elements.push(new.clone());
+                }
+                self.edit_element(ui, part, ElementEdit::Insert(len, new));
+                let other = empty(element(), self.registry, 1).map(|other| {
+                    let mut value = part.value.clone();
+                    if let Value::Seq(elements) = &mut value {
+                        elements.pop();
+                        elements.push(other.clone());
+                    }
+                    (value, Some(other))
+                });
+                self.or_else(other)
+            }
+            Kind::Set(element) => {
+                let Some(new) = empty(element(), self.registry, 0) else { return false };
+                spread(part.value);
+                let Value::Seq(elements) = &mut *part.value else { return false };
+                let Some(new) = unused(new, |key| elements.contains(key)) else { return false };
+                elements.push(new);
+                self.set(ui, part)
+            }
+            Kind::Map(key, value) => {
+                let (key, value) =
+                    (empty(key(), self.registry, 0), empty(value(), self.registry, 0));
+                let Value::Map(entries) = &mut *part.value else { return false };
+                let key = key.and_then(|key| {
+                    unused(key, |key| entries.iter().any(|(other, _)| other == key))
+                });
+                let (Some(key), Some(value)) = (key, value) else { return false };
+                entries.push((key, value));
+                self.set(ui, part)
+            }
+            _ => false,
+        }
+    }
+
+    /// The elements of a list, an array or a tuple.
+    pub(crate) fn list(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        spread(part.value);
+        let len = part.value.as_seq().map_or(0, <[_]>::len);
+        let is_list = matches!(part.kind, Kind::List(_));
+        let mut asked = None;
+        let mut is_changed = false;
+        for at in page(ui, len) {
+            let kind = match part.kind {
+                Kind::List(element) | Kind::Array(element, _) => element(),
+                Kind::Tuple(parts) => parts.get(at).map_or(Kind::Unit, |part| part()),
+                _ => return false,
+            };
+            let path = part.path.clone().at(at as u64);
+            let (Value::Seq(elements) | Value::Tuple(elements)) = &mut *part.value else { break };
+            let Some(value) = elements.get_mut(at) else { break };
+            let label = format!("[{at}]");
+            let hints = element_hints(part.hints);
+            let mut element = Part { label: &label, hints: &hints, kind, value, path: &path };
+            if is_list {
+                ui.horizontal_top(|ui| {
+                    asked = element_buttons(ui, at, len).or(asked.take());
+                    ui.vertical(|ui| is_changed |= self.part(ui, &mut element));
+                });
+            } else {
+                is_changed |= self.part(ui, &mut element);
+            }
+        }
+        match asked {
+            None => is_changed,
+            Some(edit) => {
+                if let Value::Seq(elements) = &mut *part.value {
+                    match edit {
+                        ElementEdit::Remove(at) if at < elements.len() => drop(elements.remove(at)),
+                        ElementEdit::Move(from, to) if from.max(to) < elements.len() => {
+                            let element = elements.remove(from);
+                            elements.insert(to, element);
+                        }
+                        _ => return is_changed,
+                    }
+                }
+                self.edit_element(ui, part, edit)
+            }
+        }
+    }
+
+    /// The elements of a set, which is set as a whole.
+    pub(crate) fn elements_of_set(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        let Kind::Set(kind) = part.kind else { return false };
+        spread(part.value);
+        let len = part.value.as_seq().map_or(0, <[_]>::len);
+        let (mut removed, mut is_changed) = (None, false);
+        for at in page(ui, len) {
+            let path = part.path.clone().at(at as u64);
+            let Value::Seq(elements) = &mut *part.value else { break };
+            let Some(value) = elements.get_mut(at) else { break };
+            let label = format!("[{at}]");
+            let hints = element_hints(part.hints);
+            let mut element =
+                Part { label: &label, hints: &hints, kind: kind(), value, path: &path };
+            ui.horizontal_top(|ui| {
+                if remove_button(ui, &label) {
+                    removed = Some(at);
+                }
+                ui.vertical(|ui| is_changed |= self.moving(ui, &mut element));
+            });
+        }
+        if let (Some(at), Value::Seq(elements)) = (removed, &mut *part.value) {
+            elements.remove(at);
+            return self.set(ui, part);
+        }
+        if is_changed {
+            self.widen(part);
+        }
+        is_changed
+    }
+
+    /// A part that a change may move.
+    fn moving(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
+        let was_moving = std::mem::replace(&mut self.is_moving, true);
+        let is_changed = self.part(ui, part);
+        self.is_moving = was_moving;
+        is_changed
+    }
+
+    /// The entries of a map: a key is changed with the map, a value by itself.
+    pub(crate) fn entries(
+        &mut self,
+        ui: &mut Ui,
+        part: &mut Part<'_>,
+        (key_kind, value_kind): (Kind, Kind),
+    ) -> bool {
+        let Value::Map(entries) = &*part.value else { return false };
+        let len = entries.len();
+        let (mut removed, mut is_changed) = (None, false);
+        for at in page(ui, len) {
+            let Value::Map(entries) = &mut *part.value else { break };
+            let Some((key, value)) = entries.get_mut(at) else { break };
+            let own_path = is_plain_key(key).then(|| part.path.clone().at(key.clone()));
+            let label = format!("[{key:.1}]");
+            ui.horizontal_top(|ui| {
+                if remove_button(ui, &label) {
+                    removed = Some(at);
+                }
+                ui.vertical(|ui| {
+                    // Its place, so that it keeps the keyboard while it is typed.
+                    let path = part.path.clone().field("key").at(at as u64);
+                    let mut key = Part {
+                        label: "key",
+                        hints: NO_HINTS,
+                        kind: key_kind,
+                        value: key,
+                        path: &path,
+                    };
+                    let is_other_key = self.moving(ui, &mut key);
+                    let hints = element_hints(part.hints);
+                    let path = own_path.clone().unwrap_or_else(|| part.path.clone().at(at as u64));
+                    let mut value =
+                        Part { label: &label, hints: &hints, kind: value_kind, value, path: &path };
+                    let is_other_value = self.part(ui, &mut value);
+                    if is_other_key || is_other_value && own_path.is_none() {
+                        self.widens = true;
+                    }
+                    is_changed |= is_other_key | is_other_value;
+                });
+            });
+        }
+        if let (Some(at), Value::Map(entries)) = (removed, &mut *part.value) {
+            entries.remove(at);
+            return self.set(ui, part);
+        }
+        if std::mem::take(&mut self.widens) {
+            self.widen(part);
+        }
+        is_changed
+    }
+}
+
+/// The hints of a list that are also those of its elements.
+fn element_hints(hints: &EditorHints) -> EditorHints {
+    let mut of_element = *hints;
+    (of_element.label, of_element.help) = (None, None);
+    of_element
+}
+
+/// The elements to be shown, and what leads to the others.
+fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
+    if len <= PAGE {
+        return 0..len;
+    }
+    let id = ui.make_persistent_id("page");
+    let mut first = ui.data(|data| data.get_temp::<usize>(id)).unwrap_or(0).min(len - 1);
+    ui.horizontal(|ui| {
+        if ui.small_button("◀").on_hover_text("The elements before").clicked() {
+            first = first.saturating_sub(PAGE);
+        }
+        if ui.small_button("▶").on_hover_text("The elements after").clicked() && first + PAGE < len
+        {
+            first += PAGE;
+        }
+        ui.add(DragValue::new(&mut first).range(0..=len - 1).prefix("from "));
+        ui.weak(format!("of {len}"));
+    });
+    ui.data_mut(|data| data.insert_temp(id, first));
+    first..len.min(first + PAGE)
+}
+
+/// What moves and removes an element of a list.
+fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
+    let mut asked = None;
+    let up = ui.add_enabled(at > 0, egui::Button::new("⬆").small());
+    if up.on_hover_text(format!("Move [{at}] up")).clicked() {
+        asked = Some(ElementEdit::Move(at, at - 1));
+    }
+    let down = ui.add_enabled(at + 1 < len, egui::Button::new("⬇").small());
+    if down.on_hover_text(format!("Move [{at}] down")).clicked() {
+        asked = Some(ElementEdit::Move(at, at + 1));
+    }
+    if remove_button(ui, &format!("[{at}]")) {
+        asked = Some(ElementEdit::Remove(at));
+    }
+    asked
+}
+
+fn remove_button(ui: &mut Ui, label: &str) -> bool {
+    ui.small_button("✖").on_hover_text(format!("Remove {label}")).clicked()
+}
+
+/// Makes bytes elements, so that each is shown.
+fn spread(value: &mut Value) {
+    if let Value::Bytes(bytes) = value {
+        *value = Value::Seq(bytes.iter().map(|byte| Value::U8(*byte)).collect());
+    }
+}
+
+/// True if a path by this key leads to the value of it.
+fn is_plain_key(key: &Value) -> bool {
+    key.as_u64().is_some() || matches!(key, Value::Text(_))
+}
+
+/// The first value that is not taken: the next number, or a text with a number behind it.
+fn unused(mut value: Value, is_taken: impl Fn(&Value) -> bool) -> Option<Value> {
+    const MOST_TRIED: u16 = u16::MAX;
+    for number in 1..MOST_TRIED {
+        if !is_taken(&value) {
+            return Some(value);
+        }
+        value = match value {
+            Value::Text(_) => Value::Text(format!("new{number}")),
+            Value::Char(_) => Value::Char(char::from_u32(u32::from(number) + 32)?),
+            Value::Bool(is_on) => Value::Bool(!is_on),
+            Value::U8(_) => Value::U8(u8::try_from(number).ok()?),
+            Value::I8(_) => Value::I8(i8::try_from(number).ok()?),
+            Value::I16(_) => Value::I16(i16::try_from(number).ok()?),
+            Value::U16(_) => Value::U16(number),
+            Value::U32(_) => Value::U32(number.into()),
+            Value::U64(_) => Value::U64(number.into()),
+            Value::U128(_) => Value::U128(number.into()),
+            Value::I32(_) => Value::I32(number.into()),
+            Value::I64(_) => Value::I64(number.into()),
+            Value::I128(_) => Value::I128(number.into()),
+            Value::F32(_) => Value::F32(number.into()),
+            Value::F64(_) => Value::F64(number.into()),
+            _ => return None,
+        };
+    }
+    None
+}

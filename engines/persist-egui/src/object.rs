@@ -1,0 +1,140 @@
+//! One object: its name, its parent, its components; and the resources of a world.
+
+use egui::collapsing_header::CollapsingState;
+use egui::{ComboBox, ScrollArea, Ui};
+use persist::world::Activity;
+use persist::{FieldPath, ObjectId, World};
+
+use crate::field::FieldsUi;
+use crate::objects::title;
+use crate::picker::Picked;
+use crate::scalar;
+
+/// What the user asks for.
+pub(crate) enum ObjectWish {
+    Rename(String),
+    Activity(Activity),
+    Move(Option<ObjectId>),
+    Attach(String),
+    Detach(String),
+}
+
+/// Shows an object.
+pub(crate) fn show(
+    ui: &mut Ui,
+    world: &World,
+    object: ObjectId,
+    fields: &mut FieldsUi<'_>,
+) -> Option<ObjectWish> {
+    let mut wish = None;
+    ui.horizontal(|ui| {
+        let label = ui.label("Name");
+        let (response, new) = scalar::committed(ui, world.name(object).unwrap_or_default());
+        response.labelled_by(label.id);
+        wish = new.map(ObjectWish::Rename);
+    });
+    ui.horizontal(|ui| {
+        let label = ui.label("Parent");
+        let parent = world.parent(object);
+        let text = parent.map_or_else(|| String::from("none"), |parent| title(world, parent));
+        let (response, picked) = fields.picker.button(ui, world, &text, "none");
+        response.labelled_by(label.id);
+        match picked {
+            Some(Picked::Nothing) => wish = Some(ObjectWish::Move(None)),
+            Some(Picked::Object(picked)) => wish = Some(ObjectWish::Move(Some(picked))),
+            None => {}
+        }
+        let activity = world.activity(object).unwrap_or_default();
+        let text = format!("{activity:?}");
+        let response = ComboBox::from_id_salt("activity").selected_text(text).show_ui(ui, |ui| {
+            for other in [Activity::Active, Activity::Paused] {
+                let is_current = other == activity;
+                if ui.selectable_label(is_current, format!("{other:?}")).clicked() && !is_current {
+                    wish = Some(ObjectWish::Activity(other));
+                }
+            }
+        });
+        response.response.on_hover_text("Activity");
+    });
+    let classes = world.classes(object);
+    for class in &classes {
+        let id = ui.make_persistent_id(("component", class));
+        let header = CollapsingState::load_with_default_open(ui.ctx(), id, true);
+        let header = header.show_header(ui, |ui| {
+            ui.strong(class);
+            // Those that the program does not have stay as they are.
+            let is_known = world.component_classes().binary_search(&&**class).is_ok();
+            if is_known && ui.small_button("✖").on_hover_text(format!("Detach {class}")).clicked()
+            {
+                wish = Some(ObjectWish::Detach(class.clone()));
+            }
+        });
+        header.body(|ui| show_content(ui, world, Some(object), class, fields));
+    }
+    let free: Vec<&str> = world
+        .component_classes()
+        .into_iter()
+        .filter(|class| !classes.iter().any(|other| other == class))
+        .collect();
+    if !free.is_empty() {
+        ui.menu_button("+ Component", |ui| {
+            ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
+                for class in free {
+                    if ui.button(class).clicked() {
+                        wish = Some(ObjectWish::Attach(class.to_owned()));
+                        ui.close();
+                    }
+                }
+            });
+        });
+    }
+    wish
+}
+
+/// Shows the resources of a world.
+pub(crate) fn show_resources(ui: &mut Ui, world: &World, fields: &mut FieldsUi<'_>) {
+    let classes = world.classes(None);
+    if classes.is_empty() {
+        ui.weak("No object is selected.");
+        return;
+    }
+    for class in &classes {
+        let id = ui.make_persistent_id(("resource", class));
+        let header = CollapsingState::load_with_default_open(ui.ctx(), id, true);
+        let header = header.show_header(ui, |ui| ui.strong(class));
+        header.body(|ui| show_content(ui, world, None, class, fields));
+    }
+}
+
+/// The fields of a component or a resource.
+fn show_content(
+    ui: &mut Ui,
+    world: &World,
+    owner: Option<ObjectId>,
+    name: &str,
+    fields: &mut FieldsUi<'_>,
+) {
+    let Some(class) = world.registry().class(name) else {
+        ui.weak("The program does not have this class. What it holds is kept.");
+        return;
+    };
+    let path = FieldPath::new(name.to_owned());
+    let error = match world.get_field(owner, &path) {
+        Ok(mut value) => {
+            fields.whole(ui, class, &mut value, &path);
+            return;
+        }
+        Err(error) => error,
+    };
+    // Something in it cannot be read as a value; the rest can.
+    if class.fields().is_empty() {
+        fields.unreadable(ui, name, error.message());
+    }
+    for field in class.fields().iter().filter(|field| !field.hints.is_hidden) {
+        let label = field.hints.label.unwrap_or(field.name);
+        match world.get_field(owner, path.clone().field(field.name)) {
+            Ok(mut value) => drop(fields.field(ui, field, &mut value, &path)),
+            Err(error) => fields.unreadable(ui, label, error.message()),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! References to objects, picked from a list.
+
+use egui::containers::menu::{MenuButton, MenuConfig};
+use egui::{PopupCloseBehavior, Response, ScrollArea, TextEdit, Ui};
+use persist::reflect::HandleValue;
+use persist::{ObjectId, Value, World};
+
+use crate::field::{FieldsUi, Part};
+use crate::objects::title;
+
+/// The list of objects that is open, if one is.
+#[derive(Default)]
+pub(crate) struct Picker {
+    query: String,
+    found: Vec<ObjectId>,
+    /// The query and the number of objects of what was found.
+    of: Option<(String, usize)>,
+    /// The frame in which it was shown last.
+    shown: u64,
+}
+
+/// What was picked.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Picked {
+    Nothing,
+    Object(ObjectId),
+}
+
+impl Picker {
+    /// Shows a button that opens the list.
+    pub(crate) fn button(
+        &mut self,
+        ui: &mut Ui,
+        world: &World,
+        text: &str,
+        nothing: &str,
+    ) -> (Response, Option<Picked>) {
+        let mut picked = None;
+        let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        let (response, _) = MenuButton::new(text).config(config).ui(ui, |ui| {
+            picked = self.list(ui, world, nothing);
+            if picked.is_some() {
+                ui.close();
+            }
+        });
+        (response, picked)
+    }
+
+    fn list(&mut self, ui: &mut Ui, world: &World, nothing: &str) -> Option<Picked> {
+        let frame = ui.ctx().cumulative_frame_nr();
+        if frame > self.shown + 1 {
+            (self.query, self.of) = (String::new(), None);
+        }
+        self.shown = frame;
+        ui.set_min_width(160.0);
+        let edit = TextEdit::singleline(&mut self.query).hint_text("search by name");
+        ui.add(edit).on_hover_text("Search by name");
+        self.find(world);
+        let mut picked = None;
+        if self.query.is_empty() && ui.selectable_label(false, nothing).clicked() {
+            picked = Some(Picked::Nothing);
+        }
+        let height = ui.spacing().interact_size.y;
+        ScrollArea::vertical().max_height(240.0).show_rows(
+            ui,
+            height,
+            self.found.len(),
+            |ui, rows| {
+                for object in &self.found[rows] {
+                    if ui.selectable_label(false, title(world, *object)).clicked() {
+                        picked = Some(Picked::Object(*object));
+                    }
+                }
+            },
+        );
+        picked
+    }
+
+    /// Looks for objects, unless they have been found.
+    fn find(&mut self, world: &World) {
+        let of = (self.query.clone(), world.objects().len());
+        if self.of.as_ref() == Some(&of) {
+            return;
+        }
+        let query = self.query.to_lowercase();
+        let is_named = |object: &ObjectId| {
+            query.is_empty() || title(world, *object).to_lowercase().contains(&query)
+        };
+        self.found = world.objects().filter(is_named).collect();
+        self.of = Some(of);
+    }
+}
+
+impl FieldsUi<'_> {
+    /// A reference to an object, which may be an option.
+    pub(crate) fn reference(
+        &mut self,
+        ui: &mut Ui,
+        part: &mut Part<'_>,
+        label: Option<&Response>,
+    ) -> bool {
+        let Some(world) = self.world else { return false };
+        let target = part.value.as_object();
+        let text = match target {
+            Some(target) if world.contains(target) => title(world, target),
+            Some(target) => format!("object {} (removed)", target.get()),
+            None => String::from("nothing"),
+        };
+        let (response, picked) = self.picker.button(ui, world, &text, "nothing");
+        if let Some(label) = label {
+            response.labelled_by(label.id);
+        }
+        if let Some(target) = target.filter(|target| world.contains(*target))
+            && ui.small_button("➡").on_hover_text(format!("Select {text}")).clicked()
+        {
+            self.wanted = Some(target);
+        }
+        let new = match picked {
+            None => return false,
+            Some(Picked::Nothing) => None,
+            Some(Picked::Object(object)) => Some(object),
+        };
+        if new == target {
+            return false;
+        }
+        let handle = |object: ObjectId| Value::Handle(HandleValue::Live(object.get()));
+        *part.value = match (&*part.value, new) {
+            (Value::Option(_), new) => Value::Option(new.map(handle).map(Box::new)),
+            (_, Some(object)) => handle(object),
+            (_, None) => Value::Handle(HandleValue::Null),
+        };
+        self.set(ui, part)
+    }
+}

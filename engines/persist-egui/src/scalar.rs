@@ -1,0 +1,317 @@
+//! Fields of one number, text or character.
+
+use std::cell::Cell;
+
+use egui::{DragValue, Id, Response, TextEdit, Ui};
+use persist::Value;
+use persist::reflect::EditorHints;
+
+/// Integers beyond this are not all `f64`s, in which egui drags numbers; they are texts.
+const MOST_DRAGGED: i128 = 1 << 53;
+
+/// Longer texts are shown, and not edited: each frame lays a text out that is edited.
+const LONGEST_TEXT: usize = 64 << 10;
+
+/// The first characters of a longer text.
+const SHOWN_OF_LONG: usize = 200;
+
+/// True if a value is one number.
+pub(crate) fn is_number(value: &Value) -> bool {
+    matches!(value, Value::F32(_) | Value::F64(_)) || is_integer(value)
+}
+
+fn is_integer(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::U8(_)
+            | Value::U16(_)
+            | Value::U32(_)
+            | Value::U64(_)
+            | Value::U128(_)
+            | Value::I8(_)
+            | Value::I16(_)
+            | Value::I32(_)
+            | Value::I64(_)
+            | Value::I128(_)
+    )
+}
+
+/// Does something with the integer and the limits of its type.
+macro_rules! with_integer {
+    ($value:expr, $n:ident: $ty:ident => $do:expr, $otherwise:expr) => {
+        with_integer!(@ $value, $n, $ty, $do, $otherwise, U8 u8, U16 u16, U32 u32, U64 u64, U128 u128,
+            I8 i8, I16 i16, I32 i32, I64 i64, I128 i128)
+    };
+    (@ $value:expr, $n:ident, $ty:ident, $do:expr, $otherwise:expr, $($variant:ident $type:ident),*) => {
+        match $value {
+            $(Value::$variant($n) => {
+                #[allow(dead_code, reason = "some need the integer alone")]
+                type $ty = $type;
+                $do
+            })*
+            _ => $otherwise,
+        }
+    };
+}
+
+/// Shows a number that is dragged or typed; true with the response if it changed.
+pub(crate) fn number(
+    ui: &mut Ui,
+    value: &mut Value,
+    hints: &EditorHints,
+    prefix: &str,
+) -> (Response, bool) {
+    match value {
+        Value::F32(number) => {
+            let format = |number: f64| narrowed(number).to_string();
+            let (response, new) = float(ui, (*number).into(), hints, prefix, format);
+            let is_new = new.is_some_and(|new| narrowed(new).to_bits() != number.to_bits());
+            // The field rounds it, and refuses one that is too large.
+            match new.filter(|_| is_new) {
+                Some(new) if narrowed(new).is_finite() => *value = Value::F32(narrowed(new)),
+                Some(new) => *value = Value::F64(new),
+                None => {}
+            }
+            (response, is_new)
+        }
+        Value::F64(number) => {
+            let format = |number: f64| number.to_string();
+            let (response, new) = float(ui, *number, hints, prefix, format);
+            let new = new.filter(|new| new.to_bits() != number.to_bits());
+            new.into_iter().for_each(|new| *number = new);
+            (response, new.is_some())
+        }
+        _ => integer(ui, value, hints, prefix),
+    }
+}
+
+/// The number that the user gives, if any.
+fn float(
+    ui: &mut Ui,
+    number: f64,
+    hints: &EditorHints,
+    prefix: &str,
+    format: impl Fn(f64) -> String,
+) -> (Response, Option<f64>) {
+    let range = hints.range().unwrap_or(f64::NEG_INFINITY..=f64::INFINITY);
+    let span = range.end() - range.start();
+    let speed = if span.is_finite() && span > 0.0 {
+        span / 200.0
+    } else if number.is_finite() {
+        (number.abs() / 100.0).clamp(0.01, 1e12)
+    } else {
+        0.01
+    };
+    // A number outside stays until the user gives another one: to look at it does not change it.
+    let range = range.start().min(number)..=range.end().max(number);
+    let mut new = None;
+    let drag = DragValue::from_get_set(|set| {
+        new = set.or(new);
+        new.unwrap_or(number)
+    });
+    let drag = drag
+        .speed(speed)
+        .range(range)
+        .clamp_existing_to_range(false)
+        .update_while_editing(false)
+        .custom_formatter(|number, _| format(number))
+        .custom_parser(|text| text.trim().replace('−', "-").parse().ok())
+        .prefix(prefix);
+    let response = ui.add(drag);
+    (response, new)
+}
+
+fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) -> (Response, bool) {
+    let small = with_integer!(&*value, n: Number => {
+        let n = i128::try_from(*n).ok().filter(|n| n.abs() <= MOST_DRAGGED);
+        let ends = |end: Number, or: i128| i128::try_from(end).unwrap_or(or);
+        n.map(|n| (n, ends(Number::MIN, i128::MIN), ends(Number::MAX, i128::MAX)))
+    }, None);
+    let Some((number, least, most)) = small else {
+        return long_integer(ui, value);
+    };
+    let (mut least, mut most) = (least.max(-MOST_DRAGGED), most.min(MOST_DRAGGED));
+    let (type_least, type_most) = (least, most);
+    if let Some(range) = hints.range() {
+        least = least.max(rounded(range.start().ceil()));
+        most = most.min(rounded(range.end().floor()));
+    }
+    let (least, most) = if least > most { (type_least, type_most) } else { (least, most) };
+    let speed = if hints.range().is_some() {
+        (as_f64(most.saturating_sub(least)) / 200.0).clamp(0.05, 1e9)
+    } else {
+        (as_f64(number).abs() / 100.0).clamp(0.25, 1e9)
+    };
+    let range = as_f64(least.min(number))..=as_f64(most.max(number));
+    let (mut new, typed) = (None, Cell::new(None));
+    let drag = DragValue::from_get_set(|set| {
+        new = set.or(new);
+        new.unwrap_or(as_f64(number))
+    });
+    let drag = drag
+        .speed(speed)
+        .range(range)
+        .max_decimals(0)
+        .clamp_existing_to_range(false)
+        .update_while_editing(false)
+        .custom_formatter(|number, _| rounded(number).to_string())
+        .custom_parser(|text| {
+            let text = text.trim().replace('−', "-");
+            // One beyond what a float holds exactly is taken as it is typed.
+            typed.set(text.parse::<i128>().ok().filter(|typed| typed.abs() > MOST_DRAGGED));
+            text.parse().ok()
+        })
+        .prefix(prefix);
+    let response = ui.add(drag);
+    let given =
+        new.map(|new| typed.get().filter(|_| hints.range().is_none()).unwrap_or(rounded(new)));
+    let is_new = given.is_some_and(|given| given != number);
+    if let Some(given) = given.filter(|_| is_new) {
+        let fits = with_integer!(&mut *value, n: Number => {
+            Number::try_from(given).map(|given| *n = given).is_ok()
+        }, false);
+        if !fits {
+            // The field says why it refuses it.
+            *value = Value::I128(given);
+        }
+    }
+    (response, is_new)
+}
+
+/// An integer that no drag reaches exactly.
+fn long_integer(ui: &mut Ui, value: &mut Value) -> (Response, bool) {
+    let text = with_integer!(&*value, n: Number => n.to_string(), String::new());
+    let (response, new) = committed(ui, &text);
+    let parsed = new.is_some_and(|new| {
+        let new = new.trim();
+        with_integer!(&mut *value, n: Number => {
+            let is_new = new.parse::<Number>().ok().filter(|new| new != n);
+            is_new.map(|new| *n = new).is_some()
+        }, false)
+    });
+    (response, parsed)
+}
+
+fn as_f64(number: i128) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "the ends of ranges may be rounded")]
+    let float = number as f64;
+    float
+}
+
+/// The nearest integer, saturating.
+fn rounded(number: f64) -> i128 {
+    #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
+    let rounded = number.round() as i128;
+    rounded
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the field has no more digits")]
+fn narrowed(number: f64) -> f32 {
+    number as f32
+}
+
+/// Shows a text; true with the response if it changed.
+pub(crate) fn text(ui: &mut Ui, text: &mut String) -> (Response, bool) {
+    if text.len() > LONGEST_TEXT {
+        let first: String = text.chars().take(SHOWN_OF_LONG).collect();
+        let shown = format!("{} bytes: {first}…", text.len());
+        return (ui.add(egui::Label::new(shown).wrap()), false);
+    }
+    let (response, new) = typed(ui, text, text.contains('\n'));
+    let new = new.filter(|new| new != text);
+    let is_new = new.is_some();
+    new.into_iter().for_each(|new| *text = new);
+    (response, is_new)
+}
+
+/// Shows a character; true with the response if it changed.
+pub(crate) fn character(ui: &mut Ui, character: &mut char) -> (Response, bool) {
+    let (response, new) = typed(ui, &character.to_string(), false);
+    // The one that was typed last stands beside the old one.
+    let new = new.and_then(|new| {
+        let mut others = new.chars().filter(|new| new != character);
+        others.next().or(new.chars().next())
+    });
+    let new = new.filter(|new| new != character);
+    new.into_iter().for_each(|new| *character = new);
+    (response, new.is_some())
+}
+
+/// What is typed into a field, and what the field had then.
+#[derive(Clone, Default)]
+struct Typed {
+    text: String,
+    of: String,
+}
+
+/// True if a value is typed.
+pub(crate) fn is_typed(value: &Value) -> bool {
+    is_number(value) || matches!(value, Value::Text(_) | Value::Char(_))
+}
+
+/// Shows a value that counts once it is typed whole; true with the response if it changed.
+pub(crate) fn whole(ui: &mut Ui, value: &mut Value) -> (Response, bool) {
+    let text = match &*value {
+        Value::Text(text) => text.clone(),
+        Value::Char(character) => character.to_string(),
+        Value::F32(number) => number.to_string(),
+        Value::F64(number) => number.to_string(),
+        value => with_integer!(value, n: Number => n.to_string(), String::new()),
+    };
+    let (response, new) = committed(ui, &text);
+    let Some(new) = new else { return (response, false) };
+    let parsed = match &*value {
+        Value::Text(_) => Some(Value::Text(new)),
+        Value::Char(_) => new.parse().ok().map(Value::Char),
+        Value::F32(_) => new.trim().parse().ok().map(Value::F32),
+        Value::F64(_) => new.trim().parse().ok().map(Value::F64),
+        value => {
+            with_integer!(value, _n: Number => new.trim().parse::<Number>().ok().map(Value::from), None)
+        }
+    };
+    let is_new = parsed.is_some();
+    parsed.into_iter().for_each(|parsed| *value = parsed);
+    (response, is_new)
+}
+
+/// Shows a text that is typed, and returns it whenever it changes. What is typed and refused stays until the field loses
+/// the focus; if the value changes in another way, that is shown.
+pub(crate) fn typed(ui: &mut Ui, current: &str, is_long: bool) -> (Response, Option<String>) {
+    let id = ui.next_auto_id().with("typed");
+    let mut text = kept(ui, id, current);
+    let response = show_text(ui, &mut text, is_long, id.with("text"));
+    let changed = response.changed().then(|| text.clone());
+    if response.has_focus() {
+        ui.data_mut(|data| data.insert_temp(id, Typed { text, of: current.to_owned() }));
+    }
+    (response, changed)
+}
+
+/// Shows a text that counts once the field loses the focus, or Enter is pressed.
+pub(crate) fn committed(ui: &mut Ui, current: &str) -> (Response, Option<String>) {
+    let id = ui.next_auto_id().with("typed");
+    let mut text = kept(ui, id, current);
+    let response = show_text(ui, &mut text, false, id.with("text"));
+    if response.lost_focus() {
+        let is_given_up = ui.input(|input| input.key_pressed(egui::Key::Escape));
+        let new = (!is_given_up && text != current).then_some(text);
+        return (response, new);
+    }
+    if response.has_focus() {
+        ui.data_mut(|data| data.insert_temp(id, Typed { text, of: current.to_owned() }));
+    }
+    (response, None)
+}
+
+/// What stands in a field: what was typed, unless the field has another value by now.
+fn kept(ui: &Ui, id: Id, current: &str) -> String {
+    let kept = ui.data_mut(|data| data.remove_temp::<Typed>(id));
+    let kept = kept.filter(|kept| kept.of == current || kept.text == current);
+    kept.map_or_else(|| current.to_owned(), |kept| kept.text)
+}
+
+fn show_text(ui: &mut Ui, text: &mut String, is_long: bool, id: Id) -> Response {
+    let edit = if is_long { TextEdit::multiline(text) } else { TextEdit::singleline(text) };
+    let edit = if is_long { edit.desired_rows(3) } else { edit };
+    ui.add(edit.id(id).desired_width(f32::INFINITY))
+}

@@ -1,0 +1,329 @@
+//! Every kind of field: edited by clicks, keys and drags, each one entry of the history.
+
+use egui::{Key, Vec2};
+use persist::Value;
+
+use crate::support::{Bag, Even, Item, Lamp, Link, Numbers, Program, Shade, shared};
+
+#[test]
+fn a_number_is_dragged_in_one_entry_and_stays_in_its_range() {
+    let (program, _) = Program::with("Lamp", Lamp { radius: 1.0, ..Lamp::default() });
+    let mut window = program.show();
+    let at = window.widget("radius");
+    window.drag(at, at + Vec2::new(60.0, 0.0));
+    let dragged = window.component::<Lamp>().radius;
+    assert!(dragged > 2.0 && dragged < 20.0, "{dragged}");
+    assert_eq!(window.entries(), ["Set radius of Lamp"]);
+    let at = window.widget("radius");
+    window.drag(at, at + Vec2::new(2000.0, 0.0));
+    assert_eq!(window.component::<Lamp>().radius, 20.0);
+    assert_eq!(window.entries().len(), 2);
+    window.undo();
+    assert_eq!(window.component::<Lamp>().radius, dragged);
+    window.undo();
+    assert_eq!(window.component::<Lamp>().radius, 1.0);
+}
+
+#[test]
+fn a_number_is_typed() {
+    let (program, _) = Program::with("Lamp", Lamp::default());
+    let mut window = program.show();
+    window.enter("radius", "3.25");
+    assert_eq!(window.component::<Lamp>().radius, 3.25);
+    // The range holds what is typed, too.
+    window.enter("radius", "999");
+    assert_eq!(window.component::<Lamp>().radius, 20.0);
+    window.enter("radius", "no number");
+    assert_eq!(window.component::<Lamp>().radius, 20.0);
+    assert_eq!(window.entries(), ["Set radius of Lamp"; 2]);
+}
+
+#[test]
+fn a_look_at_a_field_records_nothing() {
+    let lamp = Lamp { radius: 1.234_567, text: "x".into(), built: 7, ..Lamp::default() };
+    let (program, _) = Program::with("Lamp", Lamp { radius: 500.0, ..lamp.clone() });
+    let mut window = program.show();
+    for field in ["radius", "text", "letter", "Name"] {
+        let at = window.widget(field);
+        window.click_at(at, egui::PointerButton::Primary);
+        window.press(Key::Enter);
+    }
+    // Also one that is out of its range.
+    assert_eq!(window.component::<Lamp>(), Lamp { radius: 500.0, ..lamp });
+    assert_eq!(window.entries(), [""; 0]);
+}
+
+#[test]
+fn switches_texts_and_letters_are_edited() {
+    let (program, _) = Program::with("Lamp", Lamp { letter: 'a', ..Lamp::default() });
+    let mut window = program.show();
+    let at = window.widget("Is lit");
+    window.click_at(at, egui::PointerButton::Primary);
+    assert!(window.component::<Lamp>().lit);
+    window.enter("text", "brass");
+    assert_eq!(window.component::<Lamp>().text, "brass");
+    window.enter("letter", "ß");
+    assert_eq!(window.component::<Lamp>().letter, 'ß');
+    // What is typed in one go is one entry.
+    let entries = ["Set Is lit of Lamp", "Set text of Lamp", "Set letter of Lamp"];
+    assert_eq!(window.entries(), entries);
+    window.enter("text", "brasses");
+    window.undo();
+    assert_eq!(window.component::<Lamp>().text, "brass");
+}
+
+#[test]
+fn hidden_fields_are_not_shown_and_read_only_ones_not_edited() {
+    let (program, _) = Program::with("Lamp", Lamp { built: 7, ..Lamp::default() });
+    let mut window = program.show();
+    assert!(!window.has("secret"));
+    assert!(window.has("Is lit") && !window.has("lit"));
+    let at = window.widget("built");
+    window.drag(at, at + Vec2::new(60.0, 0.0));
+    assert_eq!(window.component::<Lamp>().built, 7);
+    assert_eq!(window.entries(), [""; 0]);
+}
+
+#[test]
+fn a_colour_is_picked() {
+    let (program, _) = Program::with("Lamp", Lamp { light: [1.0, 0.0, 0.0], ..Lamp::default() });
+    let mut window = program.show();
+    let at = window.widget("light");
+    window.click_at(at, egui::PointerButton::Primary);
+    // Somewhere in the picker that has opened.
+    window.drag(at + Vec2::new(40.0, 120.0), at + Vec2::new(80.0, 160.0));
+    let light = window.component::<Lamp>().light;
+    assert_ne!(light, [1.0, 0.0, 0.0]);
+    assert_eq!(window.entries(), ["Set light of Lamp"]);
+    window.undo();
+    assert_eq!(window.component::<Lamp>().light, [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn an_enum_gets_another_variant_and_keeps_what_both_have() {
+    let shade = Shade::Paper { thickness: 2.5 };
+    let (program, _) = Program::with("Lamp", Lamp { shade, ..Lamp::default() });
+    let mut window = program.show();
+    let at = window.widget("shade");
+    window.click_at(at, egui::PointerButton::Primary);
+    window.click("Glass");
+    let glass = Shade::Glass { thickness: 2.5, tint: String::new() };
+    assert_eq!(window.component::<Lamp>().shade, glass);
+    window.enter("tint", "green");
+    let glass = Shade::Glass { thickness: 2.5, tint: "green".into() };
+    assert_eq!(window.component::<Lamp>().shade, glass);
+    assert_eq!(window.entries(), ["Set shade of Lamp", "Set shade.tint of Lamp"]);
+    window.undo();
+    window.undo();
+    assert_eq!(window.component::<Lamp>().shade, Shade::Paper { thickness: 2.5 });
+}
+
+#[test]
+fn an_option_is_switched_on_and_off() {
+    let (program, _) = Program::with("Lamp", Lamp::default());
+    let mut window = program.show();
+    let at = window.place_of_switch("watts");
+    window.click_at(at, egui::PointerButton::Primary);
+    assert_eq!(window.component::<Lamp>().watts, Some(0));
+    window.enter("watts", "5");
+    assert_eq!(window.component::<Lamp>().watts, Some(5));
+    let at = window.place_of_switch("watts");
+    window.click_at(at, egui::PointerButton::Primary);
+    assert_eq!(window.component::<Lamp>().watts, None);
+    assert_eq!(window.entries(), ["Set watts of Lamp"; 3]);
+    window.undo();
+    assert_eq!(window.component::<Lamp>().watts, Some(5));
+}
+
+#[test]
+fn elements_are_inserted_moved_and_removed() {
+    let items = ["axe", "bow"].map(|name| Item { name: name.into(), count: 2 });
+    let (program, _) = Program::with("Ada", Bag { items: items.to_vec(), ..Bag::default() });
+    let mut window = program.show();
+    window.click("Insert into items");
+    let names = |window: &crate::support::Window| {
+        let bag = window.component::<Bag>();
+        bag.items.into_iter().map(|item| item.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&window), ["axe", "bow", ""]);
+    // It has the defaults of the program.
+    assert_eq!(window.component::<Bag>().items[2].count, 1);
+    window.click("Move [0] down");
+    assert_eq!(names(&window), ["bow", "axe", ""]);
+    window.click("Remove [1]");
+    assert_eq!(names(&window), ["bow", ""]);
+    window.click("Move [1] up");
+    assert_eq!(names(&window), ["", "bow"]);
+    let entries = [
+        "Insert into items of Ada",
+        "Move in items of Ada",
+        "Remove from items of Ada",
+        "Move in items of Ada",
+    ];
+    assert_eq!(window.entries(), entries);
+    for _ in entries {
+        window.undo();
+    }
+    assert_eq!(window.component::<Bag>().items, items);
+}
+
+#[test]
+fn fields_of_elements_are_edited_where_they_are() {
+    let items = vec![Item { name: "axe".into(), count: 2 }];
+    let (program, _) = Program::with("Ada", Bag { items, ..Bag::default() });
+    let mut window = program.show();
+    window.enter("name", "hammer");
+    assert_eq!(window.component::<Bag>().items[0].name, "hammer");
+    assert_eq!(window.entries(), ["Set items[0].name of Ada"]);
+}
+
+#[test]
+fn lists_of_bytes_and_empty_lists_get_elements() {
+    let (program, _) = Program::with("Ada", Bag { bytes: vec![7, 8], ..Bag::default() });
+    let mut window = program.show();
+    window.click("Insert into bytes");
+    window.click("Insert into numbers");
+    window.click("Insert into numbers");
+    let bag = window.component::<Bag>();
+    assert_eq!((bag.bytes, bag.numbers), (vec![7, 8, 0], vec![0, 0]));
+}
+
+#[test]
+fn sets_and_maps_get_lose_and_change_elements() {
+    let bag = Bag {
+        tags: ["red".to_owned()].into(),
+        prices: [("axe".to_owned(), 9)].into(),
+        ..Bag::default()
+    };
+    let (program, _) = Program::with("Ada", bag.clone());
+    let mut window = program.show();
+    window.click("Insert into tags");
+    window.click("Insert into tags");
+    let tags = window.component::<Bag>().tags;
+    assert_eq!(tags.into_iter().collect::<Vec<_>>(), ["", "new1", "red"]);
+    window.click("Insert into prices");
+    let prices = window.component::<Bag>().prices;
+    assert_eq!(prices, [(String::new(), 0), ("axe".to_owned(), 9)].into());
+    window.click("Insert into counts");
+    assert_eq!(window.component::<Bag>().counts, [(0, vec![])].into());
+    for _ in 0..4 {
+        window.undo();
+    }
+    assert_eq!(window.component::<Bag>(), bag);
+    // The price, then the name of what it is of.
+    window.enter("[\"axe\"]", "12");
+    assert_eq!(window.get("Bag:prices[\"axe\"]"), Value::U32(12));
+    assert_eq!(window.entries(), ["Set prices[\"axe\"] of Ada"]);
+    window.enter("key", "saw");
+    assert_eq!(window.component::<Bag>().prices, [("saw".to_owned(), 12)].into());
+    window.click("Remove [\"saw\"]");
+    assert!(window.component::<Bag>().prices.is_empty());
+    assert_eq!(window.entries().len(), 3);
+}
+
+#[test]
+fn structs_tuples_and_arrays_are_edited() {
+    let (program, _) = Program::with("Ada", Bag::default());
+    let mut window = program.show();
+    window.enter("place.x", "1.5");
+    window.enter("place.y", "-2");
+    let bag = window.component::<Bag>();
+    assert_eq!((bag.place.x, bag.place.y), (1.5, -2.0));
+    assert_eq!(window.entries(), ["Set place.x of Ada", "Set place.y of Ada"]);
+}
+
+#[test]
+fn a_reference_is_picked_from_a_list_and_followed() {
+    let mut program = Program::new();
+    let [ada, bob] = ["Ada", "Bob"].map(|name| program.world.spawn(name));
+    let link = Link { to: ada, maybe: None, all: vec![] };
+    program.world.attach(ada, link).unwrap();
+    program.inspector.select(Some(ada));
+    let mut window = program.show();
+    let at = window.widget("maybe");
+    window.click_at(at, egui::PointerButton::Primary);
+    window.enter("Search by name", "bo");
+    window.click_last("Bob");
+    assert_eq!(window.component::<Link>().maybe, Some(bob));
+    assert_eq!(window.entries(), ["Set maybe of Ada"]);
+    let at = window.widget("to");
+    window.click_at(at, egui::PointerButton::Primary);
+    window.click_last("Bob");
+    assert_eq!(window.component::<Link>().to, bob);
+    let at = window.widget("maybe");
+    window.click_at(at, egui::PointerButton::Primary);
+    window.click("nothing");
+    assert_eq!(window.component::<Link>().maybe, None);
+    window.click("Select Bob");
+    assert_eq!(window.program().inspector.selected(), Some(bob));
+}
+
+#[test]
+fn numbers_of_every_width_are_exact() {
+    let long = u64::MAX - 1;
+    let numbers = Numbers { long, longest: i128::MIN, short: -128, ..Numbers::default() };
+    let (program, _) = Program::with("Ada", numbers);
+    let mut window = program.show();
+    window.enter("longest", "170141183460469231731687303715884105727");
+    window.enter("long", "18446744073709551613");
+    window.enter("short", "127");
+    window.enter("packed", "-70000");
+    let numbers = window.component::<Numbers>();
+    assert_eq!((numbers.longest, numbers.long), (i128::MAX, u64::MAX - 2));
+    assert_eq!((numbers.short, numbers.packed), (127, -70_000));
+    // One that does not fit is clamped, or not taken.
+    window.enter("short", "300");
+    window.enter("long", "99999999999999999999999");
+    let numbers = window.component::<Numbers>();
+    assert_eq!((numbers.short, numbers.long), (127, u64::MAX - 2));
+    window.enter("long", "5");
+    window.enter("long", "9007199254740993");
+    assert_eq!(window.component::<Numbers>().long, 9_007_199_254_740_993);
+}
+
+#[test]
+fn an_element_of_a_type_without_zero_is_one() {
+    let (program, _) = Program::with("Ada", Numbers::default());
+    let mut window = program.show();
+    window.click("Insert into signs");
+    assert_eq!(window.component::<Numbers>().signs, [std::num::NonZeroU8::MIN]);
+    assert_eq!(window.program().inspector.error(), None);
+}
+
+#[test]
+fn what_the_component_refuses_is_shown_and_not_done() {
+    let (program, _) = Program::with("Ada", Even::default());
+    let mut window = program.show();
+    window.enter("number", "3");
+    assert_eq!(window.component::<Even>().number, 0);
+    assert!(window.program().inspector.error().unwrap().contains("it is odd"));
+    assert!(window.says("it is odd"));
+    assert_eq!(window.entries(), [""; 0]);
+    window.enter("number", "4");
+    assert_eq!(window.component::<Even>().number, 4);
+    assert_eq!(window.program().inspector.error(), None);
+    // A text is refused on its way, and not lost before it is whole.
+    window.enter("word", "odder");
+    assert_eq!(window.component::<Even>().word, "odder");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_is_edited() {
+    let (program, object) = Program::with("Ada", shared("axe"));
+    let mut window = program.show();
+    assert!(window.says("a shared pointer lies in"));
+    assert!(window.says("count"));
+    let _ = object;
+}
+
+#[test]
+fn resources_are_edited() {
+    let mut program = Program::new();
+    program.world.insert_resource(crate::support::Score { points: 3 }).unwrap();
+    let mut window = program.show();
+    window.enter("points", "8");
+    assert_eq!(window.get("Score:points"), Value::U32(8));
+    assert_eq!(window.entries(), ["Set points"]);
+    window.undo();
+    assert_eq!(window.get("Score:points"), Value::U32(3));
+}

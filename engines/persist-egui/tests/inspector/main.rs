@@ -1,0 +1,11 @@
+//! The inspector and the history window, driven by synthetic input without a display.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+mod fields;
+mod history;
+mod hostile;
+mod large;
+mod objects;
+mod support;
+mod value;

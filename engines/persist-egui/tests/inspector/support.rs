@@ -1,0 +1,314 @@
+//! A level with every kind of field, shown by an inspector.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use persist::{FieldPath, History, ObjectId, Persist, Value, World};
+use persist_egui::Inspector;
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+#[persist(component)]
+pub(crate) struct Lamp {
+    #[persist(range = 0.5..=20.0, help = "How far the light reaches")]
+    pub(crate) radius: f32,
+    #[persist(label = "Is lit")]
+    pub(crate) lit: bool,
+    pub(crate) text: String,
+    pub(crate) letter: char,
+    #[persist(color)]
+    pub(crate) light: [f32; 3],
+    pub(crate) shade: Shade,
+    #[persist(range = 1..=9)]
+    pub(crate) watts: Option<u8>,
+    #[persist(hidden)]
+    pub(crate) secret: u32,
+    #[persist(read_only)]
+    pub(crate) built: u32,
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+pub(crate) enum Shade {
+    #[default]
+    None,
+    Paper {
+        thickness: f32,
+    },
+    Glass {
+        thickness: f32,
+        tint: String,
+    },
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+#[persist(component)]
+pub(crate) struct Bag {
+    pub(crate) items: Vec<Item>,
+    pub(crate) numbers: Vec<u16>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) tags: BTreeSet<String>,
+    pub(crate) prices: BTreeMap<String, u32>,
+    pub(crate) pair: (u8, String),
+    pub(crate) place: Place,
+    pub(crate) grid: [[i8; 2]; 2],
+    pub(crate) counts: BTreeMap<i32, Vec<bool>>,
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Item {
+    pub(crate) name: String,
+    #[persist(empty = 1)]
+    pub(crate) count: u32,
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+}
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+#[persist(component)]
+pub(crate) struct Link {
+    #[persist(empty = ObjectId::new(1).unwrap())]
+    pub(crate) to: ObjectId,
+    pub(crate) maybe: Option<ObjectId>,
+    pub(crate) all: Vec<ObjectId>,
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+#[persist(component)]
+pub(crate) struct Numbers {
+    pub(crate) float: f64,
+    pub(crate) long: u64,
+    pub(crate) longest: i128,
+    pub(crate) short: i8,
+    #[persist(compact)]
+    pub(crate) packed: i32,
+    pub(crate) signs: Vec<std::num::NonZeroU8>,
+}
+
+/// Refuses what is odd.
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+#[persist(component, validate = Even::check)]
+pub(crate) struct Even {
+    pub(crate) number: u8,
+    pub(crate) word: String,
+}
+
+impl Even {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.number % 2 == 1 || self.word == "odd" { Err("it is odd") } else { Ok(()) }
+    }
+}
+
+/// What is behind the pointer is not read by a path.
+#[derive(Persist, Default)]
+#[persist(component)]
+pub(crate) struct Shared {
+    pub(crate) count: u8,
+    pub(crate) pointer: Option<std::sync::Arc<std::sync::Mutex<Item>>>,
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Score {
+    pub(crate) points: u32,
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+#[persist(component)]
+pub(crate) struct Deep {
+    pub(crate) inner: Option<Box<Deep>>,
+    pub(crate) level: u32,
+}
+
+/// A program with an inspector.
+pub(crate) struct Program {
+    pub(crate) world: World,
+    pub(crate) history: History,
+    pub(crate) inspector: Inspector,
+}
+
+impl Program {
+    pub(crate) fn new() -> Self {
+        let mut world = World::new();
+        world.register::<Lamp>().unwrap();
+        world.register::<Bag>().unwrap();
+        world.register::<Link>().unwrap();
+        world.register::<Numbers>().unwrap();
+        world.register::<Even>().unwrap();
+        world.register::<Deep>().unwrap();
+        Self { world, history: History::new(100), inspector: Inspector::default() }
+    }
+
+    /// With one selected object, that has a component.
+    pub(crate) fn with<C: persist::Component>(name: &str, component: C) -> (Self, ObjectId) {
+        let mut program = Self::new();
+        let object = program.world.spawn(name);
+        program.world.attach(object, component).unwrap();
+        program.inspector.select(Some(object));
+        (program, object)
+    }
+
+    pub(crate) fn show(self) -> Window {
+        let app = |ui: &mut egui::Ui, program: &mut Program| {
+            let Program { world, history, inspector } = program;
+            inspector.show(ui, &mut (world, history));
+        };
+        let size = Vec2::new(420.0, 1400.0);
+        let mut window = Window(Harness::builder().with_size(size).build_ui_state(app, self));
+        window.0.run_steps(3);
+        window
+    }
+}
+
+/// The window of a program, and the user.
+pub(crate) struct Window(pub(crate) Harness<'static, Program>);
+
+impl Window {
+    pub(crate) fn program(&mut self) -> &mut Program {
+        self.0.state_mut()
+    }
+
+    /// The value of a field of the selected object.
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let program = self.0.state();
+        program.world.get_field(program.inspector.selected(), path).unwrap()
+    }
+
+    pub(crate) fn component<C: persist::Component + Clone>(&self) -> C {
+        let program = self.0.state();
+        program.world.get::<C>(program.inspector.selected().unwrap()).unwrap().clone()
+    }
+
+    /// The labels of the entries that are not undone.
+    pub(crate) fn entries(&self) -> Vec<String> {
+        let history = &self.0.state().history;
+        let applied = history.entries().filter(|entry| entry.is_applied);
+        applied.map(|entry| entry.label.to_string()).collect()
+    }
+
+    pub(crate) fn settle(&mut self) {
+        self.0.run_steps(4);
+    }
+
+    /// The middle of the widget that has this label, or this tooltip.
+    pub(crate) fn place(&self, label: &str) -> Pos2 {
+        self.0.get_by_label(label).rect().center()
+    }
+
+    pub(crate) fn has(&self, label: &str) -> bool {
+        self.0.query_by_label(label).is_some()
+    }
+
+    /// True if some label has this text in it.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        self.0.query_all_by_label_contains(text).next().is_some()
+    }
+
+    pub(crate) fn click(&mut self, label: &str) {
+        let at = self.place(label);
+        self.click_at(at, PointerButton::Primary);
+    }
+
+    pub(crate) fn click_at(&mut self, at: Pos2, button: PointerButton) {
+        self.0.event(Event::PointerMoved(at));
+        self.0.run_steps(1);
+        for pressed in [true, false] {
+            self.0.event(Event::PointerButton {
+                pos: at,
+                button,
+                pressed,
+                modifiers: Modifiers::NONE,
+            });
+            self.0.run_steps(1);
+        }
+        self.settle();
+    }
+
+    /// Drags from a place by steps of a few points.
+    pub(crate) fn drag(&mut self, from: Pos2, to: Pos2) {
+        let press = |pressed, pos| Event::PointerButton {
+            pos,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        self.0.event(Event::PointerMoved(from));
+        self.0.run_steps(1);
+        self.0.event(press(true, from));
+        self.0.run_steps(1);
+        for step in 1_u8..=10 {
+            self.0.event(Event::PointerMoved(from + (to - from) * (f32::from(step) / 10.0)));
+            self.0.run_steps(1);
+        }
+        self.0.event(press(false, to));
+        self.settle();
+    }
+
+    /// Replaces all of what stands in a field.
+    pub(crate) fn type_into(&mut self, label: &str, text: &str) {
+        let at = self.widget(label);
+        self.click_at(at, PointerButton::Primary);
+        self.0.key_press_modifiers(Modifiers::COMMAND, Key::A);
+        self.0.run_steps(1);
+        for letter in text.chars() {
+            self.0.event(Event::Text(letter.to_string()));
+            self.0.run_steps(1);
+        }
+        if text.is_empty() {
+            self.press(Key::Backspace);
+        }
+    }
+
+    pub(crate) fn press(&mut self, key: Key) {
+        self.0.key_press(key);
+        self.settle();
+    }
+
+    /// Types and presses Enter.
+    pub(crate) fn enter(&mut self, label: &str, text: &str) {
+        self.type_into(label, text);
+        self.press(Key::Enter);
+    }
+
+    pub(crate) fn undo(&mut self) {
+        let Program { world, history, .. } = self.program();
+        assert!(history.undo(world).unwrap());
+        self.settle();
+    }
+
+    /// The first widget of a field: the switch of an option.
+    pub(crate) fn place_of_switch(&self, label: &str) -> Pos2 {
+        let is_switch = |node: &egui_kittest::Node<'_>| {
+            node.accesskit_node().role() == egui::accesskit::Role::CheckBox
+        };
+        self.0.get_all_by_label(label).find(is_switch).unwrap().rect().center()
+    }
+
+    pub(crate) fn click_last(&mut self, label: &str) {
+        let at = self.0.get_all_by_label(label).last().unwrap().rect().center();
+        self.click_at(at, PointerButton::Primary);
+    }
+
+    /// Right of the label of a field: what is shown of its value.
+    pub(crate) fn widget(&self, label: &str) -> Pos2 {
+        let nodes = self.0.get_all_by_label(label).filter(|node| {
+            !matches!(node.accesskit_node().role(), egui::accesskit::Role::Label)
+        });
+        nodes.last().unwrap().rect().center()
+    }
+}
+
+pub(crate) fn path(text: &str) -> FieldPath {
+    text.parse().unwrap()
+}
+
+/// Keeps what is not used by all tests from being said to be unused.
+pub(crate) fn shared(item: &str) -> Shared {
+    let item = Item { name: item.into(), count: 1 };
+    let _ = Rc::new(());
+    Shared { count: 3, pointer: Some(std::sync::Arc::new(std::sync::Mutex::new(item))) }
+}
