@@ -1,1 +1,227 @@
-//!
+//! What no user means to do, and values that no user types.
+
+use egui::{Key, PointerButton, Vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use persist::{ObjectId, World};
+
+use crate::support::{Bag, Deep, Even, Lamp, Link, Numbers, Program};
+
+#[test]
+fn floats_that_are_no_numbers_are_shown_and_replaced() {
+    for float in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN_POSITIVE, -0.0] {
+        let (program, _) = Program::with("Ada", Numbers { float, ..Numbers::default() });
+        let mut window = program.show();
+        let at = window.widget("float");
+        window.click_at(at, PointerButton::Primary);
+        window.press(Key::Enter);
+        window.settle();
+        assert_eq!(window.component::<Numbers>().float.to_bits(), float.to_bits());
+        assert_eq!(window.entries(), [""; 0], "{float}");
+        window.enter("float", "2.5");
+        assert_eq!(window.component::<Numbers>().float, 2.5, "{float}");
+        window.undo();
+        assert_eq!(window.component::<Numbers>().float.to_bits(), float.to_bits());
+        window.drag(at, at + Vec2::new(50.0, 0.0));
+    }
+}
+
+#[test]
+fn not_a_number_can_be_typed_and_taken_back() {
+    let (program, _) = Program::with("Ada", Numbers::default());
+    let mut window = program.show();
+    window.enter("float", "NaN");
+    let float = window.component::<Numbers>().float;
+    assert!(float.is_nan() || float == 0.0);
+    window.enter("float", "1");
+    assert_eq!(window.component::<Numbers>().float, 1.0);
+}
+
+#[test]
+fn a_huge_text_is_shown_and_not_laid_out() {
+    let text = "é\n".repeat(4 << 20);
+    let (program, _) = Program::with("Lamp", Lamp { text: text.clone(), ..Lamp::default() });
+    let mut window = program.show();
+    assert!(window.says("bytes: é"));
+    window.enter("radius", "2");
+    assert_eq!(window.component::<Lamp>().text, text);
+}
+
+#[test]
+fn a_huge_list_is_shown_in_pages() {
+    let (program, _) = Program::with("Ada", Bag { numbers: vec![7; 200_000], ..Bag::default() });
+    let mut window = program.show();
+    window.click_arrow("numbers");
+    assert!(window.has("[49]") && !window.has("[50]"));
+    window.click("The elements after");
+    assert!(window.has("[50]") && !window.has("[49]"));
+    window.click("Insert into numbers");
+    assert_eq!(window.component::<Bag>().numbers.len(), 200_001);
+}
+
+#[test]
+fn a_value_that_nests_deeply_is_shown_to_a_depth() {
+    let mut deep = Deep::default();
+    for level in 1..60 {
+        deep = Deep { inner: Some(Box::new(deep)), level };
+    }
+    let (program, _) = Program::with("Ada", deep.clone());
+    let mut window = program.show();
+    for _ in 0..30 {
+        let Some(closed) = window.last_closed() else { break };
+        window.click_at(closed, PointerButton::Primary);
+    }
+    assert_eq!(window.component::<Deep>(), deep);
+}
+
+#[test]
+fn the_selected_object_may_go_and_come_back() {
+    let (program, object) = Program::with("Lamp", Lamp::default());
+    let mut window = program.show();
+    window.program().world.remove(object);
+    window.settle();
+    assert!(window.says("not there any more"));
+    let other = ObjectId::new(1 << 40);
+    window.program().inspector.select(other);
+    window.settle();
+    assert!(window.says("not there any more"));
+}
+
+#[test]
+fn the_spawn_of_the_selected_object_may_be_undone_and_redone() {
+    let mut window = Program::new().show();
+    window.click("Add an object");
+    let object = window.program().inspector.selected();
+    window.undo();
+    assert!(window.says("not there any more"));
+    let Program { world, history, .. } = window.program();
+    assert!(history.redo(world).unwrap());
+    window.settle();
+    assert!(!window.says("not there any more"));
+    assert_eq!(window.program().inspector.selected(), object);
+}
+
+#[test]
+fn the_object_may_go_while_its_field_is_dragged_or_typed() {
+    let (program, object) = Program::with("Lamp", Lamp::default());
+    let mut window = program.show();
+    window.type_into("text", "br");
+    assert_eq!(window.component::<Lamp>().text, "br");
+    window.program().world.remove(object);
+    window.0.event(egui::Event::Text("ass".into()));
+    window.settle();
+    window.press(Key::Enter);
+    assert!(!window.program().world.contains(object));
+}
+
+#[test]
+fn an_undo_while_a_text_is_typed_is_not_typed_over() {
+    let (program, _) = Program::with("Lamp", Lamp::default());
+    let mut window = program.show();
+    window.type_into("text", "brass");
+    window.undo();
+    assert_eq!(window.component::<Lamp>().text, "");
+    window.0.event(egui::Event::Text("x".into()));
+    window.settle();
+    assert_eq!(window.component::<Lamp>().text, "x");
+}
+
+#[test]
+fn references_to_objects_that_are_gone_are_shown() {
+    let mut program = Program::new();
+    let [ada, bob] = ["Ada", "Bob"].map(|name| program.world.spawn(name));
+    let link = Link { to: bob, maybe: Some(bob), all: vec![bob, ada] };
+    program.world.attach(ada, link.clone()).unwrap();
+    program.world.remove(bob);
+    program.inspector.select(Some(ada));
+    let mut window = program.show();
+    assert!(window.says("(removed)"));
+    assert_eq!(window.component::<Link>(), link);
+    window.click("Insert into all");
+    assert_eq!(window.component::<Link>().all.len(), 3);
+}
+
+#[test]
+fn a_refused_value_leaves_the_drag_usable() {
+    let (program, _) = Program::with("Ada", Even { number: 2, ..Even::default() });
+    let mut window = program.show();
+    let at = window.widget("number");
+    window.drag(at, at + Vec2::new(100.0, 0.0));
+    assert_eq!(window.component::<Even>().number % 2, 0);
+    assert!(window.entries().len() <= 1);
+}
+
+#[test]
+fn names_may_be_empty_long_and_odd() {
+    let mut program = Program::new();
+    let object = program.world.spawn("");
+    program.inspector.select(Some(object));
+    let mut window = program.show();
+    assert!(window.has(&format!("object {}", object.get())));
+    let name = "a\u{202e}\n\0\u{1f600}".repeat(500);
+    window.program().world.rename(object, &name).unwrap();
+    window.settle();
+    window.enter("Name", "");
+    assert_eq!(window.program().world.name(object), None);
+}
+
+#[test]
+fn a_tree_may_be_a_long_chain() {
+    let mut program = Program::new();
+    let mut last = program.world.spawn("0");
+    for depth in 1..5_000 {
+        last = program.world.spawn_in(last, &depth.to_string()).unwrap();
+    }
+    program.inspector.select(Some(last));
+    let window = program.show();
+    assert!(window.has("4999"));
+}
+
+#[test]
+fn two_inspectors_of_one_world_do_not_disturb_each_other() {
+    struct Pair {
+        program: Program,
+        other: persist_egui::Inspector,
+    }
+    let (program, object) = Program::with("Lamp", Lamp::default());
+    let mut other = persist_egui::Inspector::default();
+    other.select(Some(object));
+    let app = |ui: &mut egui::Ui, pair: &mut Pair| {
+        let Program { world, history, inspector } = &mut pair.program;
+        ui.columns(2, |columns| {
+            columns[0].push_id(1, |ui| inspector.show(ui, &mut (&mut *world, &mut *history)));
+            columns[1].push_id(2, |ui| pair.other.show(ui, &mut (&mut *world, &mut *history)));
+        });
+    };
+    let size = Vec2::new(900.0, 1200.0);
+    let mut window =
+        Harness::builder().with_size(size).build_ui_state(app, Pair { program, other });
+    window.run_steps(4);
+    let adders: Vec<_> = window.get_all_by_label("Add an object").collect();
+    assert_eq!(adders.len(), 2);
+    adders[1].click();
+    window.run_steps(4);
+    let pair = window.state();
+    assert_eq!(pair.program.inspector.selected(), Some(object));
+    assert_ne!(pair.other.selected(), Some(object));
+    assert_eq!(pair.program.history.entries().len(), 1);
+}
+
+#[test]
+fn components_that_the_program_does_not_have_are_kept() {
+    let mut saves = persist::SaveManager::new();
+    saves.register_component::<Lamp>().unwrap();
+    let mut world = World::new();
+    let lamp = world.spawn("Lamp");
+    world.attach(lamp, Lamp::default()).unwrap();
+    let save = saves.value_to_vec(&world).unwrap();
+    let mut saves = persist::SaveManager::new();
+    let (world, _) = saves.value_from_slice::<World>(&save).unwrap();
+    let mut program = Program::new();
+    program.world = world;
+    program.inspector.select(Some(lamp));
+    let mut window = program.show();
+    assert!(window.says("does not have this class"));
+    assert!(!window.has("Detach Lamp"));
+    assert_eq!(window.program().world.classes(lamp), ["Lamp"]);
+}

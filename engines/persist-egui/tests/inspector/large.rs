@@ -1,1 +1,80 @@
-//!
+//! Worlds of 100,000 objects: frames cost what is visible.
+
+use egui::Vec2;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+
+use crate::support::{Lamp, Program};
+
+fn large() -> Program {
+    let mut program = Program::new();
+    for number in 0_u16..1_000 {
+        let house = program.world.spawn(&format!("House {number}"));
+        for _ in 0..99 {
+            let lamp = Lamp { radius: f32::from(number), ..Lamp::default() };
+            let object = program.world.spawn_with("", (lamp,)).unwrap();
+            program.world.set_parent(object, Some(house)).unwrap();
+        }
+    }
+    program
+}
+
+#[test]
+fn only_visible_rows_are_laid_out() {
+    let program = large();
+    assert_eq!(program.world.objects().len(), 100_000);
+    let window = program.show();
+    let rows = window.0.query_all_by_label_contains("House ").count();
+    assert!((10..100).contains(&rows), "{rows}");
+}
+
+#[test]
+fn a_search_of_values_goes_on_from_frame_to_frame() {
+    let program = large();
+    let mut window = program.show();
+    window.type_into("Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood", "radius=999");
+    window.0.run_steps(250);
+    assert!(window.0.query_all_by_label_contains("object ").count() > 10);
+}
+
+/// `cargo test --release -p persist-egui --test inspector -- --ignored --nocapture` prints it.
+#[test]
+#[ignore = "it measures"]
+#[expect(clippy::print_stdout, reason = "it measures")]
+fn the_time_of_a_frame() {
+    let mut program = large();
+    let lamp = program.world.objects().nth(1);
+    program.inspector.select(lamp);
+    let context = egui::Context::default();
+    let frame = |program: &mut Program, what: &str, count: u32| {
+        let mut slowest = std::time::Duration::ZERO;
+        let start = std::time::Instant::now();
+        for _ in 0..count {
+            let input = egui::RawInput {
+                screen_rect: Some(egui::Rect::from_min_size(
+                    egui::Pos2::ZERO,
+                    Vec2::new(420.0, 900.0),
+                )),
+                ..Default::default()
+            };
+            let begun = std::time::Instant::now();
+            let output = context.run_ui(input, |ui| {
+                let Program { world, history, inspector } = &mut *program;
+                inspector.show(ui, &mut (world, history));
+            });
+            let shapes = context.tessellate(output.shapes.clone(), 1.0);
+            output.drop_without_applying_deltas();
+            drop(shapes);
+            slowest = slowest.max(begun.elapsed());
+        }
+        println!("{what}: {:?} a frame, slowest {slowest:?}", start.elapsed() / count);
+    };
+    frame(&mut program, "first frames", 5);
+    frame(&mut program, "idle", 500);
+    for _ in 0..5 {
+        let Program { world, history, .. } = &mut program;
+        history.edit(world, "Add", |edit| edit.spawn("More")).unwrap();
+        frame(&mut program, "after an edit", 1);
+    }
+    let _ = Harness::<()>::builder;
+}

@@ -1,12 +1,11 @@
 //! A level with every kind of field, shown by an inspector.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
-use persist::{FieldPath, History, ObjectId, Persist, Value, World};
+use persist::{History, ObjectId, Persist, Value, World};
 use persist_egui::Inspector;
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
@@ -295,20 +294,30 @@ impl Window {
 
     /// Right of the label of a field: what is shown of its value.
     pub(crate) fn widget(&self, label: &str) -> Pos2 {
-        let nodes = self.0.get_all_by_label(label).filter(|node| {
-            !matches!(node.accesskit_node().role(), egui::accesskit::Role::Label)
-        });
+        let nodes = self
+            .0
+            .get_all_by_label(label)
+            .filter(|node| !matches!(node.accesskit_node().role(), egui::accesskit::Role::Label));
         nodes.last().unwrap().rect().center()
     }
 }
 
-pub(crate) fn path(text: &str) -> FieldPath {
-    text.parse().unwrap()
-}
-
-/// Keeps what is not used by all tests from being said to be unused.
 pub(crate) fn shared(item: &str) -> Shared {
     let item = Item { name: item.into(), count: 1 };
-    let _ = Rc::new(());
     Shared { count: 3, pointer: Some(std::sync::Arc::new(std::sync::Mutex::new(item))) }
+}
+
+impl Window {
+    /// Opens what a header closes.
+    pub(crate) fn click_arrow(&mut self, label: &str) {
+        let at = self.place(label);
+        let rect = self.0.get_by_label(label).rect();
+        self.click_at(Pos2::new(rect.left() - 9.0, at.y), PointerButton::Primary);
+    }
+
+    /// Where the arrow of the innermost header is that has the label `inner`.
+    pub(crate) fn last_closed(&self) -> Option<Pos2> {
+        let rect = self.0.query_all_by_label("inner").last()?.rect();
+        Some(Pos2::new(rect.left() - 9.0, rect.center().y))
+    }
 }
