@@ -18,6 +18,8 @@ const REFRESH: f64 = 1.0;
 pub(crate) struct Objects {
     pub(crate) query: String,
     search: Option<(String, Search)>,
+    /// The same search in the world as it is by now.
+    renewed: Option<Search>,
     open: HashSet<ObjectId>,
     rows: Vec<Row>,
     /// What the rows were made of: the state of the history, the number of objects, and the time.
@@ -69,8 +71,11 @@ impl Objects {
         let edit =
             TextEdit::singleline(&mut self.query).hint_text(hint).desired_width(f32::INFINITY);
         ui.add(edit).on_hover_text(
-            "Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood",
+            "Search objects. Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood",
         );
+        if let Some(wanted) = self.wanted {
+            self.reveal(world, wanted);
+        }
         self.refresh(ui, world, state);
         let rows = match &self.search {
             Some((_, search)) => search.found.len(),
@@ -148,18 +153,29 @@ impl Objects {
         let is_old = self.of != Some(of) || time - self.made > REFRESH;
         let query = self.query.trim();
         if query.is_empty() {
-            self.search = None;
+            (self.search, self.renewed) = (None, None);
             if is_old {
                 self.rows = rows(world, &self.open);
             }
         } else {
             let is_other = self.search.as_ref().is_none_or(|(old, _)| old != query);
-            if is_other || self.of != Some(of) {
+            if is_other {
                 self.search = Some((query.to_owned(), Search::new(query, world)));
+                self.renewed = None;
+            } else if self.of != Some(of) {
+                // What was found before stays until that is done.
+                self.renewed.get_or_insert_with(|| Search::new(query, world));
             }
-            if let Some((_, search)) = &mut self.search
-                && search.go_on(world)
-            {
+            let mut goes_on = self.search.as_mut().is_some_and(|(_, search)| search.go_on(world));
+            match self.renewed.as_mut().map(|renewed| renewed.go_on(world)) {
+                Some(true) => goes_on = true,
+                Some(false) if !goes_on => {
+                    let renewed = self.renewed.take();
+                    self.search = renewed.map(|renewed| (query.to_owned(), renewed));
+                }
+                _ => {}
+            }
+            if goes_on {
                 ui.ctx().request_repaint();
             }
         }

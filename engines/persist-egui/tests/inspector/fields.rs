@@ -225,8 +225,8 @@ fn sets_and_maps_get_lose_and_change_elements() {
 fn structs_tuples_and_arrays_are_edited() {
     let (program, _) = Program::with("Ada", Bag::default());
     let mut window = program.show();
-    window.enter("place.x", "1.5");
-    window.enter("place.y", "-2");
+    window.enter("x", "1.5");
+    window.enter("y", "-2");
     let bag = window.component::<Bag>();
     assert_eq!((bag.place.x, bag.place.y), (1.5, -2.0));
     assert_eq!(window.entries(), ["Set place.x of Ada", "Set place.y of Ada"]);

@@ -4,7 +4,7 @@ use egui::Vec2;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
-use crate::support::{Lamp, Program};
+use crate::support::{Lamp, Program, SEARCH};
 
 fn large() -> Program {
     let mut program = Program::new();
@@ -32,7 +32,7 @@ fn only_visible_rows_are_laid_out() {
 fn a_search_of_values_goes_on_from_frame_to_frame() {
     let program = large();
     let mut window = program.show();
-    window.type_into("Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood", "radius=999");
+    window.type_into(SEARCH, "radius=999");
     window.0.run_steps(250);
     assert!(window.0.query_all_by_label_contains("object ").count() > 10);
 }

@@ -4,7 +4,7 @@ use egui::{Key, PointerButton, Vec2};
 use persist::ObjectId;
 use persist::world::Activity;
 
-use crate::support::{Bag, Lamp, Program, Window};
+use crate::support::{Bag, Lamp, Program, SEARCH, Window};
 
 /// A house with a lamp, and a garden.
 fn level() -> (Program, [ObjectId; 3]) {
@@ -57,7 +57,7 @@ fn objects_are_found_by_name_class_and_value() {
     let (program, _) = level();
     let mut window = program.show();
     let found = |window: &mut Window, query: &str| {
-        window.type_into("Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood", query);
+        window.type_into(SEARCH, query);
         window.settle();
         ["House", "Lamp", "Garden"].into_iter().filter(|name| window.has(name)).collect::<Vec<_>>()
     };

@@ -123,6 +123,9 @@ pub(crate) struct Deep {
     pub(crate) level: u32,
 }
 
+/// The name of the search.
+pub(crate) const SEARCH: &str = "Search objects. Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood";
+
 /// A program with an inspector.
 pub(crate) struct Program {
     pub(crate) world: World,
@@ -195,11 +198,11 @@ impl Window {
 
     /// The middle of the widget that has this label, or this tooltip.
     pub(crate) fn place(&self, label: &str) -> Pos2 {
-        self.0.get_by_label(label).rect().center()
+        self.0.get_all_by_label(label).next().unwrap().rect().center()
     }
 
     pub(crate) fn has(&self, label: &str) -> bool {
-        self.0.query_by_label(label).is_some()
+        self.0.query_all_by_label(label).next().is_some()
     }
 
     /// True if some label has this text in it.
@@ -311,7 +314,7 @@ impl Window {
     /// Opens what a header closes.
     pub(crate) fn click_arrow(&mut self, label: &str) {
         let at = self.place(label);
-        let rect = self.0.get_by_label(label).rect();
+        let rect = self.0.get_all_by_label(label).next().unwrap().rect();
         self.click_at(Pos2::new(rect.left() - 9.0, at.y), PointerButton::Primary);
     }
 
