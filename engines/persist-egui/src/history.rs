@@ -4,8 +4,8 @@ use egui::{Button, Context, Frame, Id, RichText, ScrollArea, Ui, Window};
 use persist::History;
 use persist::history::Recovered;
 
-use crate::Edited;
 use crate::inspector::undo_buttons;
+use crate::{Edited, button};
 
 /// Shows a window with the history: undo and redo, save, and all entries, of which a click goes to one.
 ///
@@ -109,7 +109,7 @@ pub fn recovered_banner(ui: &mut Ui, recovered: &mut Option<Recovered>) {
     Frame::group(ui.style()).fill(ui.visuals().extreme_bg_color).show(ui, |ui| {
         ui.horizontal(|ui| {
             ui.strong(title);
-            is_closed = ui.small_button("✖").on_hover_text("Close the message").clicked();
+            is_closed = button::remove(ui, "Close the message");
         });
         ui.label(found.to_string());
     });

@@ -8,11 +8,11 @@ use persist::history::{Drag, Edit, Label};
 use persist::world::{Outside, Prefab};
 use persist::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
-use crate::Edited;
 use crate::field::{ElementEdit, FieldEdit, FieldsUi};
 use crate::object::{self, ObjectWish};
 use crate::objects::{Objects, Wish, title};
 use crate::picker::Picker;
+use crate::{Edited, button};
 
 /// An inspector with its state: what is selected, searched for and open.
 ///
@@ -166,7 +166,8 @@ impl Inspector {
     fn toolbar(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         ui.horizontal_wrapped(|ui| {
             undo_buttons(ui, session, &mut self.error);
-            if ui.button("+ Object").on_hover_text("Add an object").clicked() {
+            let add = ui.button("+ Object");
+            if button::named(ui, add, "Add an object").clicked() {
                 let new = self.run(session, "Add object".into(), |edit| edit.spawn("Object"));
                 self.reveal(session, new);
             }
@@ -318,7 +319,7 @@ impl Inspector {
         let Some(error) = &self.error else { return };
         let is_closed = ui
             .horizontal_wrapped(|ui| {
-                let close = ui.small_button("✖").on_hover_text("Close the message").clicked();
+                let close = button::remove(ui, "Close the message");
                 ui.label(RichText::new(error).color(ui.visuals().error_fg_color));
                 close
             })
@@ -440,13 +441,14 @@ pub(crate) fn undo_buttons(ui: &mut Ui, session: &mut impl Edited, error: &mut O
     let history = session.history();
     let (undo, redo) = (history.undo_text(), history.redo_text());
     let (can_undo, can_redo) = (history.can_undo(), history.can_redo());
-    let button = |ui: &mut Ui, text: &str, help: &str, is_enabled: bool| {
-        let help = if help.is_empty() { text } else { help };
-        ui.add_enabled(is_enabled, Button::new(text)).on_hover_text(help).clicked()
+    let is_clicked = |ui: &mut Ui, text: &str, name: &str, is_enabled: bool| {
+        let name = if name.is_empty() { text } else { name };
+        let response = ui.add_enabled(is_enabled, Button::new(text));
+        button::named(ui, response, name).clicked()
     };
-    let done = if button(ui, "Undo", &undo, can_undo) {
+    let done = if is_clicked(ui, "Undo", &undo, can_undo) {
         session.undo()
-    } else if button(ui, "Redo", &redo, can_redo) {
+    } else if is_clicked(ui, "Redo", &redo, can_redo) {
         session.redo()
     } else {
         return;

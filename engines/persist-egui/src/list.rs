@@ -1,9 +1,10 @@
 //! Lists, arrays, tuples, sets and maps: their elements, which come, go and move.
 
-use egui::{DragValue, Ui};
+use egui::{DragValue, Ui, Vec2};
 use persist::Value;
 use persist::reflect::{EditorHints, Kind};
 
+use crate::button;
 use crate::empty::empty;
 use crate::field::{ElementEdit, FieldsUi, NO_HINTS, Part};
 
@@ -19,8 +20,8 @@ impl FieldsUi<'_> {
             value => value.as_seq().map_or(0, <[_]>::len),
         };
         ui.weak(format!("({len})"));
-        let button = ui.small_button("+").on_hover_text(format!("Insert into {}", part.label));
-        button.clicked() && self.insert(ui, part, len)
+        let insert = button::sign(ui, "+", &format!("Insert into {}", part.label));
+        insert.clicked() && self.insert(ui, part, len)
     }
 
     /// Adds an element to the end.
@@ -219,11 +220,11 @@ fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
     let id = ui.make_persistent_id("page");
     let mut first = ui.data(|data| data.get_temp::<usize>(id)).unwrap_or(0).min(len - 1);
     ui.horizontal(|ui| {
-        if ui.small_button("◀").on_hover_text("The elements before").clicked() {
+        if button::arrow(ui, Vec2::LEFT, "The elements before", first > 0).clicked() {
             first = first.saturating_sub(PAGE);
         }
-        if ui.small_button("▶").on_hover_text("The elements after").clicked() && first + PAGE < len
-        {
+        let has_more = first + PAGE < len;
+        if button::arrow(ui, Vec2::RIGHT, "The elements after", has_more).clicked() {
             first += PAGE;
         }
         ui.add(DragValue::new(&mut first).range(0..=len - 1).prefix("from "));
@@ -236,12 +237,10 @@ fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
 /// What moves and removes an element of a list.
 fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
     let mut asked = None;
-    let up = ui.add_enabled(at > 0, egui::Button::new("⬆").small());
-    if up.on_hover_text(format!("Move [{at}] up")).clicked() {
+    if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
         asked = Some(ElementEdit::Move(at, at - 1));
     }
-    let down = ui.add_enabled(at + 1 < len, egui::Button::new("⬇").small());
-    if down.on_hover_text(format!("Move [{at}] down")).clicked() {
+    if button::arrow(ui, Vec2::DOWN, &format!("Move [{at}] down"), at + 1 < len).clicked() {
         asked = Some(ElementEdit::Move(at, at + 1));
     }
     if remove_button(ui, &format!("[{at}]")) {
@@ -251,7 +250,7 @@ fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
 }
 
 fn remove_button(ui: &mut Ui, label: &str) -> bool {
-    ui.small_button("✖").on_hover_text(format!("Remove {label}")).clicked()
+    button::remove(ui, &format!("Remove {label}"))
 }
 
 /// Makes bytes elements, so that each is shown.

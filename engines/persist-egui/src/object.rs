@@ -5,6 +5,7 @@ use egui::{ComboBox, ScrollArea, Ui};
 use persist::world::Activity;
 use persist::{FieldPath, ObjectId, World};
 
+use crate::button;
 use crate::field::FieldsUi;
 use crate::objects::title;
 use crate::picker::Picked;
@@ -64,8 +65,7 @@ pub(crate) fn show(
             ui.strong(class);
             // Those that the program does not have stay as they are.
             let is_known = world.component_classes().binary_search(&&**class).is_ok();
-            if is_known && ui.small_button("✖").on_hover_text(format!("Detach {class}")).clicked()
-            {
+            if is_known && button::remove(ui, &format!("Detach {class}")) {
                 wish = Some(ObjectWish::Detach(class.clone()));
             }
         });

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use egui::{Button, ScrollArea, Sense, TextEdit, Ui};
+use egui::{Button, ScrollArea, Sense, TextEdit, Ui, Vec2};
 use persist::{ObjectId, World};
 
+use crate::button;
 use crate::search::Search;
 
 /// Deeper rows are not indented further.
@@ -106,14 +107,13 @@ impl Objects {
                     ui.add_space(12.0 * f32::from(depth.min(MOST_INDENTED)));
                     if has_children {
                         let is_open = self.open.contains(&object);
-                        let arrow = if is_open { "⏷" } else { "⏵" };
-                        let arrow = ui.add(Button::new(arrow).small().frame(false));
-                        let help = format!("Children of {}", title(world, object));
-                        if arrow.on_hover_text(help).clicked() {
+                        let towards = if is_open { Vec2::DOWN } else { Vec2::RIGHT };
+                        let name = format!("Children of {}", title(world, object));
+                        if button::arrow(ui, towards, &name, true).clicked() {
                             toggled = Some(object);
                         }
                     } else {
-                        ui.add_space(14.0);
+                        ui.add_space(18.0);
                     }
                     if let Some(asked) = row_of(ui, world, object, selected, &mut dropped) {
                         wish = Some(asked);

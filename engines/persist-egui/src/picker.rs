@@ -5,6 +5,7 @@ use egui::{PopupCloseBehavior, Response, ScrollArea, TextEdit, Ui};
 use persist::reflect::HandleValue;
 use persist::{ObjectId, Value, World};
 
+use crate::button;
 use crate::field::{FieldsUi, Part};
 use crate::objects::title;
 
@@ -111,7 +112,7 @@ impl FieldsUi<'_> {
             response.labelled_by(label.id);
         }
         if let Some(target) = target.filter(|target| world.contains(*target))
-            && ui.small_button("➡").on_hover_text(format!("Select {text}")).clicked()
+            && button::sign(ui, "›", &format!("Select {text}")).clicked()
         {
             self.wanted = Some(target);
         }

@@ -158,7 +158,7 @@ fn names_may_be_empty_long_and_odd() {
     program.inspector.select(Some(object));
     let mut window = program.show();
     assert!(window.has(&format!("object {}", object.get())));
-    let name = "a\u{202e}\n\0\u{1f600}".repeat(500);
+    let name = "a\n\0é".repeat(500);
     window.program().world.rename(object, &name).unwrap();
     window.settle();
     window.enter("Name", "");
