@@ -316,12 +316,16 @@ impl Inspector {
     }
 
     fn error_row(&mut self, ui: &mut Ui) {
-        let Some(error) = &self.error else { return };
+        // A scope in any case: what comes behind it keeps its ids, and so the keyboard.
         let is_closed = ui
-            .horizontal_wrapped(|ui| {
-                let close = button::remove(ui, "Close the message");
-                ui.label(RichText::new(error).color(ui.visuals().error_fg_color));
-                close
+            .scope(|ui| {
+                let Some(error) = &self.error else { return false };
+                ui.horizontal_wrapped(|ui| {
+                    let close = button::remove(ui, "Close the message");
+                    ui.label(RichText::new(error).color(ui.visuals().error_fg_color));
+                    close
+                })
+                .inner
             })
             .inner;
         if is_closed {

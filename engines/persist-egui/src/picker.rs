@@ -108,6 +108,8 @@ impl FieldsUi<'_> {
             None => String::from("nothing"),
         };
         let (response, picked) = self.picker.button(ui, world, &text, "nothing");
+        // Its label is that of the field.
+        ui.ctx().accesskit_node_builder(response.id, |node| node.set_value(text.clone()));
         if let Some(label) = label {
             response.labelled_by(label.id);
         }

@@ -9,6 +9,11 @@ use persist::reflect::EditorHints;
 /// Integers beyond this are not all `f64`s, in which egui drags numbers; they are texts.
 const MOST_DRAGGED: i128 = 1 << 53;
 
+/// True if a float is exactly this integer.
+fn is_dragged(number: i128) -> bool {
+    (-MOST_DRAGGED..=MOST_DRAGGED).contains(&number)
+}
+
 /// Longer texts are shown, and not edited: each frame lays a text out that is edited.
 const LONGEST_TEXT: usize = 64 << 10;
 
@@ -102,6 +107,7 @@ fn float(
     } else {
         0.01
     };
+    let shown = format(number);
     // A number outside stays until the user gives another one: to look at it does not change it.
     let range = range.start().min(number)..=range.end().max(number);
     let mut new = None;
@@ -115,7 +121,11 @@ fn float(
         .clamp_existing_to_range(false)
         .update_while_editing(false)
         .custom_formatter(|number, _| format(number))
-        .custom_parser(|text| text.trim().replace('−', "-").parse().ok())
+        .custom_parser(|text| {
+            // What was not typed over stays, and nobody means to type what is no number.
+            let typed = text.trim().replace('−', "-").parse().ok();
+            typed.filter(|typed: &f64| !typed.is_nan() && text != shown)
+        })
         .prefix(prefix);
     let response = ui.add(drag);
     (response, new)
@@ -123,7 +133,7 @@ fn float(
 
 fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) -> (Response, bool) {
     let small = with_integer!(&*value, n: Number => {
-        let n = i128::try_from(*n).ok().filter(|n| n.abs() <= MOST_DRAGGED);
+        let n = i128::try_from(*n).ok().filter(|n| is_dragged(*n));
         let ends = |end: Number, or: i128| i128::try_from(end).unwrap_or(or);
         n.map(|n| (n, ends(Number::MIN, i128::MIN), ends(Number::MAX, i128::MAX)))
     }, None);
@@ -158,7 +168,7 @@ fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) ->
         .custom_parser(|text| {
             let text = text.trim().replace('−', "-");
             // One beyond what a float holds exactly is taken as it is typed.
-            typed.set(text.parse::<i128>().ok().filter(|typed| typed.abs() > MOST_DRAGGED));
+            typed.set(text.parse::<i128>().ok().filter(|typed| !is_dragged(*typed)));
             text.parse().ok()
         })
         .prefix(prefix);

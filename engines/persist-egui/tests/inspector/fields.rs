@@ -88,6 +88,8 @@ fn hidden_fields_are_not_shown_and_read_only_ones_not_edited() {
 fn a_colour_is_picked() {
     let (program, _) = Program::with("Lamp", Lamp { light: [1.0, 0.0, 0.0], ..Lamp::default() });
     let mut window = program.show();
+    // The picker of egui has a sign that not every font has.
+    window.0.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
     let at = window.widget("light");
     window.click_at(at, egui::PointerButton::Primary);
     // Somewhere in the picker that has opened.

@@ -75,7 +75,10 @@ fn the_banner_says_what_was_recovered_until_it_is_closed() {
     }
     // A crash.
     drop(program);
-    let mut window = show(open(folder.path()));
+    let mut program = open(folder.path());
+    // It would lie over the banner.
+    program.is_open = false;
+    let mut window = show(program);
     assert!(window.query_by_label("Recovered 2 edits").is_some());
     click(&mut window, "Close the message");
     assert!(window.query_by_label("Recovered 2 edits").is_none());
