@@ -178,7 +178,8 @@ impl Inspector {
                 }
                 for (name, prefab) in &self.prefabs {
                     let objects = format!("{} objects", prefab.object_count());
-                    if ui.button(name).on_hover_text(objects).clicked() {
+                    let place = ui.button(name).on_hover_text(objects);
+                    if button::named(ui, place, &format!("Place {name}")).clicked() {
                         placed = Some((name.clone(), prefab.clone()));
                     }
                 }

@@ -98,6 +98,11 @@ fn float(
     prefix: &str,
     format: impl Fn(f64) -> String,
 ) -> (Response, Option<f64>) {
+    if number.is_nan() {
+        // A widget of egui would not take what is typed, since it differs from itself.
+        let (response, typed) = committed(ui, "NaN");
+        return (response, typed.and_then(|typed| typed.trim().parse().ok()));
+    }
     let range = hints.range().unwrap_or(f64::NEG_INFINITY..=f64::INFINITY);
     let span = range.end() - range.start();
     let speed = if span.is_finite() && span > 0.0 {

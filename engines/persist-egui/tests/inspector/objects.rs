@@ -192,7 +192,7 @@ fn copies_are_made_by_prefabs() {
     assert_eq!(window.program().inspector.prefabs()[0].0, "House");
     assert_eq!(window.entries(), [""; 0]);
     window.click("Prefabs");
-    window.click_last("House");
+    window.click("Place House");
     let copy = window.program().inspector.selected().unwrap();
     assert_ne!(copy, house);
     assert_eq!(window.program().world.name(copy), Some("House1"));
