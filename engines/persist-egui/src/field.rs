@@ -323,8 +323,7 @@ impl<'a> FieldsUi<'a> {
             if hints.is_read_only || hints.is_hidden {
                 continue;
             }
-            let response = response.on_hover_text(hints.help.unwrap_or(&label));
-            drop(response);
+            response.on_hover_text(hints.help.unwrap_or(&label));
             if is_new {
                 inner.hints = NO_HINTS;
                 is_changed = self.set(ui, &inner);

@@ -35,10 +35,8 @@ pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
     let poison = session.history().poison().map(|poison| {
         format!("An entry cannot be undone, and nothing can be edited: {}", poison.why)
     });
-    for trouble in [session.journal_broken(), poison] {
-        if let Some(trouble) = trouble {
-            ui.label(RichText::new(trouble).color(ui.visuals().warn_fg_color));
-        }
+    for trouble in [session.journal_broken(), poison].into_iter().flatten() {
+        ui.label(RichText::new(trouble).color(ui.visuals().warn_fg_color));
     }
     if let Some(text) = &error {
         ui.label(RichText::new(text).color(ui.visuals().error_fg_color));

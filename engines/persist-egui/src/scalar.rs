@@ -136,6 +136,11 @@ fn float(
     (response, new)
 }
 
+#[allow(
+    clippy::useless_conversion,
+    clippy::unnecessary_fallible_conversions,
+    reason = "it is the same code for every width"
+)]
 fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) -> (Response, bool) {
     let small = with_integer!(&*value, n: Number => {
         let n = i128::try_from(*n).ok().filter(|n| is_dragged(*n));

@@ -315,11 +315,10 @@ fn what_the_component_refuses_is_shown_and_not_done() {
 
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_is_edited() {
-    let (program, object) = Program::with("Ada", shared("axe"));
+    let (program, _) = Program::with("Ada", shared("axe"));
     let window = program.show();
     assert!(window.says("a shared pointer lies in"));
     assert!(window.says("count"));
-    let _ = object;
 }
 
 #[test]

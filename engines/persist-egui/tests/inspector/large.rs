@@ -1,7 +1,6 @@
 //! Worlds of 100,000 objects: frames cost what is visible.
 
 use egui::Vec2;
-use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 
 use crate::support::{Lamp, Program, SEARCH};
@@ -76,5 +75,4 @@ fn the_time_of_a_frame() {
         history.edit(world, "Add", |edit| edit.spawn("More")).unwrap();
         frame(&mut program, "after an edit", 1);
     }
-    let _ = Harness::<()>::builder;
 }
