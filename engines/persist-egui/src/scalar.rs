@@ -68,7 +68,10 @@ pub(crate) fn number(
 ) -> (Response, bool) {
     match value {
         Value::F32(number) => {
-            let format = |number: f64| narrowed(number).to_string();
+            let format = |number: f64| {
+                let short = narrowed(number);
+                digits(number, short.to_string(), format!("{short:e}"))
+            };
             let (response, new) = float(ui, (*number).into(), hints, prefix, format);
             let is_new = new.is_some_and(|new| narrowed(new).to_bits() != number.to_bits());
             // The field rounds it, and refuses one that is too large.
@@ -80,7 +83,7 @@ pub(crate) fn number(
             (response, is_new)
         }
         Value::F64(number) => {
-            let format = |number: f64| number.to_string();
+            let format = |number: f64| digits(number, number.to_string(), format!("{number:e}"));
             let (response, new) = float(ui, *number, hints, prefix, format);
             let new = new.filter(|new| new.to_bits() != number.to_bits());
             new.into_iter().for_each(|new| *number = new);
@@ -88,6 +91,12 @@ pub(crate) fn number(
         }
         _ => integer(ui, value, hints, prefix),
     }
+}
+
+/// A float as a row has room for it: every digit that tells it from others, and no zeros by the hundred.
+fn digits(number: f64, plain: String, scientific: String) -> String {
+    let is_short = number == 0.0 || !number.is_finite() || (1e-5..1e16).contains(&number.abs());
+    if is_short { plain } else { scientific }
 }
 
 /// The number that the user gives, if any.
