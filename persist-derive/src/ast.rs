@@ -124,7 +124,7 @@ pub struct Field {
     pub unknown: Option<Given<()>>,
     /// Its integers take as few bytes as they need, since it or the type says so.
     pub is_compact: bool,
-    /// What an editor is told of it.
+    /// How editors show it.
     pub hints: Hints,
 }
 

@@ -115,7 +115,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     }
 }
 
-/// Sets what an editor is told, if it is told anything.
+/// Sets how editors show a field, if it has attributes for that.
 fn hints(hints: &Hints) -> Option<TokenStream> {
     let label = hints.label.as_ref().map(|Given { value, .. }| emit! { .label(#value) });
     let help = hints.help.as_ref().map(|Given { value, .. }| emit! { .help(#value) });

@@ -1,4 +1,4 @@
-//! What an editor is told of a field: its label, its help, its range.
+//! How editors show a field: its label, its help, its range.
 
 use syn::{Expr, ExprLit, ExprRange, ExprUnary, Lit, LitFloat, RangeLimits, UnOp};
 

@@ -63,7 +63,7 @@ pub struct EditorHints {
 }
 
 impl EditorHints {
-    /// Those of a field without attributes for editors.
+    /// The hints of a field without attributes for editors.
     #[must_use]
     pub const fn new() -> Self {
         Self {
