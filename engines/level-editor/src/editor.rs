@@ -1,0 +1,283 @@
+//! The window: menu, keys, clipboard, and the panels around the level.
+
+use std::time::Duration;
+
+use eframe::egui::{
+    Button, CentralPanel, Context, Event, Frame, Key, KeyboardShortcut, MenuBar, Modifiers, Panel,
+    Ui, ViewportCommand,
+};
+use persist::history::Recovered;
+use persist::world::{Outside, Prefab};
+use persist::{Error, ErrorKind, ObjectId, Result, SaveManager, Session};
+use persist_egui::{Inspector, history_window, recovered_banner, title};
+
+use crate::level::{Place, TEMPLATES, Template};
+use crate::view::View;
+
+/// How often the journal is flushed to disk.
+pub const FLUSHES: Duration = Duration::from_secs(1);
+
+/// A level in a window.
+pub struct Editor {
+    session: Session,
+    view: View,
+    /// Which also knows what is selected.
+    inspector: Inspector,
+    shows_history: bool,
+    recovered: Option<Recovered>,
+    /// For prefabs in the clipboard: the session has those of the level.
+    saves: SaveManager,
+    /// What became of the last action.
+    status: String,
+    title: String,
+}
+
+/// What the menu and the keys do.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Action {
+    Save,
+    Undo,
+    Redo,
+    Copy,
+    Paste,
+    Duplicate,
+    Delete,
+    Crash,
+}
+
+impl Action {
+    /// egui has copy and paste as events of their own.
+    const KEYS: [(Action, KeyboardShortcut); 6] = [
+        (Action::Redo, KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z)),
+        (Action::Undo, KeyboardShortcut::new(Modifiers::COMMAND, Key::Z)),
+        (Action::Redo, KeyboardShortcut::new(Modifiers::COMMAND, Key::Y)),
+        (Action::Save, KeyboardShortcut::new(Modifiers::COMMAND, Key::S)),
+        (Action::Duplicate, KeyboardShortcut::new(Modifiers::COMMAND, Key::D)),
+        (Action::Delete, KeyboardShortcut::new(Modifiers::NONE, Key::Delete)),
+    ];
+
+    fn key(self) -> Option<KeyboardShortcut> {
+        match self {
+            Action::Copy => Some(KeyboardShortcut::new(Modifiers::COMMAND, Key::C)),
+            Action::Paste => Some(KeyboardShortcut::new(Modifiers::COMMAND, Key::V)),
+            _ => Self::KEYS.iter().find(|(action, _)| *action == self).map(|(_, key)| *key),
+        }
+    }
+}
+
+impl eframe::App for Editor {
+    fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
+        let context = ui.ctx().clone();
+        self.keys(&context);
+        Panel::top("menu").show(ui, |ui| MenuBar::new().ui(ui, |ui| self.menu(ui)));
+        Panel::bottom("status").show(ui, |ui| ui.label(&self.status));
+        if self.recovered.is_some() {
+            Panel::top("recovered").show(ui, |ui| recovered_banner(ui, &mut self.recovered));
+        }
+        let selected = self.inspector.selected();
+        Panel::right("inspector").default_size(390.0).show(ui, |ui| {
+            self.inspector.show(ui, &mut self.session);
+        });
+        history_window(&context, &mut self.session, &mut self.shows_history);
+        CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
+            let shown = self.view.show(ui, &mut self.session, &mut self.inspector);
+            self.report(shown);
+        });
+
+        let ticked = self.session.tick();
+        self.report(ticked);
+        // The inspector was drawn before the click into the level.
+        let is_stale = self.inspector.selected() != selected;
+        context.request_repaint_after(if is_stale { Duration::ZERO } else { FLUSHES });
+        self.show_title(&context);
+    }
+
+    // There is nothing to ask when the window closes: the journal has what is not saved.
+}
+
+impl Editor {
+    pub fn new(session: Session, saves: SaveManager, recovered: Recovered) -> Self {
+        Self {
+            session,
+            view: View::default(),
+            inspector: Inspector::default(),
+            shows_history: false,
+            recovered: Some(recovered),
+            saves,
+            status: String::from(
+                "drag objects; move the level by another button, and zoom by the wheel",
+            ),
+            title: String::new(),
+        }
+    }
+
+    fn keys(&mut self, context: &Context) {
+        // A text field has its own.
+        if context.text_edit_focused() {
+            return;
+        }
+        for (action, key) in Action::KEYS {
+            if context.input_mut(|input| input.consume_shortcut(&key)) {
+                self.act(context, action);
+            }
+        }
+        for event in context.input(|input| input.events.clone()) {
+            match event {
+                Event::Copy => self.act(context, Action::Copy),
+                Event::Paste(text) => {
+                    let pasted = self.paste(&text);
+                    self.report(pasted);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn menu(&mut self, ui: &mut Ui) {
+        let (undo, redo) = (self.session.history().undo_text(), self.session.history().redo_text());
+        let (can_undo, can_redo) =
+            (self.session.history().can_undo(), self.session.history().can_redo());
+        let is_selected = self.selected().is_some();
+        ui.menu_button("File", |ui| {
+            self.item(ui, "Save", Action::Save, true);
+            ui.separator();
+            self.item(ui, "Crash", Action::Crash, true);
+        });
+        ui.menu_button("Edit", |ui| {
+            self.item(ui, &undo, Action::Undo, can_undo);
+            self.item(ui, &redo, Action::Redo, can_redo);
+            ui.separator();
+            self.item(ui, "Copy", Action::Copy, is_selected);
+            self.item(ui, "Paste", Action::Paste, true);
+            self.item(ui, "Duplicate", Action::Duplicate, is_selected);
+            self.item(ui, "Delete", Action::Delete, is_selected);
+            ui.separator();
+            ui.toggle_value(&mut self.shows_history, "History");
+        });
+        ui.menu_button("Add", |ui| {
+            for template in TEMPLATES {
+                if ui.button(template.0).clicked() {
+                    let added = self.add(template);
+                    self.report(added);
+                }
+            }
+        });
+    }
+
+    fn item(&mut self, ui: &mut Ui, text: &str, action: Action, is_enabled: bool) {
+        // There may be nothing to undo.
+        let text = if text.is_empty() { format!("{action:?}") } else { text.to_owned() };
+        let button = match action.key() {
+            Some(key) => Button::new(text).shortcut_text(ui.ctx().format_shortcut(&key)),
+            None => Button::new(text),
+        };
+        if ui.add_enabled(is_enabled, button).clicked() {
+            self.act(&ui.ctx().clone(), action);
+        }
+    }
+
+    fn act(&mut self, context: &Context, action: Action) {
+        let done = match action {
+            Action::Save => self.session.save().map(|_| self.status = String::from("saved")),
+            Action::Undo => {
+                let text = self.session.history().undo_text();
+                self.session.undo().map(|_| self.status = text)
+            }
+            Action::Redo => {
+                let text = self.session.history().redo_text();
+                self.session.redo().map(|_| self.status = text)
+            }
+            Action::Copy => self.copy(context),
+            Action::Paste => {
+                context.send_viewport_cmd(ViewportCommand::RequestPaste);
+                Ok(())
+            }
+            Action::Duplicate => self.duplicate(),
+            Action::Delete => self.delete(),
+            // As a bug would: nothing is saved, and no destructor runs.
+            Action::Crash => std::process::abort(),
+        };
+        self.report(done);
+    }
+
+    /// An error is shown; the edit that caused it was rolled back.
+    fn report(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            self.status = error.to_string();
+        }
+    }
+
+    fn add(&mut self, (name, make): Template) -> Result<()> {
+        let place = self.view.middle(self.session.world());
+        let object = self.session.edit(format!("Add {name}"), |edit| make(edit, place))?;
+        self.inspector.select(Some(object));
+        Ok(())
+    }
+
+    /// A prefab is a save, and this one is text.
+    fn copy(&mut self, context: &Context) -> Result<()> {
+        let Some(object) = self.selected() else { return Ok(()) };
+        let prefab = self.session.world().prefab(object)?;
+        context.copy_text(prefab.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect());
+        self.status = format!("copied {}", self.name(object));
+        Ok(())
+    }
+
+    fn paste(&mut self, text: &str) -> Result<()> {
+        let byte =
+            |at: usize| text.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+        let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
+        let bytes =
+            bytes.ok_or_else(|| Error::new(ErrorKind::NotASave, "the clipboard has no object"))?;
+        let prefab = Prefab::from_slice(&mut self.saves, &bytes)?;
+        let place = self.view.middle(self.session.world());
+        let object = self.session.edit("Paste", |edit| {
+            // In another level, the same ids are those of other objects.
+            let object = edit.instantiate(&prefab, Outside::Clear)?;
+            edit.attach(object, place)?;
+            Ok(object)
+        })?;
+        self.inspector.select(Some(object));
+        self.status = format!("pasted {}", self.name(object));
+        Ok(())
+    }
+
+    fn duplicate(&mut self) -> Result<()> {
+        let Some(object) = self.selected() else { return Ok(()) };
+        let world = self.session.world();
+        let (prefab, parent) = (world.prefab(object)?, world.parent(object));
+        let place = world.get::<Place>(object).copied().unwrap_or_default();
+        let copy = self.session.edit(format!("Duplicate {}", self.name(object)), |edit| {
+            let copy = edit.instantiate(&prefab, Outside::Keep)?;
+            edit.set_parent(copy, parent)?;
+            edit.attach(copy, Place { x: place.x + 16.0, y: place.y + 16.0 })?;
+            Ok(copy)
+        })?;
+        self.inspector.select(Some(copy));
+        Ok(())
+    }
+
+    fn delete(&mut self) -> Result<()> {
+        let Some(object) = self.selected() else { return Ok(()) };
+        self.session.edit(format!("Delete {}", self.name(object)), |edit| edit.remove(object))
+    }
+
+    /// The selected object, unless it is gone, by an undo for one.
+    fn selected(&self) -> Option<ObjectId> {
+        self.inspector.selected().filter(|object| self.session.world().contains(*object))
+    }
+
+    fn name(&self, object: ObjectId) -> String {
+        String::from(self.session.world().name(object).unwrap_or("object"))
+    }
+
+    /// The name of the file, with a mark if there is something to save.
+    fn show_title(&mut self, context: &Context) {
+        let file = self.session.save_path().file_name().unwrap_or_default().to_string_lossy();
+        let title = title(&file, self.session.history());
+        if title != self.title {
+            context.send_viewport_cmd(ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
+    }
+}

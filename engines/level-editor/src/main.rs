@@ -1,0 +1,56 @@
+//! A small level editor: undo, copy and paste, and crash recovery in a window.
+//!
+//! ```text
+//! cargo run --release --manifest-path engines/Cargo.toml -p level-editor [level.sav]
+//! ```
+//!
+//! `level.rs` has the components, `view.rs` the level to click and drag in, `editor.rs` everything around it.
+
+#![expect(unreachable_pub, reason = "a program has no outside")]
+
+mod editor;
+mod level;
+mod view;
+mod widgets;
+
+use std::path::PathBuf;
+
+use eframe::NativeOptions;
+use eframe::egui::ViewportBuilder;
+use persist::history::Flush;
+use persist::{History, Result, Session, World};
+
+use self::editor::Editor;
+
+fn main() -> eframe::Result {
+    let path = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("level.sav"), PathBuf::from);
+    let editor = match open(path) {
+        Ok(editor) => editor,
+        Err(error) => {
+            eprintln!("level-editor: {error}");
+            std::process::exit(1);
+        }
+    };
+    let viewport = ViewportBuilder::default().with_inner_size([1100.0, 700.0]);
+    eframe::run_native(
+        "level-editor",
+        NativeOptions { viewport, ..NativeOptions::default() },
+        Box::new(|creation| {
+            widgets::report_if_asked(&creation.egui_ctx);
+            Ok(Box::new(editor))
+        }),
+    )
+}
+
+/// Opens a level with its journal: what was done since its last save is recovered.
+fn open(path: PathBuf) -> Result<Editor> {
+    // A drag makes an edit in each frame. All survive a crash of the program, and all but the last second a power cut.
+    let flush = Flush::Every(editor::FLUSHES);
+    let options = Session::<World>::with(level::saves()?, History::new(1000)).flush(flush);
+    let journal = path.with_extension("journal");
+    let (mut session, recovered) = options.open(path, journal)?;
+    if recovered.report.is_none() && recovered.entries == 0 {
+        session.edit("New level", level::sample)?;
+    }
+    Ok(Editor::new(session, level::saves()?, recovered))
+}
