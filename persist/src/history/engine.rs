@@ -11,14 +11,14 @@ use std::sync::{Arc, Weak};
 use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded};
-use super::journal::JournalEvent;
+use super::journal::{FrameKind, payload};
 use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
 use super::step::{Merge, Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
 use crate::fields::{Direction, FieldChange, IntoFieldPath, Request};
 use crate::world::Change;
-use crate::{Error, ErrorKind, ObjectId, Result, Value, World};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
@@ -210,7 +210,7 @@ impl<T: 'static> History<T> {
     pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
         self.check_sound()?;
         let label = label.into();
-        self.record(JournalEvent::Begun(&label))?;
+        self.record(FrameKind::Begun, &label)?;
         self.open.push(Transaction::new(label));
         self.tell();
         Ok(())
@@ -224,7 +224,7 @@ impl<T: 'static> History<T> {
     pub fn commit(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_usable(target)?;
-        self.record(JournalEvent::Committed)?;
+        self.record(FrameKind::Committed, &())?;
         let Some(open) = self.open.pop() else { return Ok(()) };
         if !open.edits.is_empty() {
             let label = open.name();
@@ -261,7 +261,9 @@ impl<T: 'static> History<T> {
         let mut steps: Vec<_> =
             open.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
-        let recorded = guarded(|| Ok(self.record(JournalEvent::RolledBack)?)).map_err(|failure| {
+        let recorded = guarded(|| Ok(self.record(FrameKind::RolledBack, &())?));
+        self.forget_contents();
+        let recorded = recorded.map_err(|failure| {
             self.panic = self.panic.take().or(failure.panic);
             failure.error
         });
@@ -354,8 +356,10 @@ impl<T: 'static> History<T> {
             entry.weigh();
             let last = MergeTarget { key, time: self.now(), has_cut: false };
             let merging = self.merging(&last);
-            let (label, steps) = (&entry.label, &mut entry.steps);
-            self.record(JournalEvent::Done { target, label, steps, merging })?;
+            if let Some(journal) = &mut self.journal {
+                let (label, steps) = (&entry.label, &mut entry.steps);
+                journal.record_done((target, &self.support), label, steps, merging)?;
+            }
             Ok((merging, last))
         })
     }
@@ -498,12 +502,17 @@ impl<T: 'static> History<T> {
         Ok(Some(index))
     }
 
-    /// Passes a record to the journal, if there is one.
-    pub(super) fn record(&mut self, event: JournalEvent<'_, T>) -> Result<()> {
+    /// Has the journal record what happened, if there is one.
+    pub(super) fn record(&mut self, kind: FrameKind, what: &impl Persist) -> Result<()> {
         match &mut self.journal {
-            Some(journal) => journal.record(&self.support, event),
+            Some(journal) => journal.record(kind, payload(what)?),
             None => Ok(()),
         }
+    }
+
+    /// Components were changed otherwise than by steps of fields.
+    pub(super) fn forget_contents(&mut self) {
+        self.journal.iter_mut().for_each(|journal| journal.forget_contents());
     }
 
     /// Like [`fail`](Self::fail), for an edit.

@@ -9,7 +9,7 @@ use super::entries::Entries;
 use super::entry::{Transaction, UndoEntry};
 use super::event::{EntryName, Listeners, ReportedState, Subscription};
 use super::failure::Panic;
-use super::journal::{CommandClasses, Journal, JournalEvent, Spill};
+use super::journal::{CommandClasses, FrameKind, Journal, Spill};
 use super::merging::{Clock, MergeKey, MergeTarget, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
@@ -294,7 +294,7 @@ impl<T: 'static> History<T> {
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
         // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
-        let _ = self.record(JournalEvent::Evicted);
+        let _ = self.journal.as_mut().map(|journal| journal.flush_evicted());
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
         self.ring.capacity = entries;
         self.has_grown |= self.max_bytes != bytes;
@@ -337,7 +337,7 @@ impl<T: 'static> History<T> {
     pub fn set_modified(&mut self, is_modified: bool) -> Result<()> {
         self.check_no_transaction()?;
         let saved = (!is_modified).then(|| self.state());
-        self.record(JournalEvent::Saved(saved))?;
+        self.record(FrameKind::Saved, &saved)?;
         self.note_saved(saved);
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::frame::{JournalScan, scan};
-use super::recovered::{Recovered, Stopped, Torn};
+use super::recovered::{Recovered, Stopped};
 use crate::format::Digest;
 use crate::storage::{Storage, StorageLock, are_same, is_free, names};
 use crate::{Error, ErrorKind, Result};
@@ -94,7 +94,7 @@ pub(super) fn find(
             // Of the new one, only an unfinished write can have left that.
             Err(error) if error.is_damage() && error.kind() != ErrorKind::NotASave => {
                 if path == journal {
-                    recovered.stopped = Some(stopped(0, &error));
+                    recovered.stopped = Some(Stopped::at(0, &error));
                     recovered.kept.push(path);
                 }
             }
@@ -160,14 +160,6 @@ pub(super) fn keep_if_room(
         Err(error) => return Err(Error::io("keep a copy of", from, error)),
     }
     Ok(())
-}
-
-pub(super) fn torn(scan: &JournalScan) -> Option<Torn> {
-    scan.is_torn.then(|| Torn { offset: scan.end, bytes: scan.size - scan.end })
-}
-
-pub(super) fn stopped(offset: u64, error: &Error) -> Stopped {
-    Stopped { offset, kind: error.kind(), cause: error.to_string() }
 }
 
 /// Copies a journal to a name that is free, for the user to look at, unless a copy of it is kept already.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{Frame, FrameKind, FrameReader, FrameStop, OpenTransaction};
+use super::frame::{Frame, FrameKind, FrameReader, JournalScan};
 use super::recovered::{Stopped, Torn};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
@@ -170,34 +170,19 @@ impl JournalListing {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let mut reader = FrameReader::open(&FILES, path)?;
-        let mut listing = Self { bytes: reader.size, follows: reader.follows, ..Self::default() };
-        let mut schemas = ListedClasses { commands: None, world: None, size: reader.size };
-        let mut open = None;
-        loop {
-            let stop = match reader.next().map_err(|error| Error::io("read", path, error))? {
-                Ok(frame) => {
-                    let offset = frame.offset;
-                    if let Err(error) = listing.frame(&frame, &mut schemas) {
-                        listing.stop(offset, &error);
-                        break;
-                    }
-                    open = OpenTransaction::behind(open, &frame);
-                    continue;
-                }
-                Err(stop) => stop,
-            };
-            let offset = reader.offset;
-            match stop {
-                FrameStop::End => {}
-                FrameStop::Torn { .. } => {
-                    let bytes = reader.size - offset;
-                    listing.torn = Some(Torn { offset, bytes });
-                }
-                FrameStop::Damaged(error) => listing.stop(offset, &error),
+        let JournalScan { size, follows, .. } = reader.scan;
+        let mut listing = Self { bytes: size, follows, ..Self::default() };
+        let mut schemas = ListedClasses { commands: None, world: None, size };
+        while let Some(frame) = reader.next().map_err(|error| Error::io("read", path, error))? {
+            if let Err(error) = listing.frame(&frame, &mut schemas) {
+                listing.stopped = Some(Stopped::at(frame.offset, &error));
+                break;
             }
-            break;
+            listing.open = reader.scan.depth();
         }
-        listing.open = open.map_or(0, |open| open.depth);
+        if listing.stopped.is_none() {
+            (listing.torn, listing.stopped) = (reader.scan.torn(), reader.scan.stopped());
+        }
         Ok(listing)
     }
 
@@ -211,10 +196,6 @@ impl JournalListing {
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.follows.is_none()
-    }
-
-    fn stop(&mut self, offset: u64, error: &Error) {
-        self.stopped = Some(Stopped { offset, kind: error.kind(), cause: error.to_string() });
     }
 
     fn frame(&mut self, frame: &Frame<'_>, schemas: &mut ListedClasses) -> Result<()> {

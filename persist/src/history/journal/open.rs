@@ -8,9 +8,7 @@ use hashbrown::HashSet;
 
 use super::commands::{CommandClass, encode};
 use super::evolution::Programs;
-use super::files::{
-    Chosen, JournalFiles, choose, find, keep_if_room, lock, resolve, stopped, torn,
-};
+use super::files::{Chosen, JournalFiles, choose, find, keep_if_room, lock, resolve};
 use super::frame::{FrameKind as Frame, FrameReader, header};
 use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
@@ -174,7 +172,10 @@ impl<T: Persist + Default> SessionOptions<T> {
         let paths = (journal, save.clone());
         let mut writer = JournalWriter::new(Arc::clone(&storage), paths, locks, unkept, flush);
         let told = match (&chosen, end) {
-            (Some(Chosen { path, scan }), Some(Good { length, sequence, program: written })) => {
+            (
+                Some(Chosen { path, scan }),
+                Some(ReplayOutcome { length, sequence, program: written, .. }),
+            ) => {
                 let own = program(&history.support, &loaded.target)?;
                 let mut frames = Vec::new();
                 if own != written {
@@ -250,17 +251,15 @@ impl<T: Persist + Default> SessionOptions<T> {
                 }
             },
         };
-        let torn = torn(&scan);
-        let damage = scan.damage.as_ref().map(|error| stopped(scan.end, error));
         let unknown = self.unknown_class(&*storage, &path, scan.end)?;
         Ok(Some(JournalInfo {
             follows_save,
             bytes: scan.size,
             frames: scan.frames,
             events: scan.events,
-            torn,
-            stopped: unknown.or(damage),
-            open: scan.open.map_or(0, |open| open.depth),
+            torn: scan.torn(),
+            stopped: unknown.or(scan.stopped()),
+            open: scan.depth(),
         }))
     }
 
@@ -281,11 +280,11 @@ impl<T: Persist + Default> SessionOptions<T> {
         let classes = world(&target).map(World::registry);
         let mut programs = Programs::new(&commands, classes, self.saves.load_options());
         let mut reader = FrameReader::open(storage, path)?;
-        while reader.offset < until {
+        while reader.scan.end < until {
             let next = reader.next().map_err(|error| Error::io("read", path, error))?;
-            let Ok(frame) = next else { break };
+            let Some(frame) = next else { break };
             if let Err(error) = programs.check(&frame, &self.history.commands) {
-                return Ok(Some(stopped(frame.offset, &error.moved_to(frame.offset))));
+                return Ok(Some(Stopped::at(frame.offset, &error.moved_to(frame.offset))));
             }
         }
         Ok(None)
@@ -301,49 +300,27 @@ fn load<T: Persist + Default>(saves: &mut ValueSaver, save: &Path) -> Result<Loa
     })
 }
 
-/// What of a journal is good.
-struct Good {
-    length: u64,
-    /// The number of its last frame.
-    sequence: u64,
-    /// Which classes its last frames are of.
-    program: Vec<u8>,
-}
-
-/// Does a journal again; returns what of it is good, or `None` if nothing can be used.
+/// Does a journal again; returns how far it is good, or `None` if nothing can be used.
 fn recover<T: Persist + Default>(
     saves: &mut ValueSaver,
     history: &mut History<T>,
     save: &Path,
     loaded: &mut LoadedTarget<T>,
-    chosen: &Chosen,
+    Chosen { path, scan }: &Chosen,
     recovered: &mut Recovered,
-) -> Result<Option<Good>> {
-    let Chosen { path, scan } = chosen;
+) -> Result<Option<ReplayOutcome>> {
     let storage = saves.disk();
-    let (mut until, mut sequence) = (scan.end, scan.sequence);
-    recovered.torn = torn(scan);
-    if let Some(error) = &scan.damage {
-        recovered.stopped = Some(stopped(scan.end, error));
-    }
-    if let Some(open) = scan.open {
-        recovered.rolled_back = open.depth;
-        (until, sequence) = (open.offset, open.before);
-    }
+    (recovered.torn, recovered.stopped) = (scan.torn(), scan.stopped());
+    recovered.rolled_back = scan.depth();
+    let mut until = scan.open.map_or(scan.end, |open| open.offset);
     loop {
         let outcome = replay(history, &mut loaded.target, saves, &*storage, path, until)?;
         (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
-        let program = outcome.program;
-        let Some(failed) = outcome.failed else {
-            return Ok(Some(Good { length: until, sequence, program }));
-        };
-        recovered.stopped.get_or_insert_with(|| {
-            stopped(failed.error.offset().unwrap_or(failed.offset), &failed.error)
-        });
-        let is_nothing = failed.offset == 0;
-        if !failed.is_broken {
-            let (length, sequence) = (failed.offset, failed.before);
-            return Ok(Some(Good { length, sequence, program }));
+        let Some(error) = &outcome.failed else { return Ok(Some(outcome)) };
+        let offset = error.offset().unwrap_or(outcome.length);
+        recovered.stopped.get_or_insert_with(|| Stopped::at(offset, error));
+        if !outcome.is_broken {
+            return Ok(Some(outcome));
         }
         reset(history, &mut loaded.target);
         let again = load::<T>(saves, save)?;
@@ -352,11 +329,11 @@ fn recover<T: Persist + Default>(
             return Err(Error::new(ErrorKind::InUse, message));
         }
         *loaded = again;
-        if is_nothing {
+        until = outcome.length;
+        if until == 0 {
             (recovered.events, recovered.replayed) = (0, 0);
             return Ok(None);
         }
-        (until, sequence) = (failed.offset, failed.before);
     }
 }
 

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::commands::restored;
 use super::evolution::{Programs, RecordedComponents};
-use super::frame::{Frame, FrameKind, FrameReader, OpenTransaction};
+use super::frame::{Frame, FrameKind, FrameReader};
 use super::spill;
 use super::stored::{
     StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep, place, read,
@@ -34,22 +34,19 @@ enum ReplayStart {
 }
 
 /// What came of a replay.
+#[derive(Default)]
 pub(super) struct ReplayOutcome {
     /// How many events were replayed.
     pub(super) events: u64,
     /// How many steps of the undo list that were.
     pub(super) steps: u64,
-    pub(super) failed: Option<Failed>,
+    /// How many bytes of the journal are good, and the number of their last frame.
+    pub(super) length: u64,
+    pub(super) sequence: u64,
     /// Which classes the last frames are of.
     pub(super) program: Vec<u8>,
-}
-
-/// A frame that could not be replayed.
-pub(super) struct Failed {
-    pub(super) error: Error,
-    /// Where to end the next time, and the number of the frame before.
-    pub(super) offset: u64,
-    pub(super) before: u64,
+    /// Why the frame after the good ones could not be replayed.
+    pub(super) failed: Option<Error>,
     /// True if target and history are not as they were before that.
     pub(super) is_broken: bool,
 }
@@ -72,60 +69,48 @@ pub(super) fn replay<T: 'static>(
 ) -> io::Result<ReplayOutcome> {
     let contents = RecordedComponents::default();
     let mut replay = Replay { target, programs, contents, begun: ReplayStart::No };
-    let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
+    let mut outcome = ReplayOutcome { length: until, ..ReplayOutcome::default() };
     let mut position = None;
-    while reader.offset < until {
-        let Ok(frame) = reader.next()? else { break };
+    while reader.scan.end < until {
+        let open = reader.scan.open;
+        let Some(frame) = reader.next()? else { break };
         let was_poisoned = history.poison.is_some();
         let result = catch_unwind(AssertUnwindSafe(|| replay.frame(history, &frame)));
         let (error, is_broken) = match result {
             Ok(Ok(())) => {
-                events += u64::from(frame.kind.is_event());
-                open = OpenTransaction::behind(open, &frame);
-                if open.is_none() {
+                use FrameKind::{Committed, Done, Program, Redone, Undone};
+                if frame.kind == Program {
+                    outcome.program = frame.payload.to_vec();
+                }
+                let is_step = matches!(frame.kind, Done | Committed | Undone | Redone);
+                if reader.scan.open.is_none() {
                     // What merged with the entry before, or was rolled back, made none.
-                    let is_step = matches!(
-                        frame.kind,
-                        FrameKind::Done
-                            | FrameKind::Committed
-                            | FrameKind::Undone
-                            | FrameKind::Redone
-                    );
                     let before = position.replace(history.ring.position());
-                    steps += u64::from(is_step && before != position);
+                    outcome.steps += u64::from(is_step && before != position);
                 }
-                if frame.kind == FrameKind::Program {
-                    program = frame.payload.to_vec();
-                }
+                (outcome.events, outcome.sequence) = (reader.scan.events, reader.scan.sequence);
                 continue;
             }
             Ok(Err(failure)) => {
                 let is_poisoned = history.poison.is_some() && !was_poisoned;
-                let is_broken = failure.broken.is_some() || is_poisoned;
-                (failure.error, is_broken)
+                (failure.error, failure.broken.is_some() || is_poisoned)
             }
-            Err(_) => {
-                let message = "a command panicked when it was redone";
-                (Error::new(ErrorKind::Poisoned, message), true)
-            }
+            Err(_) => (error!(ErrorKind::Poisoned, "a command panicked when it was redone"), true),
         };
-        let is_begun = matches!(replay.begun, ReplayStart::Yes);
-        let (offset, before) = match open {
-            _ if !is_begun => (0, 0),
-            Some(open) => (open.offset, open.before),
-            None => (frame.offset, frame.sequence.saturating_sub(1)),
-        };
-        let error = error.moved_to(frame.offset);
-        let is_broken = is_broken || open.is_some() || !is_begun;
-        let failed = Some(Failed { error, offset, before, is_broken });
-        return Ok(ReplayOutcome { events, steps, failed, program });
+        outcome.failed = Some(error.moved_to(frame.offset));
+        outcome.is_broken = is_broken || open.is_some();
+        outcome.length = frame.offset;
+        if let Some(open) = open {
+            (outcome.length, outcome.sequence) = (open.offset, open.before);
+        }
+        break;
     }
-    if matches!(replay.begun, ReplayStart::Yes) {
-        return Ok(ReplayOutcome { events, steps, failed: None, program });
+    if !matches!(replay.begun, ReplayStart::Yes) {
+        let none = || wrong("no whole beginning").moved_to(reader.scan.end);
+        outcome.failed.get_or_insert_with(none);
+        (outcome.length, outcome.is_broken) = (0, true);
     }
-    let error = wrong("no whole beginning").moved_to(reader.offset);
-    let failed = Failed { error, offset: 0, before: 0, is_broken: true };
-    Ok(ReplayOutcome { events, steps, failed: Some(failed), program })
+    Ok(outcome)
 }
 
 /// Makes a history that was being replayed as new.

@@ -128,7 +128,7 @@ pub(in crate::history) fn wrong(what: &str) -> Error {
 }
 
 /// The payload of a frame.
-pub(super) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
+pub(in crate::history) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
     let mut buffer = Buffer::new();
     buffer.encode(value)?;
     Ok(buffer.into_bytes())
