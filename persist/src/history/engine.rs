@@ -13,10 +13,10 @@ use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded};
 use super::journal::{FrameKind, payload};
 use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
-use super::step::{Merge, Summary, ends, run_all};
+use super::step::{Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
-use crate::fields::{Direction, FieldChange, IntoFieldPath, Request};
+use crate::fields::{Direction, FieldChange, IntoFieldPath, Merge, Request};
 use crate::world::Change;
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
@@ -605,9 +605,9 @@ impl<T: Reflect> History<T> {
         edit: impl FnOnce(&mut P) -> Result<R>,
     ) -> Result<R> {
         self.edit_as(target, None, label.into(), |scope| {
-            let path = path.into_field_path(&scope.support.paths)?;
+            let path = path.into_field_path()?;
             scope.take_part(path.clone())?;
-            let (mut root, _) = scope.support.root(scope.target)?;
+            let mut root = scope.support.root(scope.target)?;
             let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
             let Some(part) = part.downcast_mut::<P>() else {
                 let message =
@@ -635,7 +635,7 @@ impl History<World> {
         value: impl Into<Value>,
     ) -> Result<Value> {
         let (object, value) = (object.into(), value.into());
-        let path = path.into_field_path(&world.paths)?;
+        let path = path.into_field_path()?;
         self.check_usable(world)?;
         if let Some(object) = object.filter(|_| world.is_still())
             // No code of the program runs that could fail halfway.

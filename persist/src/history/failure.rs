@@ -39,13 +39,9 @@ impl From<Error> for Failure {
 
 pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        Err(Failure {
-            error: error!(ErrorKind::Poisoned, "it panicked"),
-            step: 0,
-            done: 0,
-            broken: Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() }),
-            panic: Some(panic),
-        })
+        let broken = Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() });
+        let failure = Failure::from(error!(ErrorKind::Poisoned, "it panicked"));
+        Err(Failure { broken, panic: Some(panic), ..failure })
     })
 }
 

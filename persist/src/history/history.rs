@@ -107,6 +107,9 @@ impl<T: 'static> History<T> {
     #[must_use]
     pub fn new(capacity: impl Into<Capacity>) -> Self {
         let Capacity { entries, bytes } = capacity.into();
+        let is_world = TypeId::of::<T>() == TypeId::of::<World>();
+        let proof =
+            if is_world && cfg!(debug_assertions) { Proof::Touched } else { Proof::default() };
         Self {
             ring: Ring::new(entries),
             base: 0,
@@ -130,7 +133,7 @@ impl<T: 'static> History<T> {
             spill: None,
             journal: None,
             commands: CommandClasses::new(),
-            support: Support::new(default_proof::<T>()),
+            support: Support::new(proof),
             world: None,
         }
     }
@@ -502,11 +505,6 @@ impl<T: 'static> History<T> {
         is_any
     }
 
-    fn new_state(&mut self) -> u64 {
-        self.last_state += 1;
-        self.last_state
-    }
-
     /// Gives every state from the one after an entry a new number: it has changed.
     pub(super) fn renew_states(&mut self, from: usize) {
         for index in from..self.ring.len() {
@@ -520,7 +518,8 @@ impl<T: 'static> History<T> {
 
     /// Gives every state a new number: no state that was is that of the target now.
     pub(super) fn forget_states(&mut self) {
-        self.base = self.new_state();
+        self.last_state += 1;
+        self.base = self.last_state;
         self.renew_states(0);
     }
 
@@ -711,9 +710,4 @@ impl<T: 'static> fmt::Debug for History<T> {
             .field("poison", &self.poison)
             .finish_non_exhaustive()
     }
-}
-
-fn default_proof<T: 'static>() -> Proof {
-    let is_world = TypeId::of::<T>() == TypeId::of::<World>();
-    if is_world && cfg!(debug_assertions) { Proof::Touched } else { Proof::Off }
 }

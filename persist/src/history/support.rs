@@ -8,7 +8,7 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
-    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Paths, Root, compared, content_of,
+    Bytes, FieldChange, FieldLinks, NumberFields, PartBuffers, Root, compared, content_of,
 };
 use crate::graph::Registry;
 use crate::world::{Change, Owner, decoded};
@@ -33,7 +33,6 @@ pub(super) struct Support<T: 'static> {
     pub(super) commands: HashMap<TypeId, (usize, Encode)>,
     /// How the fields of the target are reached, once they are known.
     fields: Option<TargetFields<T>>,
-    pub(super) paths: Paths,
     /// For changes of fields.
     buffers: PartBuffers,
     /// Whether there is a journal.
@@ -65,7 +64,6 @@ impl<T: 'static> Support<T> {
             registry: Registry::new(),
             commands: HashMap::new(),
             fields: None,
-            paths: Paths::default(),
             buffers: PartBuffers::default(),
             is_journaled: false,
             registered: 0,
@@ -79,10 +77,6 @@ impl<T: 'static> Support<T> {
 
 impl<T: Persist> Support<T> {
     /// Makes the fields of the target known, by which edits are recorded.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register`](crate::graph::Registry::register).
     pub(super) fn know_fields(&mut self) -> Result<()> {
         if self.fields.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
             return Ok(());
@@ -99,10 +93,10 @@ impl<T: Persist> Support<T> {
 
 impl<T: 'static> Support<T> {
     /// The fields of a target that is no world.
-    pub(super) fn root<'s>(&'s mut self, target: &'s mut T) -> Result<(Root<'s>, &'s Paths)> {
+    pub(super) fn root<'s>(&'s mut self, target: &'s mut T) -> Result<Root<'s>> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (registry, value) = (&self.registry, (fields.of_mut)(target));
-        Ok((Root { registry, value, buffers: &mut self.buffers }, &self.paths))
+        Ok(Root { registry, value, buffers: &mut self.buffers })
     }
 
     /// Does something with the fields of a component or a resource, or of a target that is no world.
@@ -110,12 +104,12 @@ impl<T: 'static> Support<T> {
         &mut self,
         target: &mut T,
         (owner, class): (Owner, &str),
-        run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
+        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
     ) -> Result<R> {
         if let Some(world) = world_mut(target) {
             return world.with_root(owner, class, run);
         }
-        let done = self.root(target).and_then(|(mut root, paths)| run(&mut root, paths));
+        let done = self.root(target).and_then(|mut root| run(&mut root));
         done.map_err(|error| error.in_class(class))
     }
 
@@ -183,12 +177,11 @@ impl<T: 'static> Support<T> {
         (old, new): (&[u8], &[u8]),
     ) -> Result<Vec<FieldChange>> {
         let registry = self.registry_of(target);
-        let paths = world(target).map_or(&self.paths, |world| &world.paths);
         let Some(number) = registry.named(class).filter(|_| old != new) else {
             return Ok(Vec::new());
         };
         self.decoded(target, (owner, number), (new, None), |value| {
-            compared(registry, paths, class, value, (old, new))
+            compared(registry, class, value, (old, new))
         })
     }
 }
@@ -218,17 +211,11 @@ impl ChangeTarget {
             Self::Resource(_) | Self::Part(_) => Owner::Resource,
         }
     }
-
-    fn path(&self, class: fn() -> String) -> FieldPath {
-        match self {
-            Self::Part(path) => path.clone(),
-            Self::Component(..) | Self::Resource(_) => FieldPath::new(class()),
-        }
-    }
 }
 
 enum PriorValue {
-    Bytes(Bytes),
+    /// A part, by its path.
+    Bytes(FieldPath, Bytes),
     /// A component that has nothing but numbers, which are compared where they lie.
     Numbers(Arc<NumberFields>, Vec<u64>),
 }
@@ -250,11 +237,14 @@ impl PendingChange {
         let before = match numbers {
             Some((fields, bits)) => PriorValue::Numbers(fields, bits),
             None => {
-                let path = place.path(class);
+                let path = match &place {
+                    ChangeTarget::Part(path) => path.clone(),
+                    _ => FieldPath::new(class()),
+                };
                 world(target).map_or(Ok(()), |world| world.check_recordable(path.class()))?;
                 let part = (place.owner(), path.class());
-                let content = support.with_root(target, part, |root, _| root.content_at(&path));
-                PriorValue::Bytes(content?)
+                let content = support.with_root(target, part, |root| root.content_at(&path))?;
+                PriorValue::Bytes(path, content)
             }
         };
         Ok(Self { place, class, before })
@@ -295,11 +285,10 @@ impl PendingChange {
                 let changes = self.component(target).and_then(|root| fields.changes(root, bits));
                 changes.ok_or_else(|| self.is_gone())
             }
-            PriorValue::Bytes(content) => {
-                let path = self.place.path(self.class);
+            PriorValue::Bytes(path, content) => {
                 let part = (self.place.owner(), path.class());
-                support.with_root(target, part, |root, paths| {
-                    let changes = root.changes_at(paths, &path, content)?;
+                support.with_root(target, part, |root| {
+                    let changes = root.changes_at(path, content)?;
                     if !changes.is_empty() {
                         root.check_valid()?;
                     }
@@ -319,10 +308,9 @@ impl PendingChange {
                 let put = self.component(target).and_then(|root| fields.put(root, bits));
                 put.ok_or_else(|| self.is_gone())
             }
-            PriorValue::Bytes(content) => {
-                let path = self.place.path(self.class);
+            PriorValue::Bytes(path, content) => {
                 let part = (self.place.owner(), path.class());
-                support.with_root(target, part, |root, _| root.put_at(&path, content))
+                support.with_root(target, part, |root| root.put_at(path, content))
             }
         }
     }

@@ -272,14 +272,23 @@ impl From<Option<ObjectId>> for Owner {
 }
 
 impl Owner {
+    /// The object, unless it is a resource or another target.
+    #[inline]
+    pub(crate) fn object(self) -> Option<ObjectId> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Resource => None,
+        }
+    }
+
     pub(super) fn name(self, error: Error, class: &str) -> Error {
         self.locate(error.in_class(class))
     }
 
     pub(crate) fn locate(self, error: Error) -> Error {
-        match self {
-            Self::Object(object) => error.in_object(object.get()),
-            Self::Resource => error,
+        match self.object() {
+            Some(object) => error.in_object(object.get()),
+            None => error,
         }
     }
 }

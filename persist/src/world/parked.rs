@@ -54,31 +54,20 @@ impl Fragment {
 /// not there, and its name is not given to others by [`spawn`](Self::spawn).
 ///
 /// A save does not have it.
-///
-/// # Errors
-///
-/// [`ErrorKind::NotFound`] if the object is not there; [`ErrorKind::Borrowed`] while a component's method runs.
 pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
-    world.check_idle()?;
-    world.flush();
+    world.check_editable()?;
     world.check(object)?;
     let TreePosition { index, .. } = world.tree_place(object);
     let subtree = world.subtree(object);
     world.unlink(object);
     let mut objects = Vec::new();
     for id in subtree {
-        let Some(location) = world.directory.location(id) else { continue };
-        let columns = world.shape_of(id);
-        let components = columns
-            .iter()
-            .filter_map(|column| Some((*column, world.columns[*column].column.remove(location)?)));
-        let components = components.collect();
-        let Some(object) = world.take_object(location) else { continue };
-        if let Some(name) = object.name {
+        let Some(found) = world.take_whole(id) else { continue };
+        if let Some(name) = found.object.name {
             world.names.reserve(name);
             world.names.leave(name);
         }
-        objects.push(ParkedObject { id, object, components });
+        objects.push(found);
     }
     keep_parked(world, object, Parked { objects, index, keeps_names: true });
     world.compact();
@@ -92,13 +81,8 @@ fn keep_parked(world: &mut World, object: ObjectId, parked: Parked) {
 
 /// Brings a parked object back. If another has its name by now, that one gets a number; if its parent is not there,
 /// it is below none.
-///
-/// # Errors
-///
-/// [`ErrorKind::NotFound`] if the object is not parked; [`ErrorKind::Borrowed`] while a component's method runs.
 pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
-    world.check_idle()?;
-    world.flush();
+    world.check_editable()?;
     let parked = world.parked.remove(&object).ok_or_else(|| missing(object))?;
     let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
     for mut found in parked.objects {
@@ -155,12 +139,6 @@ fn rename_newcomer(world: &mut World, newcomer: ObjectId, taken: Name) {
     world.names.drop(taken);
     if let Some(found) = world.object_mut(newcomer) {
         found.set_name(name);
-    }
-}
-
-pub(super) fn discard_parked(world: &mut World, object: ObjectId) {
-    if world.is_parked(object) {
-        world.remove(object);
     }
 }
 

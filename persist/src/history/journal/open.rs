@@ -22,7 +22,7 @@ use crate::history::editable::check_recordable;
 use crate::history::support::world;
 use crate::history::{Command, History, HistoryEvent};
 use crate::reflect::Kind;
-use crate::save::{LoadReport, ValueSaver};
+use crate::save::ValueSaver;
 use crate::storage::{Storage, names, read_save};
 use crate::{Error, ErrorKind, Persist, Result, World};
 
@@ -32,13 +32,6 @@ pub struct SessionOptions<T: 'static> {
     pub(super) history: History<T>,
     flush: Flush,
     memory: Option<usize>,
-}
-
-/// What a target is made of again, if a replay breaks it.
-struct LoadedTarget<T> {
-    target: T,
-    digest: Option<Digest>,
-    report: Option<LoadReport>,
 }
 
 impl<T: Persist + Default> Session<T> {
@@ -151,15 +144,16 @@ impl<T: Persist + Default> SessionOptions<T> {
             history.spill =
                 Some(Spill::new(Arc::clone(&storage), path.into(), save.clone(), bytes));
         }
-        let mut loaded = load::<T>(&mut saves, &save)?;
-        let mut recovered = Recovered { report: loaded.report.take(), ..Recovered::default() };
-        let (chosen, mut unkept) =
-            choose(&*storage, &journal, loaded.digest.as_ref(), &mut recovered)?;
+        let (mut target, found) = saves.load_followed::<T>(&save)?;
+        let (digest, report) = found.unzip();
+        let mut recovered = Recovered { report, ..Recovered::default() };
+        let (chosen, mut unkept) = choose(&*storage, &journal, digest.as_ref(), &mut recovered)?;
         // That of a journal that is not gone on with.
         let stopped = recovered.stopped.take();
         let end = match &chosen {
             Some(chosen) => {
-                recover(&mut saves, &mut history, &save, &mut loaded, chosen, &mut recovered)?
+                let target = (&mut target, digest);
+                recover(&mut saves, &mut history, &save, target, chosen, &mut recovered)?
             }
             None => None,
         };
@@ -176,7 +170,7 @@ impl<T: Persist + Default> SessionOptions<T> {
                 Some(Chosen { path, scan }),
                 Some(ReplayOutcome { length, sequence, program: written, .. }),
             ) => {
-                let own = program(&history.support, &loaded.target)?;
+                let own = program(&history.support, &target)?;
                 let mut frames = Vec::new();
                 if own != written {
                     frames.push((Frame::Program, own));
@@ -185,8 +179,8 @@ impl<T: Persist + Default> SessionOptions<T> {
                 HashSet::new()
             }
             _ => {
-                let (frames, told) = begin(&mut history, &loaded.target, false)?;
-                writer.begin(&header(loaded.digest.as_ref()), &frames)?;
+                let (frames, told) = begin(&mut history, &target, false)?;
+                writer.begin(&header(digest.as_ref()), &frames)?;
                 told
             }
         };
@@ -196,22 +190,22 @@ impl<T: Persist + Default> SessionOptions<T> {
             let _ = storage.remove(&next);
         }
 
-        let known = world(&loaded.target);
+        let known = world(&target);
         let known = known.map_or(0, |world| world.registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
-        history.journal = Some(Box::new(Journal::new(writer, support, &loaded.target, told)));
-        history.count_all_held(&loaded.target);
+        history.journal = Some(Box::new(Journal::new(writer, support, &target, told)));
+        history.count_all_held(&target);
         history.trim();
         if history.listeners.are_there {
             history.listeners.reported = history.values();
         }
-        history.end(&mut loaded.target);
+        history.end(&mut target);
         recovered.entries = history.len();
         if recovered.events > 0 {
             history.send(&[HistoryEvent::Recovered(recovered.entries)]);
         }
-        let session = Session { target: loaded.target, history, saves, save };
+        let session = Session { target, history, saves, save };
         Ok((session, recovered))
     }
 
@@ -291,21 +285,12 @@ impl<T: Persist + Default> SessionOptions<T> {
     }
 }
 
-fn load<T: Persist + Default>(saves: &mut ValueSaver, save: &Path) -> Result<LoadedTarget<T>> {
-    Ok(match saves.load_followed::<T>(save)? {
-        Some((target, digest, report)) => {
-            LoadedTarget { target, digest: Some(digest), report: Some(report) }
-        }
-        None => LoadedTarget { target: saves.new_followed(), digest: None, report: None },
-    })
-}
-
 /// Does a journal again; returns how far it is good, or `None` if nothing can be used.
 fn recover<T: Persist + Default>(
     saves: &mut ValueSaver,
     history: &mut History<T>,
     save: &Path,
-    loaded: &mut LoadedTarget<T>,
+    (target, digest): (&mut T, Option<Digest>),
     Chosen { path, scan }: &Chosen,
     recovered: &mut Recovered,
 ) -> Result<Option<ReplayOutcome>> {
@@ -314,7 +299,7 @@ fn recover<T: Persist + Default>(
     recovered.rolled_back = scan.depth();
     let mut until = scan.open.map_or(scan.end, |open| open.offset);
     loop {
-        let outcome = replay(history, &mut loaded.target, saves, &*storage, path, until)?;
+        let outcome = replay(history, target, saves, &*storage, path, until)?;
         (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
         let Some(error) = &outcome.failed else { return Ok(Some(outcome)) };
         let offset = error.offset().unwrap_or(outcome.length);
@@ -322,13 +307,13 @@ fn recover<T: Persist + Default>(
         if !outcome.is_broken {
             return Ok(Some(outcome));
         }
-        reset(history, &mut loaded.target);
-        let again = load::<T>(saves, save)?;
-        if again.digest != loaded.digest {
+        reset(history, target);
+        let (again, found) = saves.load_followed(save)?;
+        if found.map(|(digest, _)| digest) != digest {
             let message = format!("the save {} was replaced meanwhile; try again", save.display());
             return Err(Error::new(ErrorKind::InUse, message));
         }
-        *loaded = again;
+        *target = again;
         until = outcome.length;
         if until == 0 {
             (recovered.events, recovered.replayed) = (0, 0);

@@ -53,14 +53,8 @@ impl Journal {
         target: &T,
         recorded: HashSet<ComponentKey>,
     ) -> Self {
-        let mut journal = Self {
-            writer,
-            known: RecorderState::of(support, target),
-            recorded: HashSet::new(),
-            evicted: StoredEvicted::default(),
-        };
-        journal.begun(support, target, recorded);
-        journal
+        let known = RecorderState { last_id: None, ..RecorderState::of(support, target) };
+        Self { writer, known, recorded, evicted: StoredEvicted::default() }
     }
 
     /// Appends something that happened, before the history notes it. What has to be in the journal is there later, at least.
@@ -98,8 +92,7 @@ impl Journal {
         let mut ends = false;
         for step in &steps {
             ends |= step.each(&mut |change| {
-                let Some(class) = change.class() else { return };
-                let key = (change.owner, class.to_owned());
+                let Some(key) = change.key() else { return };
                 if !change.is_of_fields() {
                     gone.insert(key);
                 } else if begins || !self.recorded.contains(&key) {
