@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 
 use super::commands::{CommandClass, encode};
 use super::evolution::Programs;
-use super::files::{Chosen, JournalFiles, choose, find, keep_if_room, lock, resolve};
+use super::files::{Chosen, choose, find, keep_if_room, lock, resolve};
 use super::frame::{FrameKind as Frame, FrameReader, header};
 use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
@@ -231,19 +231,13 @@ impl<T: Persist + Default> SessionOptions<T> {
             Err(error) => return Err(error),
         };
         let mut recovered = Recovered::default();
-        let found = find(&*storage, &journal, digest.as_ref(), &mut recovered)?;
-        let (Chosen { path, scan }, follows_save) = match found {
-            JournalFiles { chosen: Some(chosen), .. } => (chosen, true),
-            JournalFiles { others, .. } => match others.into_iter().next() {
-                Some(other) => (other, false),
-                None => {
-                    let info = recovered.stopped.map(|stopped| JournalInfo {
-                        stopped: Some(stopped),
-                        ..JournalInfo::default()
-                    });
-                    return Ok(info);
-                }
-            },
+        let (chosen, others) = find(&*storage, &journal, digest.as_ref(), &mut recovered)?;
+        let follows_save = chosen.is_some();
+        let Some(Chosen { path, scan }) = chosen.or_else(|| others.into_iter().next()) else {
+            let stopped = recovered.stopped;
+            return Ok(stopped
+                .is_some()
+                .then(|| JournalInfo { stopped, ..JournalInfo::default() }));
         };
         let unknown = self.unknown_class(&*storage, &path, scan.end)?;
         Ok(Some(JournalInfo {
