@@ -395,15 +395,15 @@ impl<T: 'static> History<T> {
             return;
         }
         let has_cut = self.cut();
-        if merging != Merging::No {
-            match self.merge(&mut entry, (merging, last.time)) {
-                Ok(None) => {}
-                Ok(Some(_)) => {
+        if let Some(index) = self.ring.current().filter(|_| merging != Merging::No) {
+            match self.merge(index, &mut entry, (merging, last.time)) {
+                Ok(false) => {}
+                Ok(true) => {
                     self.has_grown = true;
                     self.trim();
                     return;
                 }
-                Err((index, failure)) => {
+                Err(failure) => {
                     let label = self.label_of(index);
                     self.note(Some(index), label, failure);
                 }
@@ -464,27 +464,26 @@ impl<T: 'static> History<T> {
         self.trim();
     }
 
-    /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
+    /// Merges an edit into the current entry; false if it does not go with it.
     fn merge(
         &mut self,
+        index: usize,
         next: &mut UndoEntry<T>,
         (merging, time): (Merging, u64),
-    ) -> Result<Option<usize>, (usize, Failure)> {
-        let Some(index) = self.ring.current() else { return Ok(None) };
+    ) -> Result<bool, Failure> {
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
-        let Some(entry) = self.ring.get(index) else { return Ok(None) };
-        let before = entry.size;
         let has_cut = self.last.is_some_and(|last| last.has_cut);
         let name = has_cut.then(|| self.label_of(index));
-        let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
+        let Some(entry) = self.ring.get_mut(index) else { return Ok(false) };
+        let before = entry.size;
         let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The entries that it cut are gone. Without it the next undo would take back the edit before.
             entry.annul(name, state_before);
         }
         self.bytes = self.bytes - before + entry.size;
-        match merge.map_err(|failure| (index, failure))? {
-            Merge::No => return Ok(None),
+        match merge? {
+            Merge::No => return Ok(false),
             Merge::Annul => {
                 if !has_cut {
                     self.take_out(index);
@@ -499,7 +498,7 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        Ok(Some(index))
+        Ok(true)
     }
 
     /// Has the journal record what happened, if there is one.

@@ -54,10 +54,7 @@ pub(in crate::history) enum FrameKind {
 
 impl FrameKind {
     fn from_code(code: u8) -> Result<Self> {
-        use FrameKind::{
-            Begun, Cleared, Committed, Content, Done, Dropped, Entry, Evicted, Program, Redone,
-            RolledBack, Saved, Skipped, Stacks, Undone,
-        };
+        use FrameKind::*;
         const ALL: [FrameKind; 15] = [
             Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
             Saved, Cleared, Dropped, Evicted, Skipped,
