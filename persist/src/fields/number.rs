@@ -222,8 +222,7 @@ macro_rules! numbers {
             }
         })+
 
-        /// The number that a field is, if it is a plain one.
-        fn number_of(field: &FieldRecord, value: &dyn Any) -> Option<&'static dyn NumberAccess> {
+                fn number_of(field: &FieldRecord, value: &dyn Any) -> Option<&'static dyn NumberAccess> {
             Some(match field.kind() {
                 $(Kind::$kind if value.is::<$type>() => const { &NumberType::<$type>(PhantomData) },)+
                 _ => return None,

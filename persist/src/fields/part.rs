@@ -227,7 +227,6 @@ impl<'p> FieldPart<'p> {
         follow(self.start()?, self.steps, self.taken)
     }
 
-    /// At the part.
     pub(super) fn start(&self) -> Result<Cursor<'_, '_>> {
         self.start_of(self.bytes())
     }

@@ -71,7 +71,6 @@ impl Hash for LastUse {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// A step of a path.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum PathStep {
     Field(Cow<'static, str>),
@@ -292,7 +291,6 @@ fn class(text: &str) -> Result<(String, &str), String> {
     Ok((class.to_owned(), rest))
 }
 
-/// A name, and what follows it.
 fn name_step(text: &str) -> Result<(PathStep, &str), String> {
     if text.starts_with('`') {
         let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;

@@ -16,7 +16,6 @@ pub(super) struct Failure {
     pub(super) done: usize,
     /// What could not be restored either; the target is neither as before nor as after.
     pub(super) broken: Option<Broken>,
-    /// A panic, to be resumed.
     pub(super) panic: Option<Panic>,
 }
 

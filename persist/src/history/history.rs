@@ -156,7 +156,6 @@ impl<T: 'static> History<T> {
         self.state_at(self.position())
     }
 
-    /// The state at a position.
     pub(super) fn state_at(&self, position: usize) -> u64 {
         let before = position.checked_sub(1).and_then(|index| self.ring.get(index));
         before.map_or(self.base, |entry| entry.state)
@@ -635,7 +634,6 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// True if a drag is open.
     pub(super) fn is_dragged(&self) -> bool {
         self.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
     }

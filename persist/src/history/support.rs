@@ -14,7 +14,6 @@ use crate::graph::Registry;
 use crate::world::{Change, Owner, decoded};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, World};
 
-/// The target, if it is a world.
 pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
     let target: &dyn Any = target;
     target.downcast_ref()
@@ -35,7 +34,6 @@ pub(super) struct Support<T: 'static> {
     fields: Option<TargetFields<T>>,
     /// For changes of fields.
     buffers: PartBuffers,
-    /// Whether there is a journal.
     pub(super) is_journaled: bool,
     /// How many classes of a world the saves have, which the next session knows.
     pub(super) registered: usize,

@@ -256,7 +256,6 @@ impl<T: 'static> History<T> {
 
 /// How a call ends.
 impl<T: 'static> History<T> {
-    /// The target has been changed.
     #[inline]
     pub(super) fn changed(&mut self, target: &mut T) {
         if self.after_change.is_some() {

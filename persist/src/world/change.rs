@@ -30,7 +30,6 @@ impl From<Error> for ChangeFailure {
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Change")]
 pub(crate) struct Change {
-    /// What it was done to.
     pub(crate) owner: Owner,
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
@@ -215,7 +214,6 @@ impl Change {
         Ok(())
     }
 
-    /// The fields that it sets.
     pub(crate) fn fields(&self) -> &[FieldChange] {
         match &self.what {
             ChangeKind::Field(change) => slice::from_ref(change),

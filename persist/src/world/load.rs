@@ -20,7 +20,6 @@ use crate::reflect::Kind;
 use crate::types::{Remap, decode_text_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
-/// A world that is read.
 struct WorldReader<'w> {
     world: &'w mut World,
     /// The columns of class numbers, as they are met.

@@ -45,7 +45,6 @@ impl Migrated {
         Self { recorded: Vec::new(), ..self.with(self.fields.clone()) }
     }
 
-    /// The fields that are set.
     pub(crate) fn fields(&self) -> &[FieldChange] {
         &self.fields
     }

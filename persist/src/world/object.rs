@@ -223,7 +223,6 @@ impl Shapes {
         wider
     }
 
-    /// The shape without a column.
     pub(super) fn without(&mut self, shape: Shape, column: usize) -> Shape {
         let columns = self.columns(shape).iter().copied();
         let columns: Vec<usize> = columns.filter(|other| *other != column).collect();

@@ -70,7 +70,6 @@ impl World {
         Some(name)
     }
 
-    /// Puts an object in.
     pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Location {
         let (location, is_new) = self.directory.enter(id);
         if is_new {

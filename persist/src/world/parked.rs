@@ -214,7 +214,6 @@ fn loaded_objects(world: &mut World, object: ObjectId, save: &[u8]) -> Result<Ve
     Ok(objects)
 }
 
-/// True if an object is in the world, or parked.
 fn is_taken(world: &World, id: ObjectId) -> bool {
     world.contains(id) || world.parked_below.contains_key(&id)
 }

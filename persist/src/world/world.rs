@@ -482,7 +482,6 @@ pub(super) enum DeferredChange {
 }
 
 impl DeferredChange {
-    /// True if it puts in this object.
     pub(super) fn brings(&self, id: ObjectId) -> bool {
         match self {
             Self::Spawn(new, _) => *new == id,

@@ -172,14 +172,12 @@ pub(super) struct FrameReader {
     file: BufReader<Box<dyn StoredFile>>,
     /// What has been read.
     pub(super) scan: JournalScan,
-    /// The bytes of a frame.
     bytes: Vec<u8>,
 }
 
 /// What a journal holds, as far as that is known without doing it again.
 #[derive(Default)]
 pub(super) struct JournalScan {
-    /// Which save it follows.
     pub(super) follows: Option<Digest>,
     /// Bytes of the file.
     pub(super) size: u64,
@@ -322,7 +320,6 @@ impl FrameReader {
         }
     }
 
-    /// True if all that follows is zero.
     fn is_zero(&mut self) -> io::Result<bool> {
         let mut part = [0; 4 << 10];
         loop {

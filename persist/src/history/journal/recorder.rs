@@ -32,7 +32,6 @@ pub(in crate::history) struct Journal {
 struct RecorderState {
     /// How many classes, of commands and of a world.
     classes: (usize, usize),
-    /// The last id of the world.
     last_id: Option<u64>,
 }
 
@@ -167,7 +166,6 @@ impl Journal {
     }
 }
 
-/// Steps as they are.
 pub(super) fn stored<T: 'static>(
     steps: &mut [Step<T>],
     target: &T,

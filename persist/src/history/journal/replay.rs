@@ -51,7 +51,6 @@ pub(super) struct ReplayOutcome {
     pub(super) is_broken: bool,
 }
 
-/// A replay that is running.
 struct Replay<'r, 'p, T: 'static> {
     history: &'r mut History<T>,
     target: &'r mut T,

@@ -81,7 +81,6 @@ pub struct Session<T: 'static = World> {
     pub(super) target: T,
     pub(in crate::history) history: History<T>,
     pub(super) saves: ValueSaver,
-    /// Where the save is.
     pub(super) save: PathBuf,
 }
 

@@ -181,7 +181,6 @@ impl JournalWriter {
         &self.path
     }
 
-    /// True if it is there now.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         self.live == path
     }
