@@ -194,7 +194,7 @@ impl<T: 'static> UndoEntry<T> {
     fn has_settings(&self) -> bool {
         let order = self.rare.as_ref().and_then(|rare| rare.order.as_ref());
         match order.filter(|order| order.is_of(&self.steps)) {
-            Some(order) => order.first() == 0,
+            Some(order) => order.first == 0,
             None => self.steps.iter().all(Step::is_setting),
         }
     }
@@ -348,10 +348,6 @@ impl Order {
     /// No settings yet; the next one has this index.
     pub(super) fn from(first: usize) -> Self {
         Self { first, last: HashMap::new(), previous: Vec::new() }
-    }
-
-    pub(super) fn first(&self) -> usize {
-        self.first
     }
 
     /// True if it is that of these steps, to which nothing has been added since.

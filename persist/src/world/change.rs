@@ -425,7 +425,7 @@ impl Change {
             ChangeKind::Spawn(content) => {
                 let content = content.take();
                 if !matches!(change_state, ChangeState::Applied | ChangeState::Spilled) {
-                    let is_bare = content.as_ref().is_some_and(Fragment::is_bare);
+                    let is_bare = content.as_ref().is_some_and(|it| it.save().is_none());
                     self.park(world, content)?;
                     if !is_bare {
                         parked::give_names_away(world, self.object()?);

@@ -26,7 +26,7 @@ pub(crate) struct TreePosition {
 pub(crate) struct Fragment {
     /// A save of a world that has only these objects; empty for a bare one, without components.
     save: Vec<u8>,
-    place: TreePosition,
+    pub(crate) place: TreePosition,
 }
 
 impl Fragment {
@@ -35,17 +35,9 @@ impl Fragment {
         Self { save: Vec::new(), place: TreePosition { parent, index: u64::MAX } }
     }
 
-    pub(super) fn is_bare(&self) -> bool {
-        self.save.is_empty()
-    }
-
     /// The save; `None` of a bare one.
     pub(crate) fn save(&self) -> Option<&[u8]> {
-        (!self.is_bare()).then_some(&*self.save)
-    }
-
-    pub(crate) fn place(&self) -> TreePosition {
-        self.place
+        (!self.save.is_empty()).then_some(&*self.save)
     }
 }
 
@@ -169,15 +161,15 @@ pub(super) fn park_fragment(
     fragment: &Fragment,
 ) -> Result<()> {
     world.check_idle()?;
-    let Fragment { save, place: TreePosition { parent, index } } = fragment;
-    let objects = match fragment.is_bare() {
-        true => bare_object(world, object, name)?,
-        false => loaded_objects(world, object, save)?,
+    let TreePosition { parent, index } = fragment.place;
+    let objects = match fragment.save() {
+        None => bare_object(world, object, name)?,
+        Some(save) => loaded_objects(world, object, save)?,
     };
-    let mut parked = Parked { objects, index: *index, keeps_names: true };
+    let mut parked = Parked { objects, index, keeps_names: true };
     for found in &mut parked.objects {
         if found.id == object {
-            found.object.parent = *parent;
+            found.object.parent = parent;
         }
         found.object.name.into_iter().for_each(|name| world.names.reserve(name));
     }
