@@ -224,7 +224,7 @@ impl<T: 'static> UndoEntry<T> {
             };
             let mut outcome = Merge::No;
             while let Some(at) = place {
-                // Behind those before are those that stay steps of their own.
+                // Those that were appended just now stay steps of their own.
                 if at < before && !gone.contains(&at) && failed.is_none() {
                     let size_before = self.steps[at].size();
                     match offer(&mut self.steps, at, &mut new) {

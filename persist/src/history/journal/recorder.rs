@@ -113,7 +113,9 @@ impl Journal {
             self.forget_contents();
         }
         if !ends {
-            self.recorded.retain(|key| !gone.contains(key));
+            for key in &gone {
+                self.recorded.remove(key);
+            }
             self.recorded.extend(new);
         }
         Ok(())
