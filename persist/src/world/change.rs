@@ -497,7 +497,10 @@ impl Change {
 #[expect(clippy::inline_always, reason = "as that of `Change::new`")]
 #[inline(always)]
 fn name_of(world: &World, owner: Owner) -> Option<ObjectName> {
-    owner.object().and_then(|object| world.object_name(object))
+    match owner {
+        Owner::Object(object) => world.object_name(object),
+        Owner::Resource => None,
+    }
 }
 
 /// Changes in the order in which they are made.
