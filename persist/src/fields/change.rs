@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::bytes::{AsBytes, Bytes};
 use super::links::FieldLinks;
 use super::part::{FieldPart, PartBuffers, follow};
-use super::path::{FieldPath, PathSteps};
+use super::path::{FieldPath, located};
 use super::paths::AsText;
 use crate::codec::ListAccess;
 use crate::codec::{Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor};
@@ -68,27 +68,33 @@ impl Direction {
     }
 }
 
-/// What a program wants to do to a field.
-pub(crate) enum Request<'v> {
-    Set(&'v Value),
-    Insert(u64, &'v Value),
+/// What is done to a field, or to the elements of a list.
+pub(crate) enum Splice<V> {
+    Set(V),
+    Insert(u64, V),
     Remove(u64),
     Move(u64, u64),
 }
 
-/// What is done to the bytes of a field, or to the elements of a list.
-enum Splice<'b> {
-    Put(&'b [u8]),
-    Insert(u64, &'b [u8]),
-    Remove(u64),
-    Move(u64, u64),
+/// What became of a step that was offered to the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// It stays one of its own.
+    No,
+    /// It is part of the one before, which undoes and redoes both, and is dropped.
+    Yes,
+    /// Together they do nothing: both are dropped.
+    Annul,
 }
+
+/// What a program wants to do to a field.
+pub(crate) type Request<'v> = Splice<&'v Value>;
 
 impl FieldEdit {
-    fn splice(&self, direction: Direction) -> Splice<'_> {
+    fn splice(&self, direction: Direction) -> Splice<&[u8]> {
         match (self, direction) {
             (Self::Set { new: bytes, .. }, Direction::Redo)
-            | (Self::Set { old: bytes, .. }, Direction::Undo) => Splice::Put(bytes),
+            | (Self::Set { old: bytes, .. }, Direction::Undo) => Splice::Set(bytes),
             (Self::Insert { index, element }, Direction::Redo)
             | (Self::Remove { index, element }, Direction::Undo) => Splice::Insert(*index, element),
             (Self::Insert { index, .. }, Direction::Undo)
@@ -109,17 +115,16 @@ impl FieldEdit {
 }
 
 impl FieldChange {
-    /// Takes in a change of the same field that followed this one; true if both together do nothing, and `None` if they
-    /// do not go together.
-    pub(crate) fn merge(&mut self, next: &mut Self) -> Option<bool> {
+    /// Takes in a change of the same field that followed this one.
+    pub(crate) fn merge(&mut self, next: &mut Self) -> Merge {
         match (&mut self.how, &mut next.how) {
             (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. })
                 if self.path.is(&next.path) =>
             {
                 *new = mem::take(last);
-                Some(old == new)
+                if old == new { Merge::Annul } else { Merge::Yes }
             }
-            _ => None,
+            _ => Merge::No,
         }
     }
 
@@ -133,11 +138,7 @@ impl FieldChange {
         matches!(self.how, FieldEdit::Set { .. })
     }
 
-    /// The bytes of a value of a class of a layout, with the change made in it.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if the path leads nowhere.
+    /// The bytes of a value of a class of a layout, with the change made in it, unless the path leads nowhere.
     pub(crate) fn in_bytes(
         &self,
         (stored, class): (&Stored, usize),
@@ -147,8 +148,7 @@ impl FieldChange {
         let steps = self.path.steps();
         let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
         let mut new = Vec::with_capacity(bytes.len());
-        spliced(cursor, bytes, &self.how.splice(direction), &mut new)
-            .map_err(|error| error.in_field(&PathSteps(steps).to_string()))?;
+        spliced(cursor, bytes, &self.how.splice(direction), &mut new).map_err(located(steps))?;
         Ok(new)
     }
 }
@@ -156,11 +156,11 @@ impl FieldChange {
 fn spliced(
     cursor: Cursor<'_, '_>,
     bytes: &[u8],
-    splice: &Splice<'_>,
+    splice: &Splice<&[u8]>,
     new: &mut Vec<u8>,
 ) -> Result<()> {
     match splice {
-        Splice::Put(value) => {
+        Splice::Set(value) => {
             let range = cursor.range()?;
             new.extend_from_slice(&bytes[..range.start]);
             new.extend_from_slice(value);
@@ -189,52 +189,49 @@ impl Root<'_> {
         check_handle: &dyn Fn(&str, HandleValue) -> Result<()>,
     ) -> Result<(FieldChange, Option<Value>)> {
         let steps = path.steps();
-        let in_path = |error: Error| error.in_field(&PathSteps(steps).to_string());
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
         let validates = self.registry.validates(part.class);
         // A `validate` that refuses needs the whole list to be put back.
         if let Some(list) = part.whole_list().filter(|_| !validates)
-            && let Some(how) = part
-                .how_in_list(self.registry, request, (list, value), &mut target)
-                .map_err(in_path)?
+            && let Some(how) =
+                part.how_in_list(request, (list, value), &mut target).map_err(located(steps))?
         {
             let made = catch_unwind(AssertUnwindSafe(|| {
-                part.change_list(self.registry, self.value, list, &how.splice(Direction::Redo))
+                part.change_list(self.value, list, &how.splice(Direction::Redo))
             }));
             // An element that panics when it is dropped has left the list by then.
             if made.is_err() && matches!(how, FieldEdit::Remove { .. }) {
-                part.change_list(self.registry, self.value, list, &how.splice(Direction::Undo))?;
+                part.change_list(self.value, list, &how.splice(Direction::Undo))?;
             }
             made.unwrap_or_else(|panic| resume_unwind(panic))?;
             return Ok((FieldChange { path, how }, None));
         }
-        part.encode(self.registry, &*self.value, value)?;
-        let cursor = part.cursor(self.registry)?;
-        let mut old_value = None;
-        let how = match request {
-            Request::Set(value) => {
-                let (old, range) = cursor.read().map_err(in_path)?;
-                let mut new = Vec::new();
-                cursor.write(&mut target, value, &mut new).map_err(in_path)?;
-                old_value = Some(old);
-                FieldEdit::Set { old: part.bytes()[range].into(), new: new.into() }
-            }
-            Request::Insert(index, value) => {
-                let mut element = Vec::new();
-                let list = cursor.list().map_err(in_path)?;
-                list.write(&mut target, value, &mut element).map_err(in_path)?;
-                FieldEdit::Insert { index: *index, element: element.into() }
-            }
-            Request::Remove(index) => {
-                let list = cursor.list().map_err(in_path)?;
-                let element = list.element(*index).map_err(in_path)?.into();
-                FieldEdit::Remove { index: *index, element }
-            }
-            Request::Move(from, to) => FieldEdit::Move { from: *from, to: *to },
+        part.encode(&*self.value, value)?;
+        let cursor = part.cursor()?;
+        let (mut old_value, mut new) = (None, Vec::new());
+        let how = || {
+            Ok(match *request {
+                Request::Set(value) => {
+                    let (old, range) = cursor.read()?;
+                    cursor.write(&mut target, value, &mut new)?;
+                    old_value = Some(old);
+                    FieldEdit::Set { old: part.bytes()[range].into(), new: new.into() }
+                }
+                Request::Insert(index, value) => {
+                    cursor.list()?.write(&mut target, value, &mut new)?;
+                    FieldEdit::Insert { index, element: new.into() }
+                }
+                Request::Remove(index) => {
+                    let element = cursor.list()?.element(index)?.into();
+                    FieldEdit::Remove { index, element }
+                }
+                Request::Move(from, to) => FieldEdit::Move { from, to },
+            })
         };
-        part.change(self.registry, self.value, &how.splice(Direction::Redo), validates)?;
+        let how = how().map_err(located(steps))?;
+        part.change(self.value, &how.splice(Direction::Redo), validates)?;
         self.buffers.trim();
         Ok((FieldChange { path, how }, old_value))
     }
@@ -249,11 +246,11 @@ impl Root<'_> {
         if let Some(list) = part.whole_list()
             && splice.is_in(list, value)
         {
-            part.change_list(self.registry, self.value, list, &splice)?;
+            part.change_list(self.value, list, &splice)?;
             return Ok(validates);
         }
-        part.encode(self.registry, &*self.value, value)?;
-        part.change(self.registry, self.value, &splice, false)?;
+        part.encode(&*self.value, value)?;
+        part.change(self.value, &splice, false)?;
         self.buffers.trim();
         Ok(validates)
     }
@@ -285,10 +282,10 @@ impl Root<'_> {
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
         check_end(&part, path)?;
         // What is put back is read anew, without what is skipped in it. What cannot be encoded is not what it was.
-        if part.encode(self.registry, root, value).is_ok() && part.bytes() == content {
+        if part.encode(root, value).is_ok() && part.bytes() == content {
             return Ok(());
         }
-        part.put(content, self.registry, self.value)
+        part.put(content, self.value)
     }
 
     /// Lets the `validate` functions of the value run, if it may have some.
@@ -305,7 +302,6 @@ impl FieldPart<'_> {
     /// missing.
     fn how_in_list(
         &self,
-        registry: &Registry,
         request: &Request<'_>,
         (list, value): (&dyn ListAccess, &dyn Any),
         target: &mut Strict<'_>,
@@ -316,15 +312,16 @@ impl FieldPart<'_> {
                 if list.len(value).is_some_and(|len| index <= len as u64) =>
             {
                 let mut element = Vec::new();
-                let cursor = self.start(registry)?.of_element();
+                let cursor = self.start()?.of_element();
                 cursor.ok_or(Fail::Value)?.write(target, new, &mut element)?;
                 Some(FieldEdit::Insert { index, element: element.into() })
             }
             Request::Remove(index) => match get(index) {
                 Some(element) => {
-                    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(registry));
+                    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(self.registry));
                     let write = |out: &mut Encoder<'_>| list.element().encode(element, out);
-                    let element = buffer.encode_with(&registry.env(), &mut links, write)?.into();
+                    let element =
+                        buffer.encode_with(&self.registry.env(), &mut links, write)?.into();
                     Some(FieldEdit::Remove { index, element })
                 }
                 None => None,
@@ -337,21 +334,19 @@ impl FieldPart<'_> {
     /// Makes a change, unless it is refused, or the program's own code in it panics.
     fn change(
         self,
-        registry: &Registry,
         root: &mut dyn Portable,
-        splice: &Splice<'_>,
+        splice: &Splice<&[u8]>,
         validates: bool,
     ) -> Result<()> {
         let mut new = mem::take(&mut self.buffers.new);
         new.clear();
-        spliced(self.cursor(registry)?, self.bytes(), splice, &mut new)
-            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))?;
+        spliced(self.cursor()?, self.bytes(), splice, &mut new).map_err(located(self.steps))?;
         let made = catch_unwind(AssertUnwindSafe(|| {
-            self.put(&new, registry, root)?;
-            if validates { validate(root, registry) } else { Ok(()) }
+            self.put(&new, root)?;
+            if validates { validate(root, self.registry) } else { Ok(()) }
         }));
         if !matches!(made, Ok(Ok(()))) {
-            self.put(self.bytes(), registry, root)?;
+            self.put(self.bytes(), root)?;
         }
         self.buffers.new = new;
         made.unwrap_or_else(|panic| resume_unwind(panic))
@@ -360,20 +355,18 @@ impl FieldPart<'_> {
     /// Makes a change of the elements of a list that is the part.
     fn change_list(
         &self,
-        registry: &Registry,
         root: &mut dyn Portable,
         list: &dyn ListAccess,
-        splice: &Splice<'_>,
+        splice: &Splice<&[u8]>,
     ) -> Result<()> {
         let Some((_, value)) = self.reach_mut(root) else { return Err(Fail::Value.into()) };
         let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
         let made = match splice {
-            Splice::Put(_) => None,
+            Splice::Set(_) => None,
             Splice::Insert(at, element) => {
                 let insert = |input: &mut Decoder<'_>| list.insert(value, index(at), input);
-                return FieldLinks::new(registry)
-                    .decode(element, insert)
-                    .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()));
+                let inserted = FieldLinks::new(self.registry).decode(element, insert);
+                return inserted.map_err(located(self.steps));
             }
             Splice::Remove(at) => list.remove(value, index(at)),
             Splice::Move(from, to) => list.shift(value, index(from), index(to)),
@@ -381,7 +374,7 @@ impl FieldPart<'_> {
         made.ok_or_else(|| Fail::Value.into())
     }
 
-    fn put(&self, bytes: &[u8], registry: &Registry, root: &mut dyn Portable) -> Result<()> {
+    fn put(&self, bytes: &[u8], root: &mut dyn Portable) -> Result<()> {
         let read = |input: &mut Decoder<'_>| {
             if self.is_whole() {
                 return root.decode_over(input);
@@ -391,18 +384,16 @@ impl FieldPart<'_> {
                 None => Err(Fail::Value),
             }
         };
-        FieldLinks::new(registry)
-            .decode(bytes, read)
-            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))
+        FieldLinks::new(self.registry).decode(bytes, read).map_err(located(self.steps))
     }
 }
 
-impl Splice<'_> {
+impl<V> Splice<V> {
     /// True if it is one of elements that a list has.
     fn is_in(&self, list: &dyn ListAccess, value: &dyn Any) -> bool {
         let Some(len) = list.len(value).map(|len| len as u64) else { return false };
         match self {
-            Self::Put(_) => false,
+            Self::Set(_) => false,
             Self::Insert(index, _) => *index <= len,
             Self::Remove(index) => *index < len,
             Self::Move(from, to) => from.max(to) < &len,

@@ -7,7 +7,7 @@ use super::change::{FieldChange, FieldEdit, Root, check_end};
 use super::diff::{Op, script};
 use super::part::{FieldPart, PartBuffers, SchemaKey};
 use super::path::FieldPath;
-use super::paths::{Paths, Trail};
+use super::paths::Trail;
 use crate::Result;
 use crate::codec::ListAccess;
 use crate::codec::{FieldAccess, Portable};
@@ -25,13 +25,11 @@ pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec
 /// the elements of lists. It has the second one.
 pub(crate) fn compared(
     registry: &Registry,
-    paths: &Paths,
     class: &str,
     root: &dyn Any,
     (old, new): (&[u8], &[u8]),
 ) -> Result<Vec<FieldChange>> {
-    let mut comparison =
-        ValueComparison { registry, paths, trail: Trail::new(class, &[]), found: vec![] };
+    let mut comparison = ValueComparison { registry, trail: Trail::new(class, &[]), found: vec![] };
     if old != new {
         comparison.value(root, None, None, (old, new))?;
     }
@@ -40,19 +38,13 @@ pub(crate) fn compared(
 
 impl Root<'_> {
     /// The fields of a part that differ from a content that it had.
-    pub(crate) fn changes_at(
-        &mut self,
-        paths: &Paths,
-        path: &FieldPath,
-        old: &[u8],
-    ) -> Result<Vec<FieldChange>> {
+    pub(crate) fn changes_at(&mut self, path: &FieldPath, old: &[u8]) -> Result<Vec<FieldChange>> {
         let root = &*self.value;
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
         check_end(&part, path)?;
-        part.encode(self.registry, root, value)?;
+        part.encode(root, value)?;
         let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
-        let mut comparison =
-            ValueComparison { registry: self.registry, paths, trail, found: Vec::new() };
+        let mut comparison = ValueComparison { registry: self.registry, trail, found: Vec::new() };
         if old != new {
             comparison.value(value, part.access(), part.key(), (old, new))?;
         }
@@ -65,7 +57,6 @@ impl Root<'_> {
 /// What of a value has changed.
 struct ValueComparison<'w> {
     registry: &'w Registry,
-    paths: &'w Paths,
     /// Where in the value it is.
     trail: Trail<'w>,
     found: Vec<FieldChange>,
@@ -95,7 +86,7 @@ impl ValueComparison<'_> {
                 return Ok(());
             }
         }
-        self.find(FieldEdit::Set { old: old.into(), new: new.into() });
+        self.find_set(old, new);
         Ok(())
     }
 
@@ -115,13 +106,13 @@ impl ValueComparison<'_> {
                 continue;
             }
             let new = &new[behind.pass_field(class, field)?];
-            self.trail.enter(field, record.name);
+            self.trail.enter(record.name);
             match target.access.field(value, field) {
                 Some(inner) => {
                     let (access, key) = (target.access.access(0, field), ((class, 0, field), 0));
                     self.value(inner, access, Some(key), (old, new))?;
                 }
-                None => self.find(FieldEdit::Set { old: old.into(), new: new.into() }),
+                None => self.find_set(old, new),
             }
             self.trail.leave();
             if before.rest() == behind.rest() {
@@ -167,9 +158,7 @@ impl ValueComparison<'_> {
                             let key = Some((place, depth + 1));
                             self.value(element, Some(list.element()), key, ends)?;
                         }
-                        None => {
-                            self.find(FieldEdit::Set { old: ends.0.into(), new: ends.1.into() });
-                        }
+                        None => self.find_set(ends.0, ends.1),
                     }
                     self.trail.leave();
                 }
@@ -185,7 +174,11 @@ impl ValueComparison<'_> {
         Ok(true)
     }
 
+    fn find_set(&mut self, old: &[u8], new: &[u8]) {
+        self.find(FieldEdit::Set { old: old.into(), new: new.into() });
+    }
+
     fn find(&mut self, how: FieldEdit) {
-        self.found.push(FieldChange { path: self.paths.at(&self.trail), how });
+        self.found.push(FieldChange { path: self.trail.path(), how });
     }
 }

@@ -13,8 +13,9 @@ use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Classes have the numbers that they would have in a save of all of them.
+#[derive(Clone, Copy)]
 pub(crate) struct FieldLinks<'r> {
-    registry: &'r Registry,
+    pub(crate) registry: &'r Registry,
     empty_elements: usize,
     advice: &'static str,
     /// Of bytes of another program: which of the classes here those of each number are.

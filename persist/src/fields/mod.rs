@@ -16,12 +16,13 @@ mod paths;
 pub(crate) mod typed_path;
 
 pub(crate) use bytes::Bytes;
+pub use change::Merge;
 pub(crate) use change::{Direction, FieldChange, FieldEdit, Request, Root, awaken, validate};
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
 pub(crate) use number::{NumberField, NumberFields, ReplacedNumber};
 pub(crate) use part::{FieldPart, PartBuffers};
-pub(crate) use paths::{AsText, IntoFieldPath, Paths};
+pub(crate) use paths::{AsText, IntoFieldPath};
 
 // The root shows it.
 #[doc(hidden)]

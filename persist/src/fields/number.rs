@@ -51,12 +51,10 @@ impl NumberField {
 
     /// Sets the number to bytes that it had.
     pub(crate) fn put(&self, root: &mut dyn Any, bytes: &[u8]) -> Option<()> {
-        let mut bits = [0; 8];
-        bits.get_mut(..bytes.len())?.copy_from_slice(bytes);
         if bytes.len() != self.number.width() {
             return None;
         }
-        self.number.swap(self.reach(root)?, u64::from_le_bytes(bits)).map(drop)
+        self.number.swap(self.reach(root)?, bits_of(bytes)).map(drop)
     }
 
     fn bits(&self, root: &dyn Any) -> Option<u64> {
@@ -224,8 +222,7 @@ macro_rules! numbers {
             }
         })+
 
-        /// The number that a field is, if it is a plain one.
-        fn number_of(field: &FieldRecord, value: &dyn Any) -> Option<&'static dyn NumberAccess> {
+                fn number_of(field: &FieldRecord, value: &dyn Any) -> Option<&'static dyn NumberAccess> {
             Some(match field.kind() {
                 $(Kind::$kind if value.is::<$type>() => const { &NumberType::<$type>(PhantomData) },)+
                 _ => return None,

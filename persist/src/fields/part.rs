@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use super::links::FieldLinks;
-use super::path::{PathStep, PathSteps};
+use super::path::{PathStep, located};
 use crate::codec::{Buffer, ClassAccess, FieldAccess, Portable};
 use crate::codec::{ListAccess, MapAccess};
 use crate::graph::Registry;
@@ -49,6 +49,7 @@ impl PartBuffers {
 
 /// The innermost part on a path that can be reached where it lies: a field, an element of a list or a value of a map.
 pub(crate) struct FieldPart<'p> {
+    pub(super) registry: &'p Registry,
     /// Index of the class of the whole value.
     pub(super) class: usize,
     pub(super) buffers: &'p mut PartBuffers,
@@ -66,7 +67,7 @@ impl<'p> FieldPart<'p> {
     /// Goes along a path as far as it leads through structs, enums, lists and maps.
     pub(super) fn reach<'v>(
         buffers: &'p mut PartBuffers,
-        registry: &Registry,
+        registry: &'p Registry,
         root: &'v dyn Portable,
         steps: &'p [PathStep],
     ) -> Result<(Self, &'v dyn Any)> {
@@ -76,16 +77,16 @@ impl<'p> FieldPart<'p> {
             bail!(ErrorKind::NotFound, "its class is not registered");
         };
         let mut part =
-            Self { class, buffers, access: None, place: None, depth: 0, steps, taken: 0 };
+            Self { registry, class, buffers, access: None, place: None, depth: 0, steps, taken: 0 };
         for step in steps {
             let inner = match step {
-                PathStep::Field(name) => part.field(registry, value, name)?,
+                PathStep::Field(name) => part.field(value, name)?,
                 PathStep::Index(index) => match part.access.and_then(FieldAccess::map) {
-                    Some(map) => part.entry(registry, (map, value), &Value::U64(*index)),
+                    Some(map) => part.entry((map, value), &Value::U64(*index)),
                     None => part.element(value, *index),
                 },
                 PathStep::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
-                    (Some(map), Ok(key)) => part.entry(registry, (map, value), &key),
+                    (Some(map), Ok(key)) => part.entry((map, value), &key),
                     _ => None,
                 },
             };
@@ -97,15 +98,10 @@ impl<'p> FieldPart<'p> {
     }
 
     /// Goes to a field of the part; `None` if it must be looked for in the bytes.
-    fn field<'v>(
-        &mut self,
-        registry: &Registry,
-        value: &'v dyn Any,
-        name: &str,
-    ) -> Result<Option<&'v dyn Any>> {
+    fn field<'v>(&mut self, value: &'v dyn Any, name: &str) -> Result<Option<&'v dyn Any>> {
         // A `with` module stores something else.
         let is_stored_so = self.access.is_none_or(|access| !access.has_adapter());
-        let Some((class, target)) = registry.entry(value).filter(|_| is_stored_so) else {
+        let Some((class, target)) = self.registry.entry(value).filter(|_| is_stored_so) else {
             return Ok(None);
         };
         let variant = target.access.variant(value).unwrap_or(0);
@@ -118,8 +114,8 @@ impl<'p> FieldPart<'p> {
                 "{class}{variant} has no field `{name}`{}",
                 suggest(name, fields.iter().map(|field| field.name))
             );
-            let missing = PathSteps(&self.steps[..=self.taken]).to_string();
-            return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
+            let error = Error::new(ErrorKind::NotFound, message);
+            return Err(located(&self.steps[..=self.taken])(error));
         };
         let access = target.access.access(variant, field);
         // Of a time no part can be reached: it is found in the bytes.
@@ -144,11 +140,10 @@ impl<'p> FieldPart<'p> {
     /// Goes to the value of a key of the part; `None` if it must be looked for in the bytes.
     fn entry<'v>(
         &mut self,
-        registry: &Registry,
         (map, value): (&'static dyn MapAccess, &'v dyn Any),
         key: &Value,
     ) -> Option<&'v dyn Any> {
-        let key = self.start_of(registry, &[]).ok()?.key_bytes(key)?;
+        let key = self.start_of(&[]).ok()?.key_bytes(key)?;
         let found = map.get(value, &key)?;
         self.buffers.hops.push(AccessStep::Value(map, key));
         self.access = Some(map.value());
@@ -185,32 +180,25 @@ impl<'p> FieldPart<'p> {
     }
 
     /// Writes the part, which is this value.
-    pub(super) fn encode(
-        &mut self,
-        registry: &Registry,
-        root: &dyn Portable,
-        value: &dyn Any,
-    ) -> Result<()> {
-        let (mut links, access) = (FieldLinks::new(registry), self.access);
+    pub(super) fn encode(&mut self, root: &dyn Portable, value: &dyn Any) -> Result<()> {
+        let (mut links, access) = (FieldLinks::new(self.registry), self.access);
         let write = |out: &mut crate::codec::Encoder<'_>| match access {
             Some(access) => access.encode(value, out),
             None => root.encode(out),
         };
-        let written = self.buffers.buffer.encode_with(&registry.env(), &mut links, write);
-        written
-            .map(drop)
-            .map_err(|error| error.in_field(&PathSteps(&self.steps[..self.taken]).to_string()))
+        let written = self.buffers.buffer.encode_with(&self.registry.env(), &mut links, write);
+        written.map(drop).map_err(located(&self.steps[..self.taken]))
     }
 
     /// The part at the end of a path, with its bytes.
     pub(crate) fn find(
         buffers: &'p mut PartBuffers,
-        registry: &Registry,
+        registry: &'p Registry,
         root: &dyn Portable,
         steps: &'p [PathStep],
     ) -> Result<Self> {
         let (mut part, value) = Self::reach(buffers, registry, root, steps)?;
-        part.encode(registry, root, value)?;
+        part.encode(root, value)?;
         Ok(part)
     }
 
@@ -235,18 +223,17 @@ impl<'p> FieldPart<'p> {
     }
 
     /// At what the rest of the path leads to.
-    pub(super) fn cursor<'c>(&'c self, registry: &'c Registry) -> Result<Cursor<'c, 'c>> {
-        follow(self.start(registry)?, self.steps, self.taken)
+    pub(super) fn cursor(&self) -> Result<Cursor<'_, '_>> {
+        follow(self.start()?, self.steps, self.taken)
     }
 
-    /// At the part.
-    pub(super) fn start<'c>(&'c self, registry: &'c Registry) -> Result<Cursor<'c, 'c>> {
-        self.start_of(registry, self.bytes())
+    pub(super) fn start(&self) -> Result<Cursor<'_, '_>> {
+        self.start_of(self.bytes())
     }
 
     /// At the part, which has these bytes.
-    fn start_of<'c>(&self, registry: &'c Registry, bytes: &'c [u8]) -> Result<Cursor<'c, 'c>> {
-        let layout = registry.program().layout();
+    fn start_of<'b>(&self, bytes: &'b [u8]) -> Result<Cursor<'p, 'b>> {
+        let layout = self.registry.program().layout();
         let mut cursor = match self.place {
             Some(place) => Cursor::of_field(layout, place, bytes),
             None => Some(Cursor::of_class(layout, self.class, bytes)),
@@ -257,11 +244,8 @@ impl<'p> FieldPart<'p> {
         cursor.ok_or_else(|| error!(ErrorKind::NotFound, "the class has no such field"))
     }
 
-    pub(crate) fn value(&self, registry: &Registry) -> Result<Value> {
-        let value = self.cursor(registry)?.read();
-        value
-            .map(|(value, _)| value)
-            .map_err(|error| error.in_field(&PathSteps(self.steps).to_string()))
+    pub(crate) fn value(&self) -> Result<Value> {
+        self.cursor()?.read().map(|(value, _)| value).map_err(located(self.steps))
     }
 }
 
@@ -277,7 +261,7 @@ pub(super) fn follow<'s, 'b>(
             PathStep::Index(index) => cursor.index(*index),
             PathStep::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
         };
-        result.map_err(|error| error.in_field(&PathSteps(&steps[..=i]).to_string()))?;
+        result.map_err(located(&steps[..=i]))?;
     }
     Ok(cursor)
 }

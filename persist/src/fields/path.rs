@@ -71,7 +71,6 @@ impl Hash for LastUse {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// A step of a path.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum PathStep {
     Field(Cow<'static, str>),
@@ -88,8 +87,8 @@ impl FieldPath {
         Self(Arc::new(PathData { class, steps, known }))
     }
 
-    pub(super) fn of<'s>(class: String, steps: impl Iterator<Item = &'s PathStep>) -> Self {
-        let (class, steps, known) = (class.into(), steps.cloned().collect(), LastUse::default());
+    pub(super) fn of(class: String, steps: &[PathStep]) -> Self {
+        let (class, steps, known) = (class.into(), steps.to_vec(), LastUse::default());
         Self(Arc::new(PathData { class, steps, known }))
     }
 
@@ -97,7 +96,7 @@ impl FieldPath {
     pub(crate) fn locate(&self, error: Error) -> Error {
         match self.steps() {
             [] => error,
-            steps => error.in_field(&PathSteps(steps).to_string()),
+            steps => located(steps)(error),
         }
     }
 
@@ -201,8 +200,13 @@ impl fmt::Debug for FieldPath {
     }
 }
 
+/// Locates an error at the end of steps.
+pub(super) fn located(steps: &[PathStep]) -> impl Fn(Error) -> Error {
+    move |error| error.in_field(&PathSteps(steps).to_string())
+}
+
 /// Steps as they stand after the class.
-pub(super) struct PathSteps<'s>(pub(super) &'s [PathStep]);
+struct PathSteps<'s>(&'s [PathStep]);
 
 impl Display for PathSteps<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -287,7 +291,6 @@ fn class(text: &str) -> Result<(String, &str), String> {
     Ok((class.to_owned(), rest))
 }
 
-/// A name, and what follows it.
 fn name_step(text: &str) -> Result<(PathStep, &str), String> {
     if text.starts_with('`') {
         let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;

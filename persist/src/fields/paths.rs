@@ -11,15 +11,19 @@ use super::path::{FieldPath, PathStep};
 use crate::codec::with::With;
 use crate::{Error, Result};
 
-/// Paths that were asked for, each made once, since histories keep them.
+/// Paths that this thread asked for, each made once, since histories keep them.
 #[derive(Default)]
-pub struct Paths {
-    /// For each class, by the indices of the fields on the way, which lie in structs: as many as fields in types.
+struct Paths {
+    /// For each class, by the fields on the way, which lie in structs: as many as fields in types.
     fields: RefCell<HashMap<String, OfClass>>,
     texts: RefCell<HashMap<Box<str>, FieldPath>>,
 }
 
-type OfClass = HashMap<Box<[usize]>, FieldPath>;
+type OfClass = HashMap<Box<[PathStep]>, FieldPath>;
+
+thread_local! {
+    static KNOWN: Paths = Paths::default();
+}
 
 /// More texts than an editor has are not kept, nor longer ones: they may have an index in them that always is another.
 const MOST_TEXTS: usize = 4096;
@@ -28,48 +32,51 @@ const LONGEST_TEXT: usize = 256;
 /// The way from a class to a field, or to an element.
 pub(super) struct Trail<'c> {
     class: &'c str,
-    /// Where it begins.
-    base: &'c [PathStep],
-    /// Of steps that all are fields their indices.
-    fields: Vec<usize>,
     steps: Vec<PathStep>,
 }
 
 impl<'c> Trail<'c> {
-    pub(super) fn new(class: &'c str, base: &'c [PathStep]) -> Self {
-        Self { class, base, fields: Vec::new(), steps: Vec::new() }
+    /// Begins at these steps.
+    pub(super) fn new(class: &'c str, steps: &[PathStep]) -> Self {
+        Self { class, steps: steps.to_vec() }
     }
 
-    pub(super) fn enter(&mut self, field: usize, name: &'static str) {
-        self.fields.push(field);
+    pub(super) fn enter(&mut self, name: &'static str) {
         self.steps.push(PathStep::Field(name.into()));
     }
 
     pub(super) fn enter_element(&mut self, index: u64) {
-        self.fields.push(usize::MAX);
         self.steps.push(PathStep::Index(index));
     }
 
     pub(super) fn leave(&mut self) {
-        self.fields.pop();
         self.steps.pop();
+    }
+
+    /// The path of the field at its end.
+    pub(super) fn path(&self) -> FieldPath {
+        let Trail { class, steps } = self;
+        let make = || FieldPath::of((*class).to_owned(), steps);
+        let is_field = |step: &PathStep| matches!(step, PathStep::Field(_));
+        if !steps.iter().all(is_field) {
+            return make();
+        }
+        let known = KNOWN.try_with(|known| {
+            let mut classes = known.fields.borrow_mut();
+            let paths = classes.entry_ref(*class).or_default();
+            paths.entry_ref(&**steps).or_insert_with(make).clone()
+        });
+        known.unwrap_or_else(|_| make())
     }
 }
 
-impl Paths {
-    /// The path of the field at the end of a trail.
-    pub(super) fn at(&self, trail: &Trail<'_>) -> FieldPath {
-        let Trail { class, base, fields, steps } = trail;
-        let make = || FieldPath::of((*class).to_owned(), base.iter().chain(steps));
-        if !base.is_empty() || fields.contains(&usize::MAX) {
-            return make();
-        }
-        let mut classes = self.fields.borrow_mut();
-        let paths = classes.entry_ref(*class).or_default();
-        paths.entry_ref(&**fields).or_insert_with(make).clone()
-    }
+/// The path that a text is. There are no known ones while the thread ends.
+fn of_text(text: &str) -> Result<FieldPath> {
+    KNOWN.try_with(|known| known.of_text(text)).unwrap_or_else(|_| text.parse())
+}
 
-    pub(super) fn of_text(&self, text: &str) -> Result<FieldPath> {
+impl Paths {
+    fn of_text(&self, text: &str) -> Result<FieldPath> {
         if let Some(path) = self.texts.borrow().get(text) {
             return Ok(path.clone());
         }
@@ -88,41 +95,30 @@ impl Paths {
 
 /// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
 pub trait IntoFieldPath {
-    /// The path, perhaps one of those that are known.
+    /// The path, perhaps one that is known.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidValue`] if a text is none.
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath>;
+    fn into_field_path(self) -> Result<FieldPath>;
 }
 
 impl IntoFieldPath for FieldPath {
-    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+    fn into_field_path(self) -> Result<FieldPath> {
         Ok(self)
     }
 }
 
 impl IntoFieldPath for &FieldPath {
-    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+    fn into_field_path(self) -> Result<FieldPath> {
         Ok(self.clone())
     }
 }
 
-impl IntoFieldPath for &str {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(self)
-    }
-}
-
-impl IntoFieldPath for &String {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(self)
-    }
-}
-
-impl IntoFieldPath for String {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(&self)
+#[diagnostic::do_not_recommend]
+impl<T: AsRef<str>> IntoFieldPath for T {
+    fn into_field_path(self) -> Result<FieldPath> {
+        of_text(self.as_ref())
     }
 }
 
@@ -139,10 +135,7 @@ impl With<FieldPath> for AsText {
 
     /// A journal has the same paths in many entries, which then share them.
     fn restore(text: String) -> Result<FieldPath> {
-        thread_local! {
-            static KNOWN: Paths = Paths::default();
-        }
-        KNOWN.with(|known| known.of_text(&text))
+        of_text(&text)
     }
 }
 

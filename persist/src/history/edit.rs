@@ -10,10 +10,10 @@ use super::Label;
 use super::failure::{Broken, Failure, guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
 use super::proof::CommandPrints;
-use super::step::{self, End, Merge, Perform, ends, finalize_all, run_all};
+use super::step::{self, End, Perform, ends, finalize_all, run_all};
 use super::support::world;
 use super::support::{ChangeTarget, PendingChange, Support};
-use crate::fields::Direction;
+use crate::fields::{Direction, Merge};
 use crate::world::{ChangeState, Movable};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
@@ -75,12 +75,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         edit: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<(R, Steps<T>), Failure> {
         let mut scope = Self::new(target, support);
-        let result = guarded(|| {
-            let value = edit(&mut scope)?;
-            scope.close()?;
-            Ok(value)
-        });
-        match result {
+        match scope.attempt(edit) {
             Ok(value) => {
                 // The next edit has its memory, unless this one was a large one.
                 if scope.pending.capacity() <= FEW {
@@ -88,14 +83,22 @@ impl<'e, T: 'static> Edit<'e, T> {
                 }
                 Ok((value, scope.steps))
             }
-            Err(mut failure) => {
-                // All that it did is recorded, also if it panicked.
-                if failure.panic.is_some() {
-                    failure.broken = None;
-                }
-                Err(scope.roll_back(failure))
-            }
+            Err(failure) => Err(scope.roll_back(failure)),
         }
+    }
+
+    /// Runs a part, and compares what it borrowed mutably.
+    fn attempt<R>(&mut self, part: impl FnOnce(&mut Self) -> Result<R>) -> Result<R, Failure> {
+        let result = guarded(|| {
+            let value = part(self)?;
+            self.close()?;
+            Ok(value)
+        });
+        // All that it did is recorded, also if it panicked.
+        result.map_err(|failure| match failure.panic {
+            Some(_) => Failure { broken: None, ..failure },
+            None => failure,
+        })
     }
 
     pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
@@ -210,7 +213,8 @@ impl<'e, T: 'static> Edit<'e, T> {
                 if let Some(broken) = &mut failure.broken {
                     (broken.step, broken.done) = (step, step);
                 }
-                failure.error = in_step(failure.error, step);
+                let message = format!("step {step}: {}", failure.error.message());
+                failure.error = failure.error.reworded(message);
                 return Err(self.fail(failure));
             }
         }
@@ -237,15 +241,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
         self.close()?;
         let start = self.steps.len();
-        let result = guarded(|| {
-            let value = part(self)?;
-            self.close()?;
-            Ok(value)
-        });
-        result.map_err(|mut failure| {
-            if failure.panic.is_some() {
-                failure.broken = None;
-            }
+        self.attempt(part).map_err(|mut failure| {
             self.roll_back_to(start, &mut failure);
             self.fail(failure)
         })
@@ -259,12 +255,6 @@ impl<T: 'static> Deref for Edit<'_, T> {
     fn deref(&self) -> &T {
         self.target
     }
-}
-
-/// An error, with the step in which it happened.
-pub(super) fn in_step(error: Error, step: usize) -> Error {
-    let message = format!("step {step}: {}", error.message());
-    error.reworded(message)
 }
 
 /// A change of a `T` that a program makes, and can undo.

@@ -97,7 +97,7 @@ impl<T: Reflect> Edit<'_, T> {
         path: impl IntoFieldPath,
         request: &Request<'_>,
     ) -> Result<Value> {
-        let path = path.into_field_path(&self.support.paths)?;
+        let path = path.into_field_path()?;
         self.ready_for(&path)?;
         let class = path.clone();
         // Ids of a world in it are those of a world beside it.
@@ -105,7 +105,7 @@ impl<T: Reflect> Edit<'_, T> {
         let part = (Owner::Resource, class.class());
         let (change, old) = self
             .support
-            .with_root(self.target, part, |root, _| root.record(path, request, &any_handle))?;
+            .with_root(self.target, part, |root| root.record(path, request, &any_handle))?;
         if !change.does_nothing() {
             self.steps.push(Step::Change(Change::of_target(change)));
         }

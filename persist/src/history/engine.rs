@@ -11,14 +11,14 @@ use std::sync::{Arc, Weak};
 use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded};
-use super::journal::JournalEvent;
+use super::journal::{FrameKind, payload};
 use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
-use super::step::{Merge, Summary, ends, run_all};
+use super::step::{Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
-use crate::fields::{Direction, FieldChange, IntoFieldPath, Request};
+use crate::fields::{Direction, FieldChange, IntoFieldPath, Merge, Request};
 use crate::world::Change;
-use crate::{Error, ErrorKind, ObjectId, Result, Value, World};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
@@ -210,7 +210,7 @@ impl<T: 'static> History<T> {
     pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
         self.check_sound()?;
         let label = label.into();
-        self.record(JournalEvent::Begun(&label))?;
+        self.record(FrameKind::Begun, &label)?;
         self.open.push(Transaction::new(label));
         self.tell();
         Ok(())
@@ -224,7 +224,7 @@ impl<T: 'static> History<T> {
     pub fn commit(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_usable(target)?;
-        self.record(JournalEvent::Committed)?;
+        self.record(FrameKind::Committed, &())?;
         let Some(open) = self.open.pop() else { return Ok(()) };
         if !open.edits.is_empty() {
             let label = open.name();
@@ -261,7 +261,9 @@ impl<T: 'static> History<T> {
         let mut steps: Vec<_> =
             open.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
-        let recorded = guarded(|| Ok(self.record(JournalEvent::RolledBack)?)).map_err(|failure| {
+        let recorded = guarded(|| Ok(self.record(FrameKind::RolledBack, &())?));
+        self.forget_contents();
+        let recorded = recorded.map_err(|failure| {
             self.panic = self.panic.take().or(failure.panic);
             failure.error
         });
@@ -354,8 +356,10 @@ impl<T: 'static> History<T> {
             entry.weigh();
             let last = MergeTarget { key, time: self.now(), has_cut: false };
             let merging = self.merging(&last);
-            let (label, steps) = (&entry.label, &mut entry.steps);
-            self.record(JournalEvent::Done { target, label, steps, merging })?;
+            if let Some(journal) = &mut self.journal {
+                let (label, steps) = (&entry.label, &mut entry.steps);
+                journal.record_done((target, &self.support), label, steps, merging)?;
+            }
             Ok((merging, last))
         })
     }
@@ -391,15 +395,15 @@ impl<T: 'static> History<T> {
             return;
         }
         let has_cut = self.cut();
-        if merging != Merging::No {
-            match self.merge(&mut entry, (merging, last.time)) {
-                Ok(None) => {}
-                Ok(Some(_)) => {
+        if let Some(index) = self.ring.current().filter(|_| merging != Merging::No) {
+            match self.merge(index, &mut entry, (merging, last.time)) {
+                Ok(false) => {}
+                Ok(true) => {
                     self.has_grown = true;
                     self.trim();
                     return;
                 }
-                Err((index, failure)) => {
+                Err(failure) => {
                     let label = self.label_of(index);
                     self.note(Some(index), label, failure);
                 }
@@ -460,27 +464,26 @@ impl<T: 'static> History<T> {
         self.trim();
     }
 
-    /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
+    /// Merges an edit into the current entry; false if it does not go with it.
     fn merge(
         &mut self,
+        index: usize,
         next: &mut UndoEntry<T>,
         (merging, time): (Merging, u64),
-    ) -> Result<Option<usize>, (usize, Failure)> {
-        let Some(index) = self.ring.current() else { return Ok(None) };
+    ) -> Result<bool, Failure> {
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
-        let Some(entry) = self.ring.get(index) else { return Ok(None) };
-        let before = entry.size;
         let has_cut = self.last.is_some_and(|last| last.has_cut);
         let name = has_cut.then(|| self.label_of(index));
-        let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
+        let Some(entry) = self.ring.get_mut(index) else { return Ok(false) };
+        let before = entry.size;
         let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The entries that it cut are gone. Without it the next undo would take back the edit before.
             entry.annul(name, state_before);
         }
         self.bytes = self.bytes - before + entry.size;
-        match merge.map_err(|failure| (index, failure))? {
-            Merge::No => return Ok(None),
+        match merge? {
+            Merge::No => return Ok(false),
             Merge::Annul => {
                 if !has_cut {
                     self.take_out(index);
@@ -495,15 +498,20 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        Ok(Some(index))
+        Ok(true)
     }
 
-    /// Passes a record to the journal, if there is one.
-    pub(super) fn record(&mut self, event: JournalEvent<'_, T>) -> Result<()> {
+    /// Has the journal record what happened, if there is one.
+    pub(super) fn record(&mut self, kind: FrameKind, what: &impl Persist) -> Result<()> {
         match &mut self.journal {
-            Some(journal) => journal.record(&self.support, event),
+            Some(journal) => journal.record(kind, payload(what)?),
             None => Ok(()),
         }
+    }
+
+    /// Components were changed otherwise than by steps of fields.
+    pub(super) fn forget_contents(&mut self) {
+        self.journal.iter_mut().for_each(|journal| journal.forget_contents());
     }
 
     /// Like [`fail`](Self::fail), for an edit.
@@ -538,7 +546,7 @@ impl<T: Reflect> History<T> {
     ///
     /// Those of [`World::get_field`]; as [`edit`](Self::edit), if the type holds shared pointers.
     pub fn get_field(&mut self, target: &T, path: impl IntoFieldPath) -> Result<Value> {
-        let path = path.into_field_path(&self.support.paths)?;
+        let path = path.into_field_path()?;
         self.support.check_class(&path)?;
         self.support.value(target, &path).map_err(|error| error.in_class(path.class()))
     }
@@ -620,9 +628,9 @@ impl<T: Reflect> History<T> {
         edit: impl FnOnce(&mut P) -> Result<R>,
     ) -> Result<R> {
         self.edit_as(target, None, label.into(), |scope| {
-            let path = path.into_field_path(&scope.support.paths)?;
+            let path = path.into_field_path()?;
             scope.take_part(path.clone())?;
-            let (mut root, _) = scope.support.root(scope.target)?;
+            let mut root = scope.support.root(scope.target)?;
             let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
             let Some(part) = part.downcast_mut::<P>() else {
                 let message =
@@ -650,7 +658,7 @@ impl History<World> {
         value: impl Into<Value>,
     ) -> Result<Value> {
         let (object, value) = (object.into(), value.into());
-        let path = path.into_field_path(&world.paths)?;
+        let path = path.into_field_path()?;
         self.check_usable(world)?;
         if let Some(object) = object.filter(|_| world.is_still())
             // No code of the program runs that could fail halfway.

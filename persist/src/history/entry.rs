@@ -8,7 +8,8 @@ use super::Label;
 use super::edit::{Step, Steps};
 use super::failure::{Failure, guarded};
 use super::merging::{MergeTarget, Merging};
-use super::step::{End, Merge, Summary};
+use super::step::{End, Summary};
+use crate::fields::Merge;
 use crate::world::ObjectName;
 use crate::{FieldPath, ObjectId};
 
@@ -184,14 +185,7 @@ impl<T: 'static> UndoEntry<T> {
                 return Ok(Merge::No);
             }
         }
-        let is_last = self.steps.last().is_some_and(|step| !step.is_setting());
-        let merge = match &mut **next {
-            // Before a command, nothing is looked for.
-            [one] if are_single || !one.is_setting() || is_last => {
-                self.merge_last(next, joins, ended)?
-            }
-            _ => self.merge_many(next, joins, ended)?,
-        };
+        let merge = self.merge_steps(next, joins, ended)?;
         self.is_significant |= merge != Merge::No && is_significant;
         Ok(merge)
     }
@@ -200,124 +194,93 @@ impl<T: 'static> UndoEntry<T> {
     fn has_settings(&self) -> bool {
         let order = self.rare.as_ref().and_then(|rare| rare.order.as_ref());
         match order.filter(|order| order.is_of(&self.steps)) {
-            Some(order) => order.first() == 0,
+            Some(order) => order.first == 0,
             None => self.steps.iter().all(Step::is_setting),
         }
     }
 
-    /// Offers the only step of an edit to the last one, and counts the bytes of these alone anew.
-    fn merge_last(
+    /// Merges settings of fields into those after the last other step, and any single step into the last one. What finds
+    /// none is appended, if it joins or others are merged.
+    fn merge_steps(
         &mut self,
         next: &mut Steps<T>,
         joins: bool,
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<Merge, Failure> {
-        let (Some(last), [new]) = (self.steps.len().checked_sub(1), &mut **next) else {
-            return Ok(Merge::No);
-        };
-        let before = self.size_from(last);
-        let mut merge = offer(&mut self.steps, last, new)?;
-        match merge {
-            Merge::No if joins => {
-                let is_setting = new.is_setting();
-                mem::take(next).into_each().for_each(|step| self.steps.push(step));
-                // A command begins the settings anew.
-                let order = (!is_setting).then(|| Order::from(self.steps.len()));
-                self.rare.get_or_insert_default().order = order;
-                merge = Merge::Yes;
-            }
-            Merge::No => {}
-            Merge::Yes => ended.extend(all_merged(mem::take(next))),
-            Merge::Annul => {
-                self.forget_order();
-                ended.extend(self.steps.pop().map(|step| (step, End::Merged)));
-                ended.extend(all_merged(mem::take(next)));
-                if !self.steps.is_empty() {
-                    merge = Merge::Yes;
-                }
-            }
-        }
-        self.size = self.size - before + self.size_from(last);
-        Ok(merge)
-    }
-
-    /// Bytes of the steps from one on, and of the places of all.
-    fn size_from(&self, start: usize) -> usize {
-        let steps = self.steps.get(start..).unwrap_or_default();
-        steps.iter().map(Step::size).sum::<usize>() + self.steps.places()
-    }
-
-    /// Merges settings of fields into those after the last other step; what finds none is appended.
-    fn merge_many(
-        &mut self,
-        next: &mut Steps<T>,
-        joins: bool,
-        ended: &mut Vec<(Step<T>, End)>,
-    ) -> Result<Merge, Failure> {
-        let order = self.rare.as_mut().and_then(|rare| rare.order.take());
-        let order = order.filter(|order| order.is_of(&self.steps));
-        let mut order = order.unwrap_or_else(|| Order::of(&self.steps));
+        let (before, first_ended) = (self.steps.len(), ended.len());
+        let is_single = next.len() == 1;
+        let are_settings =
+            || [next.first(), self.steps.last()].into_iter().flatten().all(Step::is_setting);
+        // Before a command, nothing is looked for.
+        let mut order = (!is_single || (before > 1 && are_settings())).then(|| self.take_order());
         let mut size = self.size - self.steps.places();
-        let mut steps = mem::take(&mut self.steps).into_vec();
-        // Behind these are those that stay steps of their own.
-        let before = steps.len();
         let mut gone = HashSet::new();
         let (mut is_merged, mut failed) = (joins, None);
         for mut new in mem::take(next).into_each() {
-            if !new.is_setting() {
-                size += new.size();
-                steps.push(new);
-                order = Order::from(steps.len());
-                continue;
-            }
+            let is_setting = new.is_setting();
+            let mut place = match &order {
+                None => before.checked_sub(1),
+                Some(order) => order.last(&new).filter(|_| is_setting),
+            };
             let mut outcome = Merge::No;
-            let mut place = order.last(&new);
             while let Some(at) = place {
+                // Those that were appended just now stay steps of their own.
                 if at < before && !gone.contains(&at) && failed.is_none() {
-                    let size_before = steps[at].size();
-                    match offer(&mut steps, at, &mut new) {
+                    let size_before = self.steps[at].size();
+                    match offer(&mut self.steps, at, &mut new) {
                         Ok(merge) => outcome = merge,
                         Err(failure) => failed = Some(failure),
                     }
-                    size = size - size_before + steps[at].size();
+                    size = size - size_before + self.steps[at].size();
                 }
                 // It cannot pass one that it meets.
-                if outcome != Merge::No || (!gone.contains(&at) && steps[at].meets(&new)) {
+                if outcome != Merge::No || (!gone.contains(&at) && self.steps[at].meets(&new)) {
                     break;
                 }
-                place = order.before(at);
+                place = order.as_ref().and_then(|order| order.before(at));
             }
             is_merged |= outcome != Merge::No;
-            match (outcome, place) {
-                (Merge::Yes, _) => ended.push((new, End::Merged)),
-                (Merge::Annul, Some(at)) => {
-                    gone.insert(at);
-                    ended.push((new, End::Merged));
-                }
-                _ => {
-                    size += new.size();
-                    order.push(&new);
-                    steps.push(new);
-                }
+            if outcome == Merge::Annul {
+                gone.extend(place);
             }
+            if outcome != Merge::No {
+                ended.push((new, End::Merged));
+                continue;
+            }
+            if is_single && (!joins || failed.is_some()) {
+                *next = new.into();
+                return failed.map_or(Ok(Merge::No), Err);
+            }
+            size += new.size();
+            match &mut order {
+                // A command begins the settings anew.
+                order if !is_setting => *order = Some(Order::from(self.steps.len() + 1)),
+                Some(order) => order.push(&new),
+                None => {}
+            }
+            self.steps.push(new);
         }
         let is_refused = !is_merged || failed.is_some();
-        if is_refused {
-            *next = steps.split_off(before).into();
-        }
         if let Some(broken) = failed.as_mut().and_then(|failure| failure.broken.as_mut()) {
             broken.done = before - gone.len();
             broken.step -= gone.iter().filter(|gone| **gone < broken.step).count();
         }
         if is_refused || !gone.is_empty() {
+            let mut steps = mem::take(&mut self.steps).into_vec();
+            if is_refused {
+                *next = steps.split_off(before).into();
+            }
             let mut at = 0..steps.len();
             let out = steps.extract_if(.., |_| at.next().is_some_and(|at| gone.contains(&at)));
-            ended.extend(out.map(|step| (step, End::Merged)));
+            ended.splice(first_ended..first_ended, out.map(|step| (step, End::Merged)));
             self.steps = Steps::Many(steps);
+            self.forget_order();
             self.measure();
         } else {
-            self.steps = Steps::Many(steps);
-            self.rare.get_or_insert_default().order = Some(order);
+            match order {
+                Some(order) => self.rare.get_or_insert_default().order = Some(order),
+                None => self.forget_order(),
+            }
             self.size = size + self.steps.places();
         }
         match failed {
@@ -325,6 +288,13 @@ impl<T: 'static> UndoEntry<T> {
             None if !is_merged => Ok(Merge::No),
             None => Ok(if self.steps.is_empty() { Merge::Annul } else { Merge::Yes }),
         }
+    }
+
+    /// By which object its steps are found.
+    fn take_order(&mut self) -> Order {
+        let order = self.rare.as_mut().and_then(|rare| rare.order.take());
+        let order = order.filter(|order| order.is_of(&self.steps));
+        order.unwrap_or_else(|| Order::of(&self.steps))
     }
 }
 
@@ -340,10 +310,6 @@ impl<T: 'static> Default for UndoEntry<T> {
             rare: None,
         }
     }
-}
-
-fn all_merged<T: 'static>(steps: Steps<T>) -> impl Iterator<Item = (Step<T>, End)> {
-    steps.into_each().map(|step| (step, End::Merged))
 }
 
 /// Offers a step to one of those before it. A refusal is no merge.
@@ -382,10 +348,6 @@ impl Order {
     /// No settings yet; the next one has this index.
     pub(super) fn from(first: usize) -> Self {
         Self { first, last: HashMap::new(), previous: Vec::new() }
-    }
-
-    pub(super) fn first(&self) -> usize {
-        self.first
     }
 
     /// True if it is that of these steps, to which nothing has been added since.

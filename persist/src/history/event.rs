@@ -140,11 +140,7 @@ impl ReportedState {
 
     /// The events that say how others differ from these.
     pub(super) fn until(mut self, new: &Self) -> Events {
-        let changed = |old: &EntryName, new: &EntryName| {
-            let is_there = new.is_there();
-            ((old.is_there() != is_there).then_some(is_there), old != new)
-        };
-        let texts = (changed(&self.undo, &new.undo), changed(&self.redo, &new.redo));
+        let texts = (self.undo.replace(new.undo.clone()), self.redo.replace(new.redo.clone()));
         self.report((new.position, new.state, new.is_modified), texts)
     }
 }

@@ -16,7 +16,6 @@ pub(super) struct Failure {
     pub(super) done: usize,
     /// What could not be restored either; the target is neither as before nor as after.
     pub(super) broken: Option<Broken>,
-    /// A panic, to be resumed.
     pub(super) panic: Option<Panic>,
 }
 
@@ -39,13 +38,9 @@ impl From<Error> for Failure {
 
 pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        Err(Failure {
-            error: error!(ErrorKind::Poisoned, "it panicked"),
-            step: 0,
-            done: 0,
-            broken: Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() }),
-            panic: Some(panic),
-        })
+        let broken = Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() });
+        let failure = Failure::from(error!(ErrorKind::Poisoned, "it panicked"));
+        Err(Failure { broken, panic: Some(panic), ..failure })
     })
 }
 

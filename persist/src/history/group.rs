@@ -116,11 +116,14 @@ fn send(group: &Mutex<Group>) -> Option<Panic> {
     }
 }
 
-/// Like [`send`], with a panic resumed.
-fn send_all(group: &Mutex<Group>) {
-    if let Some(panic) = send(group) {
+/// Changes a group, and passes on the events that this brings.
+fn change<R>(group: &Mutex<Group>, change: impl FnOnce(&mut Group) -> R) -> R {
+    let changed = change(&mut lock(group));
+    // A second panic would abort.
+    if let Some(panic) = send(group).filter(|_| !std::thread::panicking()) {
         resume_unwind(panic);
     }
+    changed
 }
 
 /// What a history has of its group: when it is dropped with the history, that leaves.
@@ -131,32 +134,24 @@ struct Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        let Some(group) = self.group.upgrade() else { return };
-        if lock(&group).leave(self.id).is_none() {
-            return;
-        }
-        // A second panic would abort.
-        if let Some(panic) = send(&group).filter(|_| !std::thread::panicking()) {
-            resume_unwind(panic);
+        if let Some(group) = self.group.upgrade() {
+            change(&group, |group| group.leave(self.id));
         }
     }
 }
 
 /// Notes what a member reports, and passes it on if it is the active one.
 fn hear<T: 'static>(membership: &Membership, event: &HistoryEvent, history: &History<T>) {
-    let id = membership.id;
     let Some(group) = membership.group.upgrade() else { return };
-    {
-        let mut group = lock(&group);
-        let is_active = group.active == Some(id);
-        let Some(member) = group.members.iter_mut().find(|member| member.id == id) else { return };
+    change(&group, |group| {
+        let is_active = group.active == Some(membership.id);
+        let mut members = group.members.iter_mut();
+        let Some(member) = members.find(|member| member.id == membership.id) else { return };
         member.reported = history.reported();
-        if !is_active {
-            return;
+        if is_active {
+            group.events.push_back(*event);
         }
-        group.events.push_back(*event);
-    }
-    send_all(&group);
+    });
 }
 
 impl Histories {
@@ -186,25 +181,21 @@ impl Histories {
 
     /// Removes a history, whose document is closed; false if it is none of these. If it was the active one, none is.
     pub fn remove(&mut self, id: HistoryId) -> bool {
-        let Some(member) = lock(&self.group).leave(id) else { return false };
-        member.subscription.end();
-        send_all(&self.group);
-        true
+        change(&self.group, |group| group.leave(id).map(|left| left.subscription.end()).is_some())
     }
 
     /// Makes a history the active one, or none; listeners hear of each value that is another one then. False if it is none of these.
     ///
     /// If listeners are being called, by another thread or around this call, they hear of it after that.
     pub fn set_active(&mut self, id: Option<HistoryId>) -> bool {
-        {
-            let mut group = lock(&self.group);
-            if id.is_some_and(|id| group.members.iter().all(|member| member.id != id)) {
-                return false;
+        change(&self.group, |group| {
+            let is_there = |id| group.members.iter().any(|member| member.id == id);
+            let is_one = id.is_none_or(is_there);
+            if is_one {
+                group.activate(id);
             }
-            group.activate(id);
-        }
-        send_all(&self.group);
-        true
+            is_one
+        })
     }
 
     /// The active history.

@@ -9,7 +9,7 @@ use super::entries::Entries;
 use super::entry::{Transaction, UndoEntry};
 use super::event::{EntryName, Listeners, ReportedState, Subscription};
 use super::failure::Panic;
-use super::journal::{CommandClasses, Journal, JournalEvent, Spill};
+use super::journal::{CommandClasses, FrameKind, Journal, Spill};
 use super::merging::{Clock, MergeKey, MergeTarget, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
@@ -107,6 +107,9 @@ impl<T: 'static> History<T> {
     #[must_use]
     pub fn new(capacity: impl Into<Capacity>) -> Self {
         let Capacity { entries, bytes } = capacity.into();
+        let is_world = TypeId::of::<T>() == TypeId::of::<World>();
+        let proof =
+            if is_world && cfg!(debug_assertions) { Proof::Touched } else { Proof::default() };
         Self {
             ring: Ring::new(entries),
             base: 0,
@@ -130,7 +133,7 @@ impl<T: 'static> History<T> {
             spill: None,
             journal: None,
             commands: CommandClasses::new(),
-            support: Support::new(default_proof::<T>()),
+            support: Support::new(proof),
             world: None,
         }
     }
@@ -153,7 +156,6 @@ impl<T: 'static> History<T> {
         self.state_at(self.position())
     }
 
-    /// The state at a position.
     pub(super) fn state_at(&self, position: usize) -> u64 {
         let before = position.checked_sub(1).and_then(|index| self.ring.get(index));
         before.map_or(self.base, |entry| entry.state)
@@ -294,7 +296,7 @@ impl<T: 'static> History<T> {
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
         // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
-        let _ = self.record(JournalEvent::Evicted);
+        let _ = self.journal.as_mut().map(|journal| journal.flush_evicted());
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
         self.ring.capacity = entries;
         self.has_grown |= self.max_bytes != bytes;
@@ -337,7 +339,7 @@ impl<T: 'static> History<T> {
     pub fn set_modified(&mut self, is_modified: bool) -> Result<()> {
         self.check_no_transaction()?;
         let saved = (!is_modified).then(|| self.state());
-        self.record(JournalEvent::Saved(saved))?;
+        self.record(FrameKind::Saved, &saved)?;
         self.note_saved(saved);
         Ok(())
     }
@@ -502,11 +504,6 @@ impl<T: 'static> History<T> {
         is_any
     }
 
-    fn new_state(&mut self) -> u64 {
-        self.last_state += 1;
-        self.last_state
-    }
-
     /// Gives every state from the one after an entry a new number: it has changed.
     pub(super) fn renew_states(&mut self, from: usize) {
         for index in from..self.ring.len() {
@@ -520,7 +517,8 @@ impl<T: 'static> History<T> {
 
     /// Gives every state a new number: no state that was is that of the target now.
     pub(super) fn forget_states(&mut self) {
-        self.base = self.new_state();
+        self.last_state += 1;
+        self.base = self.last_state;
         self.renew_states(0);
     }
 
@@ -636,7 +634,6 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// True if a drag is open.
     pub(super) fn is_dragged(&self) -> bool {
         self.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
     }
@@ -711,9 +708,4 @@ impl<T: 'static> fmt::Debug for History<T> {
             .field("poison", &self.poison)
             .finish_non_exhaustive()
     }
-}
-
-fn default_proof<T: 'static>() -> Proof {
-    let is_world = TypeId::of::<T>() == TypeId::of::<World>();
-    if is_world && cfg!(debug_assertions) { Proof::Touched } else { Proof::Off }
 }

@@ -89,6 +89,32 @@ pub enum Verb {
     Detach,
 }
 
+impl Verb {
+    pub(super) fn of_field(how: &FieldEdit) -> Self {
+        match how {
+            FieldEdit::Set { .. } => Self::Set,
+            FieldEdit::Insert { .. } => Self::Insert,
+            FieldEdit::Remove { .. } => Self::Remove,
+            FieldEdit::Move { .. } => Self::Move,
+        }
+    }
+
+    pub(super) fn of(change: &Change) -> Self {
+        match &change.what {
+            ChangeKind::Field(field) => Self::of_field(&field.how),
+            ChangeKind::Fields(fields) => Self::of_field(fields.named().1),
+            ChangeKind::Spawn(_) => Self::Create,
+            ChangeKind::Delete(_) => Self::Delete,
+            ChangeKind::Attach(_) => Self::Attach,
+            ChangeKind::Detach(_) => Self::Detach,
+            ChangeKind::Rename { .. } => Self::Rename,
+            ChangeKind::Move { .. } => Self::Reparent,
+            ChangeKind::Activity { new: Activity::Active, .. } => Self::Resume,
+            ChangeKind::Activity { .. } => Self::Pause,
+        }
+    }
+}
+
 impl Label {
     /// Sets another text for menus, after "Undo" and "Redo".
     #[must_use]
@@ -122,31 +148,16 @@ impl Label {
     /// What a change of a world is called.
     pub(super) fn of_change(change: &Change) -> Self {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
-        let of_field = |path, how: &FieldEdit| {
-            let verb = match how {
-                FieldEdit::Set { .. } => Verb::Set,
-                FieldEdit::Insert { .. } => Verb::Insert,
-                FieldEdit::Remove { .. } => Verb::Remove,
-                FieldEdit::Move { .. } => Verb::Move,
-            };
-            Self::of_field(verb, path, change.name.as_ref())
-        };
-        let (verb, field) = match &change.what {
-            ChangeKind::Field(field) => return of_field(&field.path, &field.how),
-            ChangeKind::Fields(fields) => {
-                let (path, how) = fields.named();
-                return of_field(path, how);
+        let (verb, name) = (Verb::of(change), change.name.as_ref());
+        let field = match &change.what {
+            ChangeKind::Field(field) => return Self::of_field(verb, &field.path, name),
+            ChangeKind::Fields(fields) => return Self::of_field(verb, fields.named().0, name),
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
+                of_class(detached.class())
             }
-            ChangeKind::Spawn(_) => (Verb::Create, None),
-            ChangeKind::Delete(_) => (Verb::Delete, None),
-            ChangeKind::Attach(detached) => (Verb::Attach, of_class(detached.class())),
-            ChangeKind::Detach(detached) => (Verb::Detach, of_class(detached.class())),
-            ChangeKind::Rename { .. } => (Verb::Rename, None),
-            ChangeKind::Move { .. } => (Verb::Reparent, None),
-            ChangeKind::Activity { new: Activity::Active, .. } => (Verb::Resume, None),
-            ChangeKind::Activity { .. } => (Verb::Pause, None),
+            _ => None,
         };
-        let object = change.name.as_ref().filter(|name| !name.is_empty()).map(ObjectName::text);
+        let object = name.filter(|name| !name.is_empty()).map(ObjectName::text);
         Self::Change { verb, field, object }
     }
 

@@ -75,7 +75,6 @@ impl From<Option<Duration>> for MergeWindow {
     }
 }
 
-/// The drag of a history.
 pub(super) struct OpenDrag {
     pub(super) number: u64,
     pub(super) label: Label,

@@ -64,6 +64,7 @@ mod support;
 mod undo;
 mod world;
 
+pub use crate::fields::Merge;
 pub use edit::{CommandContext, Edit};
 pub use editable::Editable;
 pub use entries::{Entries, HistoryEntry};
@@ -78,7 +79,7 @@ pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
 pub use proof::Proof;
 pub use ring::Capacity;
-pub use step::{End, Merge};
+pub use step::End;
 
 // The root shows these.
 #[doc(hidden)]

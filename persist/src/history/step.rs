@@ -8,7 +8,7 @@ use super::failure::{Failure, Panic, guarded};
 use super::journal::StoredStep;
 use super::support::Support;
 use super::support::{world, world_mut};
-use crate::fields::Direction;
+use crate::fields::{Direction, Merge};
 use crate::world::{Change, ChangeState, Owner};
 use crate::{ObjectId, Result};
 
@@ -82,7 +82,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
                     Some(world) => change.apply(world, direction),
                     None => change.apply_fields(direction, |field, direction| {
                         let part = (Owner::Resource, field.path.class());
-                        support.with_root(target, part, |root, _| root.make(field, direction))
+                        support.with_root(target, part, |root| root.make(field, direction))
                     }),
                 };
                 applied.map_err(Failure::from)
@@ -103,7 +103,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
                 Some(world) => change.check(world),
                 None => {
                     let part = (Owner::Resource, change.class().unwrap_or_default());
-                    support.with_root(target, part, |root, _| root.check_valid())
+                    support.with_root(target, part, |root| root.check_valid())
                 }
             },
             Self::Command(command) => {
@@ -123,7 +123,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     /// Merges in the step that immediately followed this one.
     pub(super) fn merge(&mut self, next: &mut Self) -> Result<Merge> {
         match (self, next) {
-            (Self::Change(one), Self::Change(next)) => Ok(one.merge(next).into()),
+            (Self::Change(one), Self::Change(next)) => Ok(one.merge(next)),
             (Self::Command(one), Self::Command(next)) => one.merge(next),
             _ => Ok(Merge::No),
         }
@@ -215,10 +215,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     /// The object that it changes, or the first of them.
     pub(super) fn object(&self) -> Option<ObjectId> {
         match self {
-            Self::Change(change) => match change.owner {
-                Owner::Object(object) => Some(object),
-                Owner::Resource => None,
-            },
+            Self::Change(change) => change.owner.object(),
             Self::Command(command) => {
                 command.object().or_else(|| command.further().iter().find_map(Self::object))
             }
@@ -265,13 +262,6 @@ impl<C: Perform + ?Sized> StepsOf<C> {
                 steps.push(step);
                 *self = Self::Many(steps);
             }
-        }
-    }
-
-    pub(super) fn pop(&mut self) -> Option<StepOf<C>> {
-        match self {
-            Self::Many(steps) => steps.pop(),
-            Self::One(_) => std::mem::take(self).into_each().next(),
         }
     }
 
@@ -363,17 +353,6 @@ impl<C: ?Sized> DerefMut for StepsOf<C> {
     }
 }
 
-/// What became of a step that was offered to the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merge {
-    /// It stays one of its own.
-    No,
-    /// It is part of the one before, which undoes and redoes both, and is dropped.
-    Yes,
-    /// Together they do nothing: both are dropped.
-    Annul,
-}
-
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -430,17 +409,6 @@ pub(super) fn run_all<C: Perform + ?Sized>(
         return Err(failure.after(|| (0..at).rev().try_for_each(back)));
     }
     Ok(())
-}
-
-/// Whether a change took in another one, and both then do nothing.
-impl From<Option<bool>> for Merge {
-    fn from(merged: Option<bool>) -> Self {
-        match merged {
-            None => Self::No,
-            Some(false) => Self::Yes,
-            Some(true) => Self::Annul,
-        }
-    }
 }
 
 /// How steps end if `done` of them, from the first on, are done.

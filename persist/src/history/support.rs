@@ -8,14 +8,13 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
-    Bytes, FieldChange, FieldLinks, FieldPart, NumberFields, PartBuffers, Paths, Root, compared,
+    Bytes, FieldChange, FieldLinks, FieldPart, NumberFields, PartBuffers, Root, compared,
     content_of,
 };
 use crate::graph::Registry;
 use crate::world::{Change, Owner, decoded};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, Value, World};
 
-/// The target, if it is a world.
 pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
     let target: &dyn Any = target;
     target.downcast_ref()
@@ -34,10 +33,8 @@ pub(super) struct Support<T: 'static> {
     pub(super) commands: HashMap<TypeId, (usize, Encode)>,
     /// How the fields of the target are reached, once they are known.
     fields: Option<TargetFields<T>>,
-    pub(super) paths: Paths,
     /// For changes of fields.
     buffers: PartBuffers,
-    /// Whether there is a journal.
     pub(super) is_journaled: bool,
     /// How many classes of a world the saves have, which the next session knows.
     pub(super) registered: usize,
@@ -66,7 +63,6 @@ impl<T: 'static> Support<T> {
             registry: Registry::new(),
             commands: HashMap::new(),
             fields: None,
-            paths: Paths::default(),
             buffers: PartBuffers::default(),
             is_journaled: false,
             registered: 0,
@@ -80,10 +76,6 @@ impl<T: 'static> Support<T> {
 
 impl<T: Persist> Support<T> {
     /// Makes the fields of the target known, by which edits are recorded.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register`](crate::graph::Registry::register).
     pub(super) fn know_fields(&mut self) -> Result<()> {
         if self.fields.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
             return Ok(());
@@ -100,10 +92,10 @@ impl<T: Persist> Support<T> {
 
 impl<T: 'static> Support<T> {
     /// The fields of a target that is no world.
-    pub(super) fn root<'s>(&'s mut self, target: &'s mut T) -> Result<(Root<'s>, &'s Paths)> {
+    pub(super) fn root<'s>(&'s mut self, target: &'s mut T) -> Result<Root<'s>> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (registry, value) = (&self.registry, (fields.of_mut)(target));
-        Ok((Root { registry, value, buffers: &mut self.buffers }, &self.paths))
+        Ok(Root { registry, value, buffers: &mut self.buffers })
     }
 
     /// Does something with the fields of a component or a resource, or of a target that is no world.
@@ -111,12 +103,12 @@ impl<T: 'static> Support<T> {
         &mut self,
         target: &mut T,
         (owner, class): (Owner, &str),
-        run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
+        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
     ) -> Result<R> {
         if let Some(world) = world_mut(target) {
             return world.with_root(owner, class, run);
         }
-        let done = self.root(target).and_then(|(mut root, paths)| run(&mut root, paths));
+        let done = self.root(target).and_then(|mut root| run(&mut root));
         done.map_err(|error| error.in_class(class))
     }
 
@@ -124,7 +116,7 @@ impl<T: 'static> Support<T> {
     pub(super) fn value(&self, target: &T, path: &FieldPath) -> Result<Value> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (mut buffers, root) = (PartBuffers::default(), (fields.of)(target));
-        FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value(&self.registry)
+        FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value()
     }
 
     /// The bytes of a whole target that is no world.
@@ -191,12 +183,11 @@ impl<T: 'static> Support<T> {
         (old, new): (&[u8], &[u8]),
     ) -> Result<Vec<FieldChange>> {
         let registry = self.registry_of(target);
-        let paths = world(target).map_or(&self.paths, |world| &world.paths);
         let Some(number) = registry.named(class).filter(|_| old != new) else {
             return Ok(Vec::new());
         };
         self.decoded(target, (owner, number), (new, None), |value| {
-            compared(registry, paths, class, value, (old, new))
+            compared(registry, class, value, (old, new))
         })
     }
 }
@@ -226,17 +217,11 @@ impl ChangeTarget {
             Self::Resource(_) | Self::Part(_) => Owner::Resource,
         }
     }
-
-    fn path(&self, class: fn() -> String) -> FieldPath {
-        match self {
-            Self::Part(path) => path.clone(),
-            Self::Component(..) | Self::Resource(_) => FieldPath::new(class()),
-        }
-    }
 }
 
 enum PriorValue {
-    Bytes(Bytes),
+    /// A part, by its path.
+    Bytes(FieldPath, Bytes),
     /// A component that has nothing but numbers, which are compared where they lie.
     Numbers(Arc<NumberFields>, Vec<u64>),
 }
@@ -258,11 +243,14 @@ impl PendingChange {
         let before = match numbers {
             Some((fields, bits)) => PriorValue::Numbers(fields, bits),
             None => {
-                let path = place.path(class);
+                let path = match &place {
+                    ChangeTarget::Part(path) => path.clone(),
+                    _ => FieldPath::new(class()),
+                };
                 world(target).map_or(Ok(()), |world| world.check_recordable(path.class()))?;
                 let part = (place.owner(), path.class());
-                let content = support.with_root(target, part, |root, _| root.content_at(&path));
-                PriorValue::Bytes(content?)
+                let content = support.with_root(target, part, |root| root.content_at(&path))?;
+                PriorValue::Bytes(path, content)
             }
         };
         Ok(Self { place, class, before })
@@ -303,11 +291,10 @@ impl PendingChange {
                 let changes = self.component(target).and_then(|root| fields.changes(root, bits));
                 changes.ok_or_else(|| self.is_gone())
             }
-            PriorValue::Bytes(content) => {
-                let path = self.place.path(self.class);
+            PriorValue::Bytes(path, content) => {
                 let part = (self.place.owner(), path.class());
-                support.with_root(target, part, |root, paths| {
-                    let changes = root.changes_at(paths, &path, content)?;
+                support.with_root(target, part, |root| {
+                    let changes = root.changes_at(path, content)?;
                     if !changes.is_empty() {
                         root.check_valid()?;
                     }
@@ -327,10 +314,9 @@ impl PendingChange {
                 let put = self.component(target).and_then(|root| fields.put(root, bits));
                 put.ok_or_else(|| self.is_gone())
             }
-            PriorValue::Bytes(content) => {
-                let path = self.place.path(self.class);
+            PriorValue::Bytes(path, content) => {
                 let part = (self.place.owner(), path.class());
-                support.with_root(target, part, |root, _| root.put_at(&path, content))
+                support.with_root(target, part, |root| root.put_at(path, content))
             }
         }
     }

@@ -7,7 +7,7 @@ use super::edit::{Step, Steps};
 use super::entry::UndoEntry;
 use super::event::{EntryName, Events, HistoryEvent, NameChange, tell};
 use super::failure::{Broken, Failure, Panic, guarded};
-use super::journal::{JournalEvent, spill};
+use super::journal::{FrameKind, spill};
 use super::step::{End, finalize_all, run_all};
 use super::support::{world, world_mut};
 use super::{History, Label, Poison};
@@ -106,10 +106,16 @@ impl<T: 'static> History<T> {
             return Err(self.take_back(target, index, direction, failure));
         }
         self.changed(target);
-        let is_followed = world(target).is_none() && self.is_of_fields(index);
-        let record = JournalEvent::Moved { direction, is_followed };
-        if let Err(failure) = guarded(|| Ok(self.record(record)?)) {
+        let kind = match direction {
+            Direction::Undo => FrameKind::Undone,
+            Direction::Redo => FrameKind::Redone,
+        };
+        if let Err(failure) = guarded(|| Ok(self.record(kind, &())?)) {
             return Err(self.take_back(target, index, direction, failure));
+        }
+        // A replay follows nothing but fields of a target that is no world.
+        if self.journal.is_some() && (world(target).is_some() || !self.is_of_fields(index)) {
+            self.forget_contents();
         }
         self.ring.step(direction);
         self.count_held(index, target);
@@ -206,7 +212,7 @@ impl<T: 'static> History<T> {
         if self.ring.len() == 0 && self.poison.is_none() {
             return Ok(());
         }
-        self.record(JournalEvent::Cleared)?;
+        self.record(FrameKind::Cleared, &())?;
         self.drop_all();
         self.end(target);
         Ok(())
@@ -222,7 +228,7 @@ impl<T: 'static> History<T> {
         self.check_world(target)?;
         self.check_sound()?;
         let direction = self.failed.ok_or_else(|| none_failed("skipped"))?;
-        self.record(JournalEvent::Skipped { is_redo: direction == Direction::Redo })?;
+        self.record(FrameKind::Skipped, &(direction == Direction::Redo))?;
         self.skip(direction);
         self.end(target);
         Ok(())
@@ -241,7 +247,7 @@ impl<T: 'static> History<T> {
             (None, None) => return Err(none_failed("dropped")),
         };
         self.check_world(target)?;
-        self.record(JournalEvent::Dropped(index))?;
+        self.record(FrameKind::Dropped, &index.map(|index| index as u64))?;
         self.leave_out(index);
         self.end(target);
         Ok(())
@@ -250,7 +256,6 @@ impl<T: 'static> History<T> {
 
 /// How a call ends.
 impl<T: 'static> History<T> {
-    /// The target has been changed.
     #[inline]
     pub(super) fn changed(&mut self, target: &mut T) {
         if self.after_change.is_some() {

@@ -99,10 +99,11 @@ impl Edit<'_, World> {
         request: &Request<'_>,
     ) -> Result<Value> {
         self.ready_to_change()?;
-        let path = path.into_field_path(&self.target.paths)?;
-        let (change, old) = self.target.record(owner, path, request)?;
+        let path = path.into_field_path()?;
+        let (change, old) = self.target.change_field(owner, path, request)?;
+        let change = change.map(|change| Change::found(self.target, owner, change));
         self.record(change);
-        Ok(old)
+        Ok(old.unwrap_or(Value::Unit))
     }
 
     /// Puts an element into a list, before the one of this index, or at its end.

@@ -16,13 +16,13 @@ impl ValueSaver {
         Arc::clone(&self.output.storage)
     }
 
-    /// Loads a value, and returns which save it was, for the next save to follow; `None` if there is none.
+    /// Loads a value, and returns which save it was, for the next save to follow; if there is none, an empty value.
     ///
     /// One that is missing and has a backup is an error, which names that.
-    pub(crate) fn load_followed<T: Persist>(
+    pub(crate) fn load_followed<T: Persist + Default>(
         &mut self,
         path: &Path,
-    ) -> Result<Option<(T, Digest, LoadReport)>> {
+    ) -> Result<(T, Option<(Digest, LoadReport)>)> {
         let found = self.read(SaveSource::File(path), |saves, save| {
             Ok((Digest::of(save)?, saves.value_of::<T>(save, None)?))
         });
@@ -33,11 +33,11 @@ impl ValueSaver {
                 let is_new = error.kind() == ErrorKind::NotFound
                     && is_free(path)
                     && is_free(&names::backup(path, 1));
-                return if is_new { Ok(None) } else { Err(error) };
+                return if is_new { Ok((self.new_followed(), None)) } else { Err(error) };
             }
         };
         let report = self.keep_unknowns(loaded.rescued(rescue));
-        Ok(Some((value, digest, report)))
+        Ok((value, Some((digest, report))))
     }
 
     /// Makes an empty value that knows what is registered here.

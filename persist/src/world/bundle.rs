@@ -1,6 +1,5 @@
 //! Components that objects are spawned with.
 
-use super::column::Column;
 use super::directory::Location;
 use super::world::{ColumnEntry, Component, DeferredChange, World};
 use crate::{ObjectId, Result};
@@ -36,7 +35,7 @@ impl BundleColumns<'_> {
     #[inline]
     fn put<T: Component>(&mut self, at: usize, component: T) {
         if let Some(entry) = self.of.get(at).and_then(|column| self.all.get_mut(*column))
-            && let Some(column) = entry.column.as_any_mut().downcast_mut::<Column<T>>()
+            && let Some(column) = entry.typed_mut::<T>()
         {
             column.insert(self.location, component);
         }

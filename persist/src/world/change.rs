@@ -8,7 +8,7 @@ use super::names::ObjectName;
 use super::object::{Activity, Owner};
 use super::parked::{self, Fragment, TreePosition};
 use super::world::World;
-use crate::fields::{AsText, Direction, FieldChange};
+use crate::fields::{AsText, Direction, FieldChange, Merge};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result};
 
@@ -30,7 +30,6 @@ impl From<Error> for ChangeFailure {
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Change")]
 pub(crate) struct Change {
-    /// What it was done to.
     pub(crate) owner: Owner,
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
@@ -139,10 +138,7 @@ impl Change {
     }
 
     fn object(&self) -> Result<ObjectId> {
-        match self.owner {
-            Owner::Object(object) => Ok(object),
-            Owner::Resource => Err(wrong("a step of an object without one")),
-        }
+        self.owner.object().ok_or_else(|| wrong("a step of an object without one"))
     }
 
     /// Redoes the change, or undoes it.
@@ -156,7 +152,8 @@ impl Change {
             ChangeKind::Field(_) | ChangeKind::Fields(_) => {
                 let owner = self.owner;
                 self.apply_fields(direction, |field, direction| {
-                    world.make_change(owner, field, direction)
+                    world.check_editable()?;
+                    world.with_root(owner, field.path.class(), |root| root.make(field, direction))
                 })?;
             }
             ChangeKind::Spawn(_) if is_redo => parked::unpark(world, self.object()?)?,
@@ -217,7 +214,6 @@ impl Change {
         Ok(())
     }
 
-    /// The fields that it sets.
     pub(crate) fn fields(&self) -> &[FieldChange] {
         match &self.what {
             ChangeKind::Field(change) => slice::from_ref(change),
@@ -262,16 +258,13 @@ impl Change {
         self.is_asked
     }
 
-    /// Takes in a change that followed this one; true if both together do nothing, and `None` if they do not go
-    /// together.
-    pub(crate) fn merge(&mut self, next: &mut Self) -> Option<bool> {
-        if self.owner != next.owner {
-            return None;
-        }
+    /// Takes in a change that followed this one.
+    pub(crate) fn merge(&mut self, next: &mut Self) -> Merge {
         match (&mut self.what, &mut next.what) {
+            _ if self.owner != next.owner => Merge::No,
             (ChangeKind::Field(one), ChangeKind::Field(next)) => one.merge(next),
             (ChangeKind::Fields(one), ChangeKind::Fields(next)) => one.merge(next),
-            _ => None,
+            _ => Merge::No,
         }
     }
 
@@ -299,19 +292,20 @@ impl Change {
 
     /// Releases what it holds out of the world, which does not come back.
     pub(crate) fn discard(&mut self, world: &mut World, is_applied: bool) {
-        if let Some(object) = self.parked(is_applied) {
-            parked::discard_parked(world, object);
+        if let Some(object) = self.parked(is_applied).filter(|object| world.is_parked(*object)) {
+            world.remove(object);
         }
-        if let ChangeKind::Attach(detached) | ChangeKind::Detach(detached) = &mut self.what {
-            detached.discard(world, self.owner);
+        let owner = self.owner;
+        if let Some(detached) = self.detached_mut() {
+            detached.discard(world, owner);
         }
     }
 
     /// The object that it keeps out of the world while it is applied, or undone.
     fn parked(&self, is_applied: bool) -> Option<ObjectId> {
-        match (&self.what, self.owner) {
-            (ChangeKind::Spawn(_), Owner::Object(object)) if !is_applied => Some(object),
-            (ChangeKind::Delete(_), Owner::Object(object)) if is_applied => Some(object),
+        match self.what {
+            ChangeKind::Spawn(_) if !is_applied => self.owner.object(),
+            ChangeKind::Delete(_) if is_applied => self.owner.object(),
             _ => None,
         }
     }
@@ -353,6 +347,11 @@ impl Change {
             // One without fields is about none any more.
             _ => self.fields().first().map(|field| field.path.class()),
         }
+    }
+
+    /// What it is about: an object's component or a resource, by its class where it was recorded.
+    pub(crate) fn key(&self) -> Option<(Owner, String)> {
+        Some((self.owner, self.class()?.to_owned()))
     }
 
     /// True if it changes a field, and was recorded by this program.
@@ -426,7 +425,7 @@ impl Change {
             ChangeKind::Spawn(content) => {
                 let content = content.take();
                 if !matches!(change_state, ChangeState::Applied | ChangeState::Spilled) {
-                    let is_bare = content.as_ref().is_some_and(Fragment::is_bare);
+                    let is_bare = content.as_ref().is_some_and(|it| it.save().is_none());
                     self.park(world, content)?;
                     if !is_bare {
                         parked::give_names_away(world, self.object()?);
@@ -459,27 +458,12 @@ impl Change {
         parked::park_fragment(world, self.object()?, &name.text(), &content)
     }
 
-    /// The bytes of a component or a resource, of a class of a layout, with the changes of its fields made in them.
-    pub(crate) fn in_bytes(
-        &self,
-        class: (&Stored, usize),
-        bytes: &[u8],
-        direction: Direction,
-    ) -> Result<Vec<u8>> {
-        all_in_bytes(self.fields(), class, bytes, direction)
-    }
-
-    /// Like [`in_bytes`](Self::in_bytes), of a change that was migrated, in the bytes of the program that recorded it;
-    /// `None` if it is another one.
-    pub(crate) fn recorded_in_bytes(
-        &self,
-        class: (&Stored, usize),
-        bytes: &[u8],
-        direction: Direction,
-    ) -> Option<Result<Vec<u8>>> {
-        let ChangeKind::Fields(migrated) = &self.what else { return None };
-        let recorded = migrated.recorded();
-        (!recorded.is_empty()).then(|| all_in_bytes(recorded, class, bytes, direction))
+    /// The changes that the program recorded, if it was migrated since and they are known.
+    pub(crate) fn recorded(&self) -> Option<&[FieldChange]> {
+        match &self.what {
+            ChangeKind::Fields(migrated) => Some(migrated.recorded()).filter(|it| !it.is_empty()),
+            _ => None,
+        }
     }
 
     /// Replaces a change of fields by what it is on today's types.
@@ -501,18 +485,11 @@ impl Change {
         }
     }
 
-    /// The bytes of a whole component or resource that comes or goes.
-    pub(crate) fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
+    /// The component or resource that comes or goes.
+    pub(crate) fn detached_mut(&mut self) -> Option<&mut Detached> {
         match &mut self.what {
-            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => detached.content_mut(),
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => Some(detached),
             _ => None,
-        }
-    }
-
-    /// Gives the class of a component or a resource that comes or goes the name that it has in the program.
-    pub(crate) fn set_class(&mut self, name: &str) {
-        if let ChangeKind::Attach(detached) | ChangeKind::Detach(detached) = &mut self.what {
-            detached.set_class(name);
         }
     }
 }
@@ -533,7 +510,8 @@ fn ordered(fields: &[FieldChange], direction: Direction) -> impl Iterator<Item =
     (0..count).map(move |at| &fields[place(at)])
 }
 
-fn all_in_bytes(
+/// The bytes of a component or a resource, of a class of a layout, with the changes of its fields made in them.
+pub(crate) fn all_in_bytes(
     fields: &[FieldChange],
     class: (&Stored, usize),
     bytes: &[u8],

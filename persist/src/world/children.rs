@@ -62,7 +62,6 @@ impl Children {
         }
     }
 
-    /// Takes a child out, if it is there.
     pub(super) fn remove(&mut self, child: ObjectId) {
         match self.shape() {
             // The last one is what a removal of the parent asks for.

@@ -155,7 +155,6 @@ impl<T> Page<T> {
         self.out.map(|out| out.bit)
     }
 
-    /// The bits that have values.
     pub(super) fn bits(&self) -> impl Iterator<Item = u32> + use<T> {
         let mut words: [u64; WORDS] = std::array::from_fn(|word| self.word(word));
         let mut at = 0;

@@ -101,7 +101,8 @@ impl Detached {
         &self.class
     }
 
-    pub(super) fn set_class(&mut self, class: &str) {
+    /// Gives its class the name that it has in the program.
+    pub(crate) fn set_class(&mut self, class: &str) {
         class.clone_into(&mut self.class);
     }
 
@@ -118,7 +119,7 @@ impl Detached {
         Some((position.saturating_add(unknown as u64), *is_started))
     }
 
-    pub(super) fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
+    pub(crate) fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
         self.content.as_mut()
     }
 

@@ -6,29 +6,20 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::change::Change;
-use super::column::Column;
-use super::directory::{Directory, Location};
+use super::directory::Location;
 use super::names::ObjectName;
-use super::object::{Object, Owner};
+use super::object::Owner;
 use super::parked::TreePosition;
 use super::prints::{Print, hash_of, print_value};
 use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
     Direction, FieldChange, FieldEdit, FieldPart, IntoFieldPath, NumberField, NumberFields,
-    PartBuffers, Paths, ReplacedNumber, Request, Root, content_of,
+    PartBuffers, ReplacedNumber, Request, Root, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
-
-/// Where a component or a resource is, until the next one comes or goes.
-#[derive(Clone, Copy)]
-enum EditTarget {
-    Component(usize, Location),
-    Resource(usize),
-}
 
 /// What is met later is found in the bytes of its field.
 const MOST_NUMBERS: usize = 1 << 16;
@@ -222,11 +213,11 @@ impl World {
         object: impl Into<Option<ObjectId>>,
         path: impl IntoFieldPath,
     ) -> Result<Value> {
-        let (owner, path) = (Owner::from(object.into()), path.into_field_path(&self.paths)?);
+        let (owner, path) = (Owner::from(object.into()), path.into_field_path()?);
         let read = || {
             let root = self.root(owner, path.class())?;
             let mut buffers = PartBuffers::default();
-            FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value(&self.registry)
+            FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value()
         };
         read().map_err(|error| owner.name(error, path.class()))
     }
@@ -255,25 +246,14 @@ impl World {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        let path = path.into_field_path(&self.paths)?;
+        let path = path.into_field_path()?;
         let (_, old) =
             self.change_field(object.into().into(), path, &Request::Set(&value.into()))?;
         Ok(old.unwrap_or(Value::Unit))
     }
 
-    /// Does something to a field; no change if that leaves it as it was. Also what a field was that was set.
-    pub(crate) fn record(
-        &mut self,
-        owner: Owner,
-        path: FieldPath,
-        request: &Request<'_>,
-    ) -> Result<(Option<Change>, Value)> {
-        let (change, old) = self.change_field(owner, path, request)?;
-        let change = change.map(|change| Change::found(self, owner, change));
-        Ok((change, old.unwrap_or(Value::Unit)))
-    }
-
-    /// Does something to a field; if it or the component refuses, it is put back. Also what a field was that was set.
+    /// Does something to a field; if it or the component refuses, it is put back. No change if that leaves it as it was;
+    /// also what a field was that was set.
     pub(crate) fn change_field(
         &mut self,
         owner: Owner,
@@ -287,23 +267,11 @@ impl World {
             return Ok((how.map(|how| FieldChange { path, how }), Some(replaced.old())));
         }
         let class = path.clone();
-        let made = self.root_mut(owner, class.class()).and_then(|(mut root, objects)| {
-            let check = |arena: &str, handle| objects.check_handle(arena, handle);
-            root.record(path, request, &check)
-        });
+        let made = self
+            .root_mut(owner, class.class())
+            .and_then(|(mut root, objects)| root.record(path, request, &objects));
         let (change, old) = made.map_err(|error| owner.name(error, class.class()))?;
         Ok((Some(change).filter(|change| !change.does_nothing()), old))
-    }
-
-    /// Makes a change again, or takes it back; whether the component then is to be [asked](Self::check_valid).
-    pub(crate) fn make_change(
-        &mut self,
-        owner: Owner,
-        change: &FieldChange,
-        direction: Direction,
-    ) -> Result<bool> {
-        self.check_editable()?;
-        self.with_root(owner, change.path.class(), |root, _| root.make(change, direction))
     }
 
     /// Makes the change of a number again, or takes it back, without code of the program's; false if it is another change.
@@ -407,12 +375,12 @@ impl World {
 
     /// Lets the `validate` functions of a component or resource run.
     pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
-        self.with_root(owner, class, |root, _| root.check_valid())
+        self.with_root(owner, class, |root| root.check_valid())
     }
 
     /// Like [`validate`](Self::validate); what does not exist is valid.
     pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
-        if self.spot(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
+        if self.root(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
     }
 
     /// Does something with the fields of a component or resource.
@@ -420,47 +388,57 @@ impl World {
         &mut self,
         owner: Owner,
         class: &str,
-        run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
+        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
     ) -> Result<R> {
-        let paths = std::mem::take(&mut self.paths);
-        let made = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root, &paths));
-        self.paths = paths;
+        let made = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root));
         made.map_err(|error| owner.name(error, class))
     }
 
     /// What has the fields of a path: a component of an object, or a resource.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
-        match self.spot(owner, class)? {
-            EditTarget::Component(column, location) => {
+        match owner {
+            Owner::Object(object) => {
+                let (column, location) = self.component_location(object, class)?;
                 let component = self.columns[column].column.get(location);
                 Ok(component.ok_or_else(|| running(class))?.portable())
             }
-            EditTarget::Resource(location) => Ok((*self.resources.values[location].2).portable()),
+            Owner::Resource => {
+                let place = self.resource_place(class)?;
+                Ok((*self.resources.values[place].2).portable())
+            }
         }
     }
 
-    /// Like [`root`](Self::root), to be changed; also the objects that there are.
-    fn root_mut(&mut self, owner: Owner, class: &str) -> Result<(Root<'_>, LiveObjects<'_>)> {
-        let spot = self.spot(owner, class)?;
-        let Self { registry, buffers, columns, resources, directory, objects, .. } = self;
-        let value = match spot {
-            EditTarget::Component(column, location) => {
-                let component = columns[column].column.get_mut(location);
-                component.ok_or_else(|| running(class))?.portable_mut()
-            }
-            EditTarget::Resource(location) => (*resources.values[location].2).portable_mut(),
-        };
-        Ok((Root { registry, value, buffers }, LiveObjects { directory, objects }))
-    }
-
-    fn spot(&self, owner: Owner, class: &str) -> Result<EditTarget> {
-        Ok(match owner {
+    /// Like [`root`](Self::root), to be changed; also what refuses the ids of objects that are not there.
+    fn root_mut(
+        &mut self,
+        owner: Owner,
+        class: &str,
+    ) -> Result<(Root<'_>, impl Fn(&str, HandleValue) -> Result<()>)> {
+        let value = match owner {
             Owner::Object(object) => {
                 let (column, location) = self.component_location(object, class)?;
-                EditTarget::Component(column, location)
+                let component = self.columns[column].column.get_mut(location);
+                component.ok_or_else(|| running(class))?.portable_mut()
             }
-            Owner::Resource => EditTarget::Resource(self.resource_place(class)?),
-        })
+            Owner::Resource => {
+                let place = self.resource_place(class)?;
+                (*self.resources.values[place].2).portable_mut()
+            }
+        };
+        let (directory, objects) = (&self.directory, &self.objects);
+        let check = |arena: &str, handle| {
+            let HandleValue::Live(bits) = handle else { return Ok(()) };
+            let location = ObjectId::new(bits).and_then(|id| directory.location(id));
+            if arena != WorldObjects::NAME || location.is_some_and(|at| objects.has(at)) {
+                return Ok(());
+            }
+            Err(error!(
+                ErrorKind::NotFound,
+                "object #{bits} is not in the world; set the id of one that is, or of none"
+            ))
+        };
+        Ok((Root { registry: &self.registry, value, buffers: &mut self.buffers }, check))
     }
 
     /// The column of a class, and the place there of an object that has such a component.
@@ -488,43 +466,15 @@ impl World {
     }
 
     fn resource_place(&self, class: &str) -> Result<usize> {
-        let mut values = self.resources.values.iter();
-        values.position(|(_, name, _)| name == class).ok_or_else(|| {
+        self.resources.position(class).ok_or_else(|| {
             let known = self.resources.values.iter().map(|(_, name, _)| &**name);
             let message = match names::nearest(class, known) {
                 Some(near) => format!("there is no resource {class}; did you mean `{near}`?"),
                 None => format!("there is no resource {class}; insert one"),
             };
             let error = Error::new(ErrorKind::NotFound, message);
-            with_colon(class, error, |class| {
-                self.resources.values.iter().any(|(_, name, _)| name == class)
-            })
+            with_colon(class, error, |class| self.resources.position(class).is_some())
         })
-    }
-}
-
-/// The objects that there are, beside a component that is changed.
-struct LiveObjects<'w> {
-    directory: &'w Directory,
-    objects: &'w Column<Object>,
-}
-
-impl LiveObjects<'_> {
-    /// Refuses the id of an object that is not there.
-    fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
-        let HandleValue::Live(bits) = handle else { return Ok(()) };
-        let location = |id| self.directory.location(id);
-        let is_there = || {
-            let location = ObjectId::new(bits).and_then(location);
-            location.is_some_and(|location| self.objects.has(location))
-        };
-        if arena != WorldObjects::NAME || is_there() {
-            return Ok(());
-        }
-        Err(error!(
-            ErrorKind::NotFound,
-            "object #{bits} is not in the world; set the id of one that is, or of none"
-        ))
     }
 }
 

@@ -1,15 +1,17 @@
 //! How a world is read from a save.
 
+use std::any::{Any, TypeId};
+
 use super::column::Column;
 use super::directory::Location;
 use super::object::{Activity, KeptComponent, Object, Shape};
-use super::resources::{AnyResource, UnknownComponent, UnknownResource, any};
+use super::resources::{AnyResource, UnknownComponent, UnknownResource};
 use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
 use super::visit;
 use super::world::{AnyComponent, LAST_ID, World, charge_pages};
 use crate::codec::{
-    AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop, TypeSet,
-    Visitor, count,
+    AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,
+    TraitObject as _, TypeSet, Visitor, count,
 };
 use crate::env::{Env, shared};
 use crate::format::unpacked;
@@ -18,7 +20,6 @@ use crate::reflect::Kind;
 use crate::types::{Remap, decode_text_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
-/// A world that is read.
 struct WorldReader<'w> {
     world: &'w mut World,
     /// The columns of class numbers, as they are met.
@@ -36,20 +37,7 @@ struct WorldReader<'w> {
     has_children: bool,
 }
 
-impl<'w> WorldReader<'w> {
-    fn of(world: &'w mut World) -> Self {
-        Self {
-            world,
-            by_number: Vec::new(),
-            last: None,
-            columns: Vec::new(),
-            started: 0,
-            shape: Shape::default(),
-            held: Vec::new(),
-            has_children: false,
-        }
-    }
-
+impl WorldReader<'_> {
     fn enter(&mut self, column: usize, is_started: bool) {
         self.columns.push(column);
         self.started += u16::from(is_started);
@@ -149,8 +137,8 @@ impl<'w> WorldReader<'w> {
         input.go_back(before);
         let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
         let of = (*component).__component_type();
-        if of.id == std::any::TypeId::of::<UnknownComponent>() {
-            let content = component.__into_any().downcast::<UnknownComponent>();
+        if of.id == TypeId::of::<UnknownComponent>() {
+            let content = (component as Box<dyn Any>).downcast::<UnknownComponent>();
             let content = content.map_err(|_| Fail::Value)?.content;
             let Some(object) = self.world.objects.get_mut(location) else {
                 return Err(Fail::Value);
@@ -204,7 +192,16 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     }
     let head = input.take(1)?;
     let count = input.elements::<StoredObject>(head)?;
-    let mut reading = WorldReader::of(world);
+    let mut reading = WorldReader {
+        world,
+        by_number: Vec::new(),
+        last: None,
+        columns: Vec::new(),
+        started: 0,
+        shape: Shape::default(),
+        held: Vec::new(),
+        has_children: false,
+    };
     input.nested_in::<StoredObject, _>(|input| {
         for start in (0..count).step_by(REPORTED) {
             input.env().report(start, count);
@@ -242,14 +239,14 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
 
 /// Puts in what was loaded; returns its name, if the program has it.
 fn insert_loaded(world: &mut World, value: Box<dyn AnyResource>) -> Result<Option<String>> {
-    if any(&*value).is::<UnknownResource>() {
-        if let Ok(unknown) = value.__into_any().downcast::<UnknownResource>() {
+    if (&*value as &dyn Any).is::<UnknownResource>() {
+        if let Ok(unknown) = (value as Box<dyn Any>).downcast::<UnknownResource>() {
             world.resources.unknown.push(unknown.content);
         }
         return Ok(None);
     }
     (*value).__register(&mut world.registry)?;
-    let name = (*value).__name();
+    let name = (*value).portable().class_name();
     match world.resources.insert(value) {
         None => Ok(Some(name)),
         Some(_) => Err(error!(

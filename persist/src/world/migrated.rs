@@ -3,7 +3,7 @@
 use std::mem;
 
 use crate::FieldPath;
-use crate::fields::{AsText, Bytes, FieldChange, FieldEdit};
+use crate::fields::{AsText, Bytes, FieldChange, FieldEdit, Merge};
 
 /// Fields of one component or resource that are set at once.
 #[derive(crate::Persist, Clone)]
@@ -45,7 +45,6 @@ impl Migrated {
         Self { recorded: Vec::new(), ..self.with(self.fields.clone()) }
     }
 
-    /// The fields that are set.
     pub(crate) fn fields(&self) -> &[FieldChange] {
         &self.fields
     }
@@ -65,26 +64,26 @@ impl Migrated {
     }
 
     /// As the changes where they were recorded.
-    pub(super) fn merge(&mut self, next: &mut Self) -> Option<bool> {
+    pub(super) fn merge(&mut self, next: &mut Self) -> Merge {
         let (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. }) =
             (&mut self.how, &mut next.how)
         else {
-            return None;
+            return Merge::No;
         };
         if self.path != next.path {
-            return None;
+            return Merge::No;
         }
         *new = mem::take(last);
         let is_annulled = old == new;
         for mut field in next.fields.drain(..) {
             let known = self.fields.iter_mut().find(|known| known.path == field.path);
             match known {
-                Some(known) => drop(known.merge(&mut field)),
+                Some(known) => _ = known.merge(&mut field),
                 None => self.fields.push(field),
             }
         }
         self.recorded.append(&mut next.recorded);
-        Some(is_annulled)
+        if is_annulled { Merge::Annul } else { Merge::Yes }
     }
 
     pub(super) fn meets(&self, other: &Self) -> bool {

@@ -61,7 +61,7 @@ mod world;
 mod zipped;
 
 pub use bundle::Bundle;
-pub(crate) use change::{Change, ChangeFailure, ChangeKind};
+pub(crate) use change::{Change, ChangeFailure, ChangeKind, all_in_bytes};
 pub(crate) use detached::{ChangeState, Detached};
 pub(crate) use names::ObjectName;
 pub use object::Activity;

@@ -182,23 +182,15 @@ impl Names {
         if self.bases.get(self.last).is_some_and(|base| *base.text == *text) {
             return Some(self.last);
         }
-        self.find_base(self.hasher.hash_one(text), text)
-    }
-
-    fn find_base(&self, hash: u64, text: &str) -> Option<usize> {
+        let hash = self.hasher.hash_one(text);
         let is_it = |(other, at): &(u64, usize)| *other == hash && *self.bases[*at].text == *text;
         self.table.find(hash, is_it).map(|(_, at)| *at)
     }
 
     /// The index of a base, which may be new.
     fn enter_base(&mut self, text: &str) -> usize {
-        if let Some(base) = self.bases.get(self.last)
-            && *base.text == *text
-        {
-            return self.last;
-        }
-        let hash = self.hasher.hash_one(text);
-        let at = self.find_base(hash, text).unwrap_or_else(|| {
+        let at = self.find_text(text).unwrap_or_else(|| {
+            let hash = self.hasher.hash_one(text);
             let base = Base { hash, text: text.into(), holders: 0, owners: Owners::None };
             let at = match self.unused.pop() {
                 Some(at) => {
@@ -276,11 +268,7 @@ impl Names {
         Name::new(base, number)
     }
 
-    /// A name by the bytes of its text, which is held from here on.
-    ///
-    /// # Errors
-    ///
-    /// If it is no text.
+    /// A name by the bytes of its text, if they are one, which is held from here on.
     pub(super) fn hold_bytes(&mut self, bytes: &[u8]) -> Result<Name, Utf8Error> {
         // The base of the object before, and a number: a text for sure.
         let at = self.last;
@@ -362,7 +350,11 @@ impl Names {
 
     /// The name that a copy gets, which is held from here on: its own if that is free, else its base with the lowest free number.
     pub(super) fn hold_for_copy(&mut self, text: &str) -> Name {
-        if self.is_text_free(text) { self.hold(text) } else { self.hold_free(base_of(text)) }
+        if self.is_text_free(text) {
+            return self.hold(text);
+        }
+        let base = text.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        self.hold_free(if base.is_empty() { text } else { base })
     }
 
     /// Gives a name to an object; returns the one that had it.
@@ -496,10 +488,4 @@ impl Many {
             None => drop(self.sparse.remove(&number)),
         }
     }
-}
-
-/// The base of a copy: the name without its number.
-fn base_of(name: &str) -> &str {
-    let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    if base.is_empty() { name } else { base }
 }

@@ -223,7 +223,6 @@ impl Shapes {
         wider
     }
 
-    /// The shape without a column.
     pub(super) fn without(&mut self, shape: Shape, column: usize) -> Shape {
         let columns = self.columns(shape).iter().copied();
         let columns: Vec<usize> = columns.filter(|other| *other != column).collect();
@@ -272,14 +271,23 @@ impl From<Option<ObjectId>> for Owner {
 }
 
 impl Owner {
+    /// The object, unless it is a resource or another target.
+    #[inline]
+    pub(crate) fn object(self) -> Option<ObjectId> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Resource => None,
+        }
+    }
+
     pub(super) fn name(self, error: Error, class: &str) -> Error {
         self.locate(error.in_class(class))
     }
 
     pub(crate) fn locate(self, error: Error) -> Error {
-        match self {
-            Self::Object(object) => error.in_object(object.get()),
-            Self::Resource => error,
+        match self.object() {
+            Some(object) => error.in_object(object.get()),
+            None => error,
         }
     }
 }

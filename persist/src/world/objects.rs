@@ -70,7 +70,6 @@ impl World {
         Some(name)
     }
 
-    /// Puts an object in.
     pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Location {
         let (location, is_new) = self.directory.enter(id);
         if is_new {
@@ -121,6 +120,17 @@ impl World {
         self.count -= 1;
         self.emptied += usize::from(self.objects.page(location.page).is_some_and(Page::is_empty));
         Some(object)
+    }
+
+    /// Takes an object out, with its components.
+    pub(super) fn take_whole(&mut self, id: ObjectId) -> Option<ParkedObject> {
+        let location = self.directory.location(id)?;
+        let mut components = Vec::new();
+        for column in &*self.shape_of(id) {
+            let component = self.columns[*column].column.remove(location);
+            components.extend(component.map(|component| (*column, component)));
+        }
+        Some(ParkedObject { id, object: self.take_object(location)?, components })
     }
 
     pub(super) fn remove_now(&mut self, object: ObjectId) {
@@ -320,12 +330,12 @@ impl World {
 
     pub(super) fn column<T: Component>(&self) -> Option<&Column<T>> {
         let column = *self.by_type.get(&TypeId::of::<T>())?;
-        self.columns[column].column.as_any().downcast_ref()
+        self.columns[column].typed()
     }
 
     pub(super) fn column_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
         let column = *self.by_type.get(&TypeId::of::<T>())?;
-        self.columns[column].column.as_any_mut().downcast_mut()
+        self.columns[column].typed_mut()
     }
 
     /// The columns of the components of an object, in order.
@@ -342,17 +352,6 @@ impl World {
         if let Some(location) = self.directory.location(object) {
             self.columns[column].column.put(location, component);
         }
-    }
-
-    pub(super) fn attach_now(
-        &mut self,
-        object: ObjectId,
-        column: usize,
-        component: Box<dyn AnyComponent>,
-    ) {
-        self.detach_now(object, column);
-        self.link(object, column);
-        self.put(column, object, component);
     }
 
     pub(super) fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {
@@ -412,7 +411,7 @@ impl World {
         if self.columns[column].hooks & FramePhase::Release.bit() == 0 {
             return;
         }
-        (self.columns[column].of.release)(self, column, object, component.__into_any());
+        (self.columns[column].of.release)(self, column, object, component);
     }
 
     /// The objects of another world, with their components in the columns of this one.
@@ -422,18 +421,13 @@ impl World {
         let ids: Vec<ObjectId> = part.objects().collect();
         let mut objects = Vec::with_capacity(ids.len());
         for id in ids {
-            let shape = part.shape_of(id);
-            let Some(location) = part.directory.location(id) else { continue };
-            let Some(mut object) = part.objects.remove(location) else { continue };
-            let components = shape.iter().filter_map(|column| {
-                Some((columns[*column], part.columns[*column].column.remove(location)?))
-            });
-            let components: Vec<_> = components.collect();
-            let shape: Vec<usize> = components.iter().map(|(column, _)| *column).collect();
-            object.shape = self.shapes.of(&shape);
-            let name = object.name.map(|name| self.names.hold(&part.names.text(name)));
-            object.set_name(name);
-            objects.push(ParkedObject { id, object, components });
+            let Some(mut found) = part.take_whole(id) else { continue };
+            found.components.iter_mut().for_each(|(column, _)| *column = columns[*column]);
+            let shape: Vec<usize> = found.components.iter().map(|(column, _)| *column).collect();
+            found.object.shape = self.shapes.of(&shape);
+            let name = found.object.name.map(|name| self.names.hold(&part.names.text(name)));
+            found.object.set_name(name);
+            objects.push(found);
         }
         objects
     }
@@ -578,7 +572,9 @@ impl World {
             DeferredChange::Place(objects) => self.place_now(objects),
             DeferredChange::Attach(object, column, component) => {
                 if self.contains(object) {
-                    self.attach_now(object, column, component);
+                    self.detach_now(object, column);
+                    self.link(object, column);
+                    self.put(column, object, component);
                 } else {
                     self.release(object, column, component);
                 }

@@ -26,7 +26,7 @@ pub(crate) struct TreePosition {
 pub(crate) struct Fragment {
     /// A save of a world that has only these objects; empty for a bare one, without components.
     save: Vec<u8>,
-    place: TreePosition,
+    pub(crate) place: TreePosition,
 }
 
 impl Fragment {
@@ -35,17 +35,9 @@ impl Fragment {
         Self { save: Vec::new(), place: TreePosition { parent, index: u64::MAX } }
     }
 
-    pub(super) fn is_bare(&self) -> bool {
-        self.save.is_empty()
-    }
-
     /// The save; `None` of a bare one.
     pub(crate) fn save(&self) -> Option<&[u8]> {
-        (!self.is_bare()).then_some(&*self.save)
-    }
-
-    pub(crate) fn place(&self) -> TreePosition {
-        self.place
+        (!self.save.is_empty()).then_some(&*self.save)
     }
 }
 
@@ -54,31 +46,20 @@ impl Fragment {
 /// not there, and its name is not given to others by [`spawn`](Self::spawn).
 ///
 /// A save does not have it.
-///
-/// # Errors
-///
-/// [`ErrorKind::NotFound`] if the object is not there; [`ErrorKind::Borrowed`] while a component's method runs.
 pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
-    world.check_idle()?;
-    world.flush();
+    world.check_editable()?;
     world.check(object)?;
     let TreePosition { index, .. } = world.tree_place(object);
     let subtree = world.subtree(object);
     world.unlink(object);
     let mut objects = Vec::new();
     for id in subtree {
-        let Some(location) = world.directory.location(id) else { continue };
-        let columns = world.shape_of(id);
-        let components = columns
-            .iter()
-            .filter_map(|column| Some((*column, world.columns[*column].column.remove(location)?)));
-        let components = components.collect();
-        let Some(object) = world.take_object(location) else { continue };
-        if let Some(name) = object.name {
+        let Some(found) = world.take_whole(id) else { continue };
+        if let Some(name) = found.object.name {
             world.names.reserve(name);
             world.names.leave(name);
         }
-        objects.push(ParkedObject { id, object, components });
+        objects.push(found);
     }
     keep_parked(world, object, Parked { objects, index, keeps_names: true });
     world.compact();
@@ -92,13 +73,8 @@ fn keep_parked(world: &mut World, object: ObjectId, parked: Parked) {
 
 /// Brings a parked object back. If another has its name by now, that one gets a number; if its parent is not there,
 /// it is below none.
-///
-/// # Errors
-///
-/// [`ErrorKind::NotFound`] if the object is not parked; [`ErrorKind::Borrowed`] while a component's method runs.
 pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
-    world.check_idle()?;
-    world.flush();
+    world.check_editable()?;
     let parked = world.parked.remove(&object).ok_or_else(|| missing(object))?;
     let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
     for mut found in parked.objects {
@@ -158,12 +134,6 @@ fn rename_newcomer(world: &mut World, newcomer: ObjectId, taken: Name) {
     }
 }
 
-pub(super) fn discard_parked(world: &mut World, object: ObjectId) {
-    if world.is_parked(object) {
-        world.remove(object);
-    }
-}
-
 /// An object and all below it, that is there or parked, as it is.
 pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
     let (mut objects, place) = match world.parked.get(&object) {
@@ -191,15 +161,15 @@ pub(super) fn park_fragment(
     fragment: &Fragment,
 ) -> Result<()> {
     world.check_idle()?;
-    let Fragment { save, place: TreePosition { parent, index } } = fragment;
-    let objects = match fragment.is_bare() {
-        true => bare_object(world, object, name)?,
-        false => loaded_objects(world, object, save)?,
+    let TreePosition { parent, index } = fragment.place;
+    let objects = match fragment.save() {
+        None => bare_object(world, object, name)?,
+        Some(save) => loaded_objects(world, object, save)?,
     };
-    let mut parked = Parked { objects, index: *index, keeps_names: true };
+    let mut parked = Parked { objects, index, keeps_names: true };
     for found in &mut parked.objects {
         if found.id == object {
-            found.object.parent = *parent;
+            found.object.parent = parent;
         }
         found.object.name.into_iter().for_each(|name| world.names.reserve(name));
     }
@@ -236,7 +206,6 @@ fn loaded_objects(world: &mut World, object: ObjectId, save: &[u8]) -> Result<Ve
     Ok(objects)
 }
 
-/// True if an object is in the world, or parked.
 fn is_taken(world: &World, id: ObjectId) -> bool {
     world.contains(id) || world.parked_below.contains_key(&id)
 }

@@ -1,6 +1,6 @@
 //! The life cycle: when the methods of components run.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::mem;
 
 use super::column::{Column, Page};
@@ -43,10 +43,6 @@ impl ComponentType {
 }
 
 impl<T: Component> AnyComponent for T {
-    fn __into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-
     fn __component_type(&self) -> ComponentType {
         ComponentType::of::<T>()
     }
@@ -129,8 +125,8 @@ pub(super) fn run_hook<T: Component>(
     step: f64,
 ) {
     let Some(location) = world.directory.location(object) else { return };
-    let entry = world.columns[column].column.as_any_mut().downcast_mut::<Column<T>>();
-    let Some(component) = entry.and_then(|column| column.take(location)) else { return };
+    let column_of = world.columns[column].typed_mut::<T>();
+    let Some(component) = column_of.and_then(|column| column.take(location)) else { return };
     world.running += 1;
     let mut running = Running { world, column, object, component: Some(component) };
     running.run(phase, step);
@@ -253,7 +249,7 @@ impl<T: Component> Drop for Running<'_, T> {
         let Some(running) = self.world.running.checked_sub(1) else { return };
         self.world.running = running;
         let column = self.world.columns.get_mut(self.column);
-        let column = column.and_then(|entry| entry.column.as_any_mut().downcast_mut::<Column<T>>());
+        let column = column.and_then(|entry| entry.typed_mut::<T>());
         if let (Some(component), Some(column)) = (self.component.take(), column)
             && let Some(location) = self.world.directory.location(self.object)
         {

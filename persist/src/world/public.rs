@@ -1,6 +1,6 @@
 //! What a program does with a world.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 
 use super::bundle::Bundle;
 use super::column::Page;
@@ -555,7 +555,7 @@ impl World {
         let name = T::persist_name();
         self.resources.unknown.retain(|kept| !self.registry.is_called(&name, kept.class()));
         let old = self.resources.insert(Box::new(value));
-        Ok(old.and_then(|old| old.__into_any().downcast().ok()).map(|old| *old))
+        Ok(old.and_then(|old| (old as Box<dyn Any>).downcast().ok()).map(|old| *old))
     }
 
     /// The resource of a type.

@@ -62,7 +62,7 @@ impl<'w> Columns<'w> {
             Borrow::Taken => return Err(twice::<T>()),
         };
         self.columns[*at] = Borrow::Shared(entry);
-        Ok(entry.column.as_any().downcast_ref())
+        Ok(entry.typed())
     }
 
     fn exclusive<T: Component>(&mut self) -> Result<Option<&'w mut Column<T>>> {
@@ -70,7 +70,7 @@ impl<'w> Columns<'w> {
             return self.absent::<T, _>(true);
         };
         match mem::replace(&mut self.columns[*at], Borrow::Taken) {
-            Borrow::Free(entry) => Ok(entry.column.as_any_mut().downcast_mut()),
+            Borrow::Free(entry) => Ok(entry.typed_mut()),
             Borrow::Shared(_) | Borrow::Taken => Err(twice::<T>()),
         }
     }

@@ -116,7 +116,6 @@ fn holders(root: u64, mut leads: HashMap<u64, Vec<(u64, String)>>) -> Holders {
     holders
 }
 
-/// The path from the first record.
 fn whole_path(record: u64, path: String, holders: &Holders) -> String {
     let mut parts = vec![path];
     let mut at = record;

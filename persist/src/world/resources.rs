@@ -31,21 +31,11 @@ pub fn movable<T: ?Sized + Movable>() {}
 
 /// A resource whose type is known at run time only; saves name it `persist.Resource`.
 #[persist_derive::dynamic(name = "persist.Resource", unknown = UnknownResource, crate = crate)]
-pub(crate) trait AnyResource: Send {
-    fn __into_any(self: Box<Self>) -> Box<dyn Any>;
-    fn __name(&self) -> String;
+pub(crate) trait AnyResource: Any + Send {
     fn __register(&self, registry: &mut Registry) -> Result<()>;
 }
 
 impl<T: Persist + Pointee + Movable> AnyResource for T {
-    fn __into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-
-    fn __name(&self) -> String {
-        T::persist_name()
-    }
-
     fn __register(&self, registry: &mut Registry) -> Result<()> {
         registry.register_resource::<T>()
     }
@@ -77,10 +67,6 @@ macro_rules! stand_in {
 stand_in!(UnknownComponent "persist.UnknownComponent");
 stand_in!(UnknownResource "persist.UnknownResource");
 
-pub(super) fn any(value: &dyn AnyResource) -> &dyn Any {
-    value.portable()
-}
-
 impl Resources {
     /// The names of all classes, those last that the program does not have.
     pub(super) fn classes(&self) -> Vec<String> {
@@ -93,7 +79,7 @@ impl Resources {
     }
 
     pub(super) fn insert(&mut self, value: Box<dyn AnyResource>) -> Option<Box<dyn AnyResource>> {
-        let (id, name) = (any(&*value).type_id(), (*value).__name());
+        let (id, name) = ((&*value as &dyn Any).type_id(), value.portable().class_name());
         match self.values.iter_mut().find(|(of, ..)| *of == id) {
             Some((.., old)) => Some(std::mem::replace(old, value)),
             None => {
@@ -109,18 +95,17 @@ impl Resources {
     }
 
     pub(super) fn get<T: 'static>(&self) -> Option<&T> {
-        any(&*self.values[self.index::<T>()?].2).downcast_ref()
+        (&*self.values[self.index::<T>()?].2 as &dyn Any).downcast_ref()
     }
 
     pub(super) fn get_mut<T: 'static>(&mut self) -> Option<&mut T> {
         let at = self.index::<T>()?;
-        let value: &mut dyn Any = self.values[at].2.portable_mut();
-        value.downcast_mut()
+        (&mut *self.values[at].2 as &mut dyn Any).downcast_mut()
     }
 
     pub(super) fn remove<T: 'static>(&mut self) -> Option<T> {
         let (.., value) = self.values.remove(self.index::<T>()?);
-        value.__into_any().downcast().ok().map(|value| *value)
+        (value as Box<dyn Any>).downcast().ok().map(|value| *value)
     }
 }
 

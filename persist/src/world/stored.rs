@@ -98,7 +98,6 @@ pub(super) fn encode_objects(
     WorldWriter { world, content, progress, widths, head }.objects(objects, out)
 }
 
-/// Objects of a world that are written.
 struct WorldWriter<'w> {
     world: &'w World,
     content: EncodeScope,
@@ -183,7 +182,6 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
-    /// The number of the class of a column.
     fn number(&mut self, column: usize, out: &mut Encoder<'_>) -> Result<u64, Stop> {
         if let Some(number) = self.progress[column].number {
             return Ok(number);
@@ -459,7 +457,6 @@ pub(super) fn save_of(
     Ok(save)
 }
 
-/// Objects that are there.
 pub(super) fn live(world: &World, ids: &[ObjectId]) -> Vec<(ObjectId, ObjectSource<'static>)> {
     let location = |id: &ObjectId| Some((*id, ObjectSource::Live(world.directory.location(*id)?)));
     ids.iter().filter_map(location).collect()

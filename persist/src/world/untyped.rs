@@ -82,7 +82,6 @@ impl UntypedWorld {
         Value::Struct(self.record)
     }
 
-    /// The last id that it has given.
     pub(crate) fn last_id(&self) -> Option<u64> {
         self.record.get("last_id")?.as_u64()
     }

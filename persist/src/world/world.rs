@@ -15,7 +15,7 @@ use super::object::{Bundles, Object, Shapes};
 use super::resources::{Movable, Resources, UnknownComponent};
 use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, count, is_light_box};
-use crate::fields::{NumberField, NumberFields, PartBuffers, Paths};
+use crate::fields::{NumberField, NumberFields, PartBuffers};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
 
@@ -137,8 +137,7 @@ impl Context<'_> {
 
 /// A component whose type is known at run time only; saves name it `persist.Component`.
 #[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]
-pub(crate) trait AnyComponent: Send {
-    fn __into_any(self: Box<Self>) -> Box<dyn Any>;
+pub(crate) trait AnyComponent: Any + Send {
     fn __component_type(&self) -> ComponentType;
 }
 
@@ -165,8 +164,6 @@ impl Component for UnknownComponent {}
 
 /// A column whose type is known at run time only.
 pub(super) trait AnyColumn: Any + Send {
-    fn as_any(&self) -> &dyn Any;
-    fn as_any_mut(&mut self) -> &mut dyn Any;
     fn get(&self, location: Location) -> Option<&dyn AnyComponent>;
     fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent>;
     fn put(&mut self, location: Location, component: Box<dyn AnyComponent>);
@@ -244,14 +241,6 @@ impl<T: Component> ErasedComponents for std::slice::Iter<'_, T> {
 }
 
 impl<T: Component> AnyColumn for Column<T> {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
     fn get(&self, location: Location) -> Option<&dyn AnyComponent> {
         self.get(location).map(|component| component as &dyn AnyComponent)
     }
@@ -261,7 +250,7 @@ impl<T: Component> AnyColumn for Column<T> {
     }
 
     fn put(&mut self, location: Location, component: Box<dyn AnyComponent>) {
-        if let Ok(component) = component.__into_any().downcast::<T>() {
+        if let Ok(component) = (component as Box<dyn Any>).downcast::<T>() {
             self.insert(location, *component);
         }
     }
@@ -417,7 +406,6 @@ pub struct World {
     pub(super) has_unknown: bool,
     /// For changes of fields.
     pub(super) buffers: PartBuffers,
-    pub(crate) paths: Paths,
     pub(super) numbers: Numbers,
     pub(super) identity: Identity,
 }
@@ -448,6 +436,18 @@ pub(super) struct ColumnEntry {
     pub(super) of: ComponentType,
     /// The bits of the methods that the type may have.
     pub(super) hooks: u8,
+}
+
+impl ColumnEntry {
+    #[inline]
+    pub(super) fn typed<T: Component>(&self) -> Option<&Column<T>> {
+        (&*self.column as &dyn Any).downcast_ref()
+    }
+
+    #[inline]
+    pub(super) fn typed_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
+        (&mut *self.column as &mut dyn Any).downcast_mut()
+    }
 }
 
 /// An object out of the world, with all that was below it.
@@ -482,7 +482,6 @@ pub(super) enum DeferredChange {
 }
 
 impl DeferredChange {
-    /// True if it puts in this object.
     pub(super) fn brings(&self, id: ObjectId) -> bool {
         match self {
             Self::Spawn(new, _) => *new == id,

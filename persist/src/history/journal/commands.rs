@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind, Limits, Persist, Result};
 /// The command classes that a journal can hold, by their numbers.
 pub(in crate::history) type CommandClasses<T> = HashMap<usize, CommandClass<T>>;
 
-type ReadCommand<T> = fn(&[u8], &CommandReader<'_>) -> Result<Box<Performed<T>>>;
+type ReadCommand<T> = fn(&[u8], FieldLinks<'_>) -> Result<Box<Performed<T>>>;
 
 pub(in crate::history) struct CommandClass<T: 'static> {
     name: fn() -> String,
@@ -30,7 +30,7 @@ impl<T: 'static> CommandClass<T> {
     pub(super) fn of<C: Command<T> + Persist>() -> Self {
         Self {
             name: C::persist_name,
-            read: |bytes, reader| Ok(Performed::new(reader.command::<C>(bytes)?)),
+            read: |bytes, links| Ok(Performed::new(command::<C>(bytes, links)?)),
         }
     }
 
@@ -38,9 +38,9 @@ impl<T: 'static> CommandClass<T> {
     pub(super) fn read(
         &self,
         stored: &StoredCommand,
-        reader: &CommandReader<'_>,
+        links: FieldLinks<'_>,
     ) -> Result<Box<Performed<T>>> {
-        let mut command = (self.read)(&stored.bytes, reader)?;
+        let mut command = (self.read)(&stored.bytes, links)?;
         command.is_direct = stored.is_direct;
         Ok(command)
     }
@@ -51,11 +51,11 @@ impl<T: 'static> CommandClass<T> {
         stored: &StoredCommand,
         target: &mut T,
         support: &mut Support<T>,
-        reader: &CommandReader<'_>,
+        links: FieldLinks<'_>,
     ) -> Result<Step<T>, Failure> {
         let before = stored.before.as_ref().unwrap_or(&stored.bytes);
-        let mut command = (self.read)(before, reader)?;
-        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reader));
+        let mut command = (self.read)(before, links)?;
+        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, links));
         let after = after.transpose()?;
         if !command.perform(target, support)? {
             return Err(Error::new(
@@ -110,24 +110,14 @@ pub(super) fn restored<T: 'static>(
     stored.into_iter().map(restored).collect()
 }
 
-/// What commands are read with.
-pub(super) struct CommandReader<'r> {
-    /// The classes of the program, and those of the program that wrote them if it is another.
-    pub(super) registry: &'r Registry,
-    pub(super) numbers: Option<&'r [Option<usize>]>,
-}
-
-impl CommandReader<'_> {
-    /// A command of the program's class.
-    fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
-        let links = FieldLinks::of_command(self.registry).numbered(self.numbers);
-        let read = || {
-            let mut command = links.decode(bytes, |input| input.value::<C>())?;
-            awaken(&mut command, self.registry)?;
-            Ok(command)
-        };
-        read().map_err(|error: Error| error.in_class(C::persist_name()))
-    }
+/// A command of the program's class, by links with the classes of the program that wrote it if it is another.
+fn command<C: Persist>(bytes: &[u8], links: FieldLinks<'_>) -> Result<C> {
+    let read = || {
+        let mut command = links.decode(bytes, |input| input.value::<C>())?;
+        awaken(&mut command, links.registry)?;
+        Ok(command)
+    };
+    read().map_err(|error: Error| error.in_class(C::persist_name()))
 }
 
 /// All classes of a registry, in their order, as a save without records.

@@ -9,18 +9,18 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::commands::{CommandClass, CommandClasses, CommandReader};
+use super::commands::{CommandClass, CommandClasses};
 use super::frame::{Frame, FrameKind};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
 };
-use crate::fields::Direction;
+use crate::fields::{Direction, FieldLinks};
 use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, SourceRecord, Stored, transcode};
-use crate::world::{Change, ChangeState, Owner};
+use crate::world::{Change, ChangeState, Owner, all_in_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// A component of an object, a resource or another target, by its class where it was recorded.
@@ -65,7 +65,8 @@ impl RecordedComponents {
             let Ok((number, _)) = classes.known(class) else { return self.clear() };
             for step in &steps {
                 let Step::Change(change) = step else { return self.clear() };
-                match change.recorded_in_bytes((&stored, number), content, direction) {
+                let run = |fields| all_in_bytes(fields, (&stored, number), content, direction);
+                match change.recorded().map(run) {
                     Some(Ok(changed)) => *content = changed,
                     _ => return self.clear(),
                 }
@@ -85,19 +86,18 @@ impl RecordedComponents {
         // Classes may have other names in steps that have been brought on.
         let mut keys = HashSet::new();
         for step in &*steps {
-            step.each(&mut |change| {
-                keys.extend(change.class().map(|class| (change.owner, class.to_owned())));
-            });
+            step.each(&mut |change| keys.extend(change.key()));
         }
         let goes_forth =
             |key: &ComponentKey| self.known.contains_key(key) && !behind.contains_key(key);
         let (forth, back): (HashSet<ComponentKey>, HashSet<ComponentKey>) =
             keys.into_iter().partition(goes_forth);
-        let (contents, change_state) = (&mut self.known, ChangeState::Done);
-        let mut run = Evolution { classes, recorded, contents, change_state };
-        run.all(steps, Direction::Redo, &|key| forth.contains(key))?;
-        run.contents = &mut next;
-        run.all(steps, Direction::Undo, &|key| back.contains(key))?;
+        let (contents, direction) = (&mut self.known, Direction::Redo);
+        let (keys, change_state) = (Some(forth), ChangeState::Done);
+        let mut run = Evolution { classes, recorded, contents, keys, direction, change_state };
+        run.all(steps)?;
+        (run.contents, run.keys, run.direction) = (&mut next, Some(back), Direction::Undo);
+        run.all(steps)?;
         self.known.extend(behind);
         Ok(())
     }
@@ -115,17 +115,15 @@ impl RecordedComponents {
         let count = entries.len();
         let (applied, undone) = entries.split_at_mut(position.min(count));
         let mut contents = now.clone();
-        let change_state = ChangeState::Applied;
-        let mut run = Evolution { classes, recorded, contents: &mut contents, change_state };
-        for steps in applied.iter_mut().rev() {
-            run.all(steps, Direction::Undo, &|_| true)?;
-        }
+        let (direction, change_state) = (Direction::Undo, ChangeState::Applied);
+        let contents = &mut contents;
+        let mut run =
+            Evolution { classes, recorded, contents, keys: None, direction, change_state };
+        applied.iter_mut().rev().try_for_each(|steps| run.all(steps))?;
         let mut contents = now.clone();
         run.contents = &mut contents;
-        run.change_state = ChangeState::Undone;
-        for steps in undone {
-            run.all(steps, Direction::Redo, &|_| true)?;
-        }
+        (run.direction, run.change_state) = (Direction::Redo, ChangeState::Undone);
+        undone.iter_mut().try_for_each(|steps| run.all(steps))?;
         self.known = now;
         Ok(())
     }
@@ -137,104 +135,76 @@ struct Evolution<'e, 'p, T: 'static> {
     recorded: (&'e T, &'e Support<T>),
     /// What is known at the current step: before it, or after it.
     contents: &'e mut HashMap<ComponentKey, Vec<u8>>,
+    /// The steps that are migrated are about these; `None` for all.
+    keys: Option<HashSet<ComponentKey>>,
+    direction: Direction,
     change_state: ChangeState,
 }
 
 impl<T: 'static> Evolution<'_, '_, T> {
-    /// Migrates the steps that are about one of these.
-    fn all(
-        &mut self,
-        steps: &mut [StoredStep],
-        direction: Direction,
-        is_it: &dyn Fn(&ComponentKey) -> bool,
-    ) -> Result<()> {
+    fn all(&mut self, steps: &mut [StoredStep]) -> Result<()> {
         let count = steps.len();
         for at in 0..count {
-            let at = if direction == Direction::Undo { count - 1 - at } else { at };
+            let at = if self.direction == Direction::Undo { count - 1 - at } else { at };
             match &mut steps[at] {
                 // It is done anew by its own code.
                 StoredStep::Command(command)
                     if command.is_direct && self.change_state == ChangeState::Done => {}
-                StoredStep::Command(command) => self.all(&mut command.further, direction, is_it)?,
-                StoredStep::Change(step) => self.one(step, direction, is_it)?,
+                StoredStep::Command(command) => self.all(&mut command.further)?,
+                StoredStep::Change(step) => self.one(step)?,
             }
         }
         Ok(())
     }
 
-    fn one(
-        &mut self,
-        change: &mut Change,
-        direction: Direction,
-        is_it: &dyn Fn(&ComponentKey) -> bool,
-    ) -> Result<()> {
-        let Some(class) = change.class() else { return Ok(()) };
-        let key = (change.owner, class.to_owned());
-        if self.classes.is_same(&key.1) || !is_it(&key) {
-            return Ok(());
-        }
-        if change.is_of_fields() {
-            self.fields(change, direction, &key)
-        } else {
-            self.whole(change, direction, key)
+    fn one(&mut self, change: &mut Change) -> Result<()> {
+        let Some(key) = change.key() else { return Ok(()) };
+        let is_it = self.keys.as_ref().is_none_or(|keys| keys.contains(&key));
+        match change.is_of_fields() {
+            _ if !is_it || self.classes.is_same(&key.1) => Ok(()),
+            true => self.fields(change, &key),
+            false => self.whole(change, key),
         }
     }
 
-    fn fields(
-        &mut self,
-        change: &mut Change,
-        direction: Direction,
-        key: &ComponentKey,
-    ) -> Result<()> {
+    fn fields(&mut self, change: &mut Change, key: &ComponentKey) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
         let Some(content) = self.contents.get_mut(key) else {
             return Err(wrong("a change without the value before it"));
         };
         let run = |bytes: &[u8], direction: Direction| {
-            let changed = change.in_bytes((&stored, number), bytes, direction);
+            let changed = all_in_bytes(change.fields(), (&stored, number), bytes, direction);
             changed.map_err(|error| error.in_class(&*key.1))
         };
         // A command may have changed what is known of it otherwise: the step has what it took away, and what it put there.
-        let (before, behind);
-        match direction {
-            Direction::Redo => {
-                behind = run(content, Direction::Redo)?;
-                before = run(&behind, Direction::Undo)?;
-                content.clone_from(&behind);
-            }
-            Direction::Undo => {
-                before = run(content, Direction::Undo)?;
-                behind = run(&before, Direction::Redo)?;
-                content.clone_from(&before);
-            }
-        }
-        let before = self.own(key.0, number, &before)?;
-        let behind = self.own(key.0, number, &behind)?;
+        let there = run(content, self.direction)?;
+        let back = run(&there, self.direction.reversed())?;
+        content.clone_from(&there);
+        let there = self.own(key.0, number, &there)?;
+        let back = self.own(key.0, number, &back)?;
         let (target, support) = self.recorded;
-        let ends = (&*before, &*behind);
+        let ends = match self.direction {
+            Direction::Redo => (&*back, &*there),
+            Direction::Undo => (&*there, &*back),
+        };
         change.migrate(support.changes_between(target, (key.0, name), ends)?);
         Ok(())
     }
 
-    fn whole(
-        &mut self,
-        change: &mut Change,
-        direction: Direction,
-        key: ComponentKey,
-    ) -> Result<()> {
+    fn whole(&mut self, change: &mut Change, key: ComponentKey) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
-        let puts = change.puts(direction);
-        let content = change.content_mut();
-        match content.as_deref().filter(|_| puts) {
-            Some(bytes) => drop(self.contents.insert(key, bytes.clone())),
+        let puts = change.puts(self.direction);
+        let Some(detached) = change.detached_mut() else { return Ok(()) };
+        match detached.content().filter(|_| puts) {
+            Some(bytes) => drop(self.contents.insert(key, bytes.to_vec())),
             None => drop(self.contents.remove(&key)),
         }
-        if let Some(bytes) = content {
+        if let Some(bytes) = detached.content_mut() {
             *bytes = self.own(owner, number, bytes)?;
         }
-        change.set_class(name);
+        detached.set_class(name);
         Ok(())
     }
 
@@ -342,7 +312,7 @@ impl<'p> Programs<'p> {
         commands: &CommandClasses<T>,
     ) -> Result<Box<Performed<T>>> {
         let (class, stored) = self.brought_on(stored, commands)?;
-        class.read(&stored, &self.commands.reading())
+        class.read(&stored, self.commands.links())
     }
 }
 
@@ -380,14 +350,19 @@ impl<'p> Classes<'p> {
             numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
         let by_name = plans.stored.iter().map(|class| class.name.clone()).zip(0..).collect();
         let found = ResolvedClasses { plans, numbers, by_name, same: Vec::new() };
-        let same = (0..count).map(|class| self.is_class_same(&found, class, is_shifted)).collect();
+        let is_same = |class: usize| {
+            let Some(own) = found.numbers[class] else { return false };
+            let is_moved = is_shifted && self.registry.traits(own).dynamic;
+            found.plans.is_identical(class) && !is_moved && self.has_same_names(&found, class)
+        };
+        let same = (0..count).map(is_same).collect();
         self.found = Some(ResolvedClasses { same, ..found });
         Ok(())
     }
 
     /// What commands of the journal are read with.
-    pub(super) fn reading(&self) -> CommandReader<'_> {
-        CommandReader { registry: self.registry, numbers: self.numbers() }
+    pub(super) fn links(&self) -> FieldLinks<'_> {
+        FieldLinks::of_command(self.registry).numbered(self.numbers())
     }
 
     /// Which of the program's classes those of each number are, if that is not the same.
@@ -397,7 +372,7 @@ impl<'p> Classes<'p> {
 
     /// The program's class of a command.
     fn class(&self, number: u32) -> Result<usize> {
-        let Some(found) = &self.found else { return Err(wrong("no classes")) };
+        let found = self.found()?;
         match found.numbers.get(number as usize) {
             Some(Some(class)) => Ok(*class),
             Some(None) => Err(unregistered(&found.plans.stored[number as usize].name)),
@@ -432,13 +407,6 @@ impl<'p> Classes<'p> {
     pub(super) fn is_same(&self, name: &str) -> bool {
         let Some(found) = &self.found else { return false };
         found.by_name.get(name).is_some_and(|class| found.same[*class])
-    }
-
-    fn is_class_same(&self, found: &ResolvedClasses<'p>, class: usize, is_shifted: bool) -> bool {
-        let Some(own) = found.numbers[class] else { return false };
-        let is_moved = is_shifted && self.registry.traits(own).dynamic;
-        let is_identical = found.plans.is_identical(class) && !is_moved;
-        is_identical && self.has_same_names(found, class)
     }
 
     /// True if a class and those inside of it have the names that they have in the program, and so have their fields and
@@ -486,19 +454,20 @@ impl<'p> Classes<'p> {
 
     /// The number of a class of this name, and the name that it has in the program.
     fn known(&self, name: &str) -> Result<(usize, &'p str)> {
-        let found = self.found.as_ref().ok_or_else(|| wrong("no classes"))?;
-        let class = *found
-            .by_name
-            .get(name)
-            .ok_or_else(|| wrong("the name of a class that it does not define"))?;
+        let found = self.found()?;
+        let class = found.by_name.get(name).copied();
+        let class = class.ok_or_else(|| wrong("the name of a class that it does not define"))?;
         let own = found.numbers[class].ok_or_else(|| unregistered_component(name))?;
         Ok((class, &self.registry.program().classes[own].name))
     }
 
     /// The classes that the journal has.
     fn stored(&self) -> Result<Arc<Stored>> {
-        let found = self.found.as_ref().ok_or_else(|| wrong("no classes"))?;
-        Ok(Arc::clone(&found.plans.stored))
+        Ok(Arc::clone(&self.found()?.plans.stored))
+    }
+
+    fn found(&self) -> Result<&ResolvedClasses<'p>> {
+        self.found.as_ref().ok_or_else(|| wrong("no classes"))
     }
 }
 

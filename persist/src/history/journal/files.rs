@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::frame::{JournalScan, scan};
-use super::recovered::{Recovered, Stopped, Torn};
+use super::recovered::{Recovered, Stopped};
 use crate::format::Digest;
 use crate::storage::{Storage, StorageLock, are_same, is_free, names};
 use crate::{Error, ErrorKind, Result};
@@ -21,14 +21,6 @@ pub(super) struct Locks {
 pub(super) struct Chosen {
     pub(super) path: PathBuf,
     pub(super) scan: JournalScan,
-}
-
-/// The journals that there are.
-pub(super) struct JournalFiles {
-    /// That of the save.
-    pub(super) chosen: Option<Chosen>,
-    /// The journals that are in the way; nothing is known of one whose header is damaged.
-    pub(super) others: Vec<Chosen>,
 }
 
 pub(super) fn resolve(
@@ -79,13 +71,14 @@ pub(super) fn lock(storage: &dyn Storage, save: &Path, journal: &Path) -> Result
     Ok(Locks { journal: locked, _save: save, file })
 }
 
-/// Looks for the journal that follows a save.
+/// Looks for the journal that follows a save; also those that are in the way. Nothing is known of one whose header is
+/// damaged.
 pub(super) fn find(
     storage: &dyn Storage,
     journal: &Path,
     digest: Option<&Digest>,
     recovered: &mut Recovered,
-) -> Result<JournalFiles> {
+) -> Result<(Option<Chosen>, Vec<Chosen>)> {
     let mut found = Vec::new();
     for path in [journal.to_owned(), names::next_journal(journal)] {
         match scan(storage, &path) {
@@ -94,7 +87,7 @@ pub(super) fn find(
             // Of the new one, only an unfinished write can have left that.
             Err(error) if error.is_damage() && error.kind() != ErrorKind::NotASave => {
                 if path == journal {
-                    recovered.stopped = Some(stopped(0, &error));
+                    recovered.stopped = Some(Stopped::at(0, &error));
                     recovered.kept.push(path);
                 }
             }
@@ -114,7 +107,7 @@ pub(super) fn find(
     chosen.sort_by_key(|found| std::cmp::Reverse((is_of_generation(found), found.scan.sequence)));
     let rest = chosen.split_off(chosen.len().min(1));
     others.extend(rest);
-    Ok(JournalFiles { chosen: chosen.pop(), others })
+    Ok((chosen.pop(), others))
 }
 
 /// Chooses the journal of the save. Of others that have something in them copies are kept; those for which there is no room
@@ -125,7 +118,7 @@ pub(super) fn choose(
     digest: Option<&Digest>,
     recovered: &mut Recovered,
 ) -> Result<(Option<Chosen>, Vec<PathBuf>)> {
-    let JournalFiles { chosen, others } = find(storage, journal, digest, recovered)?;
+    let (chosen, others) = find(storage, journal, digest, recovered)?;
     let mut unkept = Vec::new();
     for damaged in std::mem::take(&mut recovered.kept) {
         keep_if_room(storage, &damaged, journal, recovered, &mut unkept)?;
@@ -160,14 +153,6 @@ pub(super) fn keep_if_room(
         Err(error) => return Err(Error::io("keep a copy of", from, error)),
     }
     Ok(())
-}
-
-pub(super) fn torn(scan: &JournalScan) -> Option<Torn> {
-    scan.is_torn.then(|| Torn { offset: scan.end, bytes: scan.size - scan.end })
-}
-
-pub(super) fn stopped(offset: u64, error: &Error) -> Stopped {
-    Stopped { offset, kind: error.kind(), cause: error.to_string() }
 }
 
 /// Copies a journal to a name that is free, for the user to look at, unless a copy of it is kept already.

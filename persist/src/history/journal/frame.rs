@@ -5,6 +5,7 @@ use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use super::recovered::{Stopped, Torn};
 use crate::format::Digest;
 use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};
@@ -30,7 +31,7 @@ pub(super) const CRC: usize = 4;
 /// What a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
-pub(super) enum FrameKind {
+pub(in crate::history) enum FrameKind {
     /// The classes by which the following frames are written.
     Program = 1,
     /// What the history was when the journal began; its entries follow.
@@ -53,10 +54,7 @@ pub(super) enum FrameKind {
 
 impl FrameKind {
     fn from_code(code: u8) -> Result<Self> {
-        use FrameKind::{
-            Begun, Cleared, Committed, Content, Done, Dropped, Entry, Evicted, Program, Redone,
-            RolledBack, Saved, Skipped, Stacks, Undone,
-        };
+        use FrameKind::*;
         const ALL: [FrameKind; 15] = [
             Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
             Saved, Cleared, Dropped, Evicted, Skipped,
@@ -172,130 +170,16 @@ pub(super) struct Frame<'r> {
 /// Reads the frames of a journal, each whole in memory, no other.
 pub(super) struct FrameReader {
     file: BufReader<Box<dyn StoredFile>>,
-    /// Which save it follows.
-    pub(super) follows: Option<Digest>,
-    /// Bytes of the file.
-    pub(super) size: u64,
-    /// Where the next frame begins.
-    pub(super) offset: u64,
-    /// The number of the last frame.
-    pub(super) sequence: Option<u64>,
-    /// The bytes of a frame.
+    /// What has been read.
+    pub(super) scan: JournalScan,
     bytes: Vec<u8>,
 }
 
-/// Why there is no further frame.
-pub(super) enum FrameStop {
-    /// The file ends.
-    End,
-    /// It ends in the middle of an append; `is_garbled` if the last frame has its length, and not its checksum.
-    Torn { is_garbled: bool },
-    /// The bytes are no frame, and not the end of the file.
-    Damaged(Error),
-}
-
-impl FrameReader {
-    /// Opens a journal and reads its header.
-    pub(super) fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
-        let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
-        let failed = |error| Error::io("read", path, error);
-        let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
-        file.rewind().map_err(failed)?;
-        let mut file = BufReader::new(file);
-        let mut header = Vec::new();
-        (&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(failed)?;
-        let follows = read_header(&header).map_err(|error| error.in_file(path))?;
-        Ok(Self { file, follows, size, offset: HEADER as u64, sequence: None, bytes: Vec::new() })
-    }
-
-    /// The next frame whose number is above that of the last.
-    pub(super) fn next(&mut self) -> io::Result<Result<Frame<'_>, FrameStop>> {
-        loop {
-            let offset = self.offset;
-            let left = self.size.saturating_sub(offset);
-            let mut head = [0; HEAD];
-            if left < (HEAD + CRC) as u64 {
-                return Ok(Err(if left == 0 { FrameStop::End } else { TORN }));
-            }
-            self.file.read_exact(&mut head)?;
-            let length = (HEAD + CRC) as u64 + u64::from(LittleEndian::read_u32(&head));
-            let sequence = LittleEndian::read_u64(&head[5..]);
-            if length > left {
-                return Ok(Err(TORN));
-            }
-            if head == [0; HEAD] {
-                // A disk that lost power may have the length of a file, and zeros in it.
-                return Ok(Err(if self.is_zero()? { TORN } else { damaged(offset) }));
-            }
-            // The file has as many bytes, so that no more memory is asked for.
-            let whole = usize::try_from(length).unwrap_or(usize::MAX);
-            let bytes = &mut self.bytes;
-            bytes.clear();
-            bytes.try_reserve_exact(whole).map_err(|_| io::ErrorKind::OutOfMemory)?;
-            bytes.extend_from_slice(&head);
-            bytes.resize(whole, 0);
-            self.file.read_exact(&mut bytes[HEAD..])?;
-            let (content, crc) = bytes.split_at(whole - CRC);
-            if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
-                return Ok(Err(if length == left {
-                    FrameStop::Torn { is_garbled: true }
-                } else {
-                    damaged(offset)
-                }));
-            }
-            let kind = match FrameKind::from_code(head[4]) {
-                Ok(kind) => kind,
-                Err(error) => return Ok(Err(FrameStop::Damaged(error.at(offset)))),
-            };
-            self.offset += length;
-            match self.sequence {
-                Some(last) if sequence <= last => continue,
-                Some(last) if sequence > last + 1 => {
-                    self.offset = offset;
-                    return Ok(Err(gap(offset, last, sequence)));
-                }
-                _ => {}
-            }
-            self.sequence = Some(sequence);
-            let payload = &self.bytes[HEAD..whole - CRC];
-            return Ok(Ok(Frame { offset, sequence, kind, payload }));
-        }
-    }
-
-    /// True if all that follows is zero.
-    fn is_zero(&mut self) -> io::Result<bool> {
-        let mut part = [0; 4 << 10];
-        loop {
-            match self.file.read(&mut part) {
-                Ok(0) => return Ok(true),
-                Ok(read) if part[..read].iter().all(|byte| *byte == 0) => {}
-                Ok(_) => return Ok(false),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-const TORN: FrameStop = FrameStop::Torn { is_garbled: false };
-
-#[cold]
-fn damaged(offset: u64) -> FrameStop {
-    let message = "the journal is damaged, the checksum of a frame does not match";
-    FrameStop::Damaged(Error::new(ErrorKind::Damaged, message).at(offset))
-}
-
-#[cold]
-fn gap(offset: u64, last: u64, found: u64) -> FrameStop {
-    let message = format!(
-        "frames of the journal are missing, number {found} follows number {last}; it is damaged"
-    );
-    FrameStop::Damaged(Error::new(ErrorKind::Damaged, message).at(offset))
-}
-
 /// What a journal holds, as far as that is known without doing it again.
+#[derive(Default)]
 pub(super) struct JournalScan {
     pub(super) follows: Option<Digest>,
+    /// Bytes of the file.
     pub(super) size: u64,
     /// Where the good frames end.
     pub(super) end: u64,
@@ -304,9 +188,12 @@ pub(super) struct JournalScan {
     pub(super) sequence: u64,
     /// How many things happened since it began.
     pub(super) events: u64,
+    /// True if the file ends in the middle of an append.
     pub(super) is_torn: bool,
-    /// True if what is torn may be a frame that was written whole, and has been damaged since.
+    /// True if what is torn may be a frame that was written whole, and has been damaged since: it has its length, and not
+    /// its checksum.
     pub(super) is_garbled: bool,
+    /// Why the bytes after the good frames are no frame, and not the end of the file.
     pub(super) damage: Option<Error>,
     /// The outermost transaction that is open at the end.
     pub(super) open: Option<OpenTransaction>,
@@ -322,59 +209,149 @@ pub(super) struct OpenTransaction {
     pub(super) depth: usize,
 }
 
-impl OpenTransaction {
-    /// What is open after a frame.
-    pub(super) fn behind(open: Option<Self>, frame: &Frame<'_>) -> Option<Self> {
-        match (frame.kind, open) {
-            (FrameKind::Begun, None) => Some(Self {
+impl JournalScan {
+    /// How many transactions are open at the end, one in the other.
+    pub(super) fn depth(&self) -> usize {
+        self.open.map_or(0, |open| open.depth)
+    }
+
+    pub(super) fn torn(&self) -> Option<Torn> {
+        self.is_torn.then(|| Torn { offset: self.end, bytes: self.size - self.end })
+    }
+
+    /// Where and why it cannot be read further, if it is damaged.
+    pub(super) fn stopped(&self) -> Option<Stopped> {
+        self.damage.as_ref().map(|error| Stopped::at(self.end, error))
+    }
+
+    fn note(&mut self, frame: &Frame<'_>, end: u64) {
+        self.frames += 1;
+        self.events += u64::from(frame.kind.is_event());
+        (self.sequence, self.end) = (frame.sequence, end);
+        self.open = match (frame.kind, self.open) {
+            (FrameKind::Begun, None) => Some(OpenTransaction {
                 offset: frame.offset,
                 before: frame.sequence.saturating_sub(1),
                 depth: 1,
             }),
-            (FrameKind::Begun, Some(open)) => Some(Self { depth: open.depth + 1, ..open }),
-            (FrameKind::Committed | FrameKind::RolledBack, Some(open)) if open.depth > 1 => {
-                Some(Self { depth: open.depth - 1, ..open })
+            (FrameKind::Begun, Some(open)) => {
+                Some(OpenTransaction { depth: open.depth + 1, ..open })
             }
-            (FrameKind::Committed | FrameKind::RolledBack, _) => None,
+            (FrameKind::Committed | FrameKind::RolledBack, open) => open
+                .filter(|open| open.depth > 1)
+                .map(|open| OpenTransaction { depth: open.depth - 1, ..open }),
             (_, open) => open,
+        };
+    }
+}
+
+impl FrameReader {
+    /// Opens a journal and reads its header.
+    pub(super) fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
+        let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
+        let failed = |error| Error::io("read", path, error);
+        let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        let mut file = BufReader::new(file);
+        let mut header = Vec::new();
+        (&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(failed)?;
+        let follows = read_header(&header).map_err(|error| error.in_file(path))?;
+        let scan = JournalScan { follows, size, end: HEADER as u64, ..JournalScan::default() };
+        Ok(Self { file, scan, bytes: Vec::new() })
+    }
+
+    /// The next frame whose number is above that of the last; `None` if there is none, and the scan says why.
+    pub(super) fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
+        let mut offset = self.scan.end;
+        loop {
+            let left = self.scan.size.saturating_sub(offset);
+            let mut head = [0; HEAD];
+            if left < (HEAD + CRC) as u64 {
+                self.scan.is_torn = left > 0;
+                return Ok(None);
+            }
+            self.file.read_exact(&mut head)?;
+            let length = (HEAD + CRC) as u64 + u64::from(LittleEndian::read_u32(&head));
+            let sequence = LittleEndian::read_u64(&head[5..]);
+            if length > left {
+                self.scan.is_torn = true;
+                return Ok(None);
+            }
+            if head == [0; HEAD] {
+                // A disk that lost power may have the length of a file, and zeros in it.
+                self.scan.is_torn = self.is_zero()?;
+                self.scan.damage = (!self.scan.is_torn).then(|| damaged(offset));
+                return Ok(None);
+            }
+            // The file has as many bytes, so that no more memory is asked for.
+            let whole = usize::try_from(length).unwrap_or(usize::MAX);
+            let bytes = &mut self.bytes;
+            bytes.clear();
+            bytes.try_reserve_exact(whole).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            bytes.extend_from_slice(&head);
+            bytes.resize(whole, 0);
+            self.file.read_exact(&mut bytes[HEAD..])?;
+            let (content, crc) = bytes.split_at(whole - CRC);
+            if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
+                let is_last = length == left;
+                (self.scan.is_torn, self.scan.is_garbled) = (is_last, is_last);
+                self.scan.damage = (!is_last).then(|| damaged(offset));
+                return Ok(None);
+            }
+            let kind = match FrameKind::from_code(head[4]) {
+                Ok(kind) => kind,
+                Err(error) => {
+                    self.scan.damage = Some(error.at(offset));
+                    return Ok(None);
+                }
+            };
+            let (is_first, last) = (self.scan.frames == 0, self.scan.sequence);
+            if !is_first && sequence <= last {
+                offset += length;
+                continue;
+            }
+            if !is_first && sequence - 1 > last {
+                self.scan.damage = Some(gap(offset, last, sequence));
+                return Ok(None);
+            }
+            let frame = Frame { offset, sequence, kind, payload: &self.bytes[HEAD..whole - CRC] };
+            self.scan.note(&frame, offset + length);
+            return Ok(Some(frame));
         }
     }
+
+    fn is_zero(&mut self) -> io::Result<bool> {
+        let mut part = [0; 4 << 10];
+        loop {
+            match self.file.read(&mut part) {
+                Ok(0) => return Ok(true),
+                Ok(read) if part[..read].iter().all(|byte| *byte == 0) => {}
+                Ok(_) => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cold]
+fn damaged(offset: u64) -> Error {
+    let message = "the journal is damaged, the checksum of a frame does not match";
+    Error::new(ErrorKind::Damaged, message).at(offset)
+}
+
+#[cold]
+fn gap(offset: u64, last: u64, found: u64) -> Error {
+    error!(
+        ErrorKind::Damaged,
+        "frames of the journal are missing, number {found} follows number {last}; it is damaged"
+    )
+    .at(offset)
 }
 
 /// Looks through a journal.
 pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
     let mut reader = FrameReader::open(storage, path)?;
-    let mut scan = JournalScan {
-        follows: reader.follows,
-        size: reader.size,
-        end: reader.offset,
-        frames: 0,
-        sequence: 0,
-        events: 0,
-        is_torn: false,
-        is_garbled: false,
-        damage: None,
-        open: None,
-    };
-    loop {
-        match reader.next().map_err(|error| Error::io("read", path, error))? {
-            Ok(frame) => {
-                scan.frames += 1;
-                scan.sequence = frame.sequence;
-                scan.events += u64::from(frame.kind.is_event());
-                scan.open = OpenTransaction::behind(scan.open, &frame);
-                scan.end = reader.offset;
-            }
-            Err(stop) => {
-                match stop {
-                    FrameStop::End => {}
-                    FrameStop::Torn { is_garbled } => {
-                        (scan.is_torn, scan.is_garbled) = (true, is_garbled);
-                    }
-                    FrameStop::Damaged(error) => scan.damage = Some(error),
-                }
-                return Ok(scan);
-            }
-        }
-    }
+    while reader.next().map_err(|error| Error::io("read", path, error))?.is_some() {}
+    Ok(reader.scan)
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{Frame, FrameKind, FrameReader, FrameStop, OpenTransaction};
+use super::frame::{Frame, FrameKind, FrameReader, JournalScan};
 use super::recovered::{Stopped, Torn};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
@@ -16,7 +16,7 @@ use crate::history::merging::Merging;
 use crate::history::{Label, Verb};
 use crate::schema::{ClassSchema, Form, KindSchema, Reader as Values, Stored};
 use crate::storage::FILES;
-use crate::world::{Activity, Change, ChangeKind, ComponentPlace, Fragment, Owner};
+use crate::world::{Change, ChangeKind, ComponentPlace, Fragment};
 use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 
 /// What a journal says, event by event, for tools that do not have the types of the program that wrote it.
@@ -170,34 +170,19 @@ impl JournalListing {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let mut reader = FrameReader::open(&FILES, path)?;
-        let mut listing = Self { bytes: reader.size, follows: reader.follows, ..Self::default() };
-        let mut schemas = ListedClasses { commands: None, world: None, size: reader.size };
-        let mut open = None;
-        loop {
-            let stop = match reader.next().map_err(|error| Error::io("read", path, error))? {
-                Ok(frame) => {
-                    let offset = frame.offset;
-                    if let Err(error) = listing.frame(&frame, &mut schemas) {
-                        listing.stop(offset, &error);
-                        break;
-                    }
-                    open = OpenTransaction::behind(open, &frame);
-                    continue;
-                }
-                Err(stop) => stop,
-            };
-            let offset = reader.offset;
-            match stop {
-                FrameStop::End => {}
-                FrameStop::Torn { .. } => {
-                    let bytes = reader.size - offset;
-                    listing.torn = Some(Torn { offset, bytes });
-                }
-                FrameStop::Damaged(error) => listing.stop(offset, &error),
+        let JournalScan { size, follows, .. } = reader.scan;
+        let mut listing = Self { bytes: size, follows, ..Self::default() };
+        let mut schemas = ListedClasses { commands: None, world: None, size };
+        while let Some(frame) = reader.next().map_err(|error| Error::io("read", path, error))? {
+            if let Err(error) = listing.frame(&frame, &mut schemas) {
+                listing.stopped = Some(Stopped::at(frame.offset, &error));
+                break;
             }
-            break;
+            listing.open = reader.scan.depth();
         }
-        listing.open = open.map_or(0, |open| open.depth);
+        if listing.stopped.is_none() {
+            (listing.torn, listing.stopped) = (reader.scan.torn(), reader.scan.stopped());
+        }
         Ok(listing)
     }
 
@@ -211,10 +196,6 @@ impl JournalListing {
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.follows.is_none()
-    }
-
-    fn stop(&mut self, offset: u64, error: &Error) {
-        self.stopped = Some(Stopped { offset, kind: error.kind(), cause: error.to_string() });
     }
 
     fn frame(&mut self, frame: &Frame<'_>, schemas: &mut ListedClasses) -> Result<()> {
@@ -347,80 +328,60 @@ impl ListedClasses {
     }
 
     fn change(&self, change: &Change, shown: &mut Vec<ListedStep>) {
-        let object = match change.owner {
-            Owner::Object(object) => Some(object),
-            Owner::Resource => None,
-        };
-        let name = || change.name.as_ref().map(ToString::to_string);
-        let whole = |verb, path, old, new, whole| {
-            let index = None;
-            ListedStep::Change { verb, object, name: name(), path, index, old, new, whole }
-        };
-        let step = |verb, old, new| whole(verb, None, old, new, ListedWhole::default());
-        let objects = |verb, fragment: &Option<Fragment>| {
-            let fragment = fragment.clone();
-            whole(verb, None, None, None, ListedWhole { fragment, ..ListedWhole::default() })
-        };
+        let (object, none) = (change.owner.object(), ListedWhole::default);
         let text = |text: &str| Some(Value::from(text));
-        let field = |field: &FieldChange| {
-            let (verb, index, old, new) = self.field(field);
-            let (path, whole) = (Some(field.path.clone()), ListedWhole::default());
-            ListedStep::Change { verb, object, name: name(), path, index, old, new, whole }
+        let mut show = |verb, path, index, [old, new]: [Option<Value>; 2], whole| {
+            let name = change.name.as_ref().map(ToString::to_string);
+            shown.push(ListedStep::Change { verb, object, name, path, index, old, new, whole });
         };
-        shown.push(match &change.what {
-            ChangeKind::Field(change) => field(change),
-            ChangeKind::Fields(migrated) => {
-                return shown.extend(migrated.fields().iter().map(field));
-            }
-            ChangeKind::Spawn(fragment) => objects(Verb::Create, fragment),
-            ChangeKind::Delete(fragment) => objects(Verb::Delete, fragment),
-            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
-                let class = detached.class();
-                let content = detached.content().and_then(|bytes| self.content(class, bytes));
-                let path = Some(FieldPath::new(class.to_owned()));
-                let place = ListedWhole { place: detached.place(), fragment: None };
-                match change.what {
-                    ChangeKind::Attach(_) => whole(Verb::Attach, path, None, content, place),
-                    _ => whole(Verb::Detach, path, content, None, place),
+        let verb = Verb::of(change);
+        match &change.what {
+            ChangeKind::Field(_) | ChangeKind::Fields(_) => {
+                for FieldChange { path, how } in change.fields() {
+                    let (index, ends) = self.ends(path, how);
+                    show(Verb::of_field(how), Some(path.clone()), index, ends, none());
                 }
             }
+            ChangeKind::Spawn(fragment) | ChangeKind::Delete(fragment) => {
+                let whole = ListedWhole { fragment: fragment.clone(), place: None };
+                show(verb, None, None, [None, None], whole);
+            }
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
+                let class = FieldPath::new(detached.class().to_owned());
+                let content = detached.content().and_then(|bytes| self.part(&class, bytes, false));
+                let mut ends = [None, content];
+                if verb == Verb::Detach {
+                    ends.reverse();
+                }
+                let whole = ListedWhole { place: detached.place(), fragment: None };
+                show(verb, Some(class), None, ends, whole);
+            }
             ChangeKind::Rename { old, new } => {
-                let [old, new] = [old, new].map(|name| text(&name.text()));
-                step(Verb::Rename, old, new)
+                show(verb, None, None, [old, new].map(|name| text(&name.text())), none());
             }
             ChangeKind::Move { old, new } => {
-                let [old, new] = [old, new].map(|place| {
+                let ends = [old, new].map(|place| {
                     let parts = vec![Value::Ref(place.parent), Value::U64(place.index)];
                     Some(Value::Tuple(parts))
                 });
-                step(Verb::Reparent, old, new)
+                show(verb, None, None, ends, none());
             }
             ChangeKind::Activity { old, new } => {
-                let verb = if *new == Activity::Active { Verb::Resume } else { Verb::Pause };
-                let [old, new] = [old, new].map(|activity| text(&format!("{activity:?}")));
-                step(verb, old, new)
+                let ends = [old, new].map(|activity| text(&format!("{activity:?}")));
+                show(verb, None, None, ends, none());
             }
-        });
-    }
-
-    /// What was done to a field, at which index of a list, and the values before and after it.
-    fn field(&self, change: &FieldChange) -> (Verb, Option<u64>, Option<Value>, Option<Value>) {
-        let value = |bytes: &[u8], is_element| self.part(&change.path, bytes, is_element);
-        match &change.how {
-            FieldEdit::Set { old, new } => (Verb::Set, None, value(old, false), value(new, false)),
-            FieldEdit::Insert { index, element } => {
-                (Verb::Insert, Some(*index), None, value(element, true))
-            }
-            FieldEdit::Remove { index, element } => {
-                (Verb::Remove, Some(*index), value(element, true), None)
-            }
-            FieldEdit::Move { from, to } => (Verb::Move, Some(*from), None, Some(Value::U64(*to))),
         }
     }
 
-    /// A component or a resource.
-    fn content(&self, class: &str, bytes: &[u8]) -> Option<Value> {
-        self.part(&FieldPath::new(class.to_owned()), bytes, false)
+    /// At which index of a list something was done, and the values before and after it.
+    fn ends(&self, path: &FieldPath, how: &FieldEdit) -> (Option<u64>, [Option<Value>; 2]) {
+        let value = |bytes: &[u8], is_element| self.part(path, bytes, is_element);
+        match how {
+            FieldEdit::Set { old, new } => (None, [value(old, false), value(new, false)]),
+            FieldEdit::Insert { index, element } => (Some(*index), [None, value(element, true)]),
+            FieldEdit::Remove { index, element } => (Some(*index), [value(element, true), None]),
+            FieldEdit::Move { from, to } => (Some(*from), [None, Some(Value::U64(*to))]),
+        }
     }
 
     /// The value of a field, or of an element of the list there, from its bytes; `None` if the path does not say which

@@ -22,20 +22,17 @@ mod writer;
 
 use std::time::Duration;
 
-use super::Label;
-use super::edit::Step;
-use super::merging::Merging;
-use crate::fields::Direction;
 use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
+pub(super) use frame::FrameKind;
 pub use listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
 pub(super) use spill_files::Spill;
-pub(super) use stored::{StoredCommand, StoredStep};
+pub(super) use stored::{StoredCommand, StoredStep, payload};
 pub use stored_replay::Replayed;
 
 /// When journal entries are flushed to disk.
@@ -63,35 +60,4 @@ impl Flush {
             Self::OnIdle => false,
         }
     }
-}
-
-/// Something that happened to a history.
-pub(super) enum JournalEvent<'r, T: 'static> {
-    /// Steps were done, as an entry or in the innermost open transaction.
-    Done {
-        target: &'r T,
-        label: &'r Label,
-        steps: &'r mut [Step<T>],
-        merging: Merging,
-    },
-    /// The current entry was undone, or the next one redone.
-    Moved {
-        direction: Direction,
-        /// Whether nothing but fields of a target that is no world was changed.
-        is_followed: bool,
-    },
-    Begun(&'r Label),
-    Committed,
-    RolledBack,
-    /// The target was saved, or, if this is none, counts as not saved.
-    Saved(Option<u64>),
-    Cleared,
-    /// The current entry counts as undone, or the next one as redone, and nothing was done.
-    Skipped {
-        is_redo: bool,
-    },
-    /// An entry was taken out, or, if this is none, one that was being made and is in no list.
-    Dropped(Option<usize>),
-    /// What was evicted since the last record is to be known before there is more room.
-    Evicted,
 }

@@ -8,9 +8,7 @@ use hashbrown::HashSet;
 
 use super::commands::{CommandClass, encode};
 use super::evolution::Programs;
-use super::files::{
-    Chosen, JournalFiles, choose, find, keep_if_room, lock, resolve, stopped, torn,
-};
+use super::files::{Chosen, choose, find, keep_if_room, lock, resolve};
 use super::frame::{FrameKind as Frame, FrameReader, header};
 use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
@@ -24,7 +22,7 @@ use crate::history::editable::check_recordable;
 use crate::history::support::world;
 use crate::history::{Command, History, HistoryEvent};
 use crate::reflect::Kind;
-use crate::save::{LoadReport, ValueSaver};
+use crate::save::ValueSaver;
 use crate::storage::{Storage, names, read_save};
 use crate::{Error, ErrorKind, Persist, Result, World};
 
@@ -34,13 +32,6 @@ pub struct SessionOptions<T: 'static> {
     pub(super) history: History<T>,
     flush: Flush,
     memory: Option<usize>,
-}
-
-/// What a target is made of again, if a replay breaks it.
-struct LoadedTarget<T> {
-    target: T,
-    digest: Option<Digest>,
-    report: Option<LoadReport>,
 }
 
 impl<T: Persist + Default> Session<T> {
@@ -153,15 +144,16 @@ impl<T: Persist + Default> SessionOptions<T> {
             history.spill =
                 Some(Spill::new(Arc::clone(&storage), path.into(), save.clone(), bytes));
         }
-        let mut loaded = load::<T>(&mut saves, &save)?;
-        let mut recovered = Recovered { report: loaded.report.take(), ..Recovered::default() };
-        let (chosen, mut unkept) =
-            choose(&*storage, &journal, loaded.digest.as_ref(), &mut recovered)?;
+        let (mut target, found) = saves.load_followed::<T>(&save)?;
+        let (digest, report) = found.unzip();
+        let mut recovered = Recovered { report, ..Recovered::default() };
+        let (chosen, mut unkept) = choose(&*storage, &journal, digest.as_ref(), &mut recovered)?;
         // That of a journal that is not gone on with.
         let stopped = recovered.stopped.take();
         let end = match &chosen {
             Some(chosen) => {
-                recover(&mut saves, &mut history, &save, &mut loaded, chosen, &mut recovered)?
+                let target = (&mut target, digest);
+                recover(&mut saves, &mut history, &save, target, chosen, &mut recovered)?
             }
             None => None,
         };
@@ -174,8 +166,11 @@ impl<T: Persist + Default> SessionOptions<T> {
         let paths = (journal, save.clone());
         let mut writer = JournalWriter::new(Arc::clone(&storage), paths, locks, unkept, flush);
         let told = match (&chosen, end) {
-            (Some(Chosen { path, scan }), Some(Good { length, sequence, program: written })) => {
-                let own = program(&history.support, &loaded.target)?;
+            (
+                Some(Chosen { path, scan }),
+                Some(ReplayOutcome { length, sequence, program: written, .. }),
+            ) => {
+                let own = program(&history.support, &target)?;
                 let mut frames = Vec::new();
                 if own != written {
                     frames.push((Frame::Program, own));
@@ -184,8 +179,8 @@ impl<T: Persist + Default> SessionOptions<T> {
                 HashSet::new()
             }
             _ => {
-                let (frames, told) = begin(&mut history, &loaded.target, false)?;
-                writer.begin(&header(loaded.digest.as_ref()), &frames)?;
+                let (frames, told) = begin(&mut history, &target, false)?;
+                writer.begin(&header(digest.as_ref()), &frames)?;
                 told
             }
         };
@@ -195,22 +190,22 @@ impl<T: Persist + Default> SessionOptions<T> {
             let _ = storage.remove(&next);
         }
 
-        let known = world(&loaded.target);
+        let known = world(&target);
         let known = known.map_or(0, |world| world.registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
-        history.journal = Some(Box::new(Journal::new(writer, support, &loaded.target, told)));
-        history.count_all_held(&loaded.target);
+        history.journal = Some(Box::new(Journal::new(writer, support, &target, told)));
+        history.count_all_held(&target);
         history.trim();
         if history.listeners.are_there {
             history.listeners.reported = history.values();
         }
-        history.end(&mut loaded.target);
+        history.end(&mut target);
         recovered.entries = history.len();
         if recovered.events > 0 {
             history.send(&[HistoryEvent::Recovered(recovered.entries)]);
         }
-        let session = Session { target: loaded.target, history, saves, save };
+        let session = Session { target, history, saves, save };
         Ok((session, recovered))
     }
 
@@ -236,31 +231,23 @@ impl<T: Persist + Default> SessionOptions<T> {
             Err(error) => return Err(error),
         };
         let mut recovered = Recovered::default();
-        let found = find(&*storage, &journal, digest.as_ref(), &mut recovered)?;
-        let (Chosen { path, scan }, follows_save) = match found {
-            JournalFiles { chosen: Some(chosen), .. } => (chosen, true),
-            JournalFiles { others, .. } => match others.into_iter().next() {
-                Some(other) => (other, false),
-                None => {
-                    let info = recovered.stopped.map(|stopped| JournalInfo {
-                        stopped: Some(stopped),
-                        ..JournalInfo::default()
-                    });
-                    return Ok(info);
-                }
-            },
+        let (chosen, others) = find(&*storage, &journal, digest.as_ref(), &mut recovered)?;
+        let follows_save = chosen.is_some();
+        let Some(Chosen { path, scan }) = chosen.or_else(|| others.into_iter().next()) else {
+            let stopped = recovered.stopped;
+            return Ok(stopped
+                .is_some()
+                .then(|| JournalInfo { stopped, ..JournalInfo::default() }));
         };
-        let torn = torn(&scan);
-        let damage = scan.damage.as_ref().map(|error| stopped(scan.end, error));
         let unknown = self.unknown_class(&*storage, &path, scan.end)?;
         Ok(Some(JournalInfo {
             follows_save,
             bytes: scan.size,
             frames: scan.frames,
             events: scan.events,
-            torn,
-            stopped: unknown.or(damage),
-            open: scan.open.map_or(0, |open| open.depth),
+            torn: scan.torn(),
+            stopped: unknown.or(scan.stopped()),
+            open: scan.depth(),
         }))
     }
 
@@ -281,82 +268,51 @@ impl<T: Persist + Default> SessionOptions<T> {
         let classes = world(&target).map(World::registry);
         let mut programs = Programs::new(&commands, classes, self.saves.load_options());
         let mut reader = FrameReader::open(storage, path)?;
-        while reader.offset < until {
+        while reader.scan.end < until {
             let next = reader.next().map_err(|error| Error::io("read", path, error))?;
-            let Ok(frame) = next else { break };
+            let Some(frame) = next else { break };
             if let Err(error) = programs.check(&frame, &self.history.commands) {
-                return Ok(Some(stopped(frame.offset, &error.moved_to(frame.offset))));
+                return Ok(Some(Stopped::at(frame.offset, &error.moved_to(frame.offset))));
             }
         }
         Ok(None)
     }
 }
 
-fn load<T: Persist + Default>(saves: &mut ValueSaver, save: &Path) -> Result<LoadedTarget<T>> {
-    Ok(match saves.load_followed::<T>(save)? {
-        Some((target, digest, report)) => {
-            LoadedTarget { target, digest: Some(digest), report: Some(report) }
-        }
-        None => LoadedTarget { target: saves.new_followed(), digest: None, report: None },
-    })
-}
-
-/// What of a journal is good.
-struct Good {
-    length: u64,
-    /// The number of its last frame.
-    sequence: u64,
-    /// Which classes its last frames are of.
-    program: Vec<u8>,
-}
-
-/// Does a journal again; returns what of it is good, or `None` if nothing can be used.
+/// Does a journal again; returns how far it is good, or `None` if nothing can be used.
 fn recover<T: Persist + Default>(
     saves: &mut ValueSaver,
     history: &mut History<T>,
     save: &Path,
-    loaded: &mut LoadedTarget<T>,
-    chosen: &Chosen,
+    (target, digest): (&mut T, Option<Digest>),
+    Chosen { path, scan }: &Chosen,
     recovered: &mut Recovered,
-) -> Result<Option<Good>> {
-    let Chosen { path, scan } = chosen;
+) -> Result<Option<ReplayOutcome>> {
     let storage = saves.disk();
-    let (mut until, mut sequence) = (scan.end, scan.sequence);
-    recovered.torn = torn(scan);
-    if let Some(error) = &scan.damage {
-        recovered.stopped = Some(stopped(scan.end, error));
-    }
-    if let Some(open) = scan.open {
-        recovered.rolled_back = open.depth;
-        (until, sequence) = (open.offset, open.before);
-    }
+    (recovered.torn, recovered.stopped) = (scan.torn(), scan.stopped());
+    recovered.rolled_back = scan.depth();
+    let mut until = scan.open.map_or(scan.end, |open| open.offset);
     loop {
-        let outcome = replay(history, &mut loaded.target, saves, &*storage, path, until)?;
+        let outcome = replay(history, target, saves, &*storage, path, until)?;
         (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
-        let program = outcome.program;
-        let Some(failed) = outcome.failed else {
-            return Ok(Some(Good { length: until, sequence, program }));
-        };
-        recovered.stopped.get_or_insert_with(|| {
-            stopped(failed.error.offset().unwrap_or(failed.offset), &failed.error)
-        });
-        let is_nothing = failed.offset == 0;
-        if !failed.is_broken {
-            let (length, sequence) = (failed.offset, failed.before);
-            return Ok(Some(Good { length, sequence, program }));
+        let Some(error) = &outcome.failed else { return Ok(Some(outcome)) };
+        let offset = error.offset().unwrap_or(outcome.length);
+        recovered.stopped.get_or_insert_with(|| Stopped::at(offset, error));
+        if !outcome.is_broken {
+            return Ok(Some(outcome));
         }
-        reset(history, &mut loaded.target);
-        let again = load::<T>(saves, save)?;
-        if again.digest != loaded.digest {
+        reset(history, target);
+        let (again, found) = saves.load_followed(save)?;
+        if found.map(|(digest, _)| digest) != digest {
             let message = format!("the save {} was replaced meanwhile; try again", save.display());
             return Err(Error::new(ErrorKind::InUse, message));
         }
-        *loaded = again;
-        if is_nothing {
+        *target = again;
+        until = outcome.length;
+        if until == 0 {
             (recovered.events, recovered.replayed) = (0, 0);
             return Ok(None);
         }
-        (until, sequence) = (failed.offset, failed.before);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use hashbrown::HashSet;
 
-use super::JournalEvent;
 use super::commands::definitions;
 use super::evolution::ComponentKey;
 use super::frame::FrameKind;
@@ -10,8 +9,9 @@ use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, JournalWriter};
-use crate::fields::Direction;
+use crate::history::Label;
 use crate::history::edit::Step;
+use crate::history::merging::Merging;
 use crate::history::step::End;
 use crate::history::support::Support;
 use crate::history::support::world;
@@ -27,24 +27,11 @@ pub(in crate::history) struct Journal {
     evicted: StoredEvicted,
 }
 
-/// What a record says of contents.
-#[derive(Default)]
-struct ComponentNotes {
-    new: HashSet<ComponentKey>,
-    /// What was put in or taken out.
-    gone: HashSet<ComponentKey>,
-    /// True if nothing is known before it, as its classes are others.
-    begins: bool,
-    /// True if nothing is known after it.
-    ends: bool,
-}
-
 /// What a journal knows.
 #[derive(Clone, Copy)]
 struct RecorderState {
     /// How many classes, of commands and of a world.
     classes: (usize, usize),
-    /// The last id of the world.
     last_id: Option<u64>,
 }
 
@@ -65,120 +52,93 @@ impl Journal {
         target: &T,
         recorded: HashSet<ComponentKey>,
     ) -> Self {
-        let mut journal = Self {
-            writer,
-            known: RecorderState::of(support, target),
-            recorded: HashSet::new(),
-            evicted: StoredEvicted::default(),
-        };
-        journal.begun(support, target, recorded);
-        journal
+        let known = RecorderState { last_id: None, ..RecorderState::of(support, target) };
+        Self { writer, known, recorded, evicted: StoredEvicted::default() }
     }
 
-    fn frames<T: 'static>(
-        &self,
-        support: &Support<T>,
-        event: JournalEvent<'_, T>,
-        now: &RecorderState,
-        notes: &mut ComponentNotes,
-    ) -> Result<Frames> {
-        let mut frames = Frames::new();
-        if self.evicted.oldest + self.evicted.undone > 0 {
-            frames.push((FrameKind::Evicted, payload(&self.evicted)?));
-        }
-        let frame = match event {
-            JournalEvent::Done { target, label, steps, merging } => {
-                let steps = stored(steps, target, support, ChangeState::Done)?;
-                notes.begins = now.classes != self.known.classes;
-                if notes.begins {
-                    frames.push((FrameKind::Program, program(support, target)?));
-                }
-                // Most edits change fields of what the journal knows.
-                let (mut changed, mut known) = (HashSet::new(), Vec::new());
-                for step in &steps {
-                    notes.ends |= step.each(&mut |change| {
-                        let Some(class) = change.class() else { return };
-                        let key = (change.owner, class.to_owned());
-                        if !change.is_of_fields() {
-                            notes.gone.insert(key);
-                        } else if notes.begins || !self.recorded.contains(&key) {
-                            changed.insert(key);
-                        } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
-                            known.push(key);
-                        }
-                    });
-                }
-                changed.extend(known.into_iter().filter(|key| notes.gone.contains(key)));
-                notes.new = push_contents(target, support, changed, &mut frames)?;
-                let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
-                let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
-                let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
-                (FrameKind::Done, payload(&StoredDone { label, merging, ids, steps })?)
-            }
-            JournalEvent::Moved { direction, .. } => match direction {
-                Direction::Undo => (FrameKind::Undone, Vec::new()),
-                Direction::Redo => (FrameKind::Redone, Vec::new()),
-            },
-            JournalEvent::Begun(label) => (FrameKind::Begun, payload(label)?),
-            JournalEvent::Committed => (FrameKind::Committed, Vec::new()),
-            JournalEvent::RolledBack => (FrameKind::RolledBack, Vec::new()),
-            JournalEvent::Saved(state) => (FrameKind::Saved, payload(&state)?),
-            JournalEvent::Cleared => (FrameKind::Cleared, Vec::new()),
-            JournalEvent::Dropped(index) => {
-                (FrameKind::Dropped, payload(&index.map(|index| index as u64))?)
-            }
-            JournalEvent::Skipped { is_redo } => (FrameKind::Skipped, payload(&is_redo)?),
-            JournalEvent::Evicted => return Ok(frames),
-        };
-        frames.push(frame);
-        Ok(frames)
-    }
-}
-
-impl Journal {
-    /// Appends what has just been done to the target, before the history notes it.
-    ///
-    /// If it fails, what was done is rolled back.
-    pub(in crate::history) fn record<T: 'static>(
-        &mut self,
-        support: &Support<T>,
-        event: JournalEvent<'_, T>,
-    ) -> Result<()> {
-        let must = matches!(event, JournalEvent::RolledBack);
-        let is_cleared = matches!(event, JournalEvent::Cleared);
-        let now = match &event {
-            JournalEvent::Done { target, .. } => RecorderState::of(support, *target),
-            _ => self.known,
-        };
-        // Behind what else changes components, they are told anew.
-        let ends = matches!(
-            event,
-            JournalEvent::Moved { is_followed: false, .. } | JournalEvent::RolledBack
-        );
-        let mut notes = ComponentNotes { ends, ..ComponentNotes::default() };
-        let frames = self.frames(support, event, &now, &mut notes)?;
-        if frames.is_empty() {
+    /// Appends something that happened, before the history notes it. What has to be in the journal is there later, at least.
+    pub(in crate::history) fn record(&mut self, kind: FrameKind, payload: Vec<u8>) -> Result<()> {
+        if kind == FrameKind::Cleared && self.writer.lacks_history() {
+            // The next one then can hold what there is.
             return Ok(());
         }
-        if is_cleared && self.writer.lacks_history() {
-            // The next one then can hold what there is.
+        self.append(vec![(kind, payload)], kind == FrameKind::RolledBack)
+    }
+
+    /// Appends what was evicted, before there is more room.
+    pub(in crate::history) fn flush_evicted(&mut self) -> Result<()> {
+        self.append(Frames::new(), false)
+    }
+
+    /// Appends steps that have just been done to the target. If it fails, they are rolled back.
+    pub(in crate::history) fn record_done<T: 'static>(
+        &mut self,
+        (target, support): (&T, &Support<T>),
+        label: &Label,
+        steps: &mut [Step<T>],
+        merging: Merging,
+    ) -> Result<()> {
+        let (now, mut frames) = (RecorderState::of(support, target), Frames::new());
+        let steps = stored(steps, target, support, ChangeState::Done)?;
+        // If its classes are others, nothing is known before it.
+        let begins = now.classes != self.known.classes;
+        if begins {
+            frames.push((FrameKind::Program, program(support, target)?));
+        }
+        // Most edits change fields of what the journal knows. What is put in or taken out is gone.
+        let (mut changed, mut known, mut gone) = (HashSet::new(), Vec::new(), HashSet::new());
+        // Nothing is known after a command that changed its target directly.
+        let mut ends = false;
+        for step in &steps {
+            ends |= step.each(&mut |change| {
+                let Some(key) = change.key() else { return };
+                if !change.is_of_fields() {
+                    gone.insert(key);
+                } else if begins || !self.recorded.contains(&key) {
+                    changed.insert(key);
+                } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
+                    known.push(key);
+                }
+            });
+        }
+        changed.extend(known.into_iter().filter(|key| gone.contains(key)));
+        let new = push_contents(target, support, changed, &mut frames)?;
+        let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
+        let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
+        let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
+        frames.push((FrameKind::Done, payload(&StoredDone { label, merging, ids, steps })?));
+        self.append(frames, false)?;
+        self.known = now;
+        if begins || ends {
+            self.forget_contents();
+        }
+        if !ends {
+            for key in &gone {
+                self.recorded.remove(key);
+            }
+            self.recorded.extend(new);
+        }
+        Ok(())
+    }
+
+    /// Appends frames, after what was evicted before them.
+    fn append(&mut self, mut frames: Frames, must: bool) -> Result<()> {
+        if self.evicted.oldest + self.evicted.undone > 0 {
+            frames.insert(0, (FrameKind::Evicted, payload(&self.evicted)?));
+        }
+        if frames.is_empty() {
             return Ok(());
         }
         let result = self.writer.append(&frames, must);
         if result.is_ok() || must {
             self.evicted = StoredEvicted::default();
-            self.known = now;
-            if notes.begins || notes.ends {
-                self.recorded.clear();
-            }
-            if !notes.ends {
-                for key in &notes.gone {
-                    self.recorded.remove(key);
-                }
-                self.recorded.extend(notes.new);
-            }
         }
         result
+    }
+
+    /// Forgets which contents the journal has, as something else has changed components: they are told anew.
+    pub(in crate::history) fn forget_contents(&mut self) {
+        self.recorded.clear();
     }
 
     /// Notes that an entry was evicted: the oldest, or the last of those that were undone.
@@ -208,7 +168,6 @@ impl Journal {
     }
 }
 
-/// Steps as they are.
 pub(super) fn stored<T: 'static>(
     steps: &mut [Step<T>],
     target: &T,

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::ErrorKind;
 use crate::save::LoadReport;
+use crate::{Error, ErrorKind};
 
 /// What became of save and journal when a [`Session`](super::Session) was opened.
 ///
@@ -52,6 +52,12 @@ pub struct Stopped {
     pub kind: ErrorKind,
     /// What was wrong.
     pub cause: String,
+}
+
+impl Stopped {
+    pub(super) fn at(offset: u64, error: &Error) -> Self {
+        Self { offset, kind: error.kind(), cause: error.to_string() }
+    }
 }
 
 /// What a journal holds, as far as that is known without opening it: see [`SessionOptions::inspect`](super::SessionOptions::inspect).

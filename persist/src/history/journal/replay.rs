@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::commands::restored;
 use super::evolution::{Programs, RecordedComponents};
-use super::frame::{Frame, FrameKind, FrameReader, OpenTransaction};
+use super::frame::{Frame, FrameKind, FrameReader};
 use super::spill;
 use super::stored::{
     StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep, place, read,
@@ -28,34 +28,31 @@ const MOST_STATES: u64 = 1 << 62;
 /// How far the beginning of a journal has been read.
 enum ReplayStart {
     No,
-    /// This many entries have been read. Those that are to be migrated wait for all.
-    Entries(Box<StoredStacks>, u64, Vec<StoredEntry>),
+    /// Some entries have been read. Those that are to be migrated wait for all.
+    Entries(Box<StoredStacks>, Vec<StoredEntry>),
     Yes,
 }
 
 /// What came of a replay.
+#[derive(Default)]
 pub(super) struct ReplayOutcome {
     /// How many events were replayed.
     pub(super) events: u64,
     /// How many steps of the undo list that were.
     pub(super) steps: u64,
-    pub(super) failed: Option<Failed>,
+    /// How many bytes of the journal are good, and the number of their last frame.
+    pub(super) length: u64,
+    pub(super) sequence: u64,
     /// Which classes the last frames are of.
     pub(super) program: Vec<u8>,
-}
-
-/// A frame that could not be replayed.
-pub(super) struct Failed {
-    pub(super) error: Error,
-    /// Where to end the next time, and the number of the frame before.
-    pub(super) offset: u64,
-    pub(super) before: u64,
+    /// Why the frame after the good ones could not be replayed.
+    pub(super) failed: Option<Error>,
     /// True if target and history are not as they were before that.
     pub(super) is_broken: bool,
 }
 
-/// A replay that is running.
 struct Replay<'r, 'p, T: 'static> {
+    history: &'r mut History<T>,
     target: &'r mut T,
     programs: &'r mut Programs<'p>,
     contents: RecordedComponents,
@@ -71,61 +68,49 @@ pub(super) fn replay<T: 'static>(
     until: u64,
 ) -> io::Result<ReplayOutcome> {
     let contents = RecordedComponents::default();
-    let mut replay = Replay { target, programs, contents, begun: ReplayStart::No };
-    let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
+    let mut replay = Replay { history, target, programs, contents, begun: ReplayStart::No };
+    let mut outcome = ReplayOutcome { length: until, ..ReplayOutcome::default() };
     let mut position = None;
-    while reader.offset < until {
-        let Ok(frame) = reader.next()? else { break };
-        let was_poisoned = history.poison.is_some();
-        let result = catch_unwind(AssertUnwindSafe(|| replay.frame(history, &frame)));
+    while reader.scan.end < until {
+        let open = reader.scan.open;
+        let Some(frame) = reader.next()? else { break };
+        let was_poisoned = replay.history.poison.is_some();
+        let result = catch_unwind(AssertUnwindSafe(|| replay.frame(&frame)));
         let (error, is_broken) = match result {
             Ok(Ok(())) => {
-                events += u64::from(frame.kind.is_event());
-                open = OpenTransaction::behind(open, &frame);
-                if open.is_none() {
+                use FrameKind::{Committed, Done, Program, Redone, Undone};
+                if frame.kind == Program {
+                    outcome.program = frame.payload.to_vec();
+                }
+                let is_step = matches!(frame.kind, Done | Committed | Undone | Redone);
+                if reader.scan.open.is_none() {
                     // What merged with the entry before, or was rolled back, made none.
-                    let is_step = matches!(
-                        frame.kind,
-                        FrameKind::Done
-                            | FrameKind::Committed
-                            | FrameKind::Undone
-                            | FrameKind::Redone
-                    );
-                    let before = position.replace(history.ring.position());
-                    steps += u64::from(is_step && before != position);
+                    let before = position.replace(replay.history.ring.position());
+                    outcome.steps += u64::from(is_step && before != position);
                 }
-                if frame.kind == FrameKind::Program {
-                    program = frame.payload.to_vec();
-                }
+                (outcome.events, outcome.sequence) = (reader.scan.events, reader.scan.sequence);
                 continue;
             }
             Ok(Err(failure)) => {
-                let is_poisoned = history.poison.is_some() && !was_poisoned;
-                let is_broken = failure.broken.is_some() || is_poisoned;
-                (failure.error, is_broken)
+                let is_poisoned = replay.history.poison.is_some() && !was_poisoned;
+                (failure.error, failure.broken.is_some() || is_poisoned)
             }
-            Err(_) => {
-                let message = "a command panicked when it was redone";
-                (Error::new(ErrorKind::Poisoned, message), true)
-            }
+            Err(_) => (error!(ErrorKind::Poisoned, "a command panicked when it was redone"), true),
         };
-        let is_begun = matches!(replay.begun, ReplayStart::Yes);
-        let (offset, before) = match open {
-            _ if !is_begun => (0, 0),
-            Some(open) => (open.offset, open.before),
-            None => (frame.offset, frame.sequence.saturating_sub(1)),
-        };
-        let error = error.moved_to(frame.offset);
-        let is_broken = is_broken || open.is_some() || !is_begun;
-        let failed = Some(Failed { error, offset, before, is_broken });
-        return Ok(ReplayOutcome { events, steps, failed, program });
+        outcome.failed = Some(error.moved_to(frame.offset));
+        outcome.is_broken = is_broken || open.is_some();
+        outcome.length = frame.offset;
+        if let Some(open) = open {
+            (outcome.length, outcome.sequence) = (open.offset, open.before);
+        }
+        break;
     }
-    if matches!(replay.begun, ReplayStart::Yes) {
-        return Ok(ReplayOutcome { events, steps, failed: None, program });
+    if !matches!(replay.begun, ReplayStart::Yes) {
+        let none = || wrong("no whole beginning").moved_to(reader.scan.end);
+        outcome.failed.get_or_insert_with(none);
+        (outcome.length, outcome.is_broken) = (0, true);
     }
-    let error = wrong("no whole beginning").moved_to(reader.offset);
-    let failed = Failed { error, offset: 0, before: 0, is_broken: true };
-    Ok(ReplayOutcome { events, steps, failed: Some(failed), program })
+    Ok(outcome)
 }
 
 /// Makes a history that was being replayed as new.
@@ -142,14 +127,14 @@ pub(super) fn reset<T: 'static>(history: &mut History<T>, target: &mut T) {
 }
 
 impl<T: 'static> Replay<'_, '_, T> {
-    fn frame(&mut self, history: &mut History<T>, frame: &Frame<'_>) -> Result<(), Failure> {
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<(), Failure> {
         let payload = frame.payload;
         if !frame.kind.is_beginning() && !matches!(self.begun, ReplayStart::Yes) {
             return Err(wrong("an edit before its beginning").into());
         }
         if !frame.kind.is_beginning() {
             // What was dropped for the addition before is in the journal, as all that was dropped before an event is.
-            history.has_grown = false;
+            self.history.has_grown = false;
         }
         match frame.kind {
             FrameKind::Program => {
@@ -162,51 +147,51 @@ impl<T: 'static> Replay<'_, '_, T> {
                     self.contents.enter((owner, class), bytes);
                 }
             }
-            FrameKind::Stacks | FrameKind::Entry => self.begin(history, frame.kind, payload)?,
+            FrameKind::Stacks | FrameKind::Entry => self.begin(frame.kind, payload)?,
             FrameKind::Done => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
-                let is_direct = self.bring_on(history, &mut steps)?;
-                self.give_behind(ids.map(|ids| ids.before))?;
-                let steps = self.do_again(history, steps)?;
-                self.give_behind(ids.map(|ids| ids.behind))?;
-                history.changed(self.target);
+                let is_direct = self.bring_on(&mut steps)?;
+                give_behind(self.target, ids.map(|ids| ids.before))?;
+                let steps = self.do_again(steps)?;
+                give_behind(self.target, ids.map(|ids| ids.behind))?;
+                self.history.changed(self.target);
                 let mut entry = UndoEntry::new(label, steps.into());
                 entry.weigh();
-                history.enter(self.target, entry, (merging, MergeTarget::default()));
+                self.history.enter(self.target, entry, (merging, MergeTarget::default()));
                 if is_direct {
                     self.contents.clear();
                 }
             }
-            FrameKind::Undone => self.moved(history, Direction::Undo)?,
-            FrameKind::Redone => self.moved(history, Direction::Redo)?,
-            FrameKind::Begun => history.begin(read::<Label>(payload)?)?,
-            FrameKind::Committed => history.commit(self.target)?,
+            FrameKind::Undone => self.moved(Direction::Undo)?,
+            FrameKind::Redone => self.moved(Direction::Redo)?,
+            FrameKind::Begun => self.history.begin(read::<Label>(payload)?)?,
+            FrameKind::Committed => self.history.commit(self.target)?,
             FrameKind::RolledBack => {
-                history.rollback(self.target)?;
+                self.history.rollback(self.target)?;
                 self.contents.clear();
             }
             FrameKind::Saved => {
                 let saved: Option<u64> = read(payload)?;
-                if saved.is_some_and(|state| state > history.last_state) {
+                if saved.is_some_and(|state| state > self.history.last_state) {
                     return Err(wrong("a saved state that was never reached").into());
                 }
-                history.saved = saved;
+                self.history.saved = saved;
             }
-            FrameKind::Cleared => history.drop_all(),
+            FrameKind::Cleared => self.history.drop_all(),
             FrameKind::Skipped => {
                 let direction = if read(payload)? { Direction::Redo } else { Direction::Undo };
-                if !history.skip(direction) {
+                if !self.history.skip(direction) {
                     return Err(wrong("an entry to be skipped where there is none").into());
                 }
             }
             FrameKind::Dropped => {
                 let index = read::<Option<u64>>(payload)?.map(place).transpose()?;
-                let poisoned = history.poison.as_ref().map(|poison| poison.entry);
+                let poisoned = self.history.poison.as_ref().map(|poison| poison.entry);
                 let is_it = match poisoned {
                     Some(poisoned) => poisoned == index,
                     None => index.is_some(),
                 };
-                if !is_it || !history.leave_out(index) {
+                if !is_it || !self.history.leave_out(index) {
                     return Err(wrong("the number of an entry that is not there").into());
                 }
             }
@@ -214,65 +199,54 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let StoredEvicted { oldest, undone } = read(payload)?;
                 for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
                     for _ in 0..count {
-                        if !history.drop_one(end) {
+                        if !self.history.drop_one(end) {
                             return Err(wrong("more evicted entries than there are").into());
                         }
                     }
                 }
             }
         }
-        history.end(self.target);
+        self.history.end(self.target);
         Ok(())
     }
 
-    /// Lets the world give no ids that were given.
-    fn give_behind(&mut self, id: Option<u64>) -> Result<()> {
-        let Some(id) = id else { return Ok(()) };
-        let is_possible = world_mut(self.target).is_some_and(|world| world.give_behind(id));
-        if is_possible { Ok(()) } else { Err(wrong("ids that no world gives")) }
-    }
-
     /// Undoes or redoes.
-    fn moved(&mut self, history: &mut History<T>, direction: Direction) -> Result<(), Failure> {
-        let index = history.ring.toward(direction).filter(|_| !history.is_open());
+    fn moved(&mut self, direction: Direction) -> Result<(), Failure> {
+        let index = self.history.ring.toward(direction).filter(|_| !self.history.is_open());
         let Some(index) = index else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
         };
-        spill::bring_back(history, index, self.target)?;
-        match history.ring.get(index).filter(|_| world(&*self.target).is_none()) {
+        spill::bring_back(self.history, index, self.target)?;
+        match self.history.ring.get(index).filter(|_| world(&*self.target).is_none()) {
             Some(entry) => self.contents.follow(&entry.steps, direction, self.programs.of_fields()),
             None => self.contents.clear(),
         }
-        history.run_next(self.target, direction)?;
+        self.history.run_next(self.target, direction)?;
         Ok(())
     }
 
     /// Brings the steps of an edit on; true if a command in it changed its target directly.
-    fn bring_on(&mut self, history: &History<T>, steps: &mut [StoredStep]) -> Result<bool> {
+    fn bring_on(&mut self, steps: &mut [StoredStep]) -> Result<bool> {
         let mut is_direct = false;
         for step in &*steps {
             is_direct |= step.each(&mut |_| {});
         }
         let classes = self.programs.of_fields();
         if !classes.are_same() {
-            let recorded = (&*self.target, &history.support);
+            let recorded = (&*self.target, &self.history.support);
             self.contents.bring_on(steps, classes, recorded)?;
         }
         Ok(is_direct)
     }
 
     /// Does steps again, as they were done first.
-    fn do_again(
-        &mut self,
-        history: &mut History<T>,
-        stored: Vec<StoredStep>,
-    ) -> Result<Vec<Step<T>>, Failure> {
+    fn do_again(&mut self, stored: Vec<StoredStep>) -> Result<Vec<Step<T>>, Failure> {
         let mut done: Vec<Step<T>> = Vec::with_capacity(stored.len());
         for step in stored {
-            match self.do_one(history, step) {
+            match self.do_one(step) {
                 Ok(step) => done.push(step),
                 Err(failure) => {
-                    let support = &mut history.support;
+                    let support = &mut self.history.support;
                     return Err(
                         failure.after(|| run_all(&mut done, self.target, support, Direction::Undo))
                     );
@@ -282,17 +256,18 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(done)
     }
 
-    fn do_one(&mut self, history: &mut History<T>, stored: StoredStep) -> Result<Step<T>, Failure> {
+    fn do_one(&mut self, stored: StoredStep) -> Result<Step<T>, Failure> {
         match stored {
             StoredStep::Command(command) if command.is_direct => {
-                let (class, command) = self.programs.brought_on(*command, &history.commands)?;
-                self.give_behind(command.last_id)?;
-                let support = &mut history.support;
-                class.replay(&command, self.target, support, &self.programs.commands.reading())
+                let (class, command) =
+                    self.programs.brought_on(*command, &self.history.commands)?;
+                give_behind(self.target, command.last_id)?;
+                let support = &mut self.history.support;
+                class.replay(&command, self.target, support, self.programs.commands.links())
             }
             StoredStep::Change(change) => {
                 let mut step: Step<T> = restored_change(*change, self.target, ChangeState::Done)?;
-                match step.run(self.target, &mut history.support, Direction::Redo) {
+                match step.run(self.target, &mut self.history.support, Direction::Redo) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
                         step.finalize(self.target, End::Undone);
@@ -302,14 +277,14 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
-                let mut further = self.do_again(history, further)?;
-                match self.programs.read_command(*command, &history.commands) {
+                let mut further = self.do_again(further)?;
+                match self.programs.read_command(*command, &self.history.commands) {
                     Ok(mut command) => {
                         command.further = further;
                         Ok(Step::Command(command))
                     }
                     Err(error) => {
-                        let support = &mut history.support;
+                        let support = &mut self.history.support;
                         let back = || run_all(&mut further, self.target, support, Direction::Undo);
                         Err(Failure::from(error).after(back))
                     }
@@ -321,82 +296,83 @@ impl<T: 'static> Replay<'_, '_, T> {
     /// Steps as they were.
     fn restore_all(
         &mut self,
-        history: &History<T>,
         stored: Vec<StoredStep>,
         change_state: ChangeState,
     ) -> Result<Vec<Step<T>>> {
         let programs = &mut self.programs;
         restored(stored, self.target, change_state, &mut |command| {
-            programs.read_command(command, &history.commands)
+            programs.read_command(command, &self.history.commands)
         })
     }
 
     /// Reads what the history was when the journal began.
-    fn begin(&mut self, history: &mut History<T>, kind: FrameKind, payload: &[u8]) -> Result<()> {
+    fn begin(&mut self, kind: FrameKind, payload: &[u8]) -> Result<()> {
         let begun = std::mem::replace(&mut self.begun, ReplayStart::No);
-        let (mut stacks, count, mut waiting) = match (kind, begun) {
+        let (mut stacks, mut waiting) = match (kind, begun) {
             (FrameKind::Stacks, ReplayStart::No) => {
                 let stacks: Box<StoredStacks> = Box::new(read(payload)?);
-                install(history, &stacks)?;
-                (stacks, 0, Vec::new())
+                install(self.history, &stacks)?;
+                (stacks, Vec::new())
             }
-            (FrameKind::Entry, ReplayStart::Entries(stacks, count, mut waiting)) => {
+            (FrameKind::Entry, ReplayStart::Entries(stacks, mut waiting)) => {
                 let entry = read(payload)?;
                 if self.programs.of_fields().are_same() {
-                    self.enter(history, &stacks, entry)?;
+                    self.enter(&stacks, entry)?;
                 } else {
                     waiting.push(entry);
                 }
-                (stacks, count + 1, waiting)
+                (stacks, waiting)
             }
             _ => return Err(wrong("a beginning in another place")),
         };
-        if count < stacks.entries {
-            self.begun = ReplayStart::Entries(stacks, count, waiting);
+        if ((self.history.ring.len() + waiting.len()) as u64) < stacks.entries {
+            self.begun = ReplayStart::Entries(stacks, waiting);
             return Ok(());
         }
         let position = place(stacks.position)?;
         if !waiting.is_empty() {
             let steps = waiting.iter_mut().map(|entry| &mut entry.steps[..]);
-            let recorded = (&*self.target, &history.support);
+            let recorded = (&*self.target, &self.history.support);
             let classes = self.programs.of_fields();
             self.contents.bring_on_entries(steps, position, classes, recorded)?;
         }
-        waiting.into_iter().try_for_each(|entry| self.enter(history, &stacks, entry))?;
-        history.ring.set_position(position);
-        history.poison = stacks.poison.take();
+        waiting.into_iter().try_for_each(|entry| self.enter(&stacks, entry))?;
+        self.history.ring.set_position(position);
+        self.history.poison = stacks.poison.take();
         self.begun = ReplayStart::Yes;
         Ok(())
     }
 
     /// Enters the next entry that the history had.
-    fn enter(
-        &mut self,
-        history: &mut History<T>,
-        stacks: &StoredStacks,
-        stored: StoredEntry,
-    ) -> Result<()> {
+    fn enter(&mut self, stacks: &StoredStacks, stored: StoredEntry) -> Result<()> {
         let StoredEntry { label, state, mut steps } = stored;
-        let at = history.ring.len();
+        let at = self.history.ring.len();
         if state > stacks.last_state {
             return Err(wrong(NEVER_REACHED));
         }
-        if state < history.state_at(at) {
+        if state < self.history.state_at(at) {
             return Err(wrong("a state that is older than the one before it"));
         }
         let done = stacks.poison.as_ref().and_then(|poison| poison.done_of(at));
-        let is_applied = (at as u64) < stacks.position || done.is_some();
-        let change_state = if is_applied { ChangeState::Applied } else { ChangeState::Undone };
-        let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
-        let mut steps = self.restore_all(history, steps, change_state)?;
-        steps.append(&mut self.restore_all(history, rest, ChangeState::Undone)?);
+        let is_applied = (at as u64) < stacks.position;
+        let done = done.unwrap_or(if is_applied { steps.len() } else { 0 });
+        let rest = steps.split_off(done.min(steps.len()));
+        let mut steps = self.restore_all(steps, ChangeState::Applied)?;
+        steps.append(&mut self.restore_all(rest, ChangeState::Undone)?);
         let mut entry = UndoEntry::new(label, steps.into());
         entry.weigh();
         entry.state = state;
-        history.bytes += entry.size;
-        history.ring.put(entry);
+        self.history.bytes += entry.size;
+        self.history.ring.put(entry);
         Ok(())
     }
+}
+
+/// Lets the world give no ids that were given.
+fn give_behind<T: 'static>(target: &mut T, id: Option<u64>) -> Result<()> {
+    let Some(id) = id else { return Ok(()) };
+    let is_possible = world_mut(target).is_some_and(|world| world.give_behind(id));
+    if is_possible { Ok(()) } else { Err(wrong("ids that no world gives")) }
 }
 
 const NEVER_REACHED: &str = "a state that was never reached";

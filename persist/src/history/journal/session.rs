@@ -81,7 +81,6 @@ pub struct Session<T: 'static = World> {
     pub(super) target: T,
     pub(in crate::history) history: History<T>,
     pub(super) saves: ValueSaver,
-    /// Where the save is.
     pub(super) save: PathBuf,
 }
 
@@ -191,20 +190,16 @@ pub(super) fn begin<T: 'static>(
     let (begin, mut changed) = (frames.len(), HashSet::new());
     let position = history.position();
     for index in 0..history.ring.len() {
-        let change_state =
-            if index < position { ChangeState::Applied } else { ChangeState::Undone };
         let done = history.poison.as_ref().and_then(|poison| poison.done_of(index));
         let Some(entry) = history.ring.get_mut(index) else { continue };
-        let label = entry.label.clone();
-        let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
-        let (first, rest) = entry.steps.split_at_mut(half);
-        let change_state = if done.is_some() { ChangeState::Applied } else { change_state };
-        let mut steps = stored(first, target, &history.support, change_state)?;
+        let (label, count) = (entry.label.clone(), entry.steps.len());
+        let done = done.unwrap_or(if index < position { count } else { 0 }).min(count);
+        let (first, rest) = entry.steps.split_at_mut(done);
+        let mut steps = stored(first, target, &history.support, ChangeState::Applied)?;
         steps.append(&mut stored(rest, target, &history.support, ChangeState::Undone)?);
         for step in &steps {
             step.each(&mut |change| {
-                let class = change.class().filter(|_| change.is_of_fields());
-                changed.extend(class.map(|class| (change.owner, class.to_owned())));
+                changed.extend(change.key().filter(|_| change.is_of_fields()));
             });
         }
         let entry = StoredEntry { label, state: entry.state, steps };
@@ -234,7 +229,9 @@ impl<T: Persist> Session<T> {
         self.writer()?.check_own()?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
-        let there = spill::bring_all(history, &mut self.target);
+        let mut entries = 0..history.ring.len();
+        let there =
+            entries.try_for_each(|index| spill::bring_back(history, index, &mut self.target));
         let begun = there.and_then(|()| begin(history, &self.target, true));
         let (frames, told) = match begun {
             Ok((frames, told)) => (Ok(frames), told),

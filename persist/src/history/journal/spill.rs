@@ -1,9 +1,10 @@
 //! Entries that are far from the current one, in files until they are needed.
 
-use super::commands::{CommandReader, restored};
+use super::commands::restored;
 use super::recorder;
 use super::stored::{StoredStep, wrong};
 use crate::Result;
+use crate::fields::FieldLinks;
 use crate::history::edit::Step;
 use crate::history::entry::{SpilledEntry, UndoEntry};
 use crate::history::failure::guarded;
@@ -122,11 +123,6 @@ pub(in crate::history) fn bring_back<T: 'static>(
     Ok(())
 }
 
-/// Brings all entries back.
-pub(super) fn bring_all<T: 'static>(history: &mut History<T>, target: &mut T) -> Result<()> {
-    (0..history.ring.len()).try_for_each(|index| bring_back(history, index, target))
-}
-
 /// Lets entries end that were dropped while they were in a file.
 pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, target: &mut T) {
     let dropped = history.spill.as_mut().map(|spill| std::mem::take(&mut spill.dropped));
@@ -148,9 +144,9 @@ fn restore_all<T: 'static>(
     target: &mut T,
     history: &History<T>,
 ) -> Result<Vec<Step<T>>> {
-    let reading = CommandReader { registry: &history.support.registry, numbers: None };
+    let links = FieldLinks::of_command(&history.support.registry);
     restored(stored, target, ChangeState::Spilled, &mut |command| {
         let class = history.commands.get(&(command.class as usize));
-        class.ok_or_else(|| wrong("a command of no class"))?.read(&command, &reading)
+        class.ok_or_else(|| wrong("a command of no class"))?.read(&command, links)
     })
 }

@@ -72,7 +72,6 @@ pub(super) struct StoredEvicted {
     pub(super) undone: u64,
 }
 
-/// A step.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(in crate::history) enum StoredStep {
@@ -106,7 +105,6 @@ impl StoredStep {
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(in crate::history) struct StoredCommand {
-    /// The number of its class.
     pub(in crate::history) class: u32,
     pub(in crate::history) is_direct: bool,
     /// What it was before it was done, if it was done directly just now, and is another now.
@@ -127,14 +125,12 @@ pub(in crate::history) fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or made to harm"))
 }
 
-/// The payload of a frame.
-pub(super) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
+pub(in crate::history) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
     let mut buffer = Buffer::new();
     buffer.encode(value)?;
     Ok(buffer.into_bytes())
 }
 
-/// Reads the payload of a frame.
 pub(super) fn read<V: Persist>(payload: &[u8]) -> Result<V> {
     decode(payload)
 }

@@ -181,10 +181,10 @@ impl ReplayedChange<'_> {
                 let tree = match (self.held.take(), owner, &whole.fragment) {
                     (Some(Held::Objects(tree)), ..) => tree,
                     (_, Some(object), Some(fragment)) => match fragment.save() {
-                        Some(save) => target.tree(object, save, fragment.place())?,
+                        Some(save) => target.tree(object, save, fragment.place)?,
                         None => {
                             let name = name.as_deref().unwrap_or_default();
-                            UntypedTree::bare(object, name, fragment.place())
+                            UntypedTree::bare(object, name, fragment.place)
                         }
                     },
                     _ => return Err(self.refused()),

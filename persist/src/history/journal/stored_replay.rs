@@ -161,7 +161,6 @@ impl<'j> ReplayedEntry<'j> {
     }
 }
 
-/// A field, by its object and path.
 type FieldKey = (Option<ObjectId>, String);
 
 /// What begins a step of a path.
@@ -208,7 +207,6 @@ impl<'j> SetFields<'j> {
     }
 }
 
-/// A replay on stored values.
 struct StoredReplay<'j, 's> {
     target: ReplayTarget<'s>,
     entries: VecDeque<ReplayedEntry<'j>>,

@@ -181,7 +181,6 @@ impl JournalWriter {
         &self.path
     }
 
-    /// True if it is there now.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         self.live == path
     }
@@ -213,7 +212,15 @@ impl JournalWriter {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         let last = encode(frames, self.sequence, &mut bytes)?;
-        let appended = catch_unwind(AssertUnwindSafe(|| self.append_all(&bytes, must, last)));
+        let appended = catch_unwind(AssertUnwindSafe(|| match &self.state {
+            WriterState::Good => self.append_bytes(&bytes, must, last),
+            WriterState::Broken(_) => self.mend(&bytes, must, last),
+            WriterState::Lost { kind, why } => {
+                let path = self.path.display();
+                let message = format!("what is done now cannot be in the journal {path}, {why}");
+                Err(Error::new(*kind, message))
+            }
+        }));
         let appended = appended.unwrap_or_else(|panic| {
             if matches!(self.state, WriterState::Good) {
                 self.break_off(PANICKED.into());
@@ -225,18 +232,6 @@ impl JournalWriter {
         });
         self.scratch = bytes;
         appended
-    }
-
-    fn append_all(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
-        match &self.state {
-            WriterState::Good => self.append_bytes(bytes, must, last),
-            WriterState::Broken(_) => self.mend(bytes, must, last),
-            WriterState::Lost { kind, why } => {
-                let path = self.path.display();
-                let message = format!("what is done now cannot be in the journal {path}, {why}");
-                Err(Error::new(*kind, message))
-            }
-        }
     }
 
     /// Notes that an append failed.
