@@ -159,6 +159,7 @@ pub mod save;
 mod schema;
 #[cfg(feature = "serde")]
 pub mod serde;
+mod sorting;
 pub mod storage;
 mod types;
 mod value;

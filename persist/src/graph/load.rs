@@ -18,6 +18,7 @@ use crate::reflect::Holder;
 use crate::schema::{
     ClassSchema, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow, Plans, locate,
 };
+use crate::sorting::sort_by;
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, LoadOptions, Result};
 
@@ -486,7 +487,7 @@ impl<'l> Loader<'l> {
             });
             let mut rows: Vec<_> = rows.collect();
             let key = |run: Occurrences| (run.count, run.first);
-            rows.sort_by(|(a, one), (b, other)| {
+            sort_by(&mut rows, |(a, one), (b, other)| {
                 a.class.cmp(&b.class).then(key(*one).cmp(&key(*other)))
             });
             events.append(&mut rows);
