@@ -12,12 +12,9 @@ pub(crate) fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) ->
     order
 }
 
-/// Sorts stably, in order to `compare`.
+/// Sorts stably, by `compare`.
 pub(crate) fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
-    if items.is_sorted_by(|a, b| compare(a, b).is_le()) {
-        return;
-    }
-    let swaps = swaps(&order(items.len(), &|a, b| compare(&items[a], &items[b])));
+    let swaps = swaps(items.len(), &|a, b| compare(&items[a], &items[b]));
     swaps.into_iter().enumerate().for_each(|(place, from)| items.swap(place, from));
 }
 
@@ -26,19 +23,21 @@ pub(crate) fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
 
-/// With what each place is swapped, from the first to the last, to put the items of an order there.
-fn swaps(order: &[usize]) -> Vec<usize> {
+/// With what each place is swapped, from the first to the last, to sort items; nothing if they are sorted.
+fn swaps(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    if (1..count).all(|at| compare(at - 1, at).is_le()) {
+        return Vec::new();
+    }
     // Which item is at each place, and where each item is.
-    let mut items: Vec<usize> = (0..order.len()).collect();
+    let mut items: Vec<usize> = (0..count).collect();
     let mut places = items.clone();
-    let swap = |(place, item): (usize, &usize)| {
-        let from = places[*item];
-        let other = items[place];
+    let swap = |(place, item): (usize, usize)| {
+        let (from, other) = (places[item], items[place]);
         items.swap(place, from);
-        (places[*item], places[other]) = (place, from);
+        (places[item], places[other]) = (place, from);
         from
     };
-    order.iter().enumerate().map(swap).collect()
+    order(count, compare).into_iter().enumerate().map(swap).collect()
 }
 
 #[cfg(test)]

@@ -314,10 +314,19 @@ impl<'l> Loader<'l> {
         let made = records.filter(|(record, (_, kind))| {
             kind.is_some() && (asked_for.is_empty() || !asked_for.contains(record))
         });
-        let mut classes: Vec<u32> = made.map(|(_, (record, _))| record.class).collect();
-        classes.sort_unstable();
-        for of_class in classes.chunk_by(|one, other| one == other) {
-            self.outcome.count_objects(self.table.name(of_class[0]), of_class.len() as u64);
+        // By classes of the save, and by those of the program.
+        let mut counts: [Vec<u64>; 2] = Default::default();
+        for (_, (record, _)) in made {
+            let program = record.class.checked_sub(MADE);
+            let counts = &mut counts[usize::from(program.is_some())];
+            let class = program.unwrap_or(record.class) as usize;
+            counts.resize(counts.len().max(class + 1), 0);
+            counts[class] += 1;
+        }
+        for (first, counts) in [0, MADE].into_iter().zip(counts) {
+            for (class, count) in (first..).zip(counts).filter(|(_, count)| *count > 0) {
+                self.outcome.count_objects(self.table.name(class), count);
+            }
         }
     }
 

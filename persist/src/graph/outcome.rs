@@ -137,8 +137,9 @@ impl LoadedObjects {
         let places = order.into_iter().filter(is_there);
         let places: Vec<u32> = places.filter_map(|place| u32::try_from(place).ok()).collect();
         if !self.order.is_empty() {
-            let new: HashMap<u32, u32> = places.iter().copied().zip(0..).collect();
-            self.order = self.order.iter().filter_map(|old| new.get(old).copied()).collect();
+            let mut new = vec![None; self.len()];
+            places.iter().zip(0..).for_each(|(old, place)| new[*old as usize] = Some(place));
+            self.order = self.order.iter().filter_map(|old| *new.get(*old as usize)?).collect();
         }
         self.records = self.records.select(&places);
         let places = || places.iter().map(|place| *place as usize);

@@ -198,7 +198,7 @@ impl Loaded {
         let id = |place: u32| self.objects.id(place as usize);
         let mut cycles: Vec<Vec<ObjectId>> =
             cycles.into_iter().map(|cycle| cycle.into_iter().map(id).collect()).collect();
-        cycles.iter_mut().for_each(|cycle| cycle.sort_unstable());
+        cycles.iter_mut().for_each(|cycle| sort(cycle));
         sort(&mut cycles);
         cycles
     }
