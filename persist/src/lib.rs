@@ -118,6 +118,7 @@
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lock` | `assert_lock!`: a test that reports which changes lose or break old saves; for `[dev-dependencies]` |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
+//! | `tools` | [`Document`], `save::verify`, `save::usage`, `JournalListing`: saves and journals without the types of their program; `lock` enables it |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
 //! | `serde` | Fields with `#[persist(serde)]`, `serde::Saved`; `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
 //! | `glam-0_30`, `uuid`, `rand_pcg-0_9`, ... | types of other crates as fields; page 8 of the guide lists them |
@@ -129,8 +130,9 @@
     not(feature = "lock"),
     allow(
         dead_code,
+        unreachable_pub,
         unused_imports,
-        reason = "questions that only the lock asks; builds of the workspace have it"
+        reason = "questions that only tools and the lock ask; builds of the workspace have both"
     )
 )]
 
@@ -157,6 +159,7 @@ pub mod save;
 mod schema;
 #[cfg(feature = "serde")]
 pub mod serde;
+mod sorting;
 pub mod storage;
 mod types;
 mod value;
@@ -180,8 +183,11 @@ pub use codec::with::With;
 pub use fields::FieldPath;
 #[doc(inline)]
 pub use history::{Command, History, Session};
+#[cfg(feature = "tools")]
 #[doc(inline)]
-pub use save::{Document, Loaded, SaveManager, from_slice, load, save, to_vec};
+pub use save::Document;
+#[doc(inline)]
+pub use save::{Loaded, SaveManager, from_slice, load, save, to_vec};
 #[doc(inline)]
 pub use storage::commit::SaveOptions;
 pub use world::{Component, Context, Reference, World};

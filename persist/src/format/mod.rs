@@ -3,6 +3,7 @@
 //! `docs/reference/format.md` is the normative description; the constants here are the
 //! ones it names. This room knows bytes, not Rust types.
 
+#[cfg(feature = "tools")]
 pub(crate) mod as_value;
 mod blocks;
 mod compression;

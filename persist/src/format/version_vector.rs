@@ -1,6 +1,5 @@
 //! Which saves a save comes after: a version vector with epochs.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
 use crate::codec::{Decoder, NoLinks, count};
@@ -21,8 +20,8 @@ const MOST_SAVES: u64 = u64::MAX >> 1;
 /// else, so that no count ever means two saves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VersionVector {
-    /// By device and epoch.
-    counts: BTreeMap<(String, u64), u64>,
+    /// By device and epoch, in their order. They are few.
+    counts: Vec<((String, u64), u64)>,
 }
 
 /// The latest epoch of a device, and how many saves it made in it.
@@ -33,17 +32,17 @@ impl VersionVector {
     pub(super) fn read(content: &[u8]) -> Option<Self> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(content, &Env::DEFAULT, &mut links);
-        let mut counts = BTreeMap::new();
+        let mut counts: Vec<((String, u64), u64)> = Vec::new();
         while !input.rest().is_empty() {
             let length = input.count().ok().filter(|length| *length <= LONGEST_DEVICE)?;
             let device = std::str::from_utf8(input.take(length).ok()?).ok()?.to_owned();
             let key = (device, count::decode(&mut input).ok()?);
             let count = count::decode(&mut input).ok()?;
-            let is_in_order = counts.last_key_value().is_none_or(|(last, _)| *last < key);
+            let is_in_order = counts.last().is_none_or(|(last, _)| *last < key);
             if !is_in_order || !(1..=MOST_SAVES).contains(&count) || counts.len() == MOST_ENTRIES {
                 return None;
             }
-            counts.insert(key, count);
+            counts.push((key, count));
         }
         (!counts.is_empty()).then_some(Self { counts })
     }
@@ -71,8 +70,13 @@ impl VersionVector {
     /// Of these counts; `None` if a save cannot have them.
     pub(super) fn of(counts: Vec<(String, u64, u64)>) -> Option<Self> {
         let length = counts.len();
-        let counts = counts.into_iter().map(|(device, epoch, count)| ((device, epoch), count));
-        let this = Self { counts: counts.collect() };
+        if length > MOST_ENTRIES {
+            return None;
+        }
+        let mut this = Self::default();
+        for (device, epoch, count) in counts {
+            *this.count_mut(&(device, epoch)) = count;
+        }
         (this.counts.len() == length).then(|| Self::read(&this.write())).flatten()
     }
 
@@ -90,12 +94,28 @@ impl VersionVector {
 
     /// All saves that are counted.
     pub(crate) fn total(&self) -> u64 {
-        self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
+        self.counts.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
     /// True if it counts every save that another does.
     pub(super) fn covers(&self, other: &Self) -> bool {
-        other.counts.iter().all(|(key, theirs)| self.counts.get(key) >= Some(theirs))
+        let is_counted = |(key, theirs): &((String, u64), u64)| {
+            self.place(key).is_ok_and(|at| self.counts[at].1 >= *theirs)
+        };
+        other.counts.iter().all(is_counted)
+    }
+
+    /// Where a device and epoch is, or would be.
+    fn place(&self, key: &(String, u64)) -> Result<usize, usize> {
+        self.counts.binary_search_by(|(known, _)| known.cmp(key))
+    }
+
+    fn count_mut(&mut self, key: &(String, u64)) -> &mut u64 {
+        let at = self.place(key).unwrap_or_else(|at| {
+            self.counts.insert(at, (key.clone(), 0));
+            at
+        });
+        &mut self.counts[at].1
     }
 
     pub(crate) fn latest(&self, device: &str) -> Option<Latest> {
@@ -106,7 +126,7 @@ impl VersionVector {
     /// Counts every save that another does, too.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (key, theirs) in &other.counts {
-            let own = self.counts.entry(key.clone()).or_default();
+            let own = self.count_mut(key);
             *own = (*own).max(*theirs);
         }
     }
@@ -123,14 +143,13 @@ impl VersionVector {
             }
         };
         let key = (device.to_owned(), epoch);
-        let count = self.counts.entry(key.clone()).or_default();
+        let count = self.count_mut(&key);
         *count = (*count + 1).min(MOST_SAVES);
         // Forgets the devices with the fewest saves. That makes strangers of saves that are none, but never hides one.
         while self.counts.len() > MOST_ENTRIES {
-            let others = self.counts.iter().filter(|(other, _)| **other != key);
-            let Some((fewest, _)) = others.min_by_key(|(_, count)| **count) else { break };
-            let fewest = fewest.clone();
-            self.counts.remove(&fewest);
+            let others = self.counts.iter().enumerate().filter(|(_, (other, _))| *other != key);
+            let Some((fewest, _)) = others.min_by_key(|(_, (_, count))| *count) else { break };
+            self.counts.remove(fewest);
         }
     }
 }

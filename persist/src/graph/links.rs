@@ -12,6 +12,7 @@ use crate::codec::{
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::TraitName;
 use crate::schema::Stored;
+use crate::sorting::sort;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Gives out numbers and ids to the objects that a save meets, and queues them.
@@ -175,7 +176,7 @@ impl<'s> Links<'s> {
 
     /// Checks what could not be when it was met.
     pub(super) fn check(&mut self) -> Result<()> {
-        self.inside.sort_unstable();
+        sort(&mut self.inside);
         for (number, pointee) in &self.types {
             if self.written(*number).is_some_and(|entry| entry.kind.pointee != *pointee) {
                 return Err(two_types(self.id(*number)));
@@ -202,7 +203,7 @@ impl<'s> Links<'s> {
             return Ok(());
         }
         let mut bare = self.bare.clone();
-        bare.sort_unstable();
+        sort(&mut bare);
         let mut next = bare.into_iter().peekable();
         let is_target =
             |to: &u32| self.written(*to).is_some_and(|entry| entry.kind.holder.is_built());

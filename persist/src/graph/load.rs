@@ -18,6 +18,7 @@ use crate::reflect::Holder;
 use crate::schema::{
     ClassSchema, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow, Plans, locate,
 };
+use crate::sorting::sort_by;
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, LoadOptions, Result};
 
@@ -313,10 +314,19 @@ impl<'l> Loader<'l> {
         let made = records.filter(|(record, (_, kind))| {
             kind.is_some() && (asked_for.is_empty() || !asked_for.contains(record))
         });
-        let mut classes: Vec<u32> = made.map(|(_, (record, _))| record.class).collect();
-        classes.sort_unstable();
-        for of_class in classes.chunk_by(|one, other| one == other) {
-            self.outcome.count_objects(self.table.name(of_class[0]), of_class.len() as u64);
+        // By classes of the save, and by those of the program.
+        let mut counts: [Vec<u64>; 2] = Default::default();
+        for (_, (record, _)) in made {
+            let program = record.class.checked_sub(MADE);
+            let counts = &mut counts[usize::from(program.is_some())];
+            let class = program.unwrap_or(record.class) as usize;
+            counts.resize(counts.len().max(class + 1), 0);
+            counts[class] += 1;
+        }
+        for (first, counts) in [0, MADE].into_iter().zip(counts) {
+            for (class, count) in (first..).zip(counts).filter(|(_, count)| *count > 0) {
+                self.outcome.count_objects(self.table.name(class), count);
+            }
         }
     }
 
@@ -486,7 +496,7 @@ impl<'l> Loader<'l> {
             });
             let mut rows: Vec<_> = rows.collect();
             let key = |run: Occurrences| (run.count, run.first);
-            rows.sort_by(|(a, one), (b, other)| {
+            sort_by(&mut rows, |(a, one), (b, other)| {
                 a.class.cmp(&b.class).then(key(*one).cmp(&key(*other)))
             });
             events.append(&mut rows);

@@ -12,6 +12,7 @@ use crate::codec::{LoadedObject, Shared, Unknown};
 use crate::env::SharedContext;
 use crate::format::{Header, Records};
 use crate::schema::{LoadEvent, Occurrences, PlannedRow};
+use crate::sorting::order;
 
 /// What a load has made: the objects in the order of ids, those that the program had added first.
 #[derive(Default)]
@@ -131,13 +132,14 @@ impl LoadedObjects {
         if is_in_order && self.entries.iter().all(is_there) {
             return;
         }
-        let places = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
-        let mut places: Vec<u32> =
-            places.filter(|place| self.get(*place as usize).is_some()).collect();
-        places.sort_unstable_by_key(|place| self.key(*place as usize));
+        let order = order(self.len(), &|a, b| self.key(a).cmp(&self.key(b)));
+        let is_there = |place: &usize| self.get(*place).is_some();
+        let places = order.into_iter().filter(is_there);
+        let places: Vec<u32> = places.filter_map(|place| u32::try_from(place).ok()).collect();
         if !self.order.is_empty() {
-            let new: HashMap<u32, u32> = places.iter().copied().zip(0..).collect();
-            self.order = self.order.iter().filter_map(|old| new.get(old).copied()).collect();
+            let mut new = vec![None; self.len()];
+            places.iter().zip(0..).for_each(|(old, place)| new[*old as usize] = Some(place));
+            self.order = self.order.iter().filter_map(|old| *new.get(*old as usize)?).collect();
         }
         self.records = self.records.select(&places);
         let places = || places.iter().map(|place| *place as usize);

@@ -54,8 +54,10 @@ impl Schemas {
                 && key.is_of(definitions)
         };
         if let Some(found) = known.iter().position(is_meant) {
-            known[..=found].rotate_right(1);
-            return Ok(known[0].1.clone());
+            let found = known.remove(found);
+            let matched = found.1.clone();
+            known.insert(0, found);
+            return Ok(matched);
         }
         let matched = Arc::new(matching()?);
         let size: usize = definitions.iter().map(|definition| definition.body.len()).sum();

@@ -33,8 +33,8 @@
 //! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
 //! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
-//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`], [`ListedStep`], [`Replayed`] | a journal without the program's types |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
+//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`], [`ListedStep`], [`Replayed`] | a journal without the program's types; needs the feature `tools` |
 
 // Three layers, each above the one before:
 // - a list (`ring`), which knows no target, and what is known of it (`history`): the numbers of its states, the saved
@@ -71,10 +71,9 @@ pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
 pub use failure::Poison;
 pub use group::{Histories, HistoryId};
-pub use journal::{
-    Flush, JournalInfo, JournalListing, ListedEvent, ListedStep, Occurrence, Recovered, Replayed,
-    SessionOptions, Stopped, Torn,
-};
+pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
+#[cfg(feature = "tools")]
+pub use journal::{JournalListing, ListedEvent, ListedStep, Occurrence, Replayed};
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
 pub use proof::Proof;

@@ -79,6 +79,7 @@ pub struct Document {
 /// assert!(text.ends_with("(3u8, \"Ada\")\n"));
 /// # Ok::<(), persist::Error>(())
 /// ```
+#[cfg(feature = "tools")]
 pub fn dump(path: impl AsRef<Path>) -> Result<String> {
     Ok(Document::open(path)?.to_string())
 }
@@ -569,6 +570,7 @@ impl fmt::Debug for Document {
 }
 
 /// The dump: what the save says of itself, then each object and its value.
+#[cfg(feature = "tools")]
 impl fmt::Display for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "save of format {}", self.header.format)?;

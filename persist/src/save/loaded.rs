@@ -10,6 +10,7 @@ use crate::env::{Env, shared};
 use crate::graph::{Counted, Edges, LoadedObjects, Targets};
 use crate::reflect::ClassId;
 use crate::schema::LoadEvent;
+use crate::sorting::sort;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
@@ -197,8 +198,8 @@ impl Loaded {
         let id = |place: u32| self.objects.id(place as usize);
         let mut cycles: Vec<Vec<ObjectId>> =
             cycles.into_iter().map(|cycle| cycle.into_iter().map(id).collect()).collect();
-        cycles.iter_mut().for_each(|cycle| cycle.sort_unstable());
-        cycles.sort_unstable();
+        cycles.iter_mut().for_each(|cycle| sort(cycle));
+        sort(&mut cycles);
         cycles
     }
 

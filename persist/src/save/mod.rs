@@ -36,6 +36,11 @@
 //! | [`Recovery`], [`Salvage`] | what was done about a damaged save |
 //! | [`Slot`], [`Health`] | the saves of a folder, for a menu |
 //! | [`Header`], [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
+//!
+//! The feature `tools` adds:
+//!
+//! | | |
+//! | --- | --- |
 //! | [`Document`], [`Entry`], [`dump`] | a save without its types: looked at, changed, written again |
 //! | [`verify`], [`Verified`] | a whole save checked while it is read |
 //! | [`usage()`], [`SaveUsage`], [`Usage`], [`Longest`], [`BlockUsage`] | where the bytes of a save go |
@@ -44,6 +49,7 @@
 // First, so that its methods come first in the documentation.
 mod manager;
 
+#[cfg(feature = "tools")]
 mod as_value;
 mod background;
 mod document;
@@ -57,11 +63,14 @@ mod report;
 mod salvage;
 mod slots;
 mod source;
+#[cfg(feature = "tools")]
 mod usage;
 mod value_saver;
+#[cfg(feature = "tools")]
 mod verify;
 
 pub use background::{BackgroundSave, Progress};
+#[cfg(feature = "tools")]
 pub use document::{Entry, dump};
 pub use output::SaveOutcome;
 pub use reconcile::{Comparison, Keep};
@@ -70,22 +79,28 @@ pub use salvage::Salvage;
 #[cfg(feature = "directories")]
 pub use slots::slots_folder;
 pub use slots::{Health, Slot, Slots};
+#[cfg(feature = "tools")]
 pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
 pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
+#[cfg(feature = "tools")]
 pub use verify::{Verified, verify};
 
 // What these rooms define is shown here, where a program meets it.
 pub use crate::format::{Compression, Header, Lineage};
 pub use crate::graph::{Counted, Registry};
 pub use crate::options::LoadPolicy;
-pub use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, VariantSchema};
+pub use crate::schema::LoadEvent;
+#[cfg(feature = "tools")]
+pub use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use crate::storage::recover::Recovery;
 pub use crate::types::{Missing, Remap};
 
 // The root shows these.
+#[cfg(feature = "tools")]
+#[doc(hidden)]
+pub use document::Document;
 #[doc(hidden)]
 pub use {
-    document::Document,
     loaded::Loaded,
     manager::SaveManager,
     value_saver::{from_slice, load, save, to_vec},

@@ -8,6 +8,7 @@ use crate::env::Env;
 use crate::format::MAX_ID;
 use crate::graph::{Registry, SaveTables, Saver, free_unheld};
 use crate::reflect::ClassId;
+use crate::sorting::sort_by;
 use crate::{ErrorKind, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
@@ -118,7 +119,7 @@ impl SavedObjects {
             let object = if is_added { SavedObject::Added(shared.clone()) } else { met() };
             self.objects.push((id, object));
         }
-        self.objects.sort_unstable_by_key(id_of);
+        sort_by(&mut self.objects, |a, b| id_of(a).cmp(&id_of(b)));
     }
 
     /// What saves the objects under their ids, with what the program does not know of them.
@@ -242,7 +243,7 @@ impl Unknowns {
                 None => drop(self.of_objects.swap_remove(at)),
             }
         }
-        objects.objects.sort_unstable_by_key(id_of);
+        sort_by(&mut objects.objects, |a, b| id_of(a).cmp(&id_of(b)));
         Ok(objects)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::Document;
+use super::document::Document;
 use crate::format::{Wreck, check, nothing_whole};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;

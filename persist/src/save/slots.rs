@@ -1,6 +1,5 @@
 //! Saves that a player sees as slots.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -347,7 +346,7 @@ impl Slots<'_> {
         Ok((from, to))
     }
 
-    fn found(&self) -> Result<BTreeMap<String, SlotFiles>> {
+    fn found(&self) -> Result<Vec<(String, SlotFiles)>> {
         let is_current = self.folder.as_os_str().is_empty();
         let folder = if is_current { Path::new(".") } else { &self.folder };
         slots::list(&*self.output().storage, &self.folder)

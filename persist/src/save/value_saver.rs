@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::background::{BackgroundSave, Progress, Snapshot, Worker};
-use super::document::Document;
 use super::objects::{SavedObjects, Unknowns};
 use super::output::{Output, SaveOutcome};
 use super::source::{Rescue, SaveSource};
@@ -590,8 +589,9 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Those of [`Document::from_slice`], if it is no save.
-    pub fn metadata_document(&self) -> Result<Option<Document>> {
-        self.metadata.as_ref().map(|bytes| Document::from_slice(&bytes.0)).transpose()
+    /// Those of [`Document::from_slice`](super::Document::from_slice), if it is no save.
+    #[cfg(feature = "tools")]
+    pub fn metadata_document(&self) -> Result<Option<super::Document>> {
+        self.metadata.as_ref().map(|bytes| super::Document::from_slice(&bytes.0)).transpose()
     }
 }

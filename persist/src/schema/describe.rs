@@ -12,6 +12,7 @@ use crate::types::{Arena as _, WorldObjects};
 /// # Example
 ///
 /// ```
+/// # #[cfg(feature = "tools")] {
 /// use persist::save::{Form, KindSchema};
 /// use persist::{Document, Persist};
 ///
@@ -25,6 +26,7 @@ use crate::types::{Arena as _, WorldObjects};
 /// let Form::Struct(fields) = &classes[0].form else { panic!() };
 /// assert_eq!(fields[0].kind, KindSchema::Text);
 /// assert_eq!(fields[1].kind.display(classes), "Vec<u32>");
+/// # }
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

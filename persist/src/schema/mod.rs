@@ -30,6 +30,7 @@ mod strict;
 mod texts;
 mod transcode;
 mod unique;
+#[cfg(feature = "tools")]
 mod usage;
 mod walk;
 mod write;
@@ -54,6 +55,7 @@ pub(crate) use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{
     InlinedObject, Keeps, KeptLocation, SharedValue, SourceRecord, transcode,
 };
+#[cfg(feature = "tools")]
 pub(crate) use usage::{Long, UsageTree};
 pub(crate) use walk::{LocalValue, length, locate, paths};
 pub(crate) use write::{WriteTarget, write_value};

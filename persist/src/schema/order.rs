@@ -1,4 +1,5 @@
 use super::{ClassSchema, Form, KindSchema};
+use crate::sorting::sort;
 
 /// The classes of a save, each after those that every value of it holds.
 pub(crate) fn inner_first(classes: &[ClassSchema]) -> Result<Vec<usize>, usize> {
@@ -36,7 +37,7 @@ pub(crate) fn inner_first(classes: &[ClassSchema]) -> Result<Vec<usize>, usize> 
                 Form::Enum(_) => {}
             }
             // A class that is waiting twice is not open twice.
-            found.sort_unstable();
+            sort(&mut found);
             found.dedup();
             stack.extend(found.into_iter().map(|class| (class, false)));
         }

@@ -74,6 +74,12 @@ enum Clash {
 
 /// Pairs the fields of a record with those of the program.
 pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pairing {
+    let stored: Vec<&dyn StoredField> = stored.iter().map(|field| field as _).collect();
+    pair_fields(&stored, records)
+}
+
+/// Compiled once for what is stored and what a migration has made.
+fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing {
     let mut pairs = PairingBuilder {
         stored,
         records,
@@ -81,10 +87,10 @@ pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pai
         is_taken: vec![false; stored.len()],
         sources: vec![None; records.len()],
     };
-    pairs.take(|stored, field| stored.origin() == Origin::Made && stored.name() == field.name);
-    pairs.take(|stored, field| stored.origin() == Origin::Written && is_numbered(stored, field));
-    pairs.take(|stored, field| stored.origin() == Origin::Written && is_named(stored, field));
-    pairs.take(|stored, field| {
+    pairs.take(&|stored, field| stored.origin() == Origin::Made && stored.name() == field.name);
+    pairs.take(&|stored, field| stored.origin() == Origin::Written && is_numbered(stored, field));
+    pairs.take(&|stored, field| stored.origin() == Origin::Written && is_named(stored, field));
+    pairs.take(&|stored, field| {
         matches!(stored.origin(), Origin::Written | Origin::Made) && is_alias(stored, field)
     });
     let clash = pairs.clash();
@@ -94,10 +100,10 @@ pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pai
     for (source, made) in pairs.sources.iter_mut().zip(&mut made) {
         *made = source.take_if(|source| stored[*source].origin() == Origin::Made);
     }
-    let is_kept = |stored: &F| stored.origin() == Origin::Kept;
-    pairs.take(|stored, field| is_kept(stored) && is_numbered(stored, field));
-    pairs.take(|stored, field| is_kept(stored) && is_named(stored, field));
-    pairs.take(|stored, field| is_kept(stored) && is_alias(stored, field));
+    let is_kept = |stored: &dyn StoredField| stored.origin() == Origin::Kept;
+    pairs.take(&|stored, field| is_kept(stored) && is_numbered(stored, field));
+    pairs.take(&|stored, field| is_kept(stored) && is_named(stored, field));
+    pairs.take(&|stored, field| is_kept(stored) && is_alias(stored, field));
     for ((source, made), written) in pairs.sources.iter_mut().zip(&mut made).zip(written) {
         if source.is_none() {
             (*source, *made) = (written, None);
@@ -152,14 +158,14 @@ impl Pairing {
 
 impl FieldRecord {
     /// True if a stored field may be this one.
-    pub(crate) fn may_be(&self, stored: &impl StoredField) -> bool {
+    pub(crate) fn may_be(&self, stored: &dyn StoredField) -> bool {
         is_numbered(stored, self) || is_named(stored, self) || is_alias(stored, self)
     }
 }
 
 /// A pairing that is being made.
-struct PairingBuilder<'a, F> {
-    stored: &'a [F],
+struct PairingBuilder<'a> {
+    stored: &'a [&'a dyn StoredField],
     records: &'a [FieldRecord],
     /// Kept fields that are copies of another.
     copies: Vec<bool>,
@@ -167,17 +173,16 @@ struct PairingBuilder<'a, F> {
     sources: Vec<Option<usize>>,
 }
 
-impl<F: StoredField> PairingBuilder<'_, F> {
+impl PairingBuilder<'_> {
     /// Gives each field without a source the first free stored field that it is.
-    fn take(&mut self, is: impl Fn(&F, &FieldRecord) -> bool) {
+    fn take(&mut self, is: &dyn Fn(&dyn StoredField, &FieldRecord) -> bool) {
         for (source, record) in self.sources.iter_mut().zip(self.records) {
             if source.is_some() {
                 continue;
             }
             let free = |i: &usize| !self.is_taken[*i] && !self.copies[*i];
-            *source = (0..self.stored.len())
-                .filter(free)
-                .find(|stored| is(&self.stored[*stored], record));
+            *source =
+                (0..self.stored.len()).filter(free).find(|stored| is(self.stored[*stored], record));
             source.iter().for_each(|source| self.is_taken[*source] = true);
         }
     }
@@ -187,10 +192,10 @@ impl<F: StoredField> PairingBuilder<'_, F> {
         for (field, (source, record)) in self.sources.iter().zip(self.records).enumerate() {
             let by_name = |i: &usize| {
                 written(i)
-                    && (is_named(&self.stored[*i], record) || is_alias(&self.stored[*i], record))
+                    && (is_named(self.stored[*i], record) || is_alias(self.stored[*i], record))
             };
             let by_number = source
-                .filter(|source| written(source) && is_numbered(&self.stored[*source], record));
+                .filter(|source| written(source) && is_numbered(self.stored[*source], record));
             if let Some(numbered) = by_number {
                 let mut free = (0..self.stored.len()).filter(|i| !self.is_taken[*i]);
                 if let Some(named) = free.find(by_name) {
@@ -200,7 +205,7 @@ impl<F: StoredField> PairingBuilder<'_, F> {
                 for (numbered, source) in self.sources.iter().enumerate() {
                     let taken = source.filter(|source| {
                         by_name(source)
-                            && is_numbered(&self.stored[*source], &self.records[numbered])
+                            && is_numbered(self.stored[*source], &self.records[numbered])
                     });
                     if let Some(stored) = taken {
                         return Some(Clash::TwoFields { stored, numbered, named: field });
@@ -213,12 +218,12 @@ impl<F: StoredField> PairingBuilder<'_, F> {
 
     /// Fields that lost their place to another.
     fn superseded(&self) -> Vec<usize> {
-        let is_source = |stored: &F| {
+        let is_source = |stored: &dyn StoredField| {
             let mut sources = self.sources.iter().zip(self.records);
             sources.any(|(source, record)| source.is_some() && record.may_be(stored))
         };
         let lost = |i: &usize| {
-            let stored = &self.stored[*i];
+            let stored = self.stored[*i];
             matches!(stored.origin(), Origin::Written | Origin::Kept)
                 && !self.is_taken[*i]
                 && (self.copies[*i] || is_source(stored))
@@ -228,7 +233,7 @@ impl<F: StoredField> PairingBuilder<'_, F> {
 }
 
 /// True for each kept field that was stored too, or kept before: the other is newer.
-fn copies<F: StoredField>(stored: &[F]) -> Vec<bool> {
+fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
     let mut copies = vec![false; stored.len()];
     let of = |origin| stored.iter().enumerate().filter(move |(_, field)| field.origin() == origin);
     if of(Origin::Kept).next().is_none() {
@@ -259,20 +264,20 @@ pub(super) fn is_same<F: StoredField>(one: &F, other: &F) -> bool {
     }
 }
 
-fn is_numbered<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+fn is_numbered(stored: &dyn StoredField, field: &FieldRecord) -> bool {
     stored.number().is_some() && stored.number() == field.id
 }
 
 /// True if the name may decide.
-fn is_unnumbered<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+fn is_unnumbered(stored: &dyn StoredField, field: &FieldRecord) -> bool {
     stored.number().is_none() || field.id.is_none()
 }
 
-fn is_named<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+fn is_named(stored: &dyn StoredField, field: &FieldRecord) -> bool {
     is_unnumbered(stored, field) && stored.name() == field.name
 }
 
-fn is_alias<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+fn is_alias(stored: &dyn StoredField, field: &FieldRecord) -> bool {
     is_unnumbered(stored, field) && field.aliases.contains(&stored.name())
 }
 

@@ -8,6 +8,7 @@ use super::{
     ClassSchema, Form, KindSchema, LoadEvent, Occurrences, PlannedRow, Program, Reader, Stored,
 };
 use crate::codec::NoLinks;
+use crate::sorting::sort;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// The plans for the classes of one save.
@@ -317,7 +318,7 @@ impl<'p> Plans<'p> {
     /// The objects that have become values, in order.
     pub(crate) fn inlined(&self) -> Vec<u64> {
         let mut inlined: Vec<u64> = self.inlined.keys().copied().collect();
-        inlined.sort_unstable();
+        sort(&mut inlined);
         inlined
     }
 

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::sorting::sort;
+
 /// Keys of a map, or elements of a set, by where they are in some bytes.
 pub(super) struct Unique {
     /// Where the value begins.
@@ -53,7 +55,7 @@ impl Unique {
             return false;
         }
         let mut parts: Vec<&[u8]> = parts.clone().map(part).collect();
-        parts.sort_unstable();
+        sort(&mut parts);
         parts.windows(2).any(|pair| pair[0] == pair[1])
     }
 }

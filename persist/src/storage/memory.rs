@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{NewFile, Storage, StorageLock, StoredFile, folder_of};
 use crate::platform::held;
+use crate::sorting::sort;
 
 /// Files in memory, for tests and for platforms without files. Clones share them.
 ///
@@ -122,7 +123,7 @@ impl Storage for Memory {
         let inside = inner.files.keys().filter(|path| folder_of(path) == folder);
         let mut names: Vec<_> =
             inside.filter_map(|path| path.file_name()).map(PathBuf::from).collect();
-        names.sort_unstable();
+        sort(&mut names);
         Ok(names)
     }
 

@@ -40,7 +40,7 @@ fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Res
     let mut bytes = Vec::new();
     bytes.reserve_exact(usize::try_from(size).unwrap_or_default());
     // One byte more than allowed tells a save at the limit from one beyond it.
-    file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    (&mut *file).take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     limits.check_total(bytes.len() as u64)?;
     Ok(bytes)
 }

@@ -1,6 +1,5 @@
 //! The files of slots: saves in one folder, each with its backups.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use super::read::{free_damaged, is_free};
 use super::recover::{ReadRequest, read_current};
 use super::{SaveOptions, Storage, folder_of, names};
 use crate::format::check;
+use crate::sorting::{sort, sort_by};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// How the name of a slot's file ends.
@@ -32,7 +32,9 @@ impl SlotFiles {
     }
 
     fn all_of(storage: &dyn Storage, path: &Path) -> io::Result<Self> {
-        Ok(list(storage, folder_of(path))?.remove(name_of(path)).unwrap_or_default())
+        let mut slots = list(storage, folder_of(path))?.into_iter();
+        let own = slots.find(|(slot, _)| slot == name_of(path));
+        Ok(own.map(|(_, files)| files).unwrap_or_default())
     }
 }
 
@@ -41,21 +43,19 @@ pub(crate) fn path(folder: &Path, slot: &str) -> PathBuf {
     folder.join(format!("{slot}{ENDING}"))
 }
 
-/// The slots of a folder by name; none if there is no such folder.
-pub(crate) fn list(
-    storage: &dyn Storage,
-    folder: &Path,
-) -> io::Result<BTreeMap<String, SlotFiles>> {
+/// The slots of a folder in the order of their names; none if there is no such folder.
+pub(crate) fn list(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<(String, SlotFiles)>> {
     let names = match storage.list(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         names => names?,
     };
-    let mut slots: BTreeMap<String, SlotFiles> = BTreeMap::new();
+    // One entry for each file, until they are joined.
+    let mut slots: Vec<(String, SlotFiles)> = Vec::new();
     for name in names.iter().filter_map(|name| name.to_str()) {
         // Hidden files belong to none, except for the save that is moved aside: where a file has one name, it may be
         // all that is left of a slot.
         if let Some(slot) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".sav.old")) {
-            slots.entry(slot.to_owned()).or_default();
+            slots.push((slot.to_owned(), SlotFiles::default()));
         }
         let Some((slot, rest)) = name.rsplit_once(ENDING) else { continue };
         if slot.is_empty() || slot.starts_with('.') {
@@ -64,15 +64,24 @@ pub(crate) fn list(
         let number = |suffix| number(rest.strip_prefix(suffix)?);
         let (backup, damaged) = (number(".bak"), number(".damaged"));
         if rest.is_empty() || backup.is_some() || damaged.is_some() {
-            let files = slots.entry(slot.to_owned()).or_default();
-            files.has_save |= rest.is_empty();
-            files.backups.extend(backup);
-            files.damaged.extend(damaged);
+            let (backups, damaged) = (Vec::from_iter(backup), Vec::from_iter(damaged));
+            let files = SlotFiles { has_save: rest.is_empty(), backups, damaged };
+            slots.push((slot.to_owned(), files));
         }
     }
-    for files in slots.values_mut() {
-        files.backups.sort_unstable();
-        files.damaged.sort_unstable();
+    sort_by(&mut slots, |(a, _), (b, _)| a.cmp(b));
+    slots.dedup_by(|(next, files), (slot, all)| {
+        let is_same = next == slot;
+        if is_same {
+            all.has_save |= files.has_save;
+            all.backups.append(&mut files.backups);
+            all.damaged.append(&mut files.damaged);
+        }
+        is_same
+    });
+    for (_, files) in &mut slots {
+        sort(&mut files.backups);
+        sort(&mut files.damaged);
     }
     Ok(slots)
 }

@@ -19,6 +19,7 @@ use crate::codec::{
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
 use crate::reflect::Kind;
+use crate::sorting::sort_by;
 
 pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
     K::__reach(types);
@@ -51,7 +52,7 @@ fn reorder_by_keys(
 ) {
     let encoded = |key: &Range<usize>| &keys[key.clone()];
     if !places.is_sorted_by(|(a, _), (b, _)| encoded(a) <= encoded(b)) {
-        places.sort_by(|(a, _), (b, _)| encoded(a).cmp(encoded(b)));
+        sort_by(&mut places, |(a, _), (b, _)| encoded(a).cmp(encoded(b)));
         let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
         links.reorder(start, &ranges);
     }

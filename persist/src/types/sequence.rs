@@ -430,8 +430,8 @@ macro_rules! list_access {
 
 list_access! {
     Vec: |list: &mut Vec<T>, from: usize, to: usize| match from < to {
-        true => list[from..=to].rotate_left(1),
-        false => list[to..=from].rotate_right(1),
+        true => (from..to).for_each(|at| list.swap(at, at + 1)),
+        false => (to..from).rev().for_each(|at| list.swap(at, at + 1)),
     };
     VecDeque: |list: &mut VecDeque<T>, from: usize, to: usize| {
         if let Some(element) = list.remove(from) {

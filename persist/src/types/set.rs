@@ -12,6 +12,7 @@ use crate::codec::{
 };
 use crate::env::Env;
 use crate::reflect::Kind;
+use crate::sorting::order;
 use crate::{ErrorKind, Result};
 
 /// Entries in the order of their encoded keys.
@@ -114,8 +115,7 @@ pub(super) fn in_order(
     count: usize,
     compare: &dyn Fn(usize, usize) -> Ordering,
 ) -> Option<Vec<usize>> {
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|a, b| compare(*a, *b));
+    let order = order(count, compare);
     let is_twice = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
     (!order.windows(2).any(is_twice)).then_some(order)
 }

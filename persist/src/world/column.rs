@@ -49,7 +49,8 @@ impl Displaced {
     pub(super) fn in_order<R>(self, items: impl Iterator<Item = R>) -> Vec<R> {
         let mut items: Vec<R> = items.collect();
         if (self.rank as usize) < items.len() {
-            items[self.rank as usize..].rotate_left(1);
+            let item = items.remove(self.rank as usize);
+            items.push(item);
         }
         items
     }
@@ -263,7 +264,8 @@ impl<T> Page<T> {
         let Some(Displaced { bit, rank }) = self.out.take() else { return };
         let rank = rank as usize;
         if rank < self.items.len() {
-            self.items[rank..].rotate_left(1);
+            let item = self.items.remove(rank);
+            self.items.push(item);
         }
         self.index.clear(bit);
     }

@@ -5,11 +5,13 @@ use std::mem;
 use super::object::{KeptComponent, Owner};
 use super::recorded::{content_size, decode_boxed};
 use super::resources::{AnyResource, Movable};
-use super::untyped::ComponentPlace;
 use super::world::{AnyComponent, Component, World};
 use crate::codec::{Pointee, Portable, TraitObject as _};
 use crate::fields::{awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
+
+/// The index of a component among those of its object, and whether it was started.
+pub(crate) type ComponentPlace = (u64, bool);
 
 /// When a change is stored, which says what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use crate::fields::{
     Direction, FieldChange, FieldEdit, FieldPart, IntoFieldPath, NumberField, NumberFields,
     PartBuffers, ReplacedNumber, Request, Root, content_of,
 };
+use crate::sorting::sort;
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
@@ -119,7 +120,7 @@ impl World {
         // Of many that are parked together, each is not looked for among all.
         let top = |(id, class)| Some((*self.parked_below.get(&id)?, (id, class)));
         let mut by_top: Vec<_> = wanted.into_iter().filter_map(top).collect();
-        by_top.sort_unstable();
+        sort(&mut by_top);
         let mut found = Vec::new();
         for wanted in by_top.chunk_by(|(a, _), (b, _)| a == b) {
             let top = wanted[0].0;
@@ -151,7 +152,7 @@ impl World {
         // Their order may be another one if some have been started meanwhile.
         let name = |column: &usize| (self.columns[*column].of.name)();
         let mut classes: Vec<String> = columns.iter().map(name).collect();
-        classes.sort_unstable();
+        sort(&mut classes);
         add("its components", hash_of(&classes));
         for column in columns {
             let class = (self.columns[*column].of.name)();

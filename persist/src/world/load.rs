@@ -17,6 +17,7 @@ use crate::env::{Env, shared};
 use crate::format::unpacked;
 use crate::graph::{Loader, Registry};
 use crate::reflect::Kind;
+use crate::sorting::sort_by;
 use crate::types::{Remap, decode_text_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
@@ -231,7 +232,7 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
         Ok(())
     })?;
     // They are visited in another order, if a class has another name by now or is known again.
-    places.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
+    sort_by(&mut places, |(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
     let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
     input.links().reorder(start, &ranges);
     Ok(())

@@ -54,6 +54,7 @@ mod recorded;
 mod references;
 mod resources;
 mod stored;
+#[cfg(feature = "tools")]
 mod untyped;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
@@ -62,6 +63,8 @@ mod zipped;
 
 pub use bundle::Bundle;
 pub(crate) use change::{Change, ChangeFailure, ChangeKind, all_in_bytes};
+#[cfg(feature = "tools")]
+pub(crate) use detached::ComponentPlace;
 pub(crate) use detached::{ChangeState, Detached};
 pub(crate) use names::ObjectName;
 pub use object::Activity;
@@ -71,7 +74,8 @@ pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
 pub(crate) use recorded::decoded;
-pub(crate) use untyped::{ComponentPlace, UntypedTree, UntypedWorld};
+#[cfg(feature = "tools")]
+pub(crate) use untyped::{UntypedTree, UntypedWorld};
 
 // The root shows these.
 #[doc(hidden)]

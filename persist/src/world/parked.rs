@@ -10,6 +10,7 @@ use super::recorded::content_size;
 use super::stored::{EncodeScope, ObjectSource, live, save_of};
 use super::world::{LAST_ID, Parked, ParkedObject, World};
 use crate::codec::TraitObject as _;
+use crate::sorting::sort_by;
 use crate::types::Remap;
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
@@ -147,7 +148,7 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
             (live(world, &world.subtree(object)), world.tree_place(object))
         }
     };
-    objects.sort_unstable_by_key(|(id, _)| *id);
+    sort_by(&mut objects, |(a, _), (b, _)| a.cmp(b));
     Ok(Fragment { save: save_of(world, &objects, EncodeScope::Objects)?, place })
 }
 
@@ -202,7 +203,7 @@ fn loaded_objects(world: &mut World, object: ObjectId, save: &[u8]) -> Result<Ve
     world.has_unknown |= part.has_unknown;
     let order = part.subtree(object).into_iter().zip(0_usize..).collect::<HashMap<_, _>>();
     let mut objects = world.take_apart(part);
-    objects.sort_by_key(|found| order.get(&found.id).copied());
+    sort_by(&mut objects, |a, b| order.get(&a.id).cmp(&order.get(&b.id)));
     Ok(objects)
 }
 

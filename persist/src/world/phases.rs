@@ -14,6 +14,7 @@ use super::world::{
 use crate::ObjectId;
 use crate::codec::TypeSet;
 use crate::reflect::Class;
+use crate::sorting::sort;
 
 impl ComponentType {
     pub(super) fn of<T: Component>() -> Self {
@@ -52,7 +53,7 @@ impl<T: Component> AnyComponent for T {
 fn start_waiting(world: &mut World, step: f64) {
     while !world.waiting.is_empty() {
         let mut waiting = mem::take(&mut world.waiting);
-        waiting.sort_unstable();
+        sort(&mut waiting);
         waiting.dedup();
         for (at, object) in waiting.iter().copied().enumerate() {
             let Some(found) = world.object_mut(object) else { continue };
@@ -175,7 +176,7 @@ pub(super) fn release_all(world: &mut World) {
         }
     }
     let mut parked: Vec<ObjectId> = world.parked.keys().copied().collect();
-    parked.sort_unstable();
+    sort(&mut parked);
     parked.into_iter().for_each(|object| world.discard(object));
     while let Some(command) = world.commands.pop_front() {
         match command {

@@ -13,6 +13,7 @@ use super::world::{Component, DeferredChange, World};
 use super::{objects::missing, phases};
 use crate::codec::Pointee;
 use crate::graph::Registry;
+use crate::sorting::sort;
 use crate::{ErrorKind, ObjectId, Persist, Result};
 
 /// Objects.
@@ -587,7 +588,7 @@ impl World {
     pub fn prefab(&self, object: ObjectId) -> Result<Prefab> {
         self.check(object)?;
         let mut ids = self.subtree(object);
-        ids.sort_unstable();
+        sort(&mut ids);
         Prefab::copy_of(self, object, ids)
     }
 

@@ -13,6 +13,7 @@ use super::world::{
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, encode_parts, trait_name};
 use crate::format::{Compression, Header, Sealer};
 use crate::graph::{SaveTables, Saver};
+use crate::sorting::sort;
 use crate::types::encode_text;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -174,7 +175,7 @@ impl<'w> WorldWriter<'w> {
             Some((page, bit, columns.iter().position(|at| *at == column), column))
         };
         let mut columns: Vec<_> = world.columns.iter().enumerate().filter_map(met).collect();
-        columns.sort_unstable();
+        sort(&mut columns);
         columns.into_iter().try_for_each(|(.., column)| self.number(column, out).map(drop))?;
         let of = trait_name::<dyn AnyResource>();
         world.resources.values.iter().try_for_each(|(class, name, _)| {
@@ -430,7 +431,7 @@ pub(super) fn save_of(
     shapes.dedup();
     let mut columns: Vec<usize> =
         shapes.iter().flat_map(|shape| world.shapes.columns(*shape)).copied().collect();
-    columns.sort_unstable();
+    sort(&mut columns);
     columns.dedup();
     columns.iter().try_for_each(|column| check_ids(&world.columns[*column].of))?;
     let mut registry = world.registry.clone();

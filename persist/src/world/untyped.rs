@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
+use super::detached::ComponentPlace;
 use super::object::Activity;
 use super::parked::TreePosition;
 use super::world::LAST_ID;
@@ -32,9 +33,6 @@ pub(crate) struct UntypedTree {
     objects: Vec<(ObjectId, UntypedObject)>,
     place: TreePosition,
 }
-
-/// The index of a component among those of its object, and whether it was started.
-pub(crate) type ComponentPlace = (u64, bool);
 
 impl UntypedWorld {
     /// Takes a world out of a value. `None` if it is none, or one that no program loads: names and children that two

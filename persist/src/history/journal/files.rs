@@ -1,11 +1,13 @@
 //! Which of the journals that there are is that of the save, and what becomes of the others.
 
+use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::frame::{JournalScan, scan};
 use super::recovered::{Recovered, Stopped};
 use crate::format::Digest;
+use crate::sorting::sort_by;
 use crate::storage::{Storage, StorageLock, are_same, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
@@ -104,7 +106,8 @@ pub(super) fn find(
     };
     let (mut chosen, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(follows);
     // Of two, that of the very save; else the one that goes further, and of those the first.
-    chosen.sort_by_key(|found| std::cmp::Reverse((is_of_generation(found), found.scan.sequence)));
+    let key = |found: &Chosen| Reverse((is_of_generation(found), found.scan.sequence));
+    sort_by(&mut chosen, |a, b| key(a).cmp(&key(b)));
     let rest = chosen.split_off(chosen.len().min(1));
     others.extend(rest);
     Ok((chosen.pop(), others))

@@ -7,6 +7,7 @@ mod commands;
 mod evolution;
 mod files;
 mod frame;
+#[cfg(feature = "tools")]
 mod listing;
 mod open;
 mod recorder;
@@ -16,7 +17,9 @@ mod session;
 pub(super) mod spill;
 mod spill_files;
 mod stored;
+#[cfg(feature = "tools")]
 mod stored_change;
+#[cfg(feature = "tools")]
 mod stored_replay;
 mod writer;
 
@@ -26,6 +29,7 @@ use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
 pub(super) use frame::FrameKind;
+#[cfg(feature = "tools")]
 pub use listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
@@ -33,6 +37,7 @@ pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
 pub(super) use spill_files::Spill;
 pub(super) use stored::{StoredCommand, StoredStep, payload};
+#[cfg(feature = "tools")]
 pub use stored_replay::Replayed;
 
 /// When journal entries are flushed to disk.

@@ -15,6 +15,7 @@ use crate::history::merging::Merging;
 use crate::history::step::End;
 use crate::history::support::Support;
 use crate::history::support::world;
+use crate::sorting::sort;
 use crate::world::{ChangeState, Owner};
 use crate::{ErrorKind, Result, World};
 
@@ -185,7 +186,7 @@ pub(super) fn push_contents<T: 'static>(
     frames: &mut Frames,
 ) -> Result<HashSet<ComponentKey>> {
     let mut keys: Vec<ComponentKey> = keys.into_iter().collect();
-    keys.sort_unstable();
+    sort(&mut keys);
     let mut said = HashSet::new();
     let mut say = |owner, class: String, bytes| -> Result<()> {
         let content = StoredContent { owner, class, bytes };

@@ -99,7 +99,7 @@ impl Spill {
         let mut bytes = Vec::new();
         let mut read = || {
             file.seek(SeekFrom::Start(at.offset as u64))?;
-            file.take(at.length as u64).read_to_end(&mut bytes)
+            (&mut **file).take(at.length as u64).read_to_end(&mut bytes)
         };
         read().map_err(|error| Error::io("read entries of the history from", &path, error))?;
         match bytes.split_first_chunk::<4>() {
