@@ -48,22 +48,20 @@ impl Widening {
         self.to.into()
     }
 
-    /// A number of the wide kind, in the first bytes of these.
+    /// The number that these bytes begin with, as the first bytes of what is returned.
     #[inline(always)]
     pub(super) fn widen(self, bytes: &[u8]) -> [u8; 16] {
-        let low = match bytes.len() {
-            1 => u64::from(bytes[0]),
-            2 => LittleEndian::read_u16(bytes).into(),
-            4 => LittleEndian::read_u32(bytes).into(),
-            8 => LittleEndian::read_u64(bytes),
-            _ => return bytes.try_into().unwrap_or_default(),
+        let low = match (self.from, bytes.first_chunk()) {
+            (1..=8, Some(all)) => u64::from_le_bytes(*all),
+            (1, _) => bytes[0].into(),
+            (2, _) => LittleEndian::read_u16(bytes).into(),
+            (4, _) => LittleEndian::read_u32(bytes).into(),
+            _ => return bytes.first_chunk().copied().unwrap_or_default(),
         };
+        let unused = 64 - 8 * u32::from(self.from);
         match self.fill {
-            Fill::Zeros => u128::from(low).to_le_bytes(),
-            Fill::Sign => {
-                let unused = 64 - 8 * u32::from(self.from);
-                i128::from((low << unused).cast_signed() >> unused).to_le_bytes()
-            }
+            Fill::Zeros => u128::from((low << unused) >> unused).to_le_bytes(),
+            Fill::Sign => i128::from((low << unused).cast_signed() >> unused).to_le_bytes(),
             Fill::Float => u128::from(widened(LittleEndian::read_u32(bytes))).to_le_bytes(),
         }
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{KeptLocation, TranscodeFrame, Transcoder};
-use crate::codec::text::copy;
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::fields::PIECES;
 use crate::schema::ops::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
@@ -14,8 +13,9 @@ use crate::{Error, ErrorKind, Result};
 /// What a field that is kept takes, in memory and in time, beside its bytes.
 const KEPT: usize = 256;
 
-/// Bytes that are made room for at once.
+/// Bytes that are made room for at once, and those that are copied at once.
 const ROOM: usize = 512;
+const CHUNK: usize = 32;
 
 /// A struct or a variant that is being rewritten.
 ///
@@ -78,39 +78,42 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut rest = self.input.rest();
         let mut at = self.out.len();
         let mut done = 0;
-        let mut pieces: [&[u8]; PIECES] = [&[]; PIECES];
+        // Each with all that follows it, so that copies have a fixed length: they are no calls, and need no branches.
+        let mut pieces: [(&[u8], usize); PIECES] = [(&[], 0); PIECES];
         'records: while done < count {
             let mut behind = rest;
             for (of, piece) in plan.pieces.iter().zip(&mut pieces) {
                 let length = of.length(self.stored, behind).unwrap_or(usize::MAX);
-                let Some(taken) = behind.split_at_checked(length) else { break 'records };
-                (*piece, behind) = taken;
+                let Some(left) = behind.get(length..) else { break 'records };
+                *piece = (behind, length);
+                behind = left;
             }
             let length = growth + rest.len() - behind.len();
-            if self.out.len() - at < length {
+            if self.out.len() - at < length + CHUNK {
                 // More than a little would be cleared for each list anew.
-                self.out.resize(at + length.max(ROOM), 0);
+                self.out.resize(at + (length + CHUNK).max(ROOM), 0);
             }
             let mut free = &mut self.out[at..];
             for source in &plan.sources {
-                let left = match *source {
+                // What is copied too much is written over.
+                let written = match *source {
                     FieldSource::Copy(piece) => {
-                        let (to, left) = free.split_at_mut(pieces[piece].len());
-                        copy(to, pieces[piece]);
-                        left
+                        let (from, length) = pieces[piece];
+                        let chunks = (free.first_chunk_mut(), from.first_chunk::<CHUNK>());
+                        match chunks {
+                            (Some(to), Some(from)) if length <= CHUNK => *to = *from,
+                            _ => free[..length].copy_from_slice(&from[..length]),
+                        }
+                        length
                     }
                     FieldSource::Widen { piece, by } => {
-                        let wide = by.widen(pieces[piece]);
-                        match free.first_chunk_mut() {
-                            // What is too much is written over.
-                            Some(to) => *to = wide,
-                            None => copy(&mut free[..by.to()], &wide[..by.to()]),
-                        }
-                        &mut free[by.to()..]
+                        let wide = by.widen(pieces[piece].0);
+                        free.first_chunk_mut().into_iter().for_each(|to| *to = wide);
+                        by.to()
                     }
                     _ => break 'records,
                 };
-                free = left;
+                free = &mut free[written..];
             }
             // A piece that no field takes leaves room.
             let left = free.len();
