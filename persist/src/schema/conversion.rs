@@ -22,7 +22,6 @@ impl Plans<'_> {
     pub(super) fn conversion(
         &mut self,
         node: usize,
-        stored: &KindSchema,
         wanted: &KindSchema,
         place: &FieldName<'_>,
     ) -> Option<usize> {
@@ -33,7 +32,7 @@ impl Plans<'_> {
         let found = if compiler.plans.tuples_in_tuples > TUPLES {
             None
         } else {
-            compiler.convert(node, stored, wanted, DEEPEST)
+            compiler.convert(node, wanted, DEEPEST)
         };
         self.tuples_in_tuples -= 1;
         found
@@ -77,59 +76,60 @@ struct Compiler<'c, 'p> {
 }
 
 impl Compiler<'_, '_> {
-    fn convert(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
+    fn convert(&mut self, at: usize, w: &KindSchema, deep: u32) -> Option<usize> {
         let deep = deep.checked_sub(1)?;
         self.tries += 1;
         if self.tries > MOST_TRIES {
             return None;
         }
-        if self.plans.is_identical_kind(s, w) {
+        if self.plans.is_identical_kind(&self.all.node(at).kind, w) {
             return Some(self.plans.enter(Conversion::Copy(at)));
         }
         // Parts are values of their own.
         let crossed = self.crossed.take();
-        let made = self.direct(at, s, w, deep);
+        let made = self.direct(at, w, deep);
         self.crossed = crossed;
         let Some(made) = made else {
-            return self.wrapped(at, s, w, deep);
+            return self.wrapped(at, w, deep);
         };
         Some(self.plans.enter(made))
     }
 
     /// Conversions into something around a value, or out of it.
-    fn wrapped(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
+    fn wrapped(&mut self, at: usize, w: &KindSchema, deep: u32) -> Option<usize> {
         use KindSchema as K;
         let (all, classes) = (self.all, &self.plans.program.classes);
+        let s = &all.node(at).kind;
         if let K::Class(class) = s
-            && let Some(kind) = newtype_of(&all[*class])
+            && newtype_of(&all[*class]).is_some()
             && !self.is_in(w, classes, &|target| self.is_related(*class, target), DEEPEST)
         {
             let part = all.first(*class, 0);
-            return self.cross(NewtypeSide::Out, |this| this.convert(part, kind, w, deep));
+            return self.cross(NewtypeSide::Out, |this| this.convert(part, w, deep));
         }
         if let K::Class(target) = w
             && let Some(kind) = newtype_of(&classes[*target])
             && !self.is_in(s, all, &|class| self.is_related(class, *target), DEEPEST)
         {
-            return self.cross(NewtypeSide::In, |this| this.convert(at, s, kind, deep));
+            return self.cross(NewtypeSide::In, |this| this.convert(at, kind, deep));
         }
         let made = match (s, w) {
             (_, K::Option(b)) if !is_around_option(all, s) => {
-                Conversion::Some(self.convert(at, s, b, deep)?)
+                Conversion::Some(self.convert(at, b, deep)?)
             }
             // What is around an `Option` takes it as it is.
-            (K::Option(a), _) if !is_around_option(classes, w) && !is_list_of_options(w) => {
-                Conversion::Present(self.convert(self.part(at, 0), a, w, deep)?)
+            (K::Option(_), _) if !is_around_option(classes, w) && !is_list_of_options(w) => {
+                Conversion::Present(self.convert(self.part(at, 0), w, deep)?)
             }
             (K::Reference { holder, weak: false, class }, _)
                 if !matches!(w, K::Reference { .. } | K::TraitReference { .. })
                     && !is_list_of_references(w) =>
             {
-                let (part, kind) = match &all[*class].form {
-                    Form::Value(kind) => (all.first(*class, 0), kind.clone()),
-                    _ => (all.root(*class), K::Class(*class)),
+                let part = match &all[*class].form {
+                    Form::Value(_) => all.first(*class, 0),
+                    _ => all.root(*class),
                 };
-                let of = self.convert(part, &kind, w, deep)?;
+                let of = self.convert(part, w, deep)?;
                 let shared = self.row(LoadEvent::Unshared, s, w);
                 Conversion::Inline { class: *class, holder: *holder, of, shared }
             }
@@ -140,10 +140,10 @@ impl Compiler<'_, '_> {
                     Form::Value(kind) => kind.clone(),
                     _ => K::Class(*class),
                 };
-                let of = self.convert(at, s, &kind, deep)?;
+                let of = self.convert(at, &kind, deep)?;
                 Conversion::Share { class: *class, holder: *holder, of }
             }
-            (_, K::List(b) | K::Set(b)) => Conversion::Some(self.convert(at, s, b, deep)?),
+            (_, K::List(b) | K::Set(b)) => Conversion::Some(self.convert(at, b, deep)?),
             _ => return None,
         };
         Some(self.plans.enter(made))
@@ -191,43 +191,34 @@ impl Compiler<'_, '_> {
     }
 
     /// Conversions of kinds of one shape, and of those that hold the same.
-    fn direct(
-        &mut self,
-        at: usize,
-        s: &KindSchema,
-        w: &KindSchema,
-        deep: u32,
-    ) -> Option<Conversion> {
+    fn direct(&mut self, at: usize, w: &KindSchema, deep: u32) -> Option<Conversion> {
         use KindSchema as K;
+        let s = &self.all.node(at).kind;
+        let part = self.part(at, 0);
         Some(match (s, w) {
-            (K::Option(a), K::Option(b)) => {
-                Conversion::Option(self.convert(self.part(at, 0), a, b, deep)?)
+            (K::Option(_), K::Option(b)) => Conversion::Option(self.convert(part, b, deep)?),
+            (K::List(_) | K::Set(_) | K::Array(..), K::List(b) | K::Set(b) | K::Array(b, _)) => {
+                let length = |kind: &KindSchema| match kind {
+                    KindSchema::Array(_, length) => Some(*length),
+                    _ => None,
+                };
+                let (from, to) = (length(s), length(w));
+                if from.is_some() && to.is_some() && from != to {
+                    return None;
+                }
+                self.elements(part, b, (from, to), deep)?
             }
-            (K::List(a) | K::Set(a) | K::Array(a, _), K::List(b) | K::Set(b) | K::Array(b, _)) => {
-                self.elements(at, (s, a), (w, b), deep)?
-            }
-            (K::Map(a), K::Map(b)) => self.map(at, [(&a[0], &b[0]), (&a[1], &b[1])], deep)?,
-            (K::Map(a), K::List(b)) if is_pair(b) => {
-                let K::Tuple(b) = &**b else { return None };
-                self.map(at, [(&a[0], &b[0]), (&a[1], &b[1])], deep)?
-            }
+            (K::Map(_), K::Map(b)) => self.map(part, &b[..], deep)?,
+            (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), deep)?,
             (K::List(a), K::Map(b)) if is_pair(a) => {
-                let pair = K::Tuple(b.to_vec().into());
-                let of = self.convert(self.part(at, 0), a, &pair, deep)?;
-                Conversion::Elements { least: self.least(at, 0), of, from: None, to: None }
+                self.elements(part, &K::Tuple(b.to_vec().into()), (None, None), deep)?
             }
-            (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => {
-                let (first, len) = self.parts(a.iter().zip(&b[..]), self.part(at, 0), deep)?;
-                Conversion::Parts(first, len)
-            }
+            (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, deep)?,
             (K::Class(class), K::Tuple(b)) if self.is_tuple(*class, b.len()) => {
-                let Form::Struct(a) = &self.all[*class].form else { return None };
-                let kinds = a.iter().map(|field| &field.kind).zip(&b[..]);
-                let (first, len) = self.parts(kinds, self.all.first(*class, 0), deep)?;
-                Conversion::Parts(first, len)
+                self.parts(self.all.first(*class, 0), b, deep)?
             }
             (K::Class(class), K::Class(target)) if self.is_related(*class, *target) => {
-                Conversion::Class(*class, *target)
+                Conversion::Class(self.plans.class_plan(*class, *target))
             }
             (K::Dynamic(_), K::Dynamic(_)) => Conversion::Dynamic,
             _ if Width::of(s).is_some() && Width::of(w).is_some() => {
@@ -247,34 +238,22 @@ impl Compiler<'_, '_> {
         })
     }
 
-    fn map(
-        &mut self,
-        at: usize,
-        kinds: [(&KindSchema, &KindSchema); 2],
-        deep: u32,
-    ) -> Option<Conversion> {
-        let (key, _) = self.parts(kinds.into_iter(), self.part(at, 0), deep)?;
-        let least = self.least(at, 0).saturating_add(self.least(at, 1));
-        Some(Conversion::Map { least, key })
+    /// The conversion of entries to those of a map, whose kinds are these.
+    fn map(&mut self, key: usize, kinds: &[KindSchema], deep: u32) -> Option<Conversion> {
+        let Conversion::Parts(of, _) = self.parts(key, kinds, deep)? else { return None };
+        Some(Conversion::Map { least: self.all.entry(key).least, key: of })
     }
 
+    /// The conversion of elements, between lists of these lengths, if they are fixed.
     fn elements(
         &mut self,
-        at: usize,
-        (s, a): (&KindSchema, &KindSchema),
-        (w, b): (&KindSchema, &KindSchema),
+        part: usize,
+        kind: &KindSchema,
+        (from, to): (Option<usize>, Option<usize>),
         deep: u32,
     ) -> Option<Conversion> {
-        let length = |kind: &KindSchema| match kind {
-            KindSchema::Array(_, length) => Some(*length),
-            _ => None,
-        };
-        let (from, to) = (length(s), length(w));
-        if from.is_some() && to.is_some() && from != to {
-            return None;
-        }
-        let of = self.convert(self.part(at, 0), a, b, deep)?;
-        Some(Conversion::Elements { least: self.least(at, 0), of, from, to })
+        let of = self.convert(part, kind, deep)?;
+        Some(Conversion::Elements { least: self.all.node(part).size.least, of, from, to })
     }
 
     /// The fields of the struct that has the names of the tuple's parts, `0`, `1`, ..., as aliases.
@@ -289,9 +268,9 @@ impl Compiler<'_, '_> {
         if !named {
             return None;
         }
-        let members = parts.iter().enumerate().map(|(i, kind)| Member {
+        let members = (0..parts.len()).map(|i| Member {
             name: i.to_string().into(),
-            stored: Some((first + i, kind)),
+            stored: Some(first + i),
             ..Member::default()
         });
         let members: Vec<_> = members.collect();
@@ -303,20 +282,15 @@ impl Compiler<'_, '_> {
         Some(Conversion::Struct(self.plans.tuples.len() - 1))
     }
 
-    /// The conversions of parts, one after another: the first, and how many they are.
-    fn parts<'k>(
-        &mut self,
-        kinds: impl Iterator<Item = (&'k KindSchema, &'k KindSchema)>,
-        first: usize,
-        deep: u32,
-    ) -> Option<(usize, usize)> {
-        let parts = (first..).zip(kinds).map(|(node, (a, b))| self.convert(node, a, b, deep));
+    /// The conversions of parts, one after another.
+    fn parts(&mut self, first: usize, kinds: &[KindSchema], deep: u32) -> Option<Conversion> {
+        let parts = (first..).zip(kinds).map(|(node, kind)| self.convert(node, kind, deep));
         let parts = parts.collect::<Option<Vec<_>>>()?;
         let start = self.plans.conversions.len();
         for part in &parts {
             self.plans.enter(self.plans.conversions[*part]);
         }
-        Some((start, parts.len()))
+        Some(Conversion::Parts(start, parts.len()))
     }
 
     /// True for a struct whose fields have the names of the parts of a tuple.
@@ -333,10 +307,6 @@ impl Compiler<'_, '_> {
     /// The node of a part.
     fn part(&self, at: usize, i: usize) -> usize {
         self.all.node(at).first() + i
-    }
-
-    fn least(&self, at: usize, i: usize) -> u32 {
-        self.all.node(self.part(at, i)).size.least
     }
 
     fn row(&mut self, event: LoadEvent, s: &KindSchema, w: &KindSchema) -> usize {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::walk::{dynamic, fault, skip, tag};
-use super::{Form, KindSchema, Reader, Stored, Strict, WriteTarget, write_value};
+use super::{FieldPlace, Form, KindSchema, Reader, Stored, Strict, WriteTarget, write_value};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::names::suggest;
@@ -29,7 +29,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     /// At a field of a struct (`variant` is 0) or of a variant; `None` if there is none.
     pub(crate) fn of_field(
         stored: &'s Stored,
-        (class, variant, field): (usize, usize, usize),
+        (class, variant, field): FieldPlace,
         bytes: &'b [u8],
     ) -> Option<Self> {
         stored.fields(class, variant).get(field)?;
@@ -94,10 +94,10 @@ impl<'s, 'b> Cursor<'s, 'b> {
 
     fn skip(&mut self, node: usize) -> Result<()> {
         let stored = self.stored;
-        if let Some(width) = stored.node(node).size.width()
-            && width <= self.rest().len()
+        if let Some(length) = stored.length(node, self.rest())
+            && length <= self.rest().len()
         {
-            self.start += width;
+            self.start += length;
             return Ok(());
         }
         self.take(|input| skip(node, stored, input, &mut Vec::new()))

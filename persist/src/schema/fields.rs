@@ -1,15 +1,20 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::event::{REMOVED, shortened};
-use super::ops::{Conversion, FieldName, FieldSource, KeepStep, Member, RecordPlan, StoredFields};
+use super::ops::{
+    Conversion, FieldName, FieldSource, KeepStep, Member, Piece, RecordPlan, RecordStep,
+    StoredFields,
+};
 use super::pairing::pair;
 use super::plan::Plans;
 use super::program::ProgramFields;
-use super::quick::{Piece, Quick, QuickStep};
 use super::{KindSchema, LoadEvent, ProgramClass};
 use crate::{Error, ErrorKind, Result};
 
-/// Writes what a migration has made of a member as a field of this node of the program's: the steps that take its pieces.
+/// Records of more pieces are no small ones.
+pub(super) const PIECES: usize = 24;
+
+/// Writes what a migration has made of a member as a field of this node of the program's: the sources that are its pieces.
 pub(super) type Make<'m, 'p> =
     dyn FnMut(&mut Plans<'p>, usize, usize) -> Result<Vec<FieldSource>> + 'm;
 
@@ -34,7 +39,8 @@ impl<'p> Plans<'p> {
     ) -> Result<RecordPlan> {
         let mut plan = self.fields(old, new, &mut |_, _, _| Ok(Vec::new()))?;
         self.join(&mut plan, old.members);
-        plan.quick = self.quick(&plan);
+        self.order(&mut plan);
+        plan.growth = self.growth(&plan);
         Ok(plan)
     }
 
@@ -45,6 +51,7 @@ impl<'p> Plans<'p> {
         new: &ProgramFields<'_>,
         make: &mut Make<'_, 'p>,
     ) -> Result<RecordPlan> {
+        let all = self.stored.clone();
         let pairing = pair(old.members, new.records);
         pairing
             .check(old.class, old.members, new.records)
@@ -52,29 +59,30 @@ impl<'p> Plans<'p> {
         let mut plan = RecordPlan {
             target: (new.class, new.variant),
             pieces: Vec::new(),
+            sources: Vec::new(),
             steps: Vec::new(),
             keeps: Vec::new(),
             has_room: new.records.iter().any(|record| record.keeps_unknown),
             rows: Vec::new(),
-            quick: None,
+            growth: None,
         };
         let mut is_free = vec![true; old.members.len()];
         for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
             let wanted = &new.fields[field];
             let Some(mut source) = source else {
-                let (step, event) = self.without_source(old, new, field)?;
+                let (source, event) = self.without_source(old, new, field)?;
                 if let Some(event) = event {
                     plan.rows.push(self.rows.row(event, old.class, &old.path(&wanted.name), ""));
                 }
-                plan.steps.push(step);
+                plan.sources.push(source);
                 continue;
             };
             is_free[source] = false;
             let path = old.path(&old.members[source].name);
             let place = FieldName { class: old.class, field: &path };
             let stored = old.members[source].stored;
-            let conversion = stored
-                .and_then(|(node, kind)| self.field_conversion(node, kind, new, field, &place));
+            let conversion =
+                stored.and_then(|node| self.field_conversion(node, new, field, &place));
             if let Some(made) = made {
                 is_free[made] = false;
                 let event = if conversion.is_some() {
@@ -89,18 +97,18 @@ impl<'p> Plans<'p> {
             match (old.members[source].stored, conversion) {
                 (None, _) => {
                     let node = self.program.layout().first(new.class, new.variant) + field;
-                    plan.steps.extend(make(self, source, node).map_err(in_wanted)?);
+                    plan.sources.extend(make(self, source, node).map_err(in_wanted)?);
                 }
-                (Some((_, kind)), Some(conversion)) => {
+                (Some(node), Some(conversion)) => {
+                    let kind = &all.node(node).kind;
                     plan.rows.extend(self.converted(kind, &wanted.kind, &place));
-                    let is_identical = self.is_identical_kind(kind, &wanted.kind);
-                    plan.steps.push(match is_identical {
-                        true => FieldSource::Copy(source),
-                        false => FieldSource::Convert { piece: source, conversion },
+                    plan.sources.push(match self.conversions[conversion] {
+                        Conversion::Copy(_) => FieldSource::Copy(source),
+                        _ => FieldSource::Convert { piece: source, conversion },
                     });
                 }
-                (Some((_, kind)), None) => {
-                    return Err(in_wanted(self.field_mismatch(old.class, kind, new, field)));
+                (Some(node), None) => {
+                    return Err(in_wanted(self.field_mismatch(old.class, node, new, field)));
                 }
             }
         }
@@ -130,10 +138,10 @@ impl<'p> Plans<'p> {
 
     /// Makes one piece of neighbours that are taken over, or skipped, together.
     fn join(&self, plan: &mut RecordPlan, members: &[Member<'_>]) {
-        // For each member the step that takes it, and whether as it is.
+        // For each member the field that it becomes, and whether as it is.
         let mut uses = vec![None; members.len()];
-        for (i, step) in plan.steps.iter().enumerate() {
-            match *step {
+        for (i, source) in plan.sources.iter().enumerate() {
+            match *source {
                 FieldSource::Copy(piece) => uses[piece] = Some((i, true)),
                 FieldSource::Convert { piece, .. } => uses[piece] = Some((i, false)),
                 _ => {}
@@ -150,10 +158,9 @@ impl<'p> Plans<'p> {
             match plan.pieces.last_mut().filter(|_| joins) {
                 Some(last) => last.nodes.end += 1,
                 None => {
-                    let node = member.stored.map_or(0, |(node, _)| node);
+                    let node = member.stored.unwrap_or(0);
                     let name = member.name.clone();
-                    let (nodes, span, conversion) = (node..node + 1, None, None);
-                    plan.pieces.push(Piece { name, nodes, span, conversion });
+                    plan.pieces.push(Piece { name, nodes: node..node + 1, span: None });
                 }
             }
             places.push(plan.pieces.len() - 1);
@@ -161,43 +168,77 @@ impl<'p> Plans<'p> {
         for piece in &mut plan.pieces {
             piece.span = self.stored.span(piece.nodes.clone());
         }
-        for step in &mut plan.steps {
-            if let FieldSource::Copy(piece) | FieldSource::Convert { piece, .. } = step {
+        for source in &mut plan.sources {
+            if let FieldSource::Copy(piece) | FieldSource::Convert { piece, .. } = source {
                 *piece = places[*piece];
             }
         }
-        plan.steps.dedup();
-        for step in &plan.steps {
-            if let FieldSource::Convert { piece, conversion } = *step
-                && !(matches!(self.conversions[conversion], Conversion::Number { .. })
-                    && plan.pieces[piece].span.is_some())
-            {
-                plan.pieces[piece].conversion = Some(conversion);
-            }
-        }
+        plan.sources.dedup();
         plan.keeps.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
     }
 
-    /// The quick way of a plan, if it has one.
-    fn quick(&self, plan: &RecordPlan) -> Option<Quick> {
+    /// Puts what is done with a record in order: a piece is converted where it is stored, and waits if the program has
+    /// other fields before it that are not known by then.
+    fn order(&self, plan: &mut RecordPlan) {
+        let RecordPlan { pieces, sources, steps, .. } = plan;
+        let mut converted: Vec<(usize, usize, usize)> = Vec::new();
+        for (i, source) in sources.iter_mut().enumerate() {
+            let FieldSource::Convert { piece, conversion } = *source else { continue };
+            let by = match self.conversions[conversion] {
+                Conversion::Number { from, to, .. } => to.widening(from),
+                _ => None,
+            };
+            match by {
+                Some(by) => *source = FieldSource::Widen { piece, by },
+                None => converted.push((piece, i, conversion)),
+            }
+        }
+        converted.sort_unstable();
+        let (mut taken, mut written, mut early) = (0, 0, 0);
+        for (piece, field, conversion) in converted {
+            if taken < piece {
+                steps.push(RecordStep::Take(taken..piece));
+            }
+            taken = piece + 1;
+            let is_known = |source: &FieldSource| match *source {
+                FieldSource::Copy(of)
+                | FieldSource::Convert { piece: of, .. }
+                | FieldSource::Widen { piece: of, .. } => of < piece,
+                FieldSource::Unknown => false,
+                _ => true,
+            };
+            if !sources.get(written..field).is_some_and(|before| before.iter().all(is_known)) {
+                sources[field] = FieldSource::Early(early);
+                early += 1;
+                steps.push(RecordStep::Early(conversion));
+                continue;
+            }
+            if written < field {
+                steps.push(RecordStep::Write(written..field));
+            }
+            written = field + 1;
+            steps.push(RecordStep::Convert(conversion));
+        }
+        if taken < pieces.len() {
+            steps.push(RecordStep::Take(taken..pieces.len()));
+        }
+        if written < sources.len() {
+            steps.push(RecordStep::Write(written..sources.len()));
+        }
+    }
+
+    /// By how many bytes each record grows, if it is one of a few numbers and short texts, such as an item in a bag.
+    fn growth(&self, plan: &RecordPlan) -> Option<usize> {
         let mut nodes = plan.pieces.iter().flat_map(|piece| piece.nodes.clone());
-        if !plan.keeps.is_empty() || !nodes.all(|node| self.stored.is_flat(node)) {
+        let is_small = plan.pieces.len() <= PIECES && !plan.sources.is_empty();
+        if !is_small || !plan.keeps.is_empty() || !nodes.all(|node| self.stored.is_flat(node)) {
             return None;
         }
-        let mut parts = Vec::new();
-        for step in &plan.steps {
-            parts.push(match *step {
-                FieldSource::Copy(piece) => QuickStep::Copy(piece),
-                FieldSource::Convert { piece, conversion } => match self.conversions[conversion] {
-                    Conversion::Number { from, to, .. } if to.widens(from) => {
-                        QuickStep::Widen(piece, from, to)
-                    }
-                    _ => return None,
-                },
-                _ => return None,
-            });
-        }
-        Quick::new(&plan.pieces, parts)
+        plan.sources.iter().try_fold(0, |growth, source| match *source {
+            FieldSource::Copy(_) => Some(growth),
+            FieldSource::Widen { by, .. } => Some(growth + by.to() - by.from()),
+            _ => None,
+        })
     }
 
     /// Checks that a field of the program's struct or variant gets what the save has as its source, or a default.
@@ -218,10 +259,8 @@ impl<'p> Plans<'p> {
         let path = old.path(&source.name);
         let place = FieldName { class: old.class, field: &path };
         match source.stored {
-            Some((node, kind))
-                if self.field_conversion(node, kind, &new, field, &place).is_none() =>
-            {
-                let error = self.field_mismatch(old.class, kind, &new, field);
+            Some(node) if self.field_conversion(node, &new, field, &place).is_none() => {
+                let error = self.field_mismatch(old.class, node, &new, field);
                 Err(error.in_field(&old.path(&new.fields[field].name)))
             }
             _ => Ok(()),
@@ -232,25 +271,24 @@ impl<'p> Plans<'p> {
     pub(super) fn field_conversion(
         &mut self,
         node: usize,
-        kind: &KindSchema,
         new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,
     ) -> Option<usize> {
-        let key = (node, new.class, new.variant, field);
+        let key = (node, new.place(field));
         if let Some(known) = self.fields.get(&key) {
             return Some(*known);
         }
         let wanted = &new.fields[field].kind;
-        let old = self.program.old_kinds.get(&(new.class, new.variant, field));
+        let old = self.program.old_kinds.get(&new.place(field));
         // What is older still becomes what the `convert` takes.
+        let kind = &self.stored.node(node).kind;
         let old = old.filter(|_| !self.matched.is_compatible(kind, wanted));
-        let of = old.and_then(|old| self.conversion(node, kind, old, place));
-        let (class, variant) = (new.class, new.variant);
+        let of = old.and_then(|old| self.conversion(node, old, place));
         let found = of
-            .map(|of| self.enter(Conversion::Typed { of, class, variant, field }))
-            .or_else(|| self.conversion(node, kind, wanted, place))
-            .or_else(|| self.longer(node, kind, new, field, place))?;
+            .map(|of| self.enter(Conversion::Typed { of, field: new.place(field) }))
+            .or_else(|| self.conversion(node, wanted, place))
+            .or_else(|| self.longer(node, new, field, place))?;
         self.fields.insert(key, found);
         Some(found)
     }
@@ -259,24 +297,25 @@ impl<'p> Plans<'p> {
     fn longer(
         &mut self,
         node: usize,
-        kind: &KindSchema,
         new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,
     ) -> Option<usize> {
         let wanted = &new.fields[field].kind;
-        let (KindSchema::Array(_, from), KindSchema::Array(part, to)) = (kind, wanted) else {
+        let (KindSchema::Array(_, from), KindSchema::Array(part, to)) =
+            (&self.stored.node(node).kind, wanted)
+        else {
             return None;
         };
-        if from >= to || !new.records[field].has_default {
+        let from = *from;
+        if from >= *to || !new.records[field].has_default {
             return None;
         }
-        let short = KindSchema::Array(part.clone(), *from);
-        let of = self.conversion(node, kind, &short, place)?;
+        let short = KindSchema::Array(part.clone(), from);
+        let of = self.conversion(node, &short, place)?;
         let detail = format!("elements {from} to {}", to - 1);
         let row = self.rows.row(LoadEvent::Defaulted, place.class, place.field, &detail);
-        let (from, class, variant) = (*from, new.class, new.variant);
-        Some(self.enter(Conversion::Longer { of, from, class, variant, field, row }))
+        Some(self.enter(Conversion::Longer { of, from, field: new.place(field), row }))
     }
 
     /// What a field gets that the save does not have, and what to report of it.
@@ -336,13 +375,14 @@ impl<'p> Plans<'p> {
     fn field_mismatch(
         &self,
         class: &str,
-        stored: &KindSchema,
+        node: usize,
         new: &ProgramFields<'_>,
         field: usize,
     ) -> Error {
+        let stored = &self.stored.node(node).kind;
         let (wanted, record) = (&new.fields[field], &new.records[field]);
         let name = &wanted.name;
-        let old = self.program.old_kinds.get(&(new.class, new.variant, field));
+        let old = self.program.old_kinds.get(&new.place(field));
         let Some(old) = old.filter(|_| record.convert.is_some()) else {
             return self.mismatch(&format!("field {name} of {class}"), stored, &wanted.kind);
         };

@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use super::alone::Alone;
 use super::matching::is_older;
 use super::pairing::{find_variant, pair};
 use super::plan::Plans;
 use super::{
-    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget,
-    empty, write_value,
+    ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Strict, VariantSchema,
+    WriteTarget, empty, write_value,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
@@ -134,6 +133,13 @@ impl MigrationWriter<'_, '_> {
         }
     }
 
+    /// Appends a value of a stored class in the form in which it was stored.
+    fn write_stored(&self, class: usize, value: &Value, out: &mut Vec<u8>) -> Result<()> {
+        let stored = &self.plans.stored;
+        let mut target = Strict::new(stored, &self.env.limits, &|_, _| Ok(()));
+        write_value(&mut target, stored, stored.root(class), value, out)
+    }
+
     /// True for a record that is as it was read.
     fn is_stored(&self, record: &Record) -> bool {
         let Some(class) = record.origin else { return false };
@@ -189,9 +195,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
 
     fn find<'r>(
         &self,
-        class: usize,
-        variant: usize,
-        field: usize,
+        (class, variant, field): FieldPlace,
         record: &'r Record,
     ) -> Option<&'r Field> {
         let fields: Vec<&Field> = record.fields.iter().collect();
@@ -199,13 +203,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         record.fields.get(pairing.sources.get(field).copied().flatten()?)
     }
 
-    fn missing(
-        &mut self,
-        class: usize,
-        variant: usize,
-        field: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    fn missing(&mut self, (class, variant, field): FieldPlace, out: &mut Vec<u8>) -> Result<()> {
         let program = self.plans.program;
         let wanted = self.plans.program.wanted(class, variant);
         let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
@@ -263,10 +261,8 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         if !is_own && !self.plans.matched.is_related(origin, self.plans.program, class) {
             return Ok(false);
         }
-        let stored = self.plans.stored.clone();
         let start = out.len();
-        let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
-        write_value(&mut target, &stored, stored.root(origin), value, out)?;
+        self.write_stored(origin, value, out)?;
         if self.plans.resolve(origin) != Some(class) || !self.plans.is_identical(origin) {
             let conversion = self.plans.class_conversion(origin, class);
             self.stored.push((start..out.len(), conversion));
@@ -278,15 +274,8 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         let Some(class) = part.as_record().and_then(|record| record.origin) else {
             return Ok(false);
         };
-        let stored = self.plans.stored.clone();
         count::push(class as u64 + 1, out);
-        let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
-        match (stored.alone(class), part) {
-            (Some(Alone::Field { node, .. }), Value::Struct(part)) if part.len() == 1 => {
-                write_value(&mut target, &stored, node, &part.fields[0].value, out)?;
-            }
-            _ => write_value(&mut target, &stored, stored.root(class), part, out)?,
-        }
+        self.write_stored(class, part, out)?;
         Ok(true)
     }
 

@@ -4,7 +4,6 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::KindSchema;
 use crate::codec::compact::{unzigzag, zigzag};
-use crate::codec::text::copy;
 use crate::codec::{Decoder, Fail, count};
 use crate::reflect::Integer;
 
@@ -19,6 +18,53 @@ pub(super) enum Width {
     F64,
     /// In as few bytes as it needs.
     Compact(Integer),
+}
+
+/// How integers of few bytes become integers of more, or `f32`s become `f64`s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Widening {
+    from: u8,
+    to: u8,
+    fill: Fill,
+}
+
+/// What the other bytes are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fill {
+    Zeros,
+    Sign,
+    Float,
+}
+
+impl Widening {
+    /// Bytes of each number as it is.
+    pub(super) fn from(self) -> usize {
+        self.from.into()
+    }
+
+    /// Bytes of each number when it is wide.
+    #[inline]
+    pub(super) fn to(self) -> usize {
+        self.to.into()
+    }
+
+    /// The number that these bytes begin with, as the first bytes of what is returned.
+    #[inline(always)]
+    pub(super) fn widen(self, bytes: &[u8]) -> [u8; 16] {
+        let low = match (self.from, bytes.first_chunk()) {
+            (1..=8, Some(all)) => u64::from_le_bytes(*all),
+            (1, _) => bytes[0].into(),
+            (2, _) => LittleEndian::read_u16(bytes).into(),
+            (4, _) => LittleEndian::read_u32(bytes).into(),
+            _ => return bytes.first_chunk().copied().unwrap_or_default(),
+        };
+        let unused = 64 - 8 * u32::from(self.from);
+        match self.fill {
+            Fill::Zeros => u128::from((low << unused) >> unused).to_le_bytes(),
+            Fill::Sign => i128::from((low << unused).cast_signed() >> unused).to_le_bytes(),
+            Fill::Float => u128::from(widened(LittleEndian::read_u32(bytes))).to_le_bytes(),
+        }
+    }
 }
 
 /// A number of any kind.
@@ -118,44 +164,17 @@ impl Width {
         }
     }
 
-    /// True if [`widen`](Self::widen) makes numbers of this kind of the other's.
-    pub(super) fn widens(self, from: Self) -> bool {
-        match (from, self) {
-            (Self::Unsigned(a), Self::Unsigned(b)) | (Self::Signed(a), Self::Signed(b)) => a <= b,
-            (Self::Unsigned(a), Self::Signed(b)) => a < b,
-            (Self::F32, Self::F64) => true,
-            _ => false,
-        }
-    }
-
-    /// Writes an integer of fewer bytes, or an `f32` as an `f64`; `wide` has as many as this kind.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "all bits of the sign are alike")]
-    pub(super) fn widen(self, from: Self, bytes: &[u8], wide: &mut [u8]) {
-        if let (Self::F32, Self::F64) = (from, self) {
-            LittleEndian::write_u64(wide, widened(LittleEndian::read_u32(bytes)));
-            return;
-        }
-        let is_negative = matches!(from, Self::Signed(_))
-            && bytes.last().is_some_and(|highest| highest & 0x80 != 0);
-        let sign = if is_negative { u64::MAX } else { 0 };
-        // The next width is the usual one; a fill of few bytes is a call.
-        match (bytes.len(), wide.len()) {
-            (1, 2) => wide.copy_from_slice(&[bytes[0], sign.to_le_bytes()[0]]),
-            (2, 4) => {
-                let low = u32::from(LittleEndian::read_u16(bytes));
-                LittleEndian::write_u32(wide, low | ((sign as u32) << 16));
-            }
-            (4, 8) => {
-                let low = u64::from(LittleEndian::read_u32(bytes));
-                LittleEndian::write_u64(wide, low | (sign << 32));
-            }
-            _ => {
-                let (low, high) = wide.split_at_mut(bytes.len());
-                copy(low, bytes);
-                high.fill(sign.to_le_bytes()[0]);
-            }
-        }
+    /// How numbers of a narrower kind become numbers of this one, if that takes their bits alone.
+    pub(super) fn widening(self, from: Self) -> Option<Widening> {
+        let fill = match (from, self) {
+            (Self::Unsigned(a), Self::Unsigned(b)) if a <= b => Fill::Zeros,
+            (Self::Unsigned(a), Self::Signed(b)) if a < b => Fill::Zeros,
+            (Self::Signed(a), Self::Signed(b)) if a <= b => Fill::Sign,
+            (Self::F32, Self::F64) => Fill::Float,
+            _ => return None,
+        };
+        let bytes = |width: Self| u8::try_from(width.bytes()).unwrap_or(u8::MAX);
+        Some(Widening { from: bytes(from), to: bytes(self), fill })
     }
 
     /// Writes a number, or the nearest of this kind; true if it is the same. A float is written as a float only.

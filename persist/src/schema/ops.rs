@@ -1,13 +1,13 @@
 //! What the plans of a save are made of: how its records become the program's.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::event::shortened;
-use super::number::Width;
+use super::number::{Widening, Width};
 use super::pairing::StoredField;
-use super::quick::{Piece, Quick};
-use super::{Form, KeptLocation, KindSchema, Stored};
+use super::{FieldPlace, Form, KeptLocation, Stored};
 use crate::reflect::Holder;
 use crate::value::{Origin, Value};
 
@@ -57,15 +57,46 @@ pub(super) struct RecordPlan {
     /// What the record has, in stored order.
     pub(super) pieces: Vec<Piece>,
     /// The program's fields, in its order.
-    pub(super) steps: Vec<FieldSource>,
+    pub(super) sources: Vec<FieldSource>,
+    /// What is done, in this order.
+    pub(super) steps: Vec<RecordStep>,
     /// What the program does not have, and what may be kept.
     pub(super) keeps: Vec<KeepStep>,
     /// True if the program's class has a field for what is unknown.
     pub(super) has_room: bool,
     /// What is reported of each record.
     pub(super) rows: Vec<usize>,
-    /// How many of it are rewritten at once.
-    pub(super) quick: Option<Quick>,
+    /// By how many bytes each record grows, if records of it are rewritten in a loop of their own.
+    pub(super) growth: Option<usize>,
+}
+
+/// A stored field, or several that are taken over or skipped together.
+pub(super) struct Piece {
+    /// Of the first one.
+    pub(super) name: Arc<str>,
+    pub(super) nodes: Range<usize>,
+    /// Its bytes, if all records have as many.
+    pub(super) span: Option<usize>,
+}
+
+impl Piece {
+    /// How many of these bytes it is; `None` if it is long or deep, or there are fewer.
+    #[inline(always)]
+    pub(super) fn length(&self, stored: &Stored, bytes: &[u8]) -> Option<usize> {
+        self.span.or_else(|| stored.lengths(self.nodes.clone(), bytes))
+    }
+}
+
+/// What is done with a record next. Each piece is read once, in stored order.
+pub(super) enum RecordStep {
+    /// Takes pieces as they are.
+    Take(Range<usize>),
+    /// Converts the next piece, whose field is the next one.
+    Convert(usize),
+    /// Converts the next piece, whose field comes later.
+    Early(usize),
+    /// Writes fields of the program.
+    Write(Range<usize>),
 }
 
 pub(super) struct KeepStep {
@@ -87,6 +118,13 @@ pub(super) enum FieldSource {
         piece: usize,
         conversion: usize,
     },
+    /// A number of a piece, each of which the wider kind has.
+    Widen {
+        piece: usize,
+        by: Widening,
+    },
+    /// What was converted early: the first such piece, the second, and so on.
+    Early(usize),
     /// The default of this field.
     Default(usize),
     /// An empty value of it.
@@ -110,8 +148,8 @@ pub(super) struct Member<'a> {
     pub(super) name: Arc<str>,
     pub(super) number: Option<u32>,
     pub(super) origin: Origin,
-    /// Its node and kind; `None` of what a migration has made.
-    pub(super) stored: Option<(usize, &'a KindSchema)>,
+    /// Its node; `None` of what a migration has made.
+    pub(super) stored: Option<usize>,
     /// What a migration has made.
     pub(super) made: Cell<Option<Value>>,
     /// The class as which it can be kept.
@@ -167,7 +205,7 @@ impl Stored {
         let members = fields.map(|(field, node)| Member {
             name: (&*field.name).into(),
             number: field.id,
-            stored: Some((node, &field.kind)),
+            stored: Some(node),
             kept: Some(self.field_alone(node)),
             ..Member::default()
         });
@@ -204,9 +242,7 @@ pub(super) enum Conversion {
     Longer {
         of: usize,
         from: usize,
-        class: usize,
-        variant: usize,
-        field: usize,
+        field: FieldPlace,
         row: usize,
     },
     /// The conversion of the key; that of the value follows it.
@@ -216,8 +252,8 @@ pub(super) enum Conversion {
     },
     /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
     Parts(usize, usize),
-    /// A struct or an enum, by the plan of the two classes.
-    Class(usize, usize),
+    /// A struct or an enum, by the plan of this place in the list of those.
+    Class(usize),
     /// A tuple to a struct, by its place in the list of those.
     Struct(usize),
     Dynamic,
@@ -246,9 +282,7 @@ pub(super) enum Conversion {
     /// To the type that the `convert` of a field takes, and by it to the field.
     Typed {
         of: usize,
-        class: usize,
-        variant: usize,
-        field: usize,
+        field: FieldPlace,
     },
 }
 

@@ -1,11 +1,13 @@
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use super::event::{REMOVED, Rows};
 use super::matching::{Matched, is_older};
 use super::ops::{Conversion, FieldName, Other, OtherField, Plan, RecordPlan, VariantPlan};
 use super::{
-    ClassSchema, Form, KindSchema, LoadEvent, Occurrences, PlannedRow, Program, Reader, Stored,
+    ClassSchema, FieldPlace, Form, KindSchema, LoadEvent, Occurrences, PlannedRow, Program, Reader,
+    Stored,
 };
 use crate::codec::NoLinks;
 use crate::sorting::sort;
@@ -19,18 +21,17 @@ pub(crate) struct Plans<'p> {
     /// True if what is kept of an object can be given back with it.
     pub(crate) aside: bool,
     pub(super) matched: Arc<Matched>,
-    /// By stored class: to the program's class that it is, and to others.
-    plans: Vec<Option<Plan>>,
-    other_plans: HashMap<(usize, usize), Plan>,
+    /// From stored classes to those of the program.
+    pub(super) plans: Vec<ClassPlan>,
+    /// Their places, by their classes.
+    places: HashMap<(usize, usize), usize>,
     pub(super) conversions: Vec<Conversion>,
     /// Tuples that become structs.
     pub(super) tuples: Vec<Arc<RecordPlan>>,
     /// How deep the conversion of a tuple to a struct is in others, while they are made.
     pub(super) tuples_in_tuples: usize,
-    /// The conversions of records that migrations have moved.
-    classes: HashMap<(usize, usize), usize>,
     /// The conversions of stored fields, by their nodes, to fields of the program.
-    pub(super) fields: HashMap<(usize, usize, usize, usize), usize>,
+    pub(super) fields: HashMap<(usize, FieldPlace), usize>,
     pub(super) rows: Rows,
     /// Objects that are values now: the row of those that were shared, and the object that
     /// has the first copy.
@@ -43,6 +44,16 @@ pub(crate) struct Plans<'p> {
     pub(super) before: u64,
     /// Bytes of the same in the program's form.
     pub(super) after: u64,
+}
+
+/// How records of a stored class become those of a class of the program.
+pub(super) struct ClassPlan {
+    pub(super) class: usize,
+    pub(super) target: usize,
+    /// The conversion that runs it.
+    conversion: usize,
+    /// None until a record needs it.
+    plan: Option<Plan>,
 }
 
 impl<'p> Plans<'p> {
@@ -60,20 +71,17 @@ impl<'p> Plans<'p> {
 
     /// Plans for classes that have been matched with the program's.
     pub(crate) fn of(matched: Arc<Matched>, program: &'p Program, options: LoadOptions) -> Self {
-        let stored = matched.stored.clone();
-        let plans = stored.iter().map(|_| None).collect();
         Self {
-            stored,
+            stored: matched.stored.clone(),
             program,
             options,
             aside: true,
             matched,
-            plans,
-            other_plans: HashMap::new(),
+            plans: Vec::new(),
+            places: HashMap::new(),
             conversions: Vec::new(),
             tuples: Vec::new(),
             tuples_in_tuples: 0,
-            classes: HashMap::new(),
             fields: HashMap::new(),
             rows: Rows::default(),
             inlined: HashMap::new(),
@@ -164,7 +172,8 @@ impl<'p> Plans<'p> {
     pub(crate) fn check(&mut self, class: usize) -> Result<()> {
         match self.resolve(class) {
             Some(target) => {
-                self.plan(class, target).map(drop).map_err(|error| self.of_instance(class, error))
+                let plan = self.class_plan(class, target);
+                self.plan(plan).map(drop).map_err(|error| self.of_instance(class, error))
             }
             None => Ok(()),
         }
@@ -175,23 +184,15 @@ impl<'p> Plans<'p> {
         if matches!(self.stored[class].form, Form::Value(_)) { self.check(class) } else { Ok(()) }
     }
 
-    /// The plan from a stored class to one of the program; made once.
-    pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Plan> {
-        let is_own = self.resolve(class) == Some(target);
-        let known = if is_own {
-            self.plans[class].as_ref()
-        } else {
-            self.other_plans.get(&(class, target))
-        };
-        if let Some(plan) = known {
+    /// The plan of this place; made once, when the first record needs it.
+    #[inline]
+    pub(super) fn plan(&mut self, place: usize) -> Result<Plan> {
+        let ClassPlan { class, target, plan, .. } = &self.plans[place];
+        if let Some(plan) = plan {
             return Ok(plan.clone());
         }
-        let plan = self.compile(class, target)?;
-        if is_own {
-            self.plans[class] = Some(plan.clone());
-        } else {
-            self.other_plans.insert((class, target), plan.clone());
-        }
+        let plan = self.compile(*class, *target)?;
+        self.plans[place].plan = Some(plan.clone());
         Ok(plan)
     }
 
@@ -224,7 +225,7 @@ impl<'p> Plans<'p> {
             }
             (Form::Value(old), Form::Value(new)) => {
                 let place = FieldName { class: &stored.name, field: "" };
-                match self.conversion(all.first(class, 0), old, new, &place) {
+                match self.conversion(all.first(class, 0), new, &place) {
                     Some(conversion) => {
                         Ok(Plan::Value(conversion, self.converted(old, new, &place)))
                     }
@@ -274,14 +275,22 @@ impl<'p> Plans<'p> {
         Some(Other { variant: other, field, row })
     }
 
+    /// The place of the plan from a stored class to one of the program.
+    pub(super) fn class_plan(&mut self, class: usize, target: usize) -> usize {
+        if let Some(place) = self.places.get(&(class, target)) {
+            return *place;
+        }
+        let place = self.plans.len();
+        let conversion = self.enter(Conversion::Class(place));
+        self.plans.push(ClassPlan { class, target, conversion, plan: None });
+        self.places.insert((class, target), place);
+        place
+    }
+
     /// The conversion of a stored class to one of the program.
     pub(super) fn class_conversion(&mut self, class: usize, target: usize) -> usize {
-        if let Some(known) = self.classes.get(&(class, target)) {
-            return *known;
-        }
-        let conversion = self.enter(Conversion::Class(class, target));
-        self.classes.insert((class, target), conversion);
-        conversion
+        let place = self.class_plan(class, target);
+        self.plans[place].conversion
     }
 
     /// What reads records as values, within what all that was rewritten so far may take.

@@ -7,6 +7,9 @@ use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
 use crate::codec::ClassAccess;
 use crate::reflect::{Class, FieldRecord};
 
+/// A field of a class: the class, the variant (0 for a struct) and the index.
+pub(crate) type FieldPlace = (usize, usize, usize);
+
 /// The program's classes: their schema, and how to reach their fields.
 #[derive(Clone, Default)]
 pub(crate) struct Program {
@@ -19,8 +22,8 @@ pub(crate) struct Program {
     pub(crate) removed: HashSet<String>,
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
-    /// By class, variant and field: the kind that the field's `convert` takes.
-    pub(crate) old_kinds: HashMap<(usize, usize, usize), KindSchema>,
+    /// By field: the kind that the field's `convert` takes.
+    pub(crate) old_kinds: HashMap<FieldPlace, KindSchema>,
     /// The classes laid out, once that was asked for.
     layout: OnceLock<Arc<Stored>>,
 }
@@ -97,6 +100,12 @@ pub(crate) struct ProgramFields<'a> {
 pub(crate) struct Sides<'s> {
     pub(crate) old: &'s [FieldSchema],
     pub(crate) new: Option<ProgramFields<'s>>,
+}
+
+impl ProgramFields<'_> {
+    pub(super) fn place(&self, field: usize) -> FieldPlace {
+        (self.class, self.variant, field)
+    }
 }
 
 impl<'s> Sides<'s> {

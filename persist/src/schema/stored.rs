@@ -273,6 +273,12 @@ fn lay<'k>(
 /// The longest count, and text, whose length is one byte.
 const SHORT: u8 = 247;
 
+/// The bytes of a text that these begin with, if it is short.
+#[inline(always)]
+fn text_length(bytes: &[u8]) -> Option<usize> {
+    bytes.first().filter(|first| **first <= SHORT).map(|first| 1 + usize::from(*first))
+}
+
 /// How deep values are passed over without a stack, and the most fields of a struct: a hostile save may have any number.
 const LEVELS: u32 = 6;
 const FIELDS: usize = 64;
@@ -302,9 +308,11 @@ impl Stored {
     /// The bytes of the value of a node that these begin with; `None` if it is long or deep, or there are fewer.
     #[inline]
     pub(super) fn length(&self, node: usize, bytes: &[u8]) -> Option<usize> {
-        match self.nodes[node].size.span() {
-            Some(span) => Some(span),
-            None => self.length_within(node, bytes, LEVELS),
+        let Node { kind, size, .. } = &self.nodes[node];
+        match (size.span(), kind) {
+            (Some(span), _) => Some(span),
+            (None, KindSchema::Text) => text_length(bytes),
+            _ => self.length_within(node, bytes, LEVELS),
         }
     }
 
@@ -328,7 +336,7 @@ impl Stored {
         let first = *bytes.first()?;
         match &node.kind {
             KindSchema::Compact(_) => Some(1 + usize::from(first.saturating_sub(SHORT))),
-            KindSchema::Text => (first <= SHORT).then_some(1 + usize::from(first)),
+            KindSchema::Text => text_length(bytes),
             KindSchema::Option(_) if first == 0 => Some(1),
             KindSchema::Option(_) if first == 1 => each(node.first()..node.first() + 1, 1),
             // Of elements without bytes there may be any number.

@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::write::WriteTarget;
-use super::{Form, KindSchema, Stored};
+use super::{FieldPlace, Form, KindSchema, Stored};
 use crate::value::{Field, HandleValue, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -61,7 +61,7 @@ impl<'s> Strict<'s> {
         }
     }
 
-    fn field_name(&self, class: usize, variant: usize, field: usize) -> &'s str {
+    fn field_name(&self, (class, variant, field): FieldPlace) -> &'s str {
         let stored = self.stored;
         &stored.fields(class, variant)[field].name
     }
@@ -117,21 +117,15 @@ impl WriteTarget for Strict<'_> {
         names.get(name).copied()
     }
 
-    fn find<'r>(
-        &self,
-        class: usize,
-        variant: usize,
-        field: usize,
-        record: &'r Record,
-    ) -> Option<&'r Field> {
-        let name = self.field_name(class, variant, field);
+    fn find<'r>(&self, place: FieldPlace, record: &'r Record) -> Option<&'r Field> {
+        let name = self.field_name(place);
         let has_name = |field: &&Field| &*field.name == name;
         // Mostly they are in order.
         let fields = &record.fields;
-        fields.get(field).filter(has_name).or_else(|| fields.iter().find(has_name))
+        fields.get(place.2).filter(has_name).or_else(|| fields.iter().find(has_name))
     }
 
-    fn missing(&mut self, class: usize, variant: usize, _: usize, _: &mut Vec<u8>) -> Result<()> {
+    fn missing(&mut self, (class, variant, _): FieldPlace, _: &mut Vec<u8>) -> Result<()> {
         Err(Error::new(
             ErrorKind::MissingField,
             format!("the value of {} has no such field; set it", self.name(class, variant)),
@@ -149,7 +143,7 @@ impl WriteTarget for Strict<'_> {
             return Ok(());
         }
         let known =
-            |name: &str| (0..found).any(|field| self.field_name(class, variant, field) == name);
+            |name: &str| (0..found).any(|field| self.field_name((class, variant, field)) == name);
         let other = record.fields().map(|(name, _)| name).find(|name| !known(name));
         Err(Error::new(
             ErrorKind::NotFound,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::ops::{Conversion, FieldName};
 use super::pairing::pair;
-use super::plan::Plans;
+use super::plan::{ClassPlan, Plans};
 use super::{Form, Program};
 
 /// The nodes of texts that load only if they are names of variants, and the names.
@@ -37,9 +37,12 @@ pub(crate) fn texts_and_classes_by_place(plans: &mut Plans<'_>) -> (Texts, HashS
                 Conversion::Variant { node, class, .. } => {
                     texts.extend(names(plans.program, class).map(|names| (node, names)));
                 }
-                Conversion::Class(class, target) if seen.insert((class, target)) => {
-                    next.push((class, target));
-                    by_place.extend(plans.resolve(class).is_none().then_some(class));
+                Conversion::Class(place) => {
+                    let ClassPlan { class, target, .. } = plans.plans[place];
+                    if seen.insert((class, target)) {
+                        next.push((class, target));
+                        by_place.extend(plans.resolve(class).is_none().then_some(class));
+                    }
                 }
                 _ => {}
             }
@@ -51,10 +54,9 @@ pub(crate) fn texts_and_classes_by_place(plans: &mut Plans<'_>) -> (Texts, HashS
 /// Makes the conversions of the fields of a class, where there are any.
 fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
     let (all, program) = (plans.stored.clone(), plans.program);
-    if let (Form::Value(old), Form::Value(new)) = (&all[class].form, &program.classes[target].form)
-    {
+    if let (Form::Value(_), Form::Value(new)) = (&all[class].form, &program.classes[target].form) {
         let place = FieldName { class: &all[class].name, field: "" };
-        plans.conversion(all.first(class, 0), old, new, &place);
+        plans.conversion(all.first(class, 0), new, &place);
     }
     let is_migrated = plans.is_migrated(class, target);
     for (variant, side) in program.sides(&all[class], target).into_iter().enumerate() {
@@ -70,8 +72,8 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
         });
         for (field, source) in pairs {
             let place = FieldName { class: &all[class].name, field: &members[source].name };
-            if let Some((node, kind)) = members[source].stored {
-                plans.field_conversion(node, kind, &wanted, field, &place);
+            if let Some(node) = members[source].stored {
+                plans.field_conversion(node, &wanted, field, &place);
             }
         }
     }

@@ -8,7 +8,7 @@ use std::slice;
 use super::number::{Number, Width};
 use super::unique::Unique;
 use super::walk::{FrameParts, WalkFrame, path};
-use super::{Form, KindSchema, Stored};
+use super::{FieldPlace, Form, KindSchema, Stored};
 use crate::codec::count;
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::{Field, HandleValue, PartIter, Record, Value, levels, too_deep};
@@ -25,22 +25,10 @@ pub(crate) trait WriteTarget {
     fn variant(&self, class: usize, name: &str) -> Option<usize>;
 
     /// The record's field for one of a class.
-    fn find<'r>(
-        &self,
-        class: usize,
-        variant: usize,
-        field: usize,
-        record: &'r Record,
-    ) -> Option<&'r Field>;
+    fn find<'r>(&self, place: FieldPlace, record: &'r Record) -> Option<&'r Field>;
 
     /// Appends a field that the record does not have, unless there must be one.
-    fn missing(
-        &mut self,
-        class: usize,
-        variant: usize,
-        field: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<()>;
+    fn missing(&mut self, place: FieldPlace, out: &mut Vec<u8>) -> Result<()>;
 
     /// Checks the fields that the record has and the class does not; `found` of the
     /// class's are there.
@@ -311,7 +299,7 @@ impl<'r> ValueWriter<'r> {
             (Form::Enum(variants), Value::Text(name)) => {
                 let variant = self.tag(class, name)?;
                 for (i, field) in variants[variant].fields.iter().enumerate() {
-                    let missing = self.target.missing(class, variant, i, self.out);
+                    let missing = self.target.missing((class, variant, i), self.out);
                     missing.map_err(|error| error.in_field(&field.name))?;
                 }
                 let record = Record::of_variant(&*stored[class].name, &**name);
@@ -474,10 +462,11 @@ impl<'r> WriteFrame<'r> {
                 RemainingParts::Parts(parts) => parts.next(),
                 RemainingParts::Fields { class, variant, record, found } => {
                     let field = node - run.stored.first(*class, *variant);
-                    let value = run.target.find(*class, *variant, field, record);
+                    let place = (*class, *variant, field);
+                    let value = run.target.find(place, record);
                     match value {
                         Some(_) => *found += 1,
-                        None => run.target.missing(*class, *variant, field, run.out)?,
+                        None => run.target.missing(place, run.out)?,
                     }
                     value.map(|field| &field.value)
                 }

@@ -12,14 +12,15 @@ use std::ops::Range;
 use self::chain::ByteChain;
 use self::record::RecordFrame;
 use super::event::shortened;
-use super::number::Width;
+use super::number::{Widening, Width};
 use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
 use super::pairing::find_variant;
+use super::plan::ClassPlan;
 use super::walk::{
     FrameParts, LONGEST_PATH, WalkFrame, check_count, dynamic, fault, left_behind, push_name, skip,
     tag,
 };
-use super::{Form, LoadEvent, Plans, Stored, VariantSchema};
+use super::{FieldPlace, Form, LoadEvent, Plans, Stored, VariantSchema};
 use crate::codec::{Buffer, Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::{Holder, VariantRecord};
@@ -158,8 +159,8 @@ struct Transcoder<'t, 's, 'p> {
     most: u64,
     /// Of the open records.
     pieces: Vec<&'t [u8]>,
-    /// Their converted pieces that are not wanted yet: which each is, and where it begins in `early`.
-    waiting: Vec<(usize, usize)>,
+    /// Where each of their converted pieces that are not wanted yet begins in `early`.
+    waiting: Vec<usize>,
     early: Vec<u8>,
     defaults: Buffer,
     /// What migrations have made.
@@ -190,15 +191,11 @@ enum TranscodeFrame<'t> {
     /// An array of `from` elements, whose end is that of the default of this field.
     Longer {
         from: usize,
-        class: usize,
-        variant: usize,
-        field: usize,
+        field: FieldPlace,
     },
     /// A value for the `convert` of a field, and where its bytes begin.
     Typed {
-        class: usize,
-        variant: usize,
-        field: usize,
+        field: FieldPlace,
         start: usize,
     },
 }
@@ -239,10 +236,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         if !source.kept.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
             return self.open_named(class, target, source.kept, frames);
         }
-        match self.open_class(class, target, frames)? {
-            Some(conversion) => self.open(conversion, frames),
-            None => Ok(()),
-        }
+        let conversion = self.plans.class_conversion(class, target);
+        self.open(conversion, frames)
     }
 
     fn go_on(&mut self, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
@@ -261,7 +256,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             TranscodeFrame::Record(record) => return self.advance(record),
             TranscodeFrame::Parts(parts) => {
                 if parts.parts == FrameParts::Elements {
-                    let done = self.quick_records(parts.first(), parts.count - parts.next);
+                    let done = self.small_elements(parts.first(), parts.count - parts.next);
                     // An error is in the first that is left.
                     parts.next += done.inspect_err(|_| parts.next += 1)?;
                 }
@@ -278,12 +273,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             TranscodeFrame::Shared { class, holder, start } => {
                 self.end_shared(*class, *holder, *start)?;
             }
-            TranscodeFrame::Longer { from, class, variant, field } => {
-                self.end_of_default(*class, (*variant, *field), *from)?;
-            }
-            TranscodeFrame::Typed { class, variant, field, start } => {
-                self.end_typed(*class, (*variant, *field), *start)?;
-            }
+            TranscodeFrame::Longer { from, field } => self.end_of_default(*field, *from)?,
+            TranscodeFrame::Typed { field, start } => self.end_typed(*field, *start)?,
         }
         Ok(None)
     }
@@ -322,9 +313,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     return Ok(());
                 }
-                Conversion::Longer { of: inner, from, class, variant, field, row } => {
+                Conversion::Longer { of: inner, from, field, row } => {
                     self.plans.rows.count(row, 1, self.id);
-                    frames.push(TranscodeFrame::Longer { from, class, variant, field });
+                    frames.push(TranscodeFrame::Longer { from, field });
                     inner
                 }
                 Conversion::Map { least, key } => {
@@ -336,10 +327,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     frames.push(TranscodeFrame::Parts(WalkFrame::parts(first, len)));
                     return Ok(());
                 }
-                Conversion::Class(class, target) => {
-                    let Some(inner) = self.open_class(class, target, frames)? else {
-                        return Ok(());
-                    };
+                Conversion::Class(plan) => {
+                    let Some(inner) = self.open_class(plan, frames)? else { return Ok(()) };
                     inner
                 }
                 Conversion::Struct(tuple) => {
@@ -353,10 +342,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let Some(target) = target.filter(|_| self.plans.rewrites_dynamic(class)) else {
                         return self.copy(self.stored.root(class));
                     };
-                    let Some(inner) = self.open_class(class, target, frames)? else {
-                        return Ok(());
-                    };
-                    inner
+                    self.plans.class_conversion(class, target)
                 }
                 Conversion::Variant { class, lost, .. } => {
                     return self.text_to_variant(class, lost);
@@ -374,9 +360,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Typed { of: inner, class, variant, field } => {
-                    let start = self.out.len();
-                    frames.push(TranscodeFrame::Typed { class, variant, field, start });
+                Conversion::Typed { of: inner, field } => {
+                    frames.push(TranscodeFrame::Typed { field, start: self.out.len() });
                     inner
                 }
             }
@@ -392,7 +377,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<bool> {
         let target = match self.plans.conversions[of] {
-            Conversion::Class(_, target) => Some(target),
+            Conversion::Class(plan) => Some(self.plans.plans[plan].target),
             Conversion::Copy(_) => self.plans.resolve(class),
             _ => None,
         };
@@ -411,18 +396,18 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Opens a struct or an enum; returns the conversion of a bare value.
     fn open_class(
         &mut self,
-        class: usize,
-        target: usize,
+        place: usize,
         frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<Option<usize>> {
-        match self.plans.plan(class, target)? {
+        let ClassPlan { class, target, .. } = self.plans.plans[place];
+        match self.plans.plan(place)? {
             Plan::Value(conversion, row) => {
                 row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
                 return Ok(Some(conversion));
             }
             Plan::Named => self.open_named(class, target, &[], frames)?,
             Plan::Struct(plan) => {
-                if self.quick(&plan, 1)? == 0 {
+                if self.small_records(&plan, 1)? == 0 {
                     self.open_fields(plan, frames)?;
                 }
             }
@@ -457,12 +442,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     fn taken(&mut self, first: usize, nodes: usize) -> Result<&'t [u8]> {
         let whole = self.input.rest();
         for node in first..first + nodes {
-            match self.stored.node(node).size.width() {
-                Some(width) => drop(self.input.take(width).map_err(fault)?),
-                None => {
-                    skip(node, self.stored, &mut self.input, &mut self.skipped).map_err(fault)?;
-                }
-            }
+            skip(node, self.stored, &mut self.input, &mut self.skipped).map_err(fault)?;
         }
         Ok(&whole[..whole.len() - self.input.rest().len()])
     }
@@ -476,11 +456,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     /// Rewrites a number.
     fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
-        if to.widens(from) {
-            let bytes = self.input.take(from.bytes()).map_err(fault)?;
-            let start = self.out.len();
-            self.out.resize(start + to.bytes(), 0);
-            to.widen(from, bytes, &mut self.out[start..]);
+        if let Some(by) = to.widening(from) {
+            let bytes = self.input.take(by.from()).map_err(fault)?;
+            self.widen(by, bytes);
             return Ok(());
         }
         let number = from.take(&mut self.input).map_err(fault)?;
@@ -498,6 +476,15 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         Ok(())
     }
 
+    /// Appends a number of a wider kind.
+    #[inline(always)]
+    fn widen(&mut self, by: Widening, bytes: &[u8]) {
+        // A copy of a fixed length is no call.
+        let end = self.out.len() + by.to();
+        self.out.extend_from_slice(&by.widen(bytes));
+        self.out.truncate(end);
+    }
+
     /// Rewrites `count` elements at once, if they are numbers that always fit; else false.
     fn numbers(&mut self, of: usize, count: u64) -> Result<bool> {
         let Conversion::Number { from, to, .. } = self.plans.conversions[of] else {
@@ -509,17 +496,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let bytes = self.input.take(count.saturating_mul(from.bytes())).map_err(fault)?;
         self.check(self.out.len().saturating_add(count.saturating_mul(to.bytes())))?;
-        if to.widens(from) {
-            let start = self.out.len();
-            self.out.resize(start + count.saturating_mul(to.bytes()), 0);
-            let wide = self.out[start..].chunks_exact_mut(to.bytes());
-            for (number, wide) in bytes.chunks_exact(from.bytes()).zip(wide) {
-                to.widen(from, number, wide);
-            }
-            return Ok(true);
-        }
+        let widening = to.widening(from);
         for number in bytes.chunks_exact(from.bytes()) {
-            to.write(from.read(number), self.out);
+            match widening {
+                Some(by) => self.widen(by, number),
+                None => drop(to.write(from.read(number), self.out)),
+            }
         }
         Ok(true)
     }
@@ -633,12 +615,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// Makes a field of the last bytes, by its `convert`.
-    fn end_typed(
-        &mut self,
-        class: usize,
-        (variant, field): (usize, usize),
-        start: usize,
-    ) -> Result<()> {
+    fn end_typed(&mut self, (class, variant, field): FieldPlace, start: usize) -> Result<()> {
         let Some(target) = self.plans.program.targets[class] else { return Ok(()) };
         let (old, env) = (&self.out[start..], self.env);
         self.defaults.encode_with(env, &mut NoLinks::default(), |out| {

@@ -10,7 +10,7 @@ use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Class;
 use crate::schema::matching::is_older;
 use crate::schema::migrate::{MigrationWriter, migrate};
-use crate::schema::ops::{FieldSource, Member, OtherField, StoredFields};
+use crate::schema::ops::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::walk::{dynamic, fault};
 use crate::schema::{FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value};
@@ -103,7 +103,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<()> {
         let (env, id, first) = (self.env, self.id, self.pieces.len());
         self.pieces.extend(found.iter().map(|member| member.bytes));
-        let mut names: Vec<Arc<str>> = found.iter().map(|member| member.name.clone()).collect();
+        let piece = |name: &Arc<str>| Piece { name: name.clone(), nodes: 0..0, span: None };
+        let mut named: Vec<Piece> = found.iter().map(|member| piece(&member.name)).collect();
         let Self { plans, pieces, chain, stored, .. } = self;
         let given = StoredFields { class: &stored[class].name, variant, members: &found };
         let wanted = plans.program.wanted(target.0, target.1);
@@ -121,7 +122,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let (mut steps, mut start) = (Vec::new(), 0);
             let mut add = |bytes| {
                 pieces.push(bytes);
-                names.push(member.name.clone());
+                named.push(piece(&member.name));
                 pieces.len() - 1 - first
             };
             for (range, conversion) in converted {
@@ -134,8 +135,10 @@ impl<'t> Transcoder<'t, '_, '_> {
         };
         let mut plan = plans.fields(&given, &wanted, &mut make)?;
         plan.rows.extend(newer);
+        plan.pieces = named;
+        plan.steps.push(RecordStep::Write(0..plan.sources.len()));
         let places = found.into_iter().map(|member| member.place).collect();
-        self.open_pieces(Arc::new(plan), first, names, places, frames);
+        self.open_pieces(Arc::new(plan), first, places, frames);
         Ok(())
     }
 
@@ -189,7 +192,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             found.push(Member {
                 name: name.clone(),
                 number: *number,
-                stored: Some((node, &field.kind)),
+                stored: Some(node),
                 kept: Some(stored.field_alone(node)),
                 bytes,
                 place: Some(self.place_of(bytes)),
@@ -239,7 +242,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             name: names.variants[0].fields[0].0.clone(),
             number: field.id,
             origin,
-            stored: Some((node, &field.kind)),
+            stored: Some(node),
             kept: Some(class),
             bytes,
             place: Some(place),
@@ -262,7 +265,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             None => Record::new(&*schema.name),
         };
         for (i, field) in found.iter().enumerate() {
-            let Some((node, _)) = field.stored else { continue };
+            let Some(node) = field.stored else { continue };
             let mut links = NoLinks::default();
             let mut input = Decoder::new(field.bytes, self.env, &mut links);
             let value = self

@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use super::{KeptLocation, TranscodeFrame, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
-use crate::schema::ops::{Conversion, FieldSource, Plan, RecordPlan};
-use crate::schema::quick::Piece;
+use crate::schema::fields::PIECES;
+use crate::schema::ops::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
 use crate::schema::walk::{fault, left_behind};
-use crate::schema::{Cursor, Program, empty};
+use crate::schema::{Cursor, FieldPlace, Program, empty};
 use crate::{Error, ErrorKind, Result};
 
 /// What a field that is kept takes, in memory and in time, beside its bytes.
 const KEPT: usize = 256;
+
+/// Bytes that are made room for at once, and those that are copied at once.
+const ROOM: usize = 512;
+const CHUNK: usize = 32;
 
 /// A struct or a variant that is being rewritten.
 ///
@@ -19,21 +23,20 @@ const KEPT: usize = 256;
 /// it later: then it waits in `early`, so that nothing is walked over twice.
 pub(super) struct RecordFrame<'t> {
     plan: Arc<RecordPlan>,
-    /// Next of the steps.
+    /// Next of the steps, and of the fields that are written.
     step: usize,
+    field: usize,
     /// Where its pieces begin in those of all open records.
     first: usize,
-    /// Names of the pieces that do not follow one another in the save.
-    names: Vec<Arc<str>>,
     /// The piece that is being rewritten, if any.
     piece: Option<usize>,
     /// Where it lies, and where what it becomes does.
     order: PieceOrder<'t>,
-    /// Where its converted pieces begin that wait, and the bytes of those.
-    waiting: (usize, usize),
+    /// Where its converted pieces begin that wait.
+    waiting: usize,
     /// Of an object, where its bytes begin in the payload.
     start: usize,
-    /// Where the pieces of an object lie that do not follow one another.
+    /// Where the pieces lie that do not follow one another.
     places: Vec<Option<KeptLocation>>,
 }
 
@@ -50,30 +53,75 @@ enum PieceOrder<'t> {
 impl<'t> RecordFrame<'t> {
     /// Name of the field that is being rewritten.
     pub(super) fn field_name(&self) -> &str {
-        let Some(piece) = self.piece else { return "" };
-        let name = self.names.get(piece);
-        name.or_else(|| self.plan.pieces.get(piece).map(|piece| &piece.name)).map_or("", |it| it)
+        let piece = self.piece.and_then(|piece| self.plan.pieces.get(piece));
+        piece.map_or("", |piece| &piece.name)
     }
 
     /// True if the input is no part of the payload, or another one than what is left of it.
     pub(super) fn is_apart(&self) -> bool {
-        !self.names.is_empty() || matches!(self.order, PieceOrder::Apart(_))
+        !self.places.is_empty() || matches!(self.order, PieceOrder::Apart(_))
     }
 }
 
 impl<'t> Transcoder<'t, '_, '_> {
-    /// Rewrites the first of `count` values, if they are structs that have a quick way; returns how many.
-    pub(super) fn quick_records(&mut self, of: usize, count: u64) -> Result<u64> {
-        let Conversion::Class(class, target) = self.plans.conversions[of] else { return Ok(0) };
-        let Plan::Struct(plan) = self.plans.plan(class, target)? else { return Ok(0) };
-        self.quick(&plan, count)
+    /// Rewrites the first of `count` elements, if they are small records; returns how many.
+    pub(super) fn small_elements(&mut self, of: usize, count: u64) -> Result<u64> {
+        let Conversion::Class(place) = self.plans.conversions[of] else { return Ok(0) };
+        let Plan::Struct(plan) = self.plans.plan(place)? else { return Ok(0) };
+        self.small_records(&plan, count)
     }
 
-    /// Rewrites the first of `count` records, if the plan has a quick way; returns how many.
-    pub(super) fn quick(&mut self, plan: &RecordPlan, count: u64) -> Result<u64> {
-        let Some(quick) = &plan.quick else { return Ok(0) };
+    /// Rewrites the first of `count` records in a loop of their own, if they are small; returns how many. All others, and
+    /// those that are damaged, are left to the general path.
+    pub(super) fn small_records(&mut self, plan: &RecordPlan, count: u64) -> Result<u64> {
+        let Some(growth) = plan.growth else { return Ok(0) };
         let mut rest = self.input.rest();
-        let done = quick.run((self.stored, &plan.pieces), count, &mut rest, self.out);
+        let mut at = self.out.len();
+        let mut done = 0;
+        // Each with all that follows it, so that copies have a fixed length: they are no calls, and need no branches.
+        let mut pieces: [(&[u8], usize); PIECES] = [(&[], 0); PIECES];
+        'records: while done < count {
+            let mut behind = rest;
+            for (of, piece) in plan.pieces.iter().zip(&mut pieces) {
+                let length = of.length(self.stored, behind).unwrap_or(usize::MAX);
+                let Some(left) = behind.get(length..) else { break 'records };
+                *piece = (behind, length);
+                behind = left;
+            }
+            let length = growth + rest.len() - behind.len();
+            if self.out.len() - at < length + CHUNK {
+                // More than a little would be cleared for each list anew.
+                self.out.resize(at + (length + CHUNK).max(ROOM), 0);
+            }
+            let mut free = &mut self.out[at..];
+            for source in &plan.sources {
+                // What is copied too much is written over.
+                let written = match *source {
+                    FieldSource::Copy(piece) => {
+                        let (from, length) = pieces[piece];
+                        let chunks = (free.first_chunk_mut(), from.first_chunk::<CHUNK>());
+                        match chunks {
+                            (Some(to), Some(from)) if length <= CHUNK => *to = *from,
+                            _ => free[..length].copy_from_slice(&from[..length]),
+                        }
+                        length
+                    }
+                    FieldSource::Widen { piece, by } => {
+                        let wide = by.widen(pieces[piece].0);
+                        free.first_chunk_mut().into_iter().for_each(|to| *to = wide);
+                        by.to()
+                    }
+                    _ => break 'records,
+                };
+                free = &mut free[written..];
+            }
+            // A piece that no field takes leaves room.
+            let left = free.len();
+            at = self.out.len() - left;
+            rest = behind;
+            done += 1;
+        }
+        self.out.truncate(at);
         if done > 0 {
             self.input.go_back(rest);
             self.check(self.out.len())?;
@@ -90,7 +138,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<()> {
         self.count_record()?;
         let first = self.pieces.len();
-        self.open_pieces(plan, first, Vec::new(), Vec::new(), frames);
+        self.open_pieces(plan, first, Vec::new(), frames);
         Ok(())
     }
 
@@ -99,22 +147,19 @@ impl<'t> Transcoder<'t, '_, '_> {
         &mut self,
         plan: Arc<RecordPlan>,
         first: usize,
-        names: Vec<Arc<str>>,
         places: Vec<Option<KeptLocation>>,
         frames: &mut Vec<TranscodeFrame<'t>>,
     ) {
         plan.rows.iter().for_each(|row| self.plans.rows.count(*row, 1, self.id));
         let start = self.payload.len().saturating_sub(self.input.rest().len());
-        let (step, piece, order) = (0, None, PieceOrder::Nothing);
-        let waiting = (self.waiting.len(), self.early.len());
         frames.push(TranscodeFrame::Record(RecordFrame {
             plan,
-            step,
+            step: 0,
+            field: 0,
             first,
-            names,
-            piece,
-            order,
-            waiting,
+            piece: None,
+            order: PieceOrder::Nothing,
+            waiting: self.waiting.len(),
             start,
             places,
         }));
@@ -141,7 +186,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             PieceOrder::Nothing => {}
             PieceOrder::Next(all) => self.pieces.push(&all[..all.len() - left.len()]),
             PieceOrder::Early(all, start) => {
-                self.waiting.push((self.pieces.len() - record.first, self.early.len()));
+                self.waiting.push(self.early.len());
                 self.early.extend_from_slice(&self.out[start..]);
                 self.out.truncate(start);
                 self.pieces.push(&all[..all.len() - left.len()]);
@@ -149,118 +194,84 @@ impl<'t> Transcoder<'t, '_, '_> {
             PieceOrder::Apart(_) if !left.is_empty() => return Err(left_behind(left.len())),
             PieceOrder::Apart(rest) => self.input.go_back(rest),
         }
-        let plan = record.plan.clone();
-        while let Some(step) = plan.steps.get(record.step) {
-            match *step {
-                FieldSource::Copy(piece) => {
-                    if let Some(conversion) = self.pass(record, piece + 1)? {
-                        return Ok(Some(conversion));
+        let RecordFrame { plan, step, field, first, piece, order, waiting, .. } = record;
+        while let Some(next) = plan.steps.get(*step) {
+            match next {
+                RecordStep::Take(pieces) => {
+                    let taken = self.take(&plan.pieces[pieces.clone()]);
+                    if taken.is_err() {
+                        *piece = Some(self.pieces.len() - *first);
                     }
-                    self.out.extend_from_slice(self.pieces[record.first + piece]);
+                    taken?;
                 }
-                FieldSource::Convert { piece, conversion } => {
-                    if let Some(conversion) = self.pass(record, piece)? {
-                        return Ok(Some(conversion));
-                    }
-                    if plan.pieces.get(piece).is_some_and(|it| it.conversion.is_none()) {
-                        self.number_piece(record, piece, conversion)?;
-                        record.step += 1;
-                        continue;
-                    }
+                RecordStep::Convert(conversion) | RecordStep::Early(conversion) => {
                     let rest = self.input.rest();
-                    record.order = if self.pieces.len() == record.first + piece {
-                        PieceOrder::Next(rest)
-                    } else if record.names.is_empty() {
-                        self.append_early(record, piece);
-                        record.step += 1;
-                        continue;
-                    } else {
-                        self.input.go_back(self.pieces[record.first + piece]);
-                        PieceOrder::Apart(rest)
+                    *order = match next {
+                        RecordStep::Early(_) => PieceOrder::Early(rest, self.out.len()),
+                        _ => PieceOrder::Next(rest),
                     };
-                    record.step += 1;
-                    record.piece = Some(piece);
-                    return Ok(Some(conversion));
+                    *field += usize::from(matches!(order, PieceOrder::Next(_)));
+                    *piece = Some(self.pieces.len() - *first);
+                    *step += 1;
+                    return Ok(Some(*conversion));
                 }
-                step => {
-                    if step == FieldSource::Unknown
-                        && let Some(conversion) = self.pass(record, plan.pieces.len())?
+                RecordStep::Write(fields) => {
+                    while let Some(source) =
+                        plan.sources.get(*field).filter(|_| *field < fields.end)
                     {
-                        return Ok(Some(conversion));
+                        *field += 1;
+                        match *source {
+                            FieldSource::Copy(of) => {
+                                self.out.extend_from_slice(self.pieces[*first + of]);
+                            }
+                            FieldSource::Widen { piece: of, by } => {
+                                self.widen(by, self.pieces[*first + of]);
+                            }
+                            FieldSource::Early(early) => {
+                                let waiting = &self.waiting[*waiting + early..];
+                                let end = waiting.get(1).copied().unwrap_or(self.early.len());
+                                self.out.extend_from_slice(&self.early[waiting[0]..end]);
+                            }
+                            FieldSource::Convert { piece: of, conversion } => {
+                                *order = PieceOrder::Apart(self.input.rest());
+                                *piece = Some(of);
+                                self.input.go_back(self.pieces[*first + of]);
+                                return Ok(Some(conversion));
+                            }
+                            source => {
+                                *piece = None;
+                                self.make(plan, source, *first)?;
+                                self.check(self.out.len() + self.defaults.len())?;
+                                self.out.extend_from_slice(self.defaults.bytes());
+                            }
+                        }
                     }
-                    record.piece = None;
-                    self.make(&plan, step, record.first)?;
-                    self.check(self.out.len() + self.defaults.len())?;
-                    self.out.extend_from_slice(self.defaults.bytes());
                 }
             }
-            record.step += 1;
+            *step += 1;
         }
-        // All that is converted has been by now.
-        self.pass(record, plan.pieces.len())?;
         self.keep(record)?;
         self.pieces.truncate(record.first);
-        self.waiting.truncate(record.waiting.0);
-        self.early.truncate(record.waiting.1);
+        if let Some(early) = self.waiting.get(record.waiting) {
+            self.early.truncate(*early);
+            self.waiting.truncate(record.waiting);
+        }
         self.records -= 1;
         Ok(None)
     }
 
-    /// Passes over the pieces before one; returns the conversion of the first that is converted, which must come first.
-    fn pass(&mut self, record: &mut RecordFrame<'t>, end: usize) -> Result<Option<usize>> {
-        while self.pieces.len() < record.first + end {
-            let next = self.pieces.len() - record.first;
-            record.piece = Some(next);
-            let Piece { nodes, span, conversion, .. } = &record.plan.pieces[next];
-            let rest = self.input.rest();
-            if conversion.is_some() {
-                record.order = PieceOrder::Early(rest, self.out.len());
-                return Ok(*conversion);
-            }
-            let length = span.or_else(|| self.stored.lengths(nodes.clone(), rest));
+    /// Takes the next pieces as they are.
+    #[inline]
+    fn take(&mut self, pieces: &[Piece]) -> Result<()> {
+        for piece in pieces {
+            let length = piece.length(self.stored, self.input.rest());
             let bytes = match length.and_then(|length| self.input.take(length).ok()) {
                 Some(bytes) => bytes,
-                None => self.taken(nodes.start, nodes.len())?,
+                None => self.taken(piece.nodes.start, piece.nodes.len())?,
             };
             self.pieces.push(bytes);
         }
-        Ok(None)
-    }
-
-    /// Rewrites a piece that is a number.
-    fn number_piece(
-        &mut self,
-        record: &mut RecordFrame<'t>,
-        piece: usize,
-        conversion: usize,
-    ) -> Result<()> {
-        self.pass(record, piece + 1)?;
-        record.piece = Some(piece);
-        let Conversion::Number { from, to, clamped } = self.plans.conversions[conversion] else {
-            return Err(fault(Fail::Value));
-        };
-        let rest = self.input.rest();
-        self.input.go_back(self.pieces[record.first + piece]);
-        let result = self.number(from, to, clamped);
-        let behind = match result {
-            Ok(()) => rest,
-            // For the offset.
-            Err(_) => {
-                let pieces = &self.pieces[record.first..=record.first + piece];
-                let end = record.start + pieces.iter().map(|piece| piece.len()).sum::<usize>();
-                self.payload.get(end..).unwrap_or_default()
-            }
-        };
-        self.input.go_back(behind);
-        result
-    }
-
-    /// Appends what a piece has become that came before it was wanted.
-    fn append_early(&mut self, record: &RecordFrame<'t>, piece: usize) {
-        let waiting = &self.waiting[record.waiting.0..];
-        let Some(at) = waiting.iter().position(|(of, _)| *of == piece) else { return };
-        let end = waiting.get(at + 1).map_or(self.early.len(), |(_, start)| *start);
-        self.out.extend_from_slice(&self.early[waiting[at].1..end]);
+        Ok(())
     }
 
     /// Keeps of an object what the program does not have, if its class has no room for it.
@@ -271,7 +282,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let is_kept = plan.has_room || self.is_object();
             let row = if is_kept { keep.kept } else { keep.dropped };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
-            if record.names.is_empty() {
+            if record.places.is_empty() {
                 // Of the others this has been done.
                 self.plans.reader(&self.env.limits).charge(1, KEPT)?;
             }
@@ -296,7 +307,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn make(&mut self, plan: &RecordPlan, step: FieldSource, first: usize) -> Result<()> {
         let (class, variant) = plan.target;
         match step {
-            FieldSource::Default(field) => self.default(class, variant, field),
+            FieldSource::Default(field) => self.default((class, variant, field)),
             FieldSource::Empty(field) => {
                 let program = self.plans.program;
                 let kind = &program.wanted(class, variant).fields[field].kind;
@@ -304,7 +315,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     empty::write(kind, program, &Prototypes::bare(), out)
                 });
                 result.map(drop).map_err(|error| {
-                    let (name, of) = self.field_of(class, variant, field);
+                    let (name, of) = self.field_of((class, variant, field));
                     Error::new(
                         error.kind(),
                         format!(
@@ -327,21 +338,17 @@ impl<'t> Transcoder<'t, '_, '_> {
                 })?;
                 Ok(())
             }
-            FieldSource::Copy(_) | FieldSource::Convert { .. } => Ok(()),
+            // A piece of the record.
+            _ => Ok(()),
         }
     }
 
     /// Appends the elements of a default array, without the `first` ones.
-    pub(super) fn end_of_default(
-        &mut self,
-        class: usize,
-        (variant, field): (usize, usize),
-        first: usize,
-    ) -> Result<()> {
-        self.default(class, variant, field)?;
+    pub(super) fn end_of_default(&mut self, field: FieldPlace, first: usize) -> Result<()> {
+        self.default(field)?;
         let layout = self.plans.program.layout();
         let bytes = self.defaults.gather();
-        let Some(mut cursor) = Cursor::of_field(layout, (class, variant, field), bytes) else {
+        let Some(mut cursor) = Cursor::of_field(layout, field, bytes) else {
             return Err(fault(Fail::Value));
         };
         cursor.index(first as u64)?;
@@ -350,7 +357,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Makes the default of a field of the program, in `defaults`.
-    fn default(&mut self, class: usize, variant: usize, field: usize) -> Result<()> {
+    fn default(&mut self, place: FieldPlace) -> Result<()> {
+        let (class, variant, field) = place;
         let Some(target) = self.plans.program.targets[class] else {
             return Err(fault(Fail::Value));
         };
@@ -360,7 +368,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 return error;
             }
             // The only thing that a bare encode does not support.
-            let (name, of) = self.field_of(class, variant, field);
+            let (name, of) = self.field_of(place);
             Error::new(
                 ErrorKind::Unsupported,
                 format!("the save does not have field {name} of {of}, and its default holds a shared pointer, which has no id in the save; make it an `Option` that `after_load` fills"),
@@ -370,7 +378,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Names of a field of the program and of its class.
-    fn field_of(&self, class: usize, variant: usize, field: usize) -> (&'t str, &'t str) {
+    fn field_of(&self, (class, variant, field): FieldPlace) -> (&'t str, &'t str) {
         let program: &'t Program = self.plans.program;
         (&program.wanted(class, variant).fields[field].name, &program.classes[class].name)
     }
