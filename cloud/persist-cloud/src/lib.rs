@@ -1,0 +1,72 @@
+//! Saves of many players, in services that are reached from anywhere.
+//!
+//! A folder is enough for one machine. When many servers save for many players, the saves belong into a service that
+//! keeps copies of them, and replaces one only for a writer that has seen it. [`Cloud`] is such a place: an object store
+//! ([`Cloud::object_store`], feature `object-store`).
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use persist::ErrorKind;
+//! use persist_cloud::{Cloud, CloudOptions};
+//!
+//! # #[cfg(feature = "object-store")] {
+//! // In a program: S3, Google Cloud Storage, Azure, and what else speaks S3.
+//! let store = Arc::new(object_store::memory::InMemory::new());
+//! let cloud = Cloud::object_store(store, "game", CloudOptions::default())?;
+//!
+//! let slots = cloud.player("player-7")?;
+//! let first = slots.put_if("Ada", None, persist::to_vec(&1_u32)?).wait()?; // or `.await?`
+//!
+//! // Two servers continue the first save. Only one of them can replace it.
+//! slots.put_if("Ada", Some(&first), persist::to_vec(&2_u32)?).wait()?;
+//! let late = slots.put_if("Ada", Some(&first), persist::to_vec(&3_u32)?).wait().unwrap_err();
+//! assert_eq!(late.kind(), ErrorKind::Conflict);
+//!
+//! let (save, _version) = slots.get("Ada").wait()?.unwrap();
+//! assert_eq!(persist::from_slice::<u32>(&save)?, 2);
+//! # }
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! [`CloudSlots`] implements [`SlotStore`](persist::storage::SlotStore), too: code that takes a `&dyn SlotStore` runs on
+//! a folder in development and on a service in production.
+//!
+//! # Blocking and async
+//!
+//! A call checks the save on the thread of the caller, and returns a [`Request`]. Input and output run on a thread of
+//! the `Cloud`. A `Request` is a future for any executor; [`Request::wait`] blocks. A request that is dropped is
+//! cancelled.
+//!
+//! Requests that fail for a moment are tried again, after random pauses that grow. After
+//! [`CloudOptions::deadline`] a request is an error. A write may have happened then: [`CloudSlots::get`] shows it.
+//!
+//! # Which stores
+//!
+//! The store must replace objects on a condition. As of `object_store` 0.14:
+//!
+//! | store | conditional put | durable when `Ok` |
+//! | --- | --- | --- |
+//! | S3, R2, MinIO | ETag by `If-Match`: the default `S3ConditionalPut::ETagMatch` | in several places |
+//! | Google Cloud Storage, Azure | by generation, by ETag | in several places |
+//! | `InMemory` | yes | no, it is for tests |
+//! | `LocalFileSystem` | creates only: refused, use [`SlotFolder`](persist::storage::SlotFolder) | |
+//! | `HttpStore` | no: refused | |
+
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "object-store")]
+mod cloud;
+#[cfg(feature = "object-store")]
+mod failure;
+#[cfg(feature = "object-store")]
+mod objects;
+#[cfg(feature = "object-store")]
+mod pointer;
+#[cfg(feature = "object-store")]
+mod request;
+
+#[cfg(feature = "object-store")]
+pub use cloud::{Cloud, CloudOptions, CloudSlots};
+#[cfg(feature = "object-store")]
+pub use request::Request;
