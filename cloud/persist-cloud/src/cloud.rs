@@ -6,15 +6,18 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::ObjectStore;
 use persist::save::verify;
 use persist::storage::{SlotStore, SlotVersion, StoredSlot, check_slot_name};
 use persist::{Error, ErrorKind, Limits, Result};
 use tokio::runtime::{Builder, Runtime};
+#[cfg(feature = "postgres")]
+use tokio_postgres::{
+    Socket,
+    tls::{MakeTlsConnect, TlsConnect},
+};
 
 use crate::Request;
-use crate::failure::tried;
-use crate::objects::{Objects, new_name};
+use crate::engine::Engine;
 
 /// How a [`Cloud`] keeps saves, and how long it tries.
 ///
@@ -57,14 +60,14 @@ impl Default for CloudOptions {
 pub struct Cloud(Arc<Shared>);
 
 struct Shared {
-    objects: Objects,
+    engine: Engine,
     options: CloudOptions,
     /// `None` once it is dropped.
     runtime: Option<Runtime>,
 }
 
 impl Cloud {
-    /// Keeps slots in an object store, in objects whose names begin with `prefix` and a slash.
+    /// Keeps slots in an object store, in objects whose names begin with `prefix` and a slash; feature `object-store`.
     ///
     /// A slot is a small object, the *pointer*, at `prefix/PLAYER/slots/SLOT`. It names the object of the save and those of
     /// the backups, under `prefix/PLAYER/saves/SLOT/`. A save is written under a name that no other has. Then the pointer is
@@ -73,18 +76,55 @@ impl Cloud {
     /// # Errors
     ///
     /// [`ErrorKind::Io`] if the system does not give a thread.
+    #[cfg(feature = "object-store")]
     pub fn object_store(
-        store: Arc<dyn ObjectStore>,
+        store: Arc<dyn object_store::ObjectStore>,
         prefix: &str,
         options: CloudOptions,
     ) -> Result<Self> {
+        Self::of(Engine::Objects(crate::objects::Objects::new(store, prefix)), options)
+    }
+
+    /// Keeps slots in a table of PostgreSQL; feature `postgres`.
+    ///
+    /// The table is [`POSTGRES_TABLE`](crate::POSTGRES_TABLE), which a migration of the program makes once. Up to 8
+    /// connections are made when they are needed. `tls` may be `tokio_postgres::NoTls` for a server on this machine, or that of
+    /// another crate.
+    ///
+    /// ```no_run
+    /// use persist_cloud::{Cloud, CloudOptions};
+    ///
+    /// let config = "host=127.0.0.1 user=game dbname=saves".parse()?;
+    /// let cloud = Cloud::postgres(config, tokio_postgres::NoTls, CloudOptions::default())?;
+    /// println!("{} slots", cloud.player("7")?.list().wait()?.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] if the system does not give a thread.
+    #[cfg(feature = "postgres")]
+    pub fn postgres<T>(
+        config: tokio_postgres::Config,
+        tls: T,
+        options: CloudOptions,
+    ) -> Result<Self>
+    where
+        T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
+        T::Stream: Send,
+        T::TlsConnect: Send,
+        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+    {
+        Self::of(Engine::Database(crate::database::Database::new(config, tls)), options)
+    }
+
+    fn of(engine: Engine, options: CloudOptions) -> Result<Self> {
         let mut runtime = Builder::new_multi_thread();
         runtime.worker_threads(1).thread_name("persist-cloud").enable_all();
         let runtime = runtime.build().map_err(|error| {
             Error::new(ErrorKind::Io, format!("cannot start a thread for the cloud: {error}"))
         })?;
-        let objects = Objects::new(store, prefix);
-        Ok(Self(Arc::new(Shared { objects, options, runtime: Some(runtime) })))
+        Ok(Self(Arc::new(Shared { engine, options, runtime: Some(runtime) })))
     }
 
     /// The slots of a player. Nothing is asked of the service yet.
@@ -100,7 +140,7 @@ impl Cloud {
 
 impl fmt::Debug for Cloud {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Cloud").field(&self.0.objects).finish()
+        f.debug_tuple("Cloud").field(&self.0.engine).finish()
     }
 }
 
@@ -130,8 +170,8 @@ impl CloudSlots {
     /// Those of [`SlotStore::get`].
     pub fn get(&self, slot: &str) -> Request<Option<(Vec<u8>, SlotVersion)>> {
         self.start(slot, |shared, player, slot| async move {
-            let Shared { objects, options, .. } = &*shared;
-            tried(options, || objects.get(&player, &slot, &options.limits)).await
+            let Shared { engine, options, .. } = &*shared;
+            engine.get(options, &player, &slot).await
         })
     }
 
@@ -151,11 +191,8 @@ impl CloudSlots {
         match checked {
             Err(error) => Request::refused(error),
             Ok(found) => self.start(slot, move |shared, player, slot| async move {
-                let Shared { objects, options, .. } = &*shared;
-                let put = objects.new_put(&player, &slot, version, save, &found.header);
-                let written = tried(options, || put.attempt(options.backups)).await?;
-                put.clean_up(written).await;
-                Ok(put.version())
+                let Shared { engine, options, .. } = &*shared;
+                engine.put(options, &player, &slot, version, save, &found.header).await
             }),
         }
     }
@@ -167,8 +204,8 @@ impl CloudSlots {
     /// Those of [`SlotStore::list`].
     pub fn list(&self) -> Request<Vec<StoredSlot>> {
         self.start_any(|shared, player| async move {
-            let Shared { objects, options, .. } = &*shared;
-            tried(options, || objects.list(&player, &options.limits)).await
+            let Shared { engine, options, .. } = &*shared;
+            engine.list(options, &player).await
         })
     }
 
@@ -180,15 +217,15 @@ impl CloudSlots {
     pub fn delete(&self, slot: &str, version: &SlotVersion) -> Request<()> {
         let version = *version;
         self.start(slot, move |shared, player, slot| async move {
-            let Shared { objects, options, .. } = &*shared;
-            let own = new_name();
-            tried(options, || objects.delete(&player, &slot, &version, &own)).await
+            let Shared { engine, options, .. } = &*shared;
+            engine.delete(options, &player, &slot, version).await
         })
     }
 
     /// The versions of the backups of a slot, the newest first.
     ///
     /// ```
+    /// # #[cfg(feature = "object-store")] {
     /// # use persist_cloud::{Cloud, CloudOptions};
     /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
     /// # let slots = Cloud::object_store(store, "game", CloudOptions::default())?.player("7")?;
@@ -198,6 +235,7 @@ impl CloudSlots {
     /// assert_eq!(slots.backups("Ada").wait()?, [first]);
     /// let backup = slots.get_backup("Ada", &first).wait()?.unwrap();
     /// assert_eq!(persist::from_slice::<u32>(&backup)?, 1);
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
@@ -206,8 +244,8 @@ impl CloudSlots {
     /// Those of [`get`](Self::get).
     pub fn backups(&self, slot: &str) -> Request<Vec<SlotVersion>> {
         self.start(slot, |shared, player, slot| async move {
-            let Shared { objects, options, .. } = &*shared;
-            tried(options, || objects.backups(&player, &slot)).await
+            let Shared { engine, options, .. } = &*shared;
+            engine.backups(options, &player, &slot).await
         })
     }
 
@@ -219,8 +257,8 @@ impl CloudSlots {
     pub fn get_backup(&self, slot: &str, version: &SlotVersion) -> Request<Option<Vec<u8>>> {
         let version = *version;
         self.start(slot, move |shared, player, slot| async move {
-            let Shared { objects, options, .. } = &*shared;
-            tried(options, || objects.get_version(&player, &slot, &version, &options.limits)).await
+            let Shared { engine, options, .. } = &*shared;
+            engine.get_version(options, &player, &slot, &version).await
         })
     }
 

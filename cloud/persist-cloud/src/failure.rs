@@ -8,6 +8,8 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::CloudOptions;
 
+pub(crate) type Attempt<T> = Result<T, Failure>;
+
 /// Why an attempt failed, and whether the next may not.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -16,7 +18,8 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The service could not be asked, or did not answer as it should.
+    /// The service did not answer as it should.
+    #[cfg(feature = "object-store")]
     pub(crate) fn passing(error: Error) -> Self {
         Self { error, may_pass: true }
     }
@@ -67,8 +70,24 @@ fn random_up_to(most: Duration) -> Duration {
 }
 
 /// The seed of a new hash map is random, which is all that is needed here.
-pub(crate) fn random() -> u64 {
+fn random() -> u64 {
     RandomState::new().hash_one(())
+}
+
+/// A name that no other write has.
+pub(crate) fn new_name() -> String {
+    format!("{:016x}{:016x}", random(), random())
+}
+
+/// Another writer was first.
+#[cold]
+pub(crate) fn conflict(slot: &str) -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        format!(
+            "`{slot}` has another version than expected, another program has saved or deleted it since; get it, and decide which save stays"
+        ),
+    )
 }
 
 #[cold]

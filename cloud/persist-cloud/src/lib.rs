@@ -1,8 +1,8 @@
 //! Saves of many players, in services that are reached from anywhere.
 //!
 //! A folder is enough for one machine. When many servers save for many players, the saves belong into a service that
-//! keeps copies of them, and replaces one only for a writer that has seen it. [`Cloud`] is such a place: an object store
-//! ([`Cloud::object_store`], feature `object-store`).
+//! keeps copies of them, and replaces one only for a writer that has seen it. `Cloud` is such a place: an object store
+//! (`Cloud::object_store`, feature `object-store`), or a database (`Cloud::postgres`, feature `postgres`).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -29,44 +29,55 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
-//! [`CloudSlots`] implements [`SlotStore`](persist::storage::SlotStore), too: code that takes a `&dyn SlotStore` runs on
+//! `CloudSlots` implements [`SlotStore`](persist::storage::SlotStore), too: code that takes a `&dyn SlotStore` runs on
 //! a folder in development and on a service in production.
 //!
 //! # Blocking and async
 //!
-//! A call checks the save on the thread of the caller, and returns a [`Request`]. Input and output run on a thread of
-//! the `Cloud`. A `Request` is a future for any executor; [`Request::wait`] blocks. A request that is dropped is
+//! A call checks the save on the thread of the caller, and returns a `Request`. Input and output run on a thread of
+//! the `Cloud`. A `Request` is a future for any executor; `Request::wait` blocks. A request that is dropped is
 //! cancelled.
 //!
-//! Requests that fail for a moment are tried again, after random pauses that grow. After
-//! [`CloudOptions::deadline`] a request is an error. A write may have happened then: [`CloudSlots::get`] shows it.
+//! Requests that fail for a moment are tried again, after random pauses that grow. After `CloudOptions::deadline` a
+//! request is an error. A write may have happened then: `CloudSlots::get` shows it.
 //!
-//! # Which stores
+//! # Which services
 //!
-//! The store must replace objects on a condition. As of `object_store` 0.14:
+//! The service must replace on a condition. As of `object_store` 0.14:
 //!
-//! | store | conditional put | durable when `Ok` |
+//! | service | conditional write | durable when `Ok` |
 //! | --- | --- | --- |
 //! | S3, R2, MinIO | ETag by `If-Match`: the default `S3ConditionalPut::ETagMatch` | in several places |
 //! | Google Cloud Storage, Azure | by generation, by ETag | in several places |
 //! | `InMemory` | yes | no, it is for tests |
 //! | `LocalFileSystem` | creates only: refused, use [`SlotFolder`](persist::storage::SlotFolder) | |
 //! | `HttpStore` | no: refused | |
+//! | PostgreSQL | in a transaction | on its disk, and on standbys as it is configured |
 
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "object-store")]
+#[cfg(any(feature = "object-store", feature = "postgres"))]
 mod cloud;
-#[cfg(feature = "object-store")]
+#[cfg(feature = "postgres")]
+mod database;
+#[cfg(any(feature = "object-store", feature = "postgres"))]
+mod engine;
+#[cfg(any(feature = "object-store", feature = "postgres"))]
 mod failure;
 #[cfg(feature = "object-store")]
 mod objects;
 #[cfg(feature = "object-store")]
 mod pointer;
-#[cfg(feature = "object-store")]
+#[cfg(any(feature = "object-store", feature = "postgres"))]
 mod request;
 
-#[cfg(feature = "object-store")]
+#[cfg(any(feature = "object-store", feature = "postgres"))]
 pub use cloud::{Cloud, CloudOptions, CloudSlots};
-#[cfg(feature = "object-store")]
+#[cfg(any(feature = "object-store", feature = "postgres"))]
 pub use request::Request;
+
+/// The table of saves in PostgreSQL, as the statements that make it; feature `postgres`.
+///
+/// Run them once, as `migrations/1-saves.sql` of this crate or by a client. The README says how to partition the table.
+#[cfg(feature = "postgres")]
+pub const POSTGRES_TABLE: &str = include_str!("../migrations/1-saves.sql");

@@ -11,7 +11,7 @@ use persist::save::Header;
 use persist::storage::{SlotVersion, StoredSlot};
 use persist::{Error, ErrorKind, Limits};
 
-use crate::failure::{Failure, random};
+use crate::failure::{Attempt, Failure, conflict, new_name};
 use crate::pointer::{Generation, LONGEST, Pointer};
 
 /// Bytes of a part of an upload. S3 takes parts of 5 MiB and more, 10,000 of them.
@@ -23,8 +23,6 @@ const PARTS_AT_A_TIME: usize = 4;
 
 /// Bytes in which most headers end.
 const HEADER: u64 = 4 << 10;
-
-type Attempt<T> = Result<T, Failure>;
 
 /// An object store, and where in it the slots are.
 pub(crate) struct Objects {
@@ -381,11 +379,6 @@ impl Put<'_> {
     }
 }
 
-/// A name that no other write has.
-pub(crate) fn new_name() -> String {
-    format!("{:016x}{:016x}", random(), random())
-}
-
 /// What the store says, and whether it may say something else the next time.
 fn failed(doing: &str, at: &Path, error: object_store::Error) -> Failure {
     use object_store::Error::{NotImplemented, NotSupported, PermissionDenied, Unauthenticated};
@@ -408,16 +401,6 @@ fn unconditional(at: &Path, why: &str) -> Error {
         ErrorKind::Unsupported,
         format!(
             "cannot write {at}, the store does not replace objects on a condition: {why}; use a store that does, or `SlotFolder` for files"
-        ),
-    )
-}
-
-#[cold]
-fn conflict(slot: &str) -> Error {
-    Error::new(
-        ErrorKind::Conflict,
-        format!(
-            "`{slot}` has another version than expected, another program has saved or deleted it since; get it, and decide which save stays"
         ),
     )
 }

@@ -4,6 +4,8 @@
 
 mod faults;
 mod memory;
+mod postgres;
+mod postgres_server;
 mod proxy;
 mod requests;
 mod s3;
@@ -17,3 +19,7 @@ mod s3_server;
     reason = "it is of another workspace"
 )]
 mod slot_store;
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}

@@ -7,6 +7,7 @@ use object_store::memory::InMemory;
 use persist::ErrorKind;
 use persist_cloud::{Cloud, CloudOptions, CloudSlots};
 
+use crate::block_on;
 use crate::slot_store::{self, Store, read, save};
 
 pub(crate) fn slots_on(store: impl ObjectStore, options: CloudOptions) -> CloudSlots {
@@ -115,8 +116,4 @@ fn objects_of(
             || !path.as_ref().contains("slots") && bytes.len() < 10
     };
     paths.into_iter().filter(has_bytes).collect()
-}
-
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }

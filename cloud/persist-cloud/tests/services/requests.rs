@@ -7,7 +7,8 @@ use object_store::throttle::{ThrottleConfig, ThrottledStore};
 use persist::ErrorKind;
 use persist_cloud::CloudOptions;
 
-use crate::memory::{block_on, slots_on};
+use crate::block_on;
+use crate::memory::slots_on;
 use crate::slot_store::{read, save};
 
 /// A store whose answers take this long.
