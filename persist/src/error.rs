@@ -89,6 +89,9 @@ pub enum ErrorKind {
     NoSpace,
     /// Another program is writing the same save.
     InUse,
+    /// Another program has replaced or deleted the save since it was read; see
+    /// [`SlotStore`](crate::storage::SlotStore).
+    Conflict,
     /// The save was given up on demand.
     Cancelled,
     /// A history could not put back what was half done; see [`History::poison`](crate::History::poison).

@@ -41,7 +41,9 @@ pub(crate) fn pages() -> Vec<PathBuf> {
         root().join("README.md"),
         root().join("CHANGELOG.md"),
         root().join("benches/README.md"),
+        root().join("cloud/persist-cloud/README.md"),
         root().join("engines/level-editor/README.md"),
+        root().join("engines/persist-egui/README.md"),
         root().join("engines/persist-bevy/README.md"),
         root().join("engines/persist-hecs/README.md"),
     ];

@@ -14,6 +14,7 @@ mod reconcile;
 mod recovery;
 mod salvage;
 mod single_faults;
+mod slot_folder;
 mod slots;
 
 use std::path::PathBuf;

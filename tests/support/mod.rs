@@ -17,6 +17,7 @@ pub mod game;
 pub mod host;
 pub mod items;
 pub mod shapes;
+pub mod slot_store;
 
 use std::cell::RefCell;
 use std::rc::Rc;

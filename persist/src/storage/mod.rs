@@ -19,6 +19,8 @@
 //! | [`Storage`] | opens, creates, renames, locks and removes files |
 //! | [`StoredFile`], [`NewFile`] | a file that is read, a file that is written |
 //! | [`Files`], [`Memory`] | the system's files, files in memory |
+//! | [`SlotStore`], [`SlotVersion`], [`StoredSlot`] | slots by name, each replaced only by a writer that has seen it |
+//! | [`SlotFolder`], [`check_slot_name`] | the slots of a folder as such a store, and which names slots have |
 
 pub(crate) mod commit;
 mod files;
@@ -28,6 +30,9 @@ mod past;
 mod patient;
 mod read;
 pub(crate) mod recover;
+mod slot_folder;
+mod slot_name;
+mod slot_store;
 pub(crate) mod slots;
 
 use std::any::Any;
@@ -42,6 +47,9 @@ pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{are_same, generation_of, have_same_bytes, is_free, read_file, read_save};
 pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
+pub use slot_folder::SlotFolder;
+pub use slot_name::check_slot_name;
+pub use slot_store::{SlotStore, SlotVersion, StoredSlot};
 pub(crate) use slots::SlotFiles;
 
 /// Files in folders, as a save needs them.

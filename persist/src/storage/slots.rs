@@ -95,10 +95,18 @@ fn number(digits: &str) -> Option<u32> {
 }
 
 /// Removes a save and all that belongs to it, the save last: what a crash leaves is a slot.
-pub(crate) fn delete(storage: &dyn Storage, path: &Path, options: &SaveOptions) -> Result<()> {
+///
+/// Under the lock it is asked whether the save is the one that is meant.
+pub(crate) fn delete(
+    storage: &dyn Storage,
+    path: &Path,
+    options: &SaveOptions,
+    is_expected: &dyn Fn() -> Result<()>,
+) -> Result<()> {
     let failed = |error| Error::io("delete", path, error);
     let _lock = lock(storage, path, options.wait)?;
     tidy(storage, path, u32::MAX).map_err(failed)?;
+    is_expected()?;
     let files = SlotFiles::all_of(storage, path).map_err(failed)?;
     let beside = [files.damaged(path), files.backups(path)].concat();
     if !files.has_save && beside.is_empty() {

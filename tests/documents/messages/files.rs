@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use persist::save::{Keep, LoadPolicy};
+use persist::storage::{SlotFolder, SlotStore, SlotVersion};
 use persist::{Document, Limits, LoadOptions, Persist, SaveManager, SaveOptions};
 
 use crate::messages::disk::{Disk, sweep, sweep_all};
@@ -150,6 +151,23 @@ fn slots_that_are_not_there_or_cannot_be() {
     for slot in saves.slots("saves").list().unwrap() {
         table.line(&slot.name, &format!("{:?}", slot.health));
     }
+    insta::assert_snapshot!(table.text());
+}
+
+#[test]
+fn slots_that_others_have_saved() {
+    let mut table = Table::new();
+    let disk = disk(2);
+    let store = SlotFolder::new(disk.clone(), "saves");
+    let save = persist::to_vec(&game(3)).unwrap();
+    let version = SlotVersion::of(&save);
+    table.add("a slot of another version", store.put_if("game", Some(&version), &save));
+    table.add("a slot to be created that exists", store.put_if("game", None, &save));
+    table.add("a slot that is gone", store.put_if("none", Some(&version), &save));
+    table.add("a deletion of another version", store.delete("game", &version));
+    table.add("the text of a version", "0123-+9".parse::<SlotVersion>());
+    disk.fail(0);
+    table.add("a list on a disk that fails", store.list());
     insta::assert_snapshot!(table.text());
 }
 

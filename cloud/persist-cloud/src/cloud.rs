@@ -1,0 +1,309 @@
+//! Services with the slots of many players, and the slots of one.
+
+use std::fmt;
+use std::future::Future;
+use std::io::Cursor;
+use std::sync::Arc;
+use std::time::Duration;
+
+use persist::save::verify;
+use persist::storage::{SlotStore, SlotVersion, StoredSlot, check_slot_name};
+use persist::{Error, ErrorKind, Limits, Result};
+use tokio::runtime::{Builder, Runtime};
+#[cfg(feature = "postgres")]
+use tokio_postgres::{
+    Socket,
+    tls::{MakeTlsConnect, TlsConnect},
+};
+
+use crate::Request;
+use crate::engine::Engine;
+
+/// How a [`Cloud`] keeps saves, and how long it tries.
+///
+/// ```
+/// use persist_cloud::CloudOptions;
+///
+/// let options = CloudOptions { backups: 5, ..CloudOptions::default() };
+/// assert_eq!(options.attempts, 5);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CloudOptions {
+    /// How many earlier saves of a slot stay. Default 1.
+    pub backups: u32,
+    /// How often a request is made that fails for a moment. Default 5.
+    pub attempts: u32,
+    /// How long a request may take, with all attempts. Default 30 s.
+    pub deadline: Duration,
+    /// The bounds on what is read and written.
+    pub limits: Limits,
+}
+
+impl CloudOptions {
+    /// The default options.
+    pub const DEFAULT: Self = Self {
+        backups: 1,
+        attempts: 5,
+        deadline: Duration::from_secs(30),
+        limits: Limits::DEFAULT,
+    };
+}
+
+impl Default for CloudOptions {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// A service that keeps the slots of many players. Clones share it.
+#[derive(Clone)]
+pub struct Cloud(Arc<Shared>);
+
+struct Shared {
+    engine: Engine,
+    options: CloudOptions,
+    /// `None` once it is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Cloud {
+    /// Keeps slots in an object store, in objects whose names begin with `prefix` and a slash; feature `object-store`.
+    ///
+    /// A slot is a small object, the *pointer*, at `prefix/PLAYER/slots/SLOT`. It names the object of the save and those of
+    /// the backups, under `prefix/PLAYER/saves/SLOT/`. A save is written under a name that no other has. Then the pointer is
+    /// replaced if it is still the one that was read. Saves of more than 8 MiB are uploaded in parts.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] if the system does not give a thread.
+    #[cfg(feature = "object-store")]
+    pub fn object_store(
+        store: Arc<dyn object_store::ObjectStore>,
+        prefix: &str,
+        options: CloudOptions,
+    ) -> Result<Self> {
+        Self::of(Engine::Objects(crate::objects::Objects::new(store, prefix)), options)
+    }
+
+    /// Keeps slots in a table of PostgreSQL; feature `postgres`.
+    ///
+    /// The table is [`POSTGRES_TABLE`](crate::POSTGRES_TABLE), which a migration of the program makes once. Up to 8
+    /// connections are made when they are needed. `tls` may be `tokio_postgres::NoTls` for a server on this machine, or that of
+    /// another crate.
+    ///
+    /// ```no_run
+    /// use persist_cloud::{Cloud, CloudOptions};
+    ///
+    /// let config = "host=127.0.0.1 user=game dbname=saves".parse()?;
+    /// let cloud = Cloud::postgres(config, tokio_postgres::NoTls, CloudOptions::default())?;
+    /// println!("{} slots", cloud.player("7")?.list().wait()?.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] if the system does not give a thread.
+    #[cfg(feature = "postgres")]
+    pub fn postgres<T>(
+        config: tokio_postgres::Config,
+        tls: T,
+        options: CloudOptions,
+    ) -> Result<Self>
+    where
+        T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
+        T::Stream: Send,
+        T::TlsConnect: Send,
+        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+    {
+        Self::of(Engine::Database(crate::database::Database::new(config, tls)), options)
+    }
+
+    fn of(engine: Engine, options: CloudOptions) -> Result<Self> {
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(1).thread_name("persist-cloud").enable_all();
+        let runtime = runtime.build().map_err(|error| {
+            Error::new(ErrorKind::Io, format!("cannot start a thread for the cloud: {error}"))
+        })?;
+        Ok(Self(Arc::new(Shared { engine, options, runtime: Some(runtime) })))
+    }
+
+    /// The slots of a player. Nothing is asked of the service yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] for an id that is no name of a slot: see [`check_slot_name`].
+    pub fn player(&self, id: &str) -> Result<CloudSlots> {
+        check_slot_name(id)?;
+        Ok(CloudSlots { cloud: self.clone(), player: id.into() })
+    }
+}
+
+impl fmt::Debug for Cloud {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cloud").field(&self.0.engine).finish()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // To wait for its thread is not allowed where futures are polled, nor on that thread itself.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The slots of one player.
+///
+/// Its own methods return a [`Request`], to be awaited or waited for. As a [`SlotStore`] it blocks.
+#[derive(Clone, Debug)]
+pub struct CloudSlots {
+    cloud: Cloud,
+    player: Arc<str>,
+}
+
+impl CloudSlots {
+    /// Reads the save of a slot, and its version; `None` if there is no such slot.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SlotStore::get`].
+    pub fn get(&self, slot: &str) -> Request<Option<(Vec<u8>, SlotVersion)>> {
+        self.start(slot, |shared, player, slot| async move {
+            let Shared { engine, options, .. } = &*shared;
+            engine.get(options, &player, &slot).await
+        })
+    }
+
+    /// Replaces the save of a slot if it still has this version; `None` creates the slot.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SlotStore::put_if`]; [`ErrorKind::Unsupported`] if the service cannot replace on a condition.
+    pub fn put_if(
+        &self,
+        slot: &str,
+        version: Option<&SlotVersion>,
+        save: Vec<u8>,
+    ) -> Request<SlotVersion> {
+        let checked = verify(Cursor::new(&save), &self.cloud.0.options.limits);
+        let version = version.copied();
+        match checked {
+            Err(error) => Request::refused(error),
+            Ok(found) => self.start(slot, move |shared, player, slot| async move {
+                let Shared { engine, options, .. } = &*shared;
+                engine.put(options, &player, &slot, version, save, &found.header).await
+            }),
+        }
+    }
+
+    /// Lists the slots by name, with their headers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SlotStore::list`].
+    pub fn list(&self) -> Request<Vec<StoredSlot>> {
+        self.start_any(|shared, player| async move {
+            let Shared { engine, options, .. } = &*shared;
+            engine.list(options, &player).await
+        })
+    }
+
+    /// Deletes a slot, with its backups, if it still has this version; one that is gone already is `Ok`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SlotStore::delete`].
+    pub fn delete(&self, slot: &str, version: &SlotVersion) -> Request<()> {
+        let version = *version;
+        self.start(slot, move |shared, player, slot| async move {
+            let Shared { engine, options, .. } = &*shared;
+            engine.delete(options, &player, &slot, version).await
+        })
+    }
+
+    /// The versions of the backups of a slot, the newest first.
+    ///
+    /// ```
+    /// # #[cfg(feature = "object-store")] {
+    /// # use persist_cloud::{Cloud, CloudOptions};
+    /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
+    /// # let slots = Cloud::object_store(store, "game", CloudOptions::default())?.player("7")?;
+    /// let first = slots.put_if("Ada", None, persist::to_vec(&1_u32)?).wait()?;
+    /// slots.put_if("Ada", Some(&first), persist::to_vec(&2_u32)?).wait()?;
+    ///
+    /// assert_eq!(slots.backups("Ada").wait()?, [first]);
+    /// let backup = slots.get_backup("Ada", &first).wait()?.unwrap();
+    /// assert_eq!(persist::from_slice::<u32>(&backup)?, 1);
+    /// # }
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get).
+    pub fn backups(&self, slot: &str) -> Request<Vec<SlotVersion>> {
+        self.start(slot, |shared, player, slot| async move {
+            let Shared { engine, options, .. } = &*shared;
+            engine.backups(options, &player, &slot).await
+        })
+    }
+
+    /// Reads the save or a backup of this version; `None` if there is none any more.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get).
+    pub fn get_backup(&self, slot: &str, version: &SlotVersion) -> Request<Option<Vec<u8>>> {
+        let version = *version;
+        self.start(slot, move |shared, player, slot| async move {
+            let Shared { engine, options, .. } = &*shared;
+            engine.get_version(options, &player, &slot, &version).await
+        })
+    }
+
+    fn start<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+        &self,
+        slot: &str,
+        call: impl FnOnce(Arc<Shared>, Arc<str>, String) -> F,
+    ) -> Request<T> {
+        match check_slot_name(slot) {
+            Err(error) => Request::refused(error),
+            Ok(()) => self.start_any(|shared, player| call(shared, player, slot.to_owned())),
+        }
+    }
+
+    fn start_any<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+        &self,
+        call: impl FnOnce(Arc<Shared>, Arc<str>) -> F,
+    ) -> Request<T> {
+        let shared = &self.cloud.0;
+        let Some(runtime) = &shared.runtime else {
+            unreachable!("it is dropped with the last of its users")
+        };
+        Request::running(runtime.spawn(call(Arc::clone(shared), Arc::clone(&self.player))))
+    }
+}
+
+impl SlotStore for CloudSlots {
+    fn get(&self, slot: &str) -> Result<Option<(Vec<u8>, SlotVersion)>> {
+        Self::get(self, slot).wait()
+    }
+
+    fn put_if(
+        &self,
+        slot: &str,
+        version: Option<&SlotVersion>,
+        save: &[u8],
+    ) -> Result<SlotVersion> {
+        Self::put_if(self, slot, version, save.to_vec()).wait()
+    }
+
+    fn list(&self) -> Result<Vec<StoredSlot>> {
+        Self::list(self).wait()
+    }
+
+    fn delete(&self, slot: &str, version: &SlotVersion) -> Result<()> {
+        Self::delete(self, slot, version).wait()
+    }
+}

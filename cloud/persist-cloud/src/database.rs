@@ -1,0 +1,409 @@
+//! Slots in PostgreSQL.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use persist::save::Header;
+use persist::storage::{SlotVersion, StoredSlot};
+use persist::{Error, ErrorKind, Limits};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::{Client, Config, IsolationLevel, Row, Socket, Transaction};
+
+use crate::failure::{Attempt, Failure, conflict};
+
+/// Connections at a time.
+const CONNECTIONS: usize = 8;
+
+/// Bytes from which on a save is a large object: a row is sent and kept whole in memory by client and server.
+const LARGE: usize = 8 << 20;
+
+/// Bytes of a large object in one statement.
+const PIECE: usize = 1 << 20;
+
+/// Writes of a slot whose rows stay, without their saves. By them a writer whose answer was lost knows that it had succeeded.
+const WRITES: i64 = 16;
+
+type Connect = dyn Fn() -> BoxFuture<'static, Result<Client, tokio_postgres::Error>> + Send + Sync;
+
+/// A database with the table of saves, and the connections that are idle.
+pub(crate) struct Database {
+    connect: Box<Connect>,
+    idle: Mutex<Vec<Client>>,
+    connections: Semaphore,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgreSQL")
+    }
+}
+
+/// A connection that goes back to the others if all was well.
+struct Connection<'d> {
+    database: &'d Database,
+    client: Client,
+    _permit: SemaphorePermit<'d>,
+}
+
+impl Connection<'_> {
+    fn keep(self) {
+        self.database.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.client);
+    }
+}
+
+/// A write of a slot.
+pub(crate) struct Write<'s> {
+    pub(crate) player: &'s str,
+    pub(crate) slot: &'s str,
+    pub(crate) expected: Option<SlotVersion>,
+    /// The save and its header; `None` deletes the slot.
+    pub(crate) save: Option<(&'s [u8], &'s Header)>,
+    /// What no other write is called.
+    pub(crate) name: &'s str,
+    /// How many backups stay.
+    pub(crate) backups: u32,
+}
+
+impl Database {
+    pub(crate) fn new<T>(config: Config, tls: T) -> Self
+    where
+        T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
+        T::Stream: Send,
+        T::TlsConnect: Send,
+        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+    {
+        let connect = move || -> BoxFuture<'static, Result<Client, tokio_postgres::Error>> {
+            let (config, tls) = (config.clone(), tls.clone());
+            Box::pin(async move {
+                let (client, connection) = config.connect(tls).await?;
+                // It ends with its client; what goes wrong, the client hears.
+                tokio::spawn(async { drop(connection.await) });
+                Ok(client)
+            })
+        };
+        Self {
+            connect: Box::new(connect),
+            idle: Mutex::default(),
+            connections: Semaphore::new(CONNECTIONS),
+        }
+    }
+
+    async fn connection(&self) -> Attempt<Connection<'_>> {
+        let permit = self.connections.acquire().await;
+        let permit = permit.unwrap_or_else(|_| unreachable!("nobody closes it"));
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        while let Some(client) = idle() {
+            if !client.is_closed() {
+                return Ok(Connection { database: self, client, _permit: permit });
+            }
+        }
+        let client = (self.connect)().await.map_err(|error| failed("connect to", &error))?;
+        Ok(Connection { database: self, client, _permit: permit })
+    }
+
+    pub(crate) async fn get(
+        &self,
+        player: &str,
+        slot: &str,
+        limits: &Limits,
+    ) -> Attempt<Option<(Vec<u8>, SlotVersion)>> {
+        let newest = "SELECT version, size, large, CASE WHEN size <= $3 THEN save END \
+            FROM persist_saves WHERE player = $1 AND slot = $2 ORDER BY number DESC LIMIT 1";
+        self.read(newest, player, slot, None, limits).await
+    }
+
+    pub(crate) async fn get_version(
+        &self,
+        player: &str,
+        slot: &str,
+        version: &SlotVersion,
+        limits: &Limits,
+    ) -> Attempt<Option<Vec<u8>>> {
+        let of_version = "SELECT version, size, large, CASE WHEN size <= $3 THEN save END \
+            FROM persist_saves WHERE player = $1 AND slot = $2 AND version = $4 \
+            AND (save IS NOT NULL OR large IS NOT NULL) ORDER BY number DESC LIMIT 1";
+        let found = self.read(of_version, player, slot, Some(version), limits).await?;
+        Ok(found.map(|(save, _)| save))
+    }
+
+    async fn read(
+        &self,
+        query: &str,
+        player: &str,
+        slot: &str,
+        version: Option<&SlotVersion>,
+        limits: &Limits,
+    ) -> Attempt<Option<(Vec<u8>, SlotVersion)>> {
+        let failed = |error| failed("read from", &error);
+        let mut connection = self.connection().await?;
+        // What it sees stays as it is until it ends.
+        let reading = connection.client.build_transaction();
+        let reading = reading.isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+        let reading = reading.start().await.map_err(failed)?;
+        let most = i64::try_from(limits.bytes).unwrap_or(i64::MAX);
+        let row = match version.map(ToString::to_string) {
+            None => reading.query_opt(query, &[&player, &slot, &most]).await,
+            Some(version) => reading.query_opt(query, &[&player, &slot, &most, &version]).await,
+        };
+        let found = match row.map_err(failed)? {
+            Some(row) => save_in(&reading, &row, limits).await?,
+            None => None,
+        };
+        reading.commit().await.map_err(failed)?;
+        connection.keep();
+        Ok(found)
+    }
+
+    pub(crate) async fn backups(&self, player: &str, slot: &str) -> Attempt<Vec<SlotVersion>> {
+        let query = "SELECT version FROM persist_saves WHERE player = $1 AND slot = $2 \
+            AND (save IS NOT NULL OR large IS NOT NULL) ORDER BY number DESC OFFSET 1";
+        let rows = self.rows(query, &[&player, &slot]).await?;
+        rows.iter().map(|row| Ok(parsed(row.get(0))?)).collect()
+    }
+
+    pub(crate) async fn list(&self, player: &str, limits: &Limits) -> Attempt<Vec<StoredSlot>> {
+        let query = "SELECT DISTINCT ON (slot) slot, version, header FROM persist_saves \
+            WHERE player = $1 ORDER BY slot, number DESC";
+        let rows = self.rows(query, &[&player]).await?;
+        let mut slots = Vec::new();
+        for row in rows {
+            let (Some(version), Some(header)): (Option<&str>, Option<&[u8]>) =
+                (row.get(1), row.get(2))
+            else {
+                continue;
+            };
+            let version: SlotVersion = parsed(version)?;
+            if let Ok(header) = Header::within(header, limits) {
+                slots.push(StoredSlot { name: row.get(0), header, size: version.size(), version });
+            }
+        }
+        // The database has an order of its own.
+        slots.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(slots)
+    }
+
+    async fn rows(
+        &self,
+        query: &str,
+        of: &[&(dyn tokio_postgres::types::ToSql + Sync)],
+    ) -> Attempt<Vec<Row>> {
+        let connection = self.connection().await?;
+        let rows = connection.client.query(query, of).await;
+        let rows = rows.map_err(|error| failed("read from", &error))?;
+        connection.keep();
+        Ok(rows)
+    }
+
+    pub(crate) async fn write(&self, write: &Write<'_>) -> Attempt<()> {
+        let mut connection = self.connection().await?;
+        let failed = |error| failed("write to", &error);
+        let transaction = connection.client.transaction().await.map_err(failed)?;
+        let result = write.run(&transaction).await;
+        match &result {
+            // Whether it happened is not known if this fails: the next attempt finds its name.
+            Ok(()) => transaction.commit().await.map_err(failed)?,
+            Err(failure) if !failure.may_pass => transaction.rollback().await.map_err(failed)?,
+            // The connection is given up.
+            Err(_) => return result,
+        }
+        connection.keep();
+        result
+    }
+}
+
+impl Write<'_> {
+    async fn run(&self, transaction: &Transaction<'_>) -> Attempt<()> {
+        let failed = |error| failed("write to", &error);
+        let Self { player, slot, expected, save, name, backups } = self;
+        // One writer of a slot at a time, also while there is no row of it. An attempt before this one that the server is
+        // still busy with ends first.
+        let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1::text || '/' || $2::text, 0))";
+        transaction.query(lock, &[player, slot]).await.map_err(failed)?;
+        let known = "SELECT number, version, write FROM persist_saves \
+            WHERE player = $1 AND slot = $2 ORDER BY number DESC";
+        let rows = transaction.query(known, &[player, slot]).await.map_err(failed)?;
+        if rows.iter().any(|row| row.get::<_, &str>(2) == *name) {
+            return Ok(());
+        }
+        let current = rows.first().and_then(|row| row.get::<_, Option<&str>>(1));
+        let current: Option<SlotVersion> = current.map(parsed).transpose()?;
+        if save.is_none() && current.is_none() {
+            return Ok(());
+        }
+        if current != *expected {
+            return Err(conflict(slot).into());
+        }
+        let number = rows.first().map_or(0, |row| row.get::<_, i64>(0)) + 1;
+        let kept = match save {
+            Some((save, header)) => {
+                self.insert(transaction, number, save, header).await?;
+                i64::from(*backups) + 1
+            }
+            None => {
+                let deleted = "INSERT INTO persist_saves (player, slot, number, write) \
+                    VALUES ($1, $2, $3, $4)";
+                let values: &[&(dyn tokio_postgres::types::ToSql + Sync)] =
+                    &[player, slot, &number, name];
+                transaction.execute(deleted, values).await.map_err(failed)?;
+                0
+            }
+        };
+        let old = "SELECT number, large FROM persist_saves WHERE player = $1 AND slot = $2 \
+            AND (save IS NOT NULL OR large IS NOT NULL) ORDER BY number DESC OFFSET $3";
+        for row in transaction.query(old, &[player, slot, &kept]).await.map_err(failed)? {
+            if let Some(large) = row.get::<_, Option<u32>>(1) {
+                transaction.query("SELECT lo_unlink($1)", &[&large]).await.map_err(failed)?;
+            }
+            let empty = "UPDATE persist_saves SET save = NULL, large = NULL \
+                WHERE player = $1 AND slot = $2 AND number = $3";
+            let number: i64 = row.get(0);
+            transaction.execute(empty, &[player, slot, &number]).await.map_err(failed)?;
+        }
+        let forgotten = "DELETE FROM persist_saves WHERE player = $1 AND slot = $2 \
+            AND number <= $3 AND save IS NULL AND large IS NULL";
+        let last = number - WRITES;
+        transaction.execute(forgotten, &[player, slot, &last]).await.map_err(failed)?;
+        Ok(())
+    }
+
+    async fn insert(
+        &self,
+        transaction: &Transaction<'_>,
+        number: i64,
+        save: &[u8],
+        header: &Header,
+    ) -> Attempt<()> {
+        let failed = |error| failed("write to", &error);
+        let large = match save.len() > LARGE {
+            true => Some(insert_large(transaction, save).await.map_err(failed)?),
+            false => None,
+        };
+        let version = SlotVersion::of(save);
+        let size = i64::try_from(version.size()).unwrap_or(i64::MAX);
+        let generation = i64::try_from(header.generation).unwrap_or(i64::MAX);
+        let [application, application_version] = [&header.application, &header.application_version]
+            .map(|text| text.as_deref().filter(|text| is_text(text)));
+        let devices: serde_json::Map<_, _> =
+            header.devices().map(|(device, saves)| (device.to_owned(), saves.into())).collect();
+        let devices =
+            Some(serde_json::Value::Object(devices).to_string()).filter(|text| is_text(text));
+        let metadata = metadata(header).filter(|text| is_text(text));
+        let in_row = large.is_none().then_some(save);
+        let insert = "INSERT INTO persist_saves (player, slot, number, write, version, size, generation, \
+            application, application_version, devices, metadata, header, save, large) \
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text::jsonb, $11::text::jsonb, $12, $13, $14)";
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 14] = [
+            &self.player,
+            &self.slot,
+            &number,
+            &self.name,
+            &version.to_string(),
+            &size,
+            &generation,
+            &application,
+            &application_version,
+            &devices,
+            &metadata,
+            &header_bytes(save),
+            &in_row,
+            &large,
+        ];
+        transaction.execute(insert, &values).await.map(drop).map_err(failed)
+    }
+}
+
+async fn insert_large(
+    transaction: &Transaction<'_>,
+    save: &[u8],
+) -> Result<u32, tokio_postgres::Error> {
+    let large: u32 = transaction.query_one("SELECT lo_create(0)", &[]).await?.get(0);
+    let mut at = 0_i64;
+    for piece in save.chunks(PIECE) {
+        transaction.query("SELECT lo_put($1, $2, $3)", &[&large, &at, &piece]).await?;
+        at += PIECE as i64;
+    }
+    Ok(large)
+}
+
+/// The save that a row has or leads to; `None` if the row says that the slot was deleted.
+async fn save_in(
+    reading: &Transaction<'_>,
+    row: &Row,
+    limits: &Limits,
+) -> Attempt<Option<(Vec<u8>, SlotVersion)>> {
+    let Some(version) = row.get::<_, Option<&str>>(0) else { return Ok(None) };
+    let version: SlotVersion = parsed(version)?;
+    if version.size() > limits.bytes {
+        let (size, most) = (version.size(), limits.bytes);
+        let what =
+            format!("the save has {size} bytes, over the limit of {most}; raise `Limits::bytes`");
+        return Err(Error::new(ErrorKind::TooLarge, what).into());
+    }
+    let save = match (row.get::<_, Option<u32>>(2), row.get::<_, Option<Vec<u8>>>(3)) {
+        (Some(large), _) => large_object(reading, large, version.size()).await?,
+        (None, save) => save.unwrap_or_default(),
+    };
+    if SlotVersion::of(&save) != version {
+        let what = "the save in the database is not the one that was written; get a backup";
+        return Err(Error::new(ErrorKind::Damaged, what).into());
+    }
+    Ok(Some((save, version)))
+}
+
+async fn large_object(reading: &Transaction<'_>, large: u32, size: u64) -> Attempt<Vec<u8>> {
+    let mut save = Vec::new();
+    let piece = PIECE as i32;
+    while (save.len() as u64) < size {
+        let at = save.len() as i64;
+        let row = reading.query_one("SELECT lo_get($1, $2, $3)", &[&large, &at, &piece]).await;
+        // Unlike rows, a large object that is unlinked meanwhile is gone for all: the next attempt finds the newer save.
+        let row = row.map_err(|error| Failure { may_pass: true, ..failed("read from", &error) })?;
+        let bytes: &[u8] = row.get(0);
+        if bytes.is_empty() {
+            break;
+        }
+        save.extend_from_slice(bytes);
+    }
+    Ok(save)
+}
+
+/// The bytes of the header at the start of a whole save: 16, the length that these end with, and a checksum.
+fn header_bytes(save: &[u8]) -> &[u8] {
+    let length =
+        save.get(12..16).and_then(|length| length.try_into().ok()).map_or(0, u32::from_le_bytes);
+    let end = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(20);
+    save.get(..end).unwrap_or(save)
+}
+
+/// The metadata as JSON; `None` if there is none, or JSON cannot have it.
+fn metadata(header: &Header) -> Option<String> {
+    let document = header.metadata_document().ok()??;
+    serde_json::to_string(&document.into_value()).ok()
+}
+
+/// Texts of PostgreSQL have no zeros.
+fn is_text(text: &str) -> bool {
+    !text.contains('\0') && !text.contains("\\u0000")
+}
+
+fn parsed(version: &str) -> Result<SlotVersion, Error> {
+    version.parse().map_err(|error: Error| {
+        Error::new(ErrorKind::Damaged, format!("the table of saves is damaged: {error}"))
+    })
+}
+
+/// What the database says, and whether it may say something else the next time.
+fn failed(doing: &str, error: &tokio_postgres::Error) -> Failure {
+    let (what, may_pass) = match error.as_db_error() {
+        // Classes: connection, rollback, resources, operator, system.
+        Some(db) => {
+            let class = db.code().code().get(..2).unwrap_or_default();
+            (db.to_string(), ["08", "40", "53", "57", "58"].contains(&class))
+        }
+        None => (error.to_string(), true),
+    };
+    let error = Error::new(ErrorKind::Io, format!("cannot {doing} the database: {what}"));
+    Failure { error, may_pass }
+}

@@ -1,0 +1,25 @@
+//! What stores of slots promise, on services that run, with everything that a network does.
+
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "these are tests")]
+
+mod faults;
+mod memory;
+mod postgres;
+mod postgres_server;
+mod proxy;
+mod requests;
+mod s3;
+mod s3_server;
+/// The suite that folders pass, too.
+#[path = "../../../../tests/support/slot_store.rs"]
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::missing_panics_doc,
+    reason = "it is of another workspace"
+)]
+mod slot_store;
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}

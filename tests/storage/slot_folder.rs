@@ -1,0 +1,156 @@
+//! Folders as stores of slots, on every storage that the tests have.
+
+use std::io::ErrorKind as Io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use persist::storage::{Files, Memory, SlotFolder, SlotStore, SlotVersion};
+use persist::{ErrorKind, SaveManager, SaveOptions};
+
+use persist_tests::support::disk::{Disk, Fault, Image};
+use persist_tests::support::slot_store::{self, Store, read, save};
+
+fn on(disk: &Disk) -> SlotFolder {
+    let options = SaveOptions { wait: Duration::ZERO, ..SaveOptions::default() };
+    SlotFolder::new(disk.clone(), "").with_options(options)
+}
+
+fn lockless() -> Disk {
+    let disk = Disk::default();
+    disk.never_lock();
+    disk
+}
+
+#[test]
+fn folders_keep_what_stores_of_slots_promise() {
+    slot_store::check(&|| Arc::new(SlotFolder::new(Memory::default(), "saves")));
+    slot_store::check(&|| Arc::new(on(&Disk::new(Image::new()))));
+    slot_store::check(&|| Arc::new(on(&Disk::without_links(Image::new()))));
+    slot_store::check(&|| Arc::new(on(&lockless())));
+    let folder = tempfile::tempdir().unwrap();
+    let number = std::cell::Cell::new(0);
+    slot_store::check(&|| {
+        number.set(number.get() + 1);
+        let folder = folder.path().join(number.get().to_string());
+        std::fs::create_dir(&folder).unwrap();
+        Arc::new(SlotFolder::new(Files, folder))
+    });
+}
+
+#[test]
+fn large_saves_come_back_from_a_folder() {
+    let memory = SlotFolder::new(Memory::default(), "saves");
+    slot_store::a_large_save_comes_back_byte_for_byte(&memory, 2_000_000);
+}
+
+#[test]
+fn no_writer_of_a_folder_overwrites_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let patient = SaveOptions { wait: Duration::from_secs(60), ..SaveOptions::default() };
+    let stores: [Store; 2] = [
+        Arc::new(SlotFolder::new(Memory::default(), "saves").with_options(patient)),
+        Arc::new(SlotFolder::new(Files, folder.path()).with_options(patient)),
+    ];
+    for store in stores {
+        slot_store::no_writer_overwrites_another(&store, 4, 10);
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_has_no_slots() {
+    let store = SlotFolder::new(Files, "/nowhere/to/be/found");
+    assert!(store.list().unwrap().is_empty());
+    assert_eq!(store.get("Ada").unwrap(), None);
+    assert_eq!(store.put_if("Ada", None, &save(1)).unwrap_err().kind(), ErrorKind::Io);
+}
+
+/// Both are the slots of one folder.
+#[test]
+fn a_manager_and_a_store_share_a_folder() {
+    let disk = Disk::new(Image::new());
+    let mut saves = SaveManager::new();
+    saves.set_storage(disk.clone());
+    saves.slots("").save_value("Ada", &1_u32).unwrap();
+    let store = on(&disk);
+    let (number, version) = read(&store, "Ada").unwrap();
+    assert_eq!(number, 1);
+    store.put_if("Ada", Some(&version), &save(2)).unwrap();
+    let slots = saves.slots("").list().unwrap();
+    assert_eq!(slots[0].backups.len(), 1, "the save before is a backup");
+    assert_eq!(saves.slots("").load_value::<u32>("Ada").unwrap().0, 2);
+}
+
+#[test]
+fn a_damaged_slot_is_that_of_its_backup() {
+    let disk = Disk::new(Image::new());
+    let store = on(&disk);
+    let first = store.put_if("Ada", None, &save(1)).unwrap();
+    store.put_if("Ada", Some(&first), &save(2)).unwrap();
+    disk.put("Ada.sav", &save(2)[..40]);
+    assert_eq!(read(&store, "Ada"), Some((1, first)));
+    store.put_if("Ada", Some(&first), &save(3)).unwrap();
+    // Without one it is not listed, and says so.
+    disk.put("Bob.sav", &save(2)[..40]);
+    assert_eq!(store.list().unwrap().len(), 1);
+    assert_eq!(store.get("Bob").unwrap_err().kind(), ErrorKind::Truncated);
+}
+
+/// S1, S8 and S9.
+#[test]
+fn a_fault_in_a_store_of_slots_leaves_one_of_the_two_versions() {
+    let before = Disk::new(Image::new());
+    let first = on(&before).put_if("Ada", None, &save(1)).unwrap();
+    let second = SlotVersion::of(&save(2));
+    for fault in [Fault::Once(Io::Other), Fault::Ever(Io::Other)] {
+        for new in [Disk::new, Disk::without_links] {
+            for deletes in [false, true] {
+                let mut number = 1;
+                loop {
+                    let disk = new(before.image());
+                    disk.fail(number, fault);
+                    let result = match deletes {
+                        false => on(&disk).put_if("Ada", Some(&first), &save(2)).map(drop),
+                        true => on(&disk).delete("Ada", &first),
+                    };
+                    let has_fired = disk.end_faults();
+                    let found = on(&disk).get("Ada").unwrap().map(|(_, version)| version);
+                    let new = (!deletes).then_some(second);
+                    let what = format!("{fault:?} at {number}: {result:?}, {found:?}");
+                    match &result {
+                        Ok(()) => assert_eq!(found, new, "{what}"),
+                        Err(error) => {
+                            assert_ne!(error.kind(), ErrorKind::Conflict, "{what}");
+                            assert!([Some(first), new].contains(&found), "{what}");
+                        }
+                    }
+                    // The writer looks, and does what is left.
+                    if found == Some(first) {
+                        on(&disk).put_if("Ada", Some(&first), &save(2)).unwrap();
+                    }
+                    if !has_fired {
+                        assert!(number > 5, "{number}");
+                        break;
+                    }
+                    number += 1;
+                }
+            }
+        }
+    }
+}
+
+/// A program that saves between the look and the end.
+#[test]
+fn a_save_that_comes_between_is_a_conflict() {
+    let disk = Disk::new(Image::new());
+    let store = on(&disk);
+    let first = store.put_if("Ada", None, &save(1)).unwrap();
+    assert!(disk.names().contains(&"Ada.sav".to_owned()), "{:?}", disk.names());
+    disk.put("Ada.sav", &save(9));
+    let error = store.put_if("Ada", Some(&first), &save(2)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let error = store.delete("Ada", &first).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(read(&store, "Ada").unwrap().0, 9);
+    assert!(!disk.names().iter().any(|name| Path::new(name).ends_with(".Ada.sav.tmp")));
+}
