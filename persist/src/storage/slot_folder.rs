@@ -119,7 +119,7 @@ impl SlotStore for SlotFolder {
     fn list(&self) -> Result<Vec<StoredSlot>> {
         let failed = |error| Error::io("list the saves in", &self.folder, error);
         let mut found = Vec::new();
-        for name in slots::list(&*self.storage, &self.folder).map_err(failed)?.into_keys() {
+        for (name, _) in slots::list(&*self.storage, &self.folder).map_err(failed)? {
             match self.get(&name) {
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Ok(Some((save, version))) => {
