@@ -54,7 +54,8 @@ fn a_save_comes_back_byte_for_byte(store: &dyn SlotStore) {
 /// Longer than what a service takes in one piece.
 pub fn a_large_save_comes_back_byte_for_byte(store: &dyn SlotStore, size: usize) {
     let large = |seed: u32| {
-        let numbers = (0..size / 4).map(|n| (n as u32).wrapping_mul(seed)).collect::<Vec<_>>();
+        let words = u32::try_from(size / 4).expect("few bytes");
+        let numbers = (0..words).map(|n| n.wrapping_mul(seed)).collect::<Vec<_>>();
         persist::to_vec(&numbers).unwrap()
     };
     let mut version = None;
