@@ -118,7 +118,7 @@ pub(super) enum FieldSource {
         piece: usize,
         conversion: usize,
     },
-    /// A number of a piece, each of which the wider kind has.
+    /// A number of a piece; the wider kind has each value of its kind.
     Widen {
         piece: usize,
         by: Widening,

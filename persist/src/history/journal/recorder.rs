@@ -137,7 +137,7 @@ impl Journal {
         result
     }
 
-    /// Forgets which contents the journal has, as something else has changed components: they are told anew.
+    /// Forgets which contents the journal has, as something else has changed components: they are written again.
     pub(in crate::history) fn forget_contents(&mut self) {
         self.recorded.clear();
     }
