@@ -136,6 +136,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of `kind`; `message` is lower case and without a full stop.
     #[cold]
+    #[inline(never)]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             inner: Box::new(ErrorDetails {
@@ -151,6 +152,7 @@ impl Error {
     }
 
     #[cold]
+    #[inline(never)]
     pub(crate) fn formatted(kind: ErrorKind, message: fmt::Arguments<'_>) -> Self {
         Self::new(kind, message.to_string())
     }
@@ -177,6 +179,7 @@ impl Error {
 
     /// Adds the class in which the error happened.
     #[must_use]
+    #[inline(never)]
     pub fn in_class(mut self, class: impl Into<String>) -> Self {
         self.inner.class.get_or_insert_with(|| class.into());
         self

@@ -29,6 +29,7 @@ pub enum Fail {
 }
 
 impl From<Fail> for Error {
+    #[inline(never)]
     fn from(fail: Fail) -> Self {
         let (kind, message) = match fail {
             Fail::End => (ErrorKind::Truncated, "the bytes end inside a value"),

@@ -116,6 +116,7 @@ thread_local! {
 /// Kept objects may lead to each other in a chain of any length: a drop inside of another leaves
 /// what it has to that one.
 impl Drop for Unknown {
+    #[inline(never)] // or it is compiled wherever a value can be dropped
     fn drop(&mut self) {
         let mut pieces = std::mem::take(&mut self.pieces);
         if pieces.is_empty() {
