@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use eframe::egui::{
-    Button, CentralPanel, Context, Event, Frame, Key, KeyboardShortcut, MenuBar, Modifiers, Panel,
-    Ui, ViewportCommand,
+    Button, CentralPanel, Context, Event, Frame, Id, Key, KeyboardShortcut, MenuBar, Modifiers,
+    Panel, Ui, ViewportCommand,
 };
 use persist::history::Recovered;
 use persist::world::{Outside, Prefab};
@@ -68,7 +68,7 @@ impl Action {
 impl eframe::App for Editor {
     fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
         let context = ui.ctx().clone();
-        self.keys(&context);
+        let typing = self.keys(&context);
         Panel::top("menu").show(ui, |ui| MenuBar::new().ui(ui, |ui| self.menu(ui)));
         Panel::bottom("status").show(ui, |ui| ui.label(&self.status));
         if self.recovered.is_some() {
@@ -84,6 +84,10 @@ impl eframe::App for Editor {
             self.report(shown);
         });
 
+        if let Some(field) = typing {
+            self.act(&context, Action::Save);
+            context.memory_mut(|memory| memory.request_focus(field));
+        }
         let ticked = self.session.tick();
         self.report(ticked);
         // The inspector was drawn before the click into the level.
@@ -111,10 +115,18 @@ impl Editor {
         }
     }
 
-    fn keys(&mut self, context: &Context) {
+    /// Does what the keys ask for. Returns the text field that is to be left for a save, which comes once the inspector has
+    /// taken what was typed.
+    fn keys(&mut self, context: &Context) -> Option<Id> {
         // A text field has its own.
         if context.text_edit_focused() {
-            return;
+            let key = Action::Save.key()?;
+            let is_save = context.input_mut(|input| input.consume_shortcut(&key));
+            return context.memory_mut(|memory| {
+                let field = memory.focused().filter(|_| is_save)?;
+                memory.surrender_focus(field);
+                Some(field)
+            });
         }
         for (action, key) in Action::KEYS {
             if context.input_mut(|input| input.consume_shortcut(&key)) {
@@ -131,6 +143,7 @@ impl Editor {
                 _ => {}
             }
         }
+        None
     }
 
     fn menu(&mut self, ui: &mut Ui) {

@@ -15,22 +15,30 @@ enum Color {
     Bytes([u8; 4], usize),
 }
 
-/// Shows a button with the colour, which opens a picker; `None` if the value is no colour.
-pub(crate) fn edit(ui: &mut Ui, value: &mut Value) -> Option<Response> {
-    let response = match read(value)? {
+/// Shows a button with the colour, which opens a picker; true with the response if it changed. `None` if the value is no
+/// colour.
+pub(crate) fn edit(ui: &mut Ui, value: &mut Value) -> Option<(Response, bool)> {
+    Some(match read(value)? {
         Color::Floats(mut parts, len) => {
+            // The picker has nothing beyond, and would change it when it opens.
+            let shown = parts.map(|part| if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) });
+            let mut picked = shown;
             let response = if len == 3 {
-                let mut rgb = [parts[0], parts[1], parts[2]];
+                let mut rgb = [picked[0], picked[1], picked[2]];
                 let response = ui.color_edit_button_rgb(&mut rgb);
-                parts[..3].copy_from_slice(&rgb);
+                picked[..3].copy_from_slice(&rgb);
                 response
             } else {
-                ui.color_edit_button_rgba_unmultiplied(&mut parts)
+                ui.color_edit_button_rgba_unmultiplied(&mut picked)
             };
-            if response.changed() {
+            let mut is_new = false;
+            for at in (0..len).filter(|at| response.changed() && picked[*at] != shown[*at]) {
+                (parts[at], is_new) = (picked[at], true);
+            }
+            if is_new {
                 write(value, Color::Floats(parts, len));
             }
-            response
+            (response, is_new)
         }
         Color::Bytes(mut parts, len) => {
             let response = if len == 3 {
@@ -41,13 +49,13 @@ pub(crate) fn edit(ui: &mut Ui, value: &mut Value) -> Option<Response> {
             } else {
                 ui.color_edit_button_srgba_unmultiplied(&mut parts)
             };
-            if response.changed() {
+            let is_new = response.changed();
+            if is_new {
                 write(value, Color::Bytes(parts, len));
             }
-            response
+            (response, is_new)
         }
-    };
-    Some(response)
+    })
 }
 
 /// True if a value is a colour.
@@ -101,9 +109,11 @@ fn write(value: &mut Value, color: Color) {
         *bits = u32::from_be_bytes(parts);
         return;
     }
-    let part = |at: usize| match color {
-        Color::Floats(parts, _) => Value::F64(parts[at].into()),
-        Color::Bytes(parts, _) => Value::U8(parts[at]),
+    let put = |slot: &mut Value, at: usize| match (color, &*slot) {
+        // One that was not picked keeps its digits.
+        (Color::Floats(parts, _), Value::F64(old)) if narrowed(*old) == parts[at] => {}
+        (Color::Floats(parts, _), _) => *slot = Value::F64(parts[at].into()),
+        (Color::Bytes(parts, _), _) => *slot = Value::U8(parts[at]),
     };
     match value {
         Value::Bytes(bytes) => {
@@ -113,13 +123,13 @@ fn write(value: &mut Value, color: Color) {
         }
         Value::Struct(record) => {
             for (at, name) in PARTS.iter().enumerate() {
-                if record.get(name).is_some() {
-                    record.set(name, part(at));
+                if let Some(slot) = record.get_mut(name) {
+                    put(slot, at);
                 }
             }
         }
         Value::Seq(parts) | Value::Tuple(parts) => {
-            parts.iter_mut().enumerate().for_each(|(at, slot)| *slot = part(at));
+            parts.iter_mut().enumerate().for_each(|(at, slot)| put(slot, at));
         }
         _ => {}
     }

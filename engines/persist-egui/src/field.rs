@@ -237,17 +237,17 @@ impl<'a> FieldsUi<'a> {
         if let Some(numbers) = numbers_of(part.kind, part.value)
             && !(part.hints.is_color && color::is_color(part.value))
         {
-            return self.row_of_numbers(ui, part, numbers);
+            return self.row_of_numbers(ui, part, &numbers);
         }
         let named = |response: Response| match label {
             Some(label) => response.labelled_by(label.id),
             None => response,
         };
         if part.hints.is_color
-            && let Some(response) = color::edit(ui, part.value)
+            && let Some((response, is_new)) = color::edit(ui, part.value)
         {
-            let response = named(response);
-            return response.changed() && self.set(ui, part);
+            named(response);
+            return is_new && self.set(ui, part);
         }
         match (part.kind, &mut *part.value) {
             (_, value) if self.is_moving && scalar::is_typed(value) => {
@@ -298,7 +298,7 @@ impl<'a> FieldsUi<'a> {
     }
 
     /// A few numbers side by side.
-    fn row_of_numbers(&mut self, ui: &mut Ui, part: &mut Part<'_>, numbers: Numbers) -> bool {
+    fn row_of_numbers(&mut self, ui: &mut Ui, part: &mut Part<'_>, numbers: &Numbers) -> bool {
         ui.spacing_mut().item_spacing.x = 4.0;
         let mut is_changed = false;
         let whole_path = part.path.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use egui::{Button, RichText, ScrollArea, Ui};
+use egui::{Button, RichText, ScrollArea, SurrenderFocusOn, Ui};
 use persist::codec::Reflect;
 use persist::history::{Drag, Edit, Label};
 use persist::world::{Outside, Prefab};
@@ -72,7 +72,7 @@ impl Inspector {
     /// Shows the components of the selected object alone, or the resources if none is selected.
     pub fn show_selected(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         self.error_row(ui);
-        ScrollArea::vertical().id_salt("fields").auto_shrink([false, false]).show(ui, |ui| {
+        scroll_fields(ui, |ui| {
             let world = session.target();
             let mut fields = FieldsUi::new(Some(world), Some(world.registry()), &mut self.picker);
             let wish = match self.selected {
@@ -108,7 +108,7 @@ impl Inspector {
     /// Shows a value that is no world.
     pub fn show_value<T: Reflect>(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = T>) {
         self.error_row(ui);
-        ScrollArea::vertical().id_salt("fields").auto_shrink([false, false]).show(ui, |ui| {
+        scroll_fields(ui, |ui| {
             let path = FieldPath::new(T::CLASS.name());
             let mut value = match session.get_field(path.clone()) {
                 Ok(value) => value,
@@ -387,8 +387,12 @@ impl Inspector {
     /// Ends a gesture whose button was released, or whose text is not typed any more.
     fn end_frame(&mut self, ui: &Ui, session: &mut impl Edited, focused: Option<&FieldPath>) {
         let Some(gesture) = &self.gesture else { return };
-        let is_typed = gesture.focus.is_some() && gesture.focus.as_ref() == focused;
-        if !is_typed && !ui.input(|input| input.pointer.any_down()) {
+        // What is typed ends where the mouse is pressed elsewhere: the click is not part of it.
+        let goes_on = match &gesture.focus {
+            Some(typed) => focused == Some(typed),
+            None => ui.input(|input| input.pointer.any_down()),
+        };
+        if !goes_on {
             self.end_gesture(session);
         }
     }
@@ -398,6 +402,20 @@ impl Inspector {
             session.end_drag(gesture.drag);
         }
     }
+}
+
+/// Shows fields. What is typed in one counts once the mouse is pressed elsewhere, before that click does anything: an undo
+/// undoes it, and another object that is selected does not get rid of it.
+fn scroll_fields(ui: &mut Ui, show: impl FnOnce(&mut Ui)) {
+    let context = ui.ctx().clone();
+    let surrender = |on| {
+        context.options_mut(|options| {
+            std::mem::replace(&mut options.input_options.surrender_focus_on, on)
+        })
+    };
+    let before = surrender(SurrenderFocusOn::Presses);
+    ScrollArea::vertical().id_salt("fields").auto_shrink([false, false]).show(ui, show);
+    surrender(before);
 }
 
 fn set_in_world<S: Edited<Target = World>>(

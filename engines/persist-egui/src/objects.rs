@@ -37,6 +37,7 @@ struct Row {
 }
 
 /// What the user asks for in the tree.
+#[derive(Clone, Copy)]
 pub(crate) enum Wish {
     Select(ObjectId),
     AddBelow(ObjectId),

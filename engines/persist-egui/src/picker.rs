@@ -68,6 +68,11 @@ impl Picker {
             self.found.len(),
             |ui, rows| {
                 for object in &self.found[rows] {
+                    // As many may have come since as have gone.
+                    if !world.contains(*object) {
+                        ui.weak("(removed)");
+                        continue;
+                    }
                     if ui.selectable_label(false, title(world, *object)).clicked() {
                         picked = Some(Picked::Object(*object));
                     }

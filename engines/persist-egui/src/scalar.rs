@@ -1,6 +1,7 @@
 //! Fields of one number, text or character.
 
 use std::cell::Cell;
+use std::ops::RangeInclusive;
 
 use egui::{DragValue, Id, Response, TextEdit, Ui};
 use persist::Value;
@@ -19,6 +20,12 @@ const LONGEST_TEXT: usize = 64 << 10;
 
 /// The first characters of a longer text.
 const SHOWN_OF_LONG: usize = 200;
+
+/// The range of a field. What is no number is no end of it.
+fn range_of(hints: &EditorHints) -> Option<RangeInclusive<f64>> {
+    let (start, end) = hints.range()?.into_inner();
+    Some(start.max(f64::NEG_INFINITY)..=end.min(f64::INFINITY))
+}
 
 /// True if a value is one number.
 pub(crate) fn is_number(value: &Value) -> bool {
@@ -112,7 +119,7 @@ fn float(
         let (response, typed) = committed(ui, "NaN");
         return (response, typed.and_then(|typed| typed.trim().parse().ok()));
     }
-    let range = hints.range().unwrap_or(f64::NEG_INFINITY..=f64::INFINITY);
+    let range = range_of(hints).unwrap_or(f64::NEG_INFINITY..=f64::INFINITY);
     let span = range.end() - range.start();
     let speed = if span.is_finite() && span > 0.0 {
         span / 200.0
@@ -161,7 +168,7 @@ fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) ->
     };
     let (mut least, mut most) = (least.max(-MOST_DRAGGED), most.min(MOST_DRAGGED));
     let (type_least, type_most) = (least, most);
-    if let Some(range) = hints.range() {
+    if let Some(range) = range_of(hints) {
         least = least.max(rounded(range.start().ceil()));
         most = most.min(rounded(range.end().floor()));
     }
@@ -192,8 +199,9 @@ fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) ->
         })
         .prefix(prefix);
     let response = ui.add(drag);
-    let given =
-        new.map(|new| typed.get().filter(|_| hints.range().is_none()).unwrap_or(rounded(new)));
+    let is_in_range =
+        |typed: &i128| range_of(hints).is_none_or(|range| range.contains(&as_f64(*typed)));
+    let given = new.map(|new| typed.get().filter(is_in_range).unwrap_or(rounded(new)));
     let is_new = given.is_some_and(|given| given != number);
     if let Some(given) = given.filter(|_| is_new) {
         let fits = with_integer!(&mut *value, n: Number => {

@@ -168,6 +168,18 @@ class Check:
         self.save()
         self.run("diff", "first.sav", "keep.sav")
 
+    def save_while_typing(self):
+        """A save has what is being typed, and the field keeps the keyboard."""
+        window = self.window
+        window.fill("Name", "Lantern", end="ctrl+s", role="TextInput")
+        window.see("Lantern", **SEEN)
+        window.see_title("keep.sav")
+        changes = self.run("diff", "first.sav", "keep.sav", code=1)
+        assert 'name: "Torch" -> "Lantern"' in changes, changes
+        self.display.tool("type", "s")
+        window.press("Return")
+        window.see("Lanterns", **SEEN)
+
 
 def main():
     editor, persist = map(os.path.abspath, sys.argv[1:3])
@@ -179,6 +191,7 @@ def main():
         check.recover(lamp)
         check.crash()
         check.undo_all()
+        check.save_while_typing()
     finally:
         check.close()
     print("the level editor recovered from its crashes")

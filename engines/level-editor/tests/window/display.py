@@ -140,13 +140,13 @@ class Window:
     def press(self, *keys):
         self.display.tool("key", *keys)
 
-    def fill(self, label, text, **more):
-        """Types into a field."""
+    def fill(self, label, text, end="Return", **more):
+        """Types into a field, and presses a key."""
         self.click(label, **more)
         self.until(f"focus in {label!r}", lambda: any(widget.focused for widget in self.find(label)))
         self.press("ctrl+a")
         self.display.tool("type", text)
-        self.press("Return")
+        self.press(end)
 
     def drag(self, label, by, **more):
         """Drags a widget, and waits until it is where the mouse has it."""

@@ -5,7 +5,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use persist::{ObjectId, World};
 
-use crate::support::{Bag, Deep, Even, Lamp, Link, Numbers, Program};
+use crate::support::{Bag, Deep, Even, Lamp, Link, Numbers, Program, SEARCH};
 
 #[test]
 fn floats_that_are_no_numbers_are_shown_and_replaced() {
@@ -74,6 +74,20 @@ fn a_value_that_nests_deeply_is_shown_to_a_depth() {
 }
 
 #[test]
+fn a_value_that_nests_beyond_all_limits_is_named() {
+    let mut deep = Deep::default();
+    for level in 1..1_500 {
+        deep = Deep { inner: Some(Box::new(deep)), level };
+    }
+    let (program, _) = Program::with("Ada", deep);
+    let mut window = program.show();
+    window.type_into(SEARCH, "level=7");
+    window.settle();
+    window.enter("level", "3");
+    assert_eq!(window.component::<Deep>().level, 3);
+}
+
+#[test]
 fn the_selected_object_may_go_and_come_back() {
     let (program, object) = Program::with("Lamp", Lamp::default());
     let mut window = program.show();
@@ -123,6 +137,98 @@ fn an_undo_while_a_text_is_typed_is_not_typed_over() {
     window.0.event(egui::Event::Text("x".into()));
     window.settle();
     assert_eq!(window.component::<Lamp>().text, "x");
+}
+
+#[test]
+fn what_is_typed_counts_before_the_click_that_ends_it() {
+    let (mut program, ada) = Program::with("Ada", Lamp::default());
+    program.world.spawn("Bob");
+    let mut window = program.show();
+    window.type_into("Name", "Eve");
+    window.click("Bob");
+    assert_eq!(window.program().world.name(ada), Some("Eve"));
+    window.program().inspector.select(Some(ada));
+    window.settle();
+    window.type_into("radius", "5");
+    window.click("Bob");
+    assert_eq!(window.program().world.get::<Lamp>(ada).unwrap().radius, 5.0);
+    assert_eq!(window.entries(), ["Rename Ada", "Set radius of Eve"]);
+    window.program().inspector.select(Some(ada));
+    window.settle();
+    window.type_into("radius", "7");
+    // Its text is that of the entry before, until the mouse is pressed.
+    window.click("Undo Set radius of Eve");
+    assert_eq!(window.component::<Lamp>().radius, 5.0);
+    assert_eq!(window.program().history.redo_text(), "Redo Set radius of Eve");
+    assert_eq!(window.entries(), ["Rename Ada", "Set radius of Eve"]);
+}
+
+#[test]
+fn what_the_program_does_is_no_part_of_what_is_typed() {
+    let (program, object) = Program::with("Lamp", Lamp::default());
+    let app = |ui: &mut egui::Ui, program: &mut Program| {
+        let Program { world, history, inspector } = program;
+        if ui.button("Spawn").clicked() {
+            history.edit(world, "Spawn", |edit| edit.spawn("Door")).unwrap();
+        }
+        inspector.show(ui, &mut (world, history));
+    };
+    let size = Vec2::new(420.0, 1400.0);
+    let mut window =
+        crate::support::Window(Harness::builder().with_size(size).build_ui_state(app, program));
+    window.settle();
+    window.type_into("text", "brass");
+    window.click("Spawn");
+    assert_eq!(window.entries(), ["Set text of Lamp", "Spawn"]);
+    window.undo();
+    assert_eq!(window.program().world.get::<Lamp>(object).unwrap().text, "brass");
+}
+
+#[test]
+fn colours_that_are_none_are_shown_and_picked() {
+    for part in [f32::NAN, f32::INFINITY, -1.0, 1e30, f32::MIN_POSITIVE] {
+        let (program, _) = Program::with("Lamp", Lamp { light: [part; 3], ..Lamp::default() });
+        let mut window = program.show();
+        window.0.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
+        let at = window.widget("light");
+        window.click_at(at, PointerButton::Primary);
+        assert_eq!(window.entries(), [""; 0], "{part}");
+        let red = window.place("R");
+        window.drag(red, red + Vec2::new(100.0, 0.0));
+        window.click_at(red + Vec2::new(0.0, 60.0), PointerButton::Primary);
+        while window.program().history.can_undo() {
+            window.undo();
+        }
+        let light = window.component::<Lamp>().light;
+        assert_eq!(light.map(f32::to_bits), [part.to_bits(); 3]);
+    }
+}
+
+#[test]
+fn an_undo_while_a_number_is_dragged_is_not_dragged_over() {
+    let (program, _) = Program::with("Lamp", Lamp { radius: 1.0, ..Lamp::default() });
+    let mut window = program.show();
+    let at = window.widget("radius");
+    let press = |window: &mut crate::support::Window, pressed| {
+        let modifiers = egui::Modifiers::NONE;
+        let button = PointerButton::Primary;
+        window.0.event(egui::Event::PointerButton { pos: at, button, pressed, modifiers });
+        window.0.run_steps(1);
+    };
+    window.0.event(egui::Event::PointerMoved(at));
+    window.0.run_steps(1);
+    press(&mut window, true);
+    for by in [10.0, 20.0] {
+        window.0.event(egui::Event::PointerMoved(at + Vec2::new(by, 0.0)));
+        window.0.run_steps(1);
+    }
+    assert_eq!(window.entries(), ["Set radius of Lamp"]);
+    window.undo();
+    assert_eq!(window.component::<Lamp>().radius, 1.0);
+    press(&mut window, false);
+    window.settle();
+    assert_eq!(window.component::<Lamp>().radius, 1.0);
+    assert_eq!(window.entries(), [""; 0]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use egui::Vec2;
 use egui_kittest::kittest::Queryable as _;
 
-use crate::support::{Lamp, Program, SEARCH};
+use crate::support::{Bag, Lamp, Program, SEARCH};
 
 fn large() -> Program {
     let mut program = Program::new();
@@ -66,13 +66,30 @@ fn the_time_of_a_frame() {
             drop(shapes);
             slowest = slowest.max(begun.elapsed());
         }
-        println!("{what}: {:?} a frame, slowest {slowest:?}", start.elapsed() / count);
+        if !what.is_empty() {
+            println!("{what}: {:?} a frame, slowest {slowest:?}", start.elapsed() / count);
+        }
+    };
+    let edits = |program: &mut Program, what: &str| {
+        for _ in 0..5 {
+            let Program { world, history, .. } = &mut *program;
+            history.edit(world, "Add", |edit| edit.spawn("More")).unwrap();
+            frame(program, what, 1);
+        }
     };
     frame(&mut program, "first frames", 5);
     frame(&mut program, "idle", 500);
-    for _ in 0..5 {
-        let Program { world, history, .. } = &mut program;
-        history.edit(world, "Add", |edit| edit.spawn("More")).unwrap();
-        frame(&mut program, "after an edit", 1);
+    edits(&mut program, "after an edit");
+    let houses: Vec<_> = program.world.roots().collect();
+    for house in houses {
+        program.inspector.select(program.world.children(house).first().copied());
+        frame(&mut program, "", 1);
     }
+    frame(&mut program, "idle, all rows open", 500);
+    edits(&mut program, "after an edit, all rows open");
+    let bag = program.world.spawn("Bag");
+    let numbers = vec![7; 1_000_000];
+    program.world.attach(bag, Bag { numbers, ..Bag::default() }).unwrap();
+    program.inspector.select(Some(bag));
+    frame(&mut program, "a list of a million", 20);
 }

@@ -6,6 +6,7 @@ mod fields;
 mod history;
 mod hostile;
 mod large;
+mod monkey;
 mod objects;
 mod support;
 mod value;
