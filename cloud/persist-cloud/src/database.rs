@@ -20,7 +20,7 @@ const CONNECTIONS: usize = 8;
 const LARGE: usize = 8 << 20;
 
 /// Bytes of a large object in one statement.
-const PIECE: usize = 1 << 20;
+const PIECE: i32 = 1 << 20;
 
 /// Writes of a slot whose rows stay, without their saves. By them a writer whose answer was lost knows that it had succeeded.
 const WRITES: i64 = 16;
@@ -320,9 +320,9 @@ async fn insert_large(
 ) -> Result<u32, tokio_postgres::Error> {
     let large: u32 = transaction.query_one("SELECT lo_create(0)", &[]).await?.get(0);
     let mut at = 0_i64;
-    for piece in save.chunks(PIECE) {
+    for piece in save.chunks(PIECE as usize) {
         transaction.query("SELECT lo_put($1, $2, $3)", &[&large, &at, &piece]).await?;
-        at += PIECE as i64;
+        at += i64::from(PIECE);
     }
     Ok(large)
 }
@@ -354,10 +354,9 @@ async fn save_in(
 
 async fn large_object(reading: &Transaction<'_>, large: u32, size: u64) -> Attempt<Vec<u8>> {
     let mut save = Vec::new();
-    let piece = PIECE as i32;
     while (save.len() as u64) < size {
         let at = save.len() as i64;
-        let row = reading.query_one("SELECT lo_get($1, $2, $3)", &[&large, &at, &piece]).await;
+        let row = reading.query_one("SELECT lo_get($1, $2, $3)", &[&large, &at, &PIECE]).await;
         // Unlike rows, a large object that is unlinked meanwhile is gone for all: the next attempt finds the newer save.
         let row = row.map_err(|error| Failure { may_pass: true, ..failed("read from", &error) })?;
         let bytes: &[u8] = row.get(0);

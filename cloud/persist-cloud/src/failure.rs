@@ -51,12 +51,12 @@ pub(crate) async fn tried<T, F: Future<Output = Result<T, Failure>>>(
             Ok(Ok(done)) => return Ok(done),
             Ok(Err(Failure { error, may_pass: false })) => return Err(error),
             Ok(Err(Failure { error, may_pass: true })) => last = Some(error),
-            Err(_) => return Err(late(options.deadline, last)),
+            Err(_) => return Err(late(options.deadline, last.as_ref())),
         }
         // Writers that failed together must not come back together.
         let next = Instant::now() + random_up_to(pause);
         if next >= deadline {
-            return Err(late(options.deadline, last));
+            return Err(late(options.deadline, last.as_ref()));
         }
         sleep_until(next).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -91,8 +91,8 @@ pub(crate) fn conflict(slot: &str) -> Error {
 }
 
 #[cold]
-fn late(deadline: Duration, last: Option<Error>) -> Error {
-    let cause = last.as_ref().map(|error| format!(", {error}")).unwrap_or_default();
+fn late(deadline: Duration, last: Option<&Error>) -> Error {
+    let cause = last.map(|error| format!(", {error}")).unwrap_or_default();
     let seconds = deadline.as_secs_f64();
     Error::new(
         ErrorKind::Io,

@@ -57,7 +57,7 @@ impl Objects {
     async fn pointer(&self, at: &Path) -> Attempt<Option<Found>> {
         let found = match self.store.get(at).await {
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
-            found => found.map_err(|error| failed("read", at, error))?,
+            found => found.map_err(|error| failed("read", at, &error))?,
         };
         let meta = found.meta.clone();
         let damaged = || {
@@ -69,7 +69,7 @@ impl Objects {
         if meta.size > LONGEST {
             return Err(damaged());
         }
-        let bytes = found.bytes().await.map_err(|error| failed("read", at, error))?;
+        let bytes = found.bytes().await.map_err(|error| failed("read", at, &error))?;
         let pointer = Pointer::read(&bytes).ok_or_else(damaged)?;
         let version = UpdateVersion { e_tag: meta.e_tag, version: meta.version };
         Ok(Some((pointer, version)))
@@ -135,11 +135,11 @@ impl Objects {
             Err(error @ object_store::Error::NotFound { .. }) => {
                 return Err(Failure::passing(missing(&at, &error)));
             }
-            found => found.map_err(|error| failed("read", &at, error))?,
+            found => found.map_err(|error| failed("read", &at, &error))?,
         };
         let is_right = found.meta.size == size;
         let bytes = match is_right {
-            true => found.bytes().await.map_err(|error| failed("read", &at, error))?.to_vec(),
+            true => found.bytes().await.map_err(|error| failed("read", &at, &error))?.to_vec(),
             false => Vec::new(),
         };
         if !is_right || SlotVersion::of(&bytes) != generation.version {
@@ -157,7 +157,7 @@ impl Objects {
             .map_ok(|meta| meta.location)
             .try_collect()
             .await
-            .map_err(|error| failed("list", &pointers, error))?;
+            .map_err(|error| failed("list", &pointers, &error))?;
         let slots = stream::iter(slots).map(|at| self.listed(player, at, limits));
         let mut slots: Vec<_> = slots
             .buffer_unordered(AT_A_TIME)
@@ -186,7 +186,7 @@ impl Objects {
                 Err(error @ object_store::Error::NotFound { .. }) => {
                     return Err(Failure::passing(missing(at, &error)));
                 }
-                start => start.map_err(|error| failed("read", at, error))?,
+                start => start.map_err(|error| failed("read", at, &error))?,
             };
             if start.len() as u64 != length {
                 let what = format!("cannot read {at}: the answer is cut short");
@@ -243,7 +243,7 @@ impl Objects {
                 object_store::Error::Precondition { .. }
                 | object_store::Error::AlreadyExists { .. },
             ) => Ok(false),
-            Err(error) => Err(failed("write", at, error)),
+            Err(error) => Err(failed("write", at, &error)),
         }
     }
 
@@ -349,7 +349,7 @@ impl Put<'_> {
     async fn upload(&self) -> Attempt<()> {
         let Self { objects, player, slot, own, payload, .. } = self;
         let at = objects.object_of(player, slot, own);
-        let failed = |error| failed("write", &at, error);
+        let failed = |error: object_store::Error| failed("write", &at, &error);
         if payload.content_length() <= PART {
             return objects.store.put(&at, payload.clone()).await.map(drop).map_err(failed);
         }
@@ -380,7 +380,7 @@ impl Put<'_> {
 }
 
 /// What the store says, and whether it may say something else the next time.
-fn failed(doing: &str, at: &Path, error: object_store::Error) -> Failure {
+fn failed(doing: &str, at: &Path, error: &object_store::Error) -> Failure {
     use object_store::Error::{NotImplemented, NotSupported, PermissionDenied, Unauthenticated};
     if let NotImplemented { .. } | NotSupported { .. } = error {
         return unconditional(at, &error.to_string()).into();
