@@ -136,6 +136,67 @@ impl Cloud {
         check_slot_name(id)?;
         Ok(CloudSlots { cloud: self.clone(), player: id.into() })
     }
+
+    /// Removes saves that no slot has, of all players: uploads of writers that were killed, or gave up.
+    ///
+    /// Only an object store has them. They take room and nothing else, so once a day is enough. A save that was uploaded
+    /// less than `age` ago stays. Choose more than a write may take, such as a day. With less a writer at work may lose its
+    /// upload, and its write is then a conflict; nothing that was acknowledged is ever lost.
+    ///
+    /// It lists all objects of the prefix, and reads the pointer of each slot whose save is older than `age`. Dropping the
+    /// request ends it. It has no deadline.
+    ///
+    /// ```
+    /// # #[cfg(feature = "object-store")] {
+    /// # use persist_cloud::{Cloud, CloudOptions};
+    /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
+    /// # let cloud = Cloud::object_store(store, "game", CloudOptions::default())?;
+    /// let day = std::time::Duration::from_secs(24 * 60 * 60);
+    /// let swept = cloud.sweep(day).wait()?;
+    /// println!("{} objects, {} bytes", swept.objects, swept.bytes);
+    /// # }
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] if the objects cannot be listed to the end. The next sweep finds the rest.
+    pub fn sweep(&self, age: Duration) -> Request<Swept> {
+        self.start(|shared| async move {
+            match &shared.engine {
+                #[cfg(feature = "object-store")]
+                Engine::Objects(objects) => objects.sweep(&shared.options, age).await,
+                // A transaction leaves nothing.
+                #[cfg(feature = "postgres")]
+                Engine::Database(_) => {
+                    let _ = age;
+                    Ok(Swept::default())
+                }
+            }
+        })
+    }
+
+    fn start<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+        &self,
+        call: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Request<T> {
+        let Some(runtime) = &self.0.runtime else {
+            unreachable!("it is dropped with the last of its users")
+        };
+        Request::running(runtime.spawn(call(Arc::clone(&self.0))))
+    }
+}
+
+/// What [`Cloud::sweep`] has removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Swept {
+    /// How many saves that no slot has.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Slots that could not be looked at, or not all of whose orphans could be removed. The next sweep tries again.
+    pub failed: u64,
 }
 
 impl fmt::Debug for Cloud {
@@ -277,11 +338,7 @@ impl CloudSlots {
         &self,
         call: impl FnOnce(Arc<Shared>, Arc<str>) -> F,
     ) -> Request<T> {
-        let shared = &self.cloud.0;
-        let Some(runtime) = &shared.runtime else {
-            unreachable!("it is dropped with the last of its users")
-        };
-        Request::running(runtime.spawn(call(Arc::clone(shared), Arc::clone(&self.player))))
+        self.cloud.start(|shared| call(shared, Arc::clone(&self.player)))
     }
 }
 

@@ -72,7 +72,7 @@ mod pointer;
 mod request;
 
 #[cfg(any(feature = "object-store", feature = "postgres"))]
-pub use cloud::{Cloud, CloudOptions, CloudSlots};
+pub use cloud::{Cloud, CloudOptions, CloudSlots, Swept};
 #[cfg(any(feature = "object-store", feature = "postgres"))]
 pub use request::Request;
 

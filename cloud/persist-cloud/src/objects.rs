@@ -1,8 +1,8 @@
 //! Slots in an object store.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
@@ -13,6 +13,8 @@ use persist::{Error, ErrorKind, Limits};
 
 use crate::failure::{Attempt, Failure, conflict, new_name};
 use crate::pointer::{Generation, LONGEST, Pointer};
+
+mod sweep;
 
 /// Bytes of a part of an upload. S3 takes parts of 5 MiB and more, 10,000 of them.
 const PART: usize = 8 << 20;
@@ -280,6 +282,7 @@ impl Objects {
             expected,
             payload,
             own,
+            seen: OnceLock::new(),
             is_uploaded: AtomicBool::new(false),
         }
     }
@@ -294,6 +297,8 @@ pub(crate) struct Put<'o> {
     payload: PutPayload,
     /// By this name an attempt knows that one before it has succeeded, whose answer was lost.
     own: Generation,
+    /// The pointer under which the upload was begun.
+    seen: OnceLock<Option<UpdateVersion>>,
     is_uploaded: AtomicBool,
 }
 
@@ -308,15 +313,16 @@ impl Put<'_> {
         let at = objects.pointers_of(player).join(*slot);
         let (mut pointer, seen) = match objects.pointer(&at).await? {
             Some((pointer, seen)) => (pointer, Some(seen)),
-            None => {
-                let slot = (*slot).to_owned();
-                (Pointer { slot, generations: Vec::new(), writes: Vec::new() }, None)
-            }
+            None => (Pointer::new(slot), None),
         };
         if pointer.has_noted(&own.object) {
             return Ok(Vec::new());
         }
         if pointer.current().map(|current| current.version) != *expected {
+            return self.lost(conflict(slot).into()).await;
+        }
+        // The pointer was replaced since, by one that says the same: a sweep may be removing the upload.
+        if *self.seen.get_or_init(|| seen.clone()) != seen {
             return self.lost(conflict(slot).into()).await;
         }
         if !self.is_uploaded.load(Ordering::Relaxed) {
@@ -340,7 +346,7 @@ impl Put<'_> {
     /// pointer that it would replace is gone.
     async fn lost<T>(&self, failure: Failure) -> Attempt<T> {
         let Self { objects, player, slot, own, .. } = self;
-        if !failure.may_pass && self.is_uploaded.load(Ordering::Relaxed) {
+        if !failure.may_pass && self.seen.get().is_some() {
             objects.remove(player, slot, std::slice::from_ref(own)).await;
         }
         Err(failure)

@@ -41,6 +41,11 @@ pub(crate) struct Generation {
 }
 
 impl Pointer {
+    /// That of a slot without a save.
+    pub(crate) fn new(slot: &str) -> Self {
+        Self { slot: slot.to_owned(), generations: Vec::new(), writes: Vec::new() }
+    }
+
     pub(crate) fn current(&self) -> Option<&Generation> {
         self.generations.first()
     }

@@ -10,6 +10,7 @@ mod proxy;
 mod requests;
 mod s3;
 mod s3_server;
+mod s3_service;
 /// The suite that folders pass, too.
 #[path = "../../../../tests/support/slot_store.rs"]
 #[allow(
@@ -19,6 +20,7 @@ mod s3_server;
     reason = "it is of another workspace"
 )]
 mod slot_store;
+mod sweep;
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)

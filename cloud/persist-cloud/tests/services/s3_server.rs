@@ -1,26 +1,15 @@
-//! A server of S3 on a folder: `s3s-fs`, which signs and checks as S3 does.
+//! A server of S3 in this program.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use hyper::Method;
-use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
-use hyper_util::rt::TokioIo;
 use object_store::RetryConfig;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
-use s3s::auth::SimpleAuth;
-use s3s::service::{S3Service, S3ServiceBuilder};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::sync::Mutex;
 
 use crate::proxy::Proxy;
-
-const BUCKET: &str = "saves";
-const KEY: &str = "key";
-const SECRET: &str = "secret";
+use crate::s3_service::{BUCKET, KEY, SECRET, serve, service};
 
 /// A server of S3 with one bucket, which ends when it is dropped.
 pub(crate) struct Server {
@@ -32,13 +21,11 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
-        let mut service = S3ServiceBuilder::new(s3s_fs::FileSystem::new(folder.path()).unwrap());
-        service.set_auth(SimpleAuth::from_single(KEY, SECRET));
+        let service = service(folder.path());
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        runtime.spawn(serve(listener, service.build()));
+        runtime.spawn(serve(listener, service));
         Self { address, _runtime: runtime, _folder: folder }
     }
 
@@ -70,27 +57,5 @@ impl Server {
             .with_access_key_id(KEY)
             .with_secret_access_key(SECRET)
             .with_http_connector(proxy.clone())
-    }
-}
-
-async fn serve(listener: TcpListener, service: S3Service) {
-    let writes = Arc::new(Mutex::new(()));
-    loop {
-        let Ok((stream, _)) = listener.accept().await else { return };
-        let (service, writes) = (service.clone(), Arc::clone(&writes));
-        tokio::spawn(async move {
-            let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-                let (service, writes) = (service.clone(), Arc::clone(&writes));
-                async move {
-                    // S3 looks at the condition and writes in one step. This server looks first and writes then.
-                    let _one = match *request.method() {
-                        Method::PUT => Some(writes.lock().await),
-                        _ => None,
-                    };
-                    Service::call(&service, request).await
-                }
-            });
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
-        });
     }
 }
