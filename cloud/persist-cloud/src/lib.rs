@@ -81,3 +81,8 @@ pub use request::Request;
 /// Run them once, as `migrations/1-saves.sql` of this crate or by a client. The README says how to partition the table.
 #[cfg(feature = "postgres")]
 pub const POSTGRES_TABLE: &str = include_str!("../migrations/1-saves.sql");
+
+/// The page of the guide, whose code is tested.
+#[cfg(all(doctest, feature = "object-store", feature = "postgres"))]
+#[doc = include_str!("../../../docs/guide/14-when-one-machine-is-not-enough.md")]
+mod guide {}
