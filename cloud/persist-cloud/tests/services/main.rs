@@ -4,6 +4,7 @@
 
 mod faults;
 mod memory;
+mod messages;
 mod postgres;
 mod postgres_server;
 mod proxy;
