@@ -77,7 +77,7 @@
 /// | `default`, `default = value` | What the field gets from a save that does not hold it: `Default::default()`, or the value. Without it a missing field is an error, except that a missing `Option` is `None`. |
 /// | `rename = "x"` | Name of the field in the save. |
 /// | `alias = "old"` | A name under which older saves may hold the field; may be repeated. |
-/// | `empty = value` | What the field has in the empty value that a load fills. Unlike `default` it leaves a missing field an error. |
+/// | `empty = value` | What the field has in the empty value that a load fills; else what the `empty()` of its module or `Default` says. Unlike `default` it leaves a missing field an error. |
 /// | `with = module` | Saved as another type, by the module's functions, also inside of containers; see below. |
 /// | `with_iter = module` | Saved as a list of the module's `Item`s, which `store` gives by an iterator and `restore` takes as a `Vec`. |
 /// | `serde` | Saved as what serde says of it, with the feature `serde`: the field's type is `Serialize` and `DeserializeOwned`. |

@@ -666,6 +666,65 @@ fn empty_values_are_those_that_are_given() {
 }
 
 #[test]
+fn a_module_may_have_the_empty_value_of_its_fields() {
+    mod entity {
+        use super::Id;
+
+        pub(super) use super::id::{Stored, restore, store};
+
+        pub(super) fn empty() -> Id {
+            Id(u32::MAX)
+        }
+    }
+
+    mod level {
+        pub(super) type Stored = u8;
+
+        pub(super) fn store(level: &u8) -> Stored {
+            *level
+        }
+
+        pub(super) fn restore(stored: Stored) -> Result<u8, std::convert::Infallible> {
+            Ok(stored)
+        }
+
+        pub(super) const fn empty() -> u8 {
+            1
+        }
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    struct Hunter<T> {
+        #[persist(with = entity)]
+        prey: Id,
+        #[persist(with = entity, empty = Id(7))]
+        den: Id,
+        #[persist(with = entity, default = Id(8))]
+        rival: Id,
+        #[persist(with = "Option<entity>")]
+        mate: Option<Id>,
+        #[persist(with = level)] // instead of that of `Default`
+        level: u8,
+        rest: T,
+    }
+
+    let empty = Hunter::<u8>::persist_empty(&Prototypes::bare()).unwrap();
+    let [prey, den, rival] = [u32::MAX, 7, 8].map(Id);
+    assert_eq!(empty, Hunter { prey, den, rival, mate: None, level: 1, rest: 0 });
+    round_trip(&Hunter { prey: Id(3), level: 2, rest: 4_u8, ..empty });
+
+    #[derive(Persist)]
+    #[persist(class = "Hunter")]
+    struct Older {
+        level: u8,
+        rest: u8,
+    }
+    let error =
+        from_slice::<Hunter<u8>>(&to_vec(&Older { level: 2, rest: 3 }).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MissingField, "it is no default");
+}
+
+#[test]
 fn the_empty_value_of_a_type_with_via_may_be_refused() {
     #[derive(Persist, Debug)]
     #[persist(via = u8)]

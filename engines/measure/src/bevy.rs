@@ -54,7 +54,7 @@ struct Title(String);
 #[persist(component)]
 struct Hunts(
     #[entities]
-    #[persist(with = entity, empty = Entity::PLACEHOLDER)]
+    #[persist(with = entity)]
     Entity,
 );
 
@@ -212,8 +212,9 @@ fn main() {
     row("persist-bevy, a tenth has moved", best, None);
     let mut best = std::time::Duration::MAX;
     for _ in 0..15 {
-        for (mut position, mut velocity, mut health, mut title, mut hunts) in
-            world.query::<(&mut Position, &mut Velocity, &mut Health, &mut Title, &mut Hunts)>().iter_mut(&mut world)
+        for (mut position, mut velocity, mut health, mut title, mut hunts) in world
+            .query::<(&mut Position, &mut Velocity, &mut Health, &mut Title, &mut Hunts)>()
+            .iter_mut(&mut world)
         {
             position.x += 1.0;
             velocity.x += 1.0;

@@ -44,7 +44,7 @@ struct Title(String);
 
 #[derive(Persist, Clone, Serialize, Deserialize)]
 #[persist(component)]
-struct Hunts(#[persist(with = entity, empty = Entity::DANGLING)] Entity);
+struct Hunts(#[persist(with = entity)] Entity);
 
 fn world() -> World {
     let mut world = World::new();
@@ -187,7 +187,10 @@ fn main() {
     row("persist-hecs, later saves", time, None);
     let time = fastest(|| (), |()| again.mirror(&world).expect("it copies").objects().len());
     row("- of which the mirror", time, None);
-    let time = fastest(saves, |mut saves| { saves.mirror(&world).expect("it copies"); saves });
+    let time = fastest(saves, |mut saves| {
+        saves.mirror(&world).expect("it copies");
+        saves
+    });
     row("- the first mirror", time, None);
     let time = fastest(
         || (World::new(), saves()),

@@ -3,8 +3,7 @@
 //! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
 //! An entity that is not saved, or was despawned, is [`Entity::PLACEHOLDER`] after a load.
 //!
-//! A field that is an `Entity` itself has an `empty` beside it: what it is before a load fills it. The module
-//! [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps, which need none:
+//! The module [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -16,7 +15,7 @@
 //! #[derive(Component, Persist, Clone)]
 //! #[persist(component)]
 //! struct Party {
-//!     #[persist(with = entity, empty = Entity::PLACEHOLDER)]
+//!     #[persist(with = entity)]
 //!     leader: Entity,
 //!     #[persist(with = "Vec<entity>")]
 //!     members: Vec<Entity>,
@@ -52,6 +51,12 @@ pub fn store(entity: &Entity) -> ObjectId {
 pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
     let entity = persist_mirror::restore(object).and_then(Entity::try_from_bits);
     Ok(entity.unwrap_or(Entity::PLACEHOLDER))
+}
+
+/// What a field holds before a load fills it: [`Entity::PLACEHOLDER`].
+#[must_use]
+pub fn empty() -> Entity {
+    Entity::PLACEHOLDER
 }
 
 pub(crate) fn key(entity: Entity) -> persist_mirror::Entity {

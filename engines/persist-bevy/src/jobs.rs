@@ -134,7 +134,9 @@ impl LoadRequested {
     }
 
     /// Entities whose objects are in the save, too, stay, and get its components, as an undo of the game wants it. They keep
-    /// their other components, which the save knows nothing of.
+    /// their other components, which the save knows nothing of. A save has nothing of entities that are not saved, though:
+    /// references to them are [`Entity::PLACEHOLDER`](bevy_ecs::entity::Entity::PLACEHOLDER) as after any other load. Give
+    /// such an entity the marker `Saved`, or use [`EditSession`](crate::EditSession), which keeps these references.
     #[must_use]
     pub fn keeping_entities(mut self) -> Self {
         self.keeps = true;

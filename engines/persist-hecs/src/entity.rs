@@ -3,8 +3,7 @@
 //! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
 //! An entity that is not saved, or was despawned, is [`Entity::DANGLING`](hecs::Entity::DANGLING) after a load.
 //!
-//! A field that is an `Entity` itself has an `empty` beside it: what it is before a load fills it. The module
-//! [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
+//! The module [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -16,7 +15,7 @@
 //! #[derive(Persist, Clone)]
 //! #[persist(component)]
 //! struct Party {
-//!     #[persist(with = entity, empty = Entity::DANGLING)]
+//!     #[persist(with = entity)]
 //!     leader: Entity,
 //!     #[persist(with = "Vec<entity>")]
 //!     members: Vec<Entity>,
@@ -49,6 +48,12 @@ pub fn store(entity: &Entity) -> ObjectId {
 /// None.
 pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
     Ok(persist_mirror::restore(object).and_then(Entity::from_bits).unwrap_or(Entity::DANGLING))
+}
+
+/// What a field holds before a load fills it: [`Entity::DANGLING`].
+#[must_use]
+pub fn empty() -> Entity {
+    Entity::DANGLING
 }
 
 pub(crate) fn key(entity: Entity) -> persist_mirror::Entity {

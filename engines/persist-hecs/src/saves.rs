@@ -30,7 +30,7 @@ use crate::entity::{entity, key};
 ///
 /// #[derive(Persist, Clone)]
 /// #[persist(component)]
-/// struct Hunts(#[persist(with = entity, empty = hecs::Entity::DANGLING)] hecs::Entity);
+/// struct Hunts(#[persist(with = entity)] hecs::Entity);
 ///
 /// fn saves() -> persist::Result<Saves> {
 ///     let mut saves = Saves::new();

@@ -20,14 +20,14 @@ struct Health(u32);
 #[persist(component)]
 struct Mana {
     points: u16,
-    #[persist(with = entity, empty = Entity::DANGLING)]
+    #[persist(with = entity)]
     source: Entity,
 }
 
 #[derive(Persist, Clone, Debug)]
 #[persist(component)]
 struct Party {
-    #[persist(with = entity, empty = Entity::DANGLING)]
+    #[persist(with = entity)]
     leader: Entity,
     #[persist(with = "Option<entity>")]
     guest: Option<Entity>,
@@ -325,7 +325,7 @@ fn a_component_with_entities_and_shared_pointers_is_refused() {
     #[derive(Persist, Clone)]
     #[persist(component)]
     struct Shared {
-        #[persist(with = entity, empty = Entity::DANGLING)]
+        #[persist(with = entity)]
         owner: Entity,
         text: std::sync::Arc<String>,
     }

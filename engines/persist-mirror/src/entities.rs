@@ -27,6 +27,8 @@ pub(crate) enum Way {
     Out,
     /// To another run of the program, which does not know the entities that are not saved.
     Away,
+    /// Nowhere: a handle is that of the mirror.
+    Within,
 }
 
 /// Calls a function while handles are translated by a table.

@@ -136,17 +136,13 @@ impl<W: Target> Mirror<W> {
         }
         let components: Vec<(ObjectId, &T)> = components.collect();
         *writes += components.len() as u64;
-        let stored: Result<Vec<F::Stored>> = translated(Way::In, ids, || {
-            let stored = components.iter().map(|(object, component)| {
-                translate(&F::store(component), buffer)
-                    .map_err(|error| located::<F::Stored>(error, *object))
-            });
-            stored.collect()
-        });
-        // An edit looks at what was there, whose handles are not those of the engine.
-        for ((object, _), stored) in components.iter().zip(stored?) {
-            target.put(*object, stored)?;
-        }
+        translated(Way::In, ids, || {
+            components.iter().try_for_each(|(object, component)| {
+                let stored = translate(&F::store(component), buffer)
+                    .map_err(|error| located::<F::Stored>(error, *object))?;
+                target.put(*object, stored)
+            })
+        })?;
         Ok(components.len())
     }
 

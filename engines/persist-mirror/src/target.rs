@@ -4,6 +4,8 @@ use persist::codec::Pointee;
 use persist::history::Edit;
 use persist::{Component, ObjectId, Persist, Result, World};
 
+use crate::entities::{Way, turned};
+
 /// A world, or an edit of one.
 pub trait Target {
     /// The world as it is.
@@ -155,11 +157,14 @@ impl Target for Recorded<'_, '_> {
     }
 
     fn put<S: Component>(&mut self, object: ObjectId, component: S) -> Result<()> {
-        if World::get::<S>(self.0, object).is_some() {
-            *self.0.get_mut::<S>(object)? = component;
-            return Ok(());
-        }
-        self.0.attach(object, component)
+        // An edit looks at the old component, whose handles are not those of the engine.
+        turned(Way::Within, || {
+            if World::get::<S>(self.0, object).is_some() {
+                *self.0.get_mut::<S>(object)? = component;
+                return Ok(());
+            }
+            self.0.attach(object, component)
+        })
     }
 
     fn detach<S: Component>(&mut self, object: ObjectId) -> Result<()> {

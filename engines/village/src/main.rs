@@ -50,7 +50,7 @@ struct House {
 #[derive(Component, Persist, Clone)]
 #[persist(component)]
 #[relationship(relationship_target = HelpedBy)]
-struct Helps(#[persist(with = entity, empty = Entity::PLACEHOLDER)] Entity);
+struct Helps(#[persist(with = entity)] Entity);
 
 /// Bevy makes it from [`Helps`], also after a load: it is not saved.
 #[derive(Component)]

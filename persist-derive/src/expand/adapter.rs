@@ -147,6 +147,25 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
     )
 }
 
+/// What a module calls empty, or else `Default` does. A derive does not see what a module has, and rustc does: what comes
+/// by `*` in an inner block is found before what an outer block imports.
+pub fn empty(module: &Module, ty: &Type) -> TokenStream {
+    let path = &module.path;
+    let span = ty.span().resolved_at(Span::mixed_site());
+    let empty = quote_spanned! {span=> empty() };
+    emit! {
+        {
+            #[allow(unused_imports)]
+            use _persist::with::empty;
+            {
+                #[allow(unused_imports, clippy::wildcard_imports)]
+                use #path::*;
+                #empty
+            }
+        }
+    }
+}
+
 /// The types in a field that a lift stores as they are, as far as the field's type is written in its form: for what is
 /// asked of type parameters.
 pub fn kept_types<'t>(shape: &Shape, ty: &'t Type, kept: &mut Vec<&'t Type>) {

@@ -26,7 +26,7 @@ use syn::{Path, Type};
 
 use self::bounds::Bounds;
 pub use self::dynamic::{at_one_place, expand as expand_trait};
-use crate::ast::{self, Body, DefaultValue, Field, Fields, Given, Input, Store, Variant};
+use crate::ast::{self, Body, DefaultValue, Field, Fields, Given, Input, Shape, Store, Variant};
 
 /// The impls of a type without mistakes.
 pub fn expand(input: &Input) -> TokenStream {
@@ -146,6 +146,10 @@ fn empty(path: &TokenStream, fields: &Fields) -> TokenStream {
             let stored = stored(&field.ty);
             tried(&emit! { #stored::persist_empty(__prototypes) })
         }
+        (None, None, Store::With(given)) => match &given.value.shape {
+            Shape::Module(module) => adapter::empty(module, &field.ty),
+            _ => field_default(field),
+        },
         _ => field_default(field),
     });
     emit! { #path { #(#members: #values),* } }

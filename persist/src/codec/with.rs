@@ -404,7 +404,7 @@ where
 #[diagnostic::on_unimplemented(
     message = "there is no value of type `{Self}` that a load can fill: `{Self}` does not implement `Default`",
     label = "has no default value",
-    note = "give the field `#[persist(default = value)]`, or, beside `with`, `serde` and `via`, `#[persist(empty = value)]`"
+    note = "give the field `#[persist(default = value)]`, or, beside `with`, `serde` and `via`, `#[persist(empty = value)]`; the module in `with` may have it as `pub fn empty()`"
 )]
 pub trait DefaultValue: Sized {
     /// That value.
@@ -418,6 +418,13 @@ impl<T: Default> DefaultValue for T {
     fn default_value() -> Self {
         Self::default()
     }
+}
+
+/// The empty value of a field whose module has no function of that name.
+#[must_use]
+#[inline]
+pub fn empty<T: DefaultValue>() -> T {
+    T::default_value()
 }
 
 /// The empty value of a type with `via`: what its empty stored form becomes.

@@ -23,7 +23,7 @@ pub(crate) struct Health(pub(crate) u32);
 #[persist(component)]
 pub(crate) struct Mana {
     pub(crate) points: u16,
-    #[persist(with = entity, empty = Entity::PLACEHOLDER)]
+    #[persist(with = entity)]
     pub(crate) source: Entity,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Party {
 #[derive(Component, Persist, Clone)]
 #[persist(component)]
 #[relationship(relationship_target = LikedBy)]
-pub(crate) struct Likes(#[persist(with = entity, empty = Entity::PLACEHOLDER)] pub(crate) Entity);
+pub(crate) struct Likes(#[persist(with = entity)] pub(crate) Entity);
 
 #[derive(Component)]
 #[relationship_target(relationship = Likes)]
