@@ -19,6 +19,7 @@ mod s3_server;
     reason = "it is of another workspace"
 )]
 mod slot_store;
+mod sync;
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
