@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use persist::save::{Header, Lineage};
 use persist::storage::{Files, Memory, SlotFolder, SlotStore, SlotVersion};
 use persist::{ErrorKind, SaveManager, SaveOptions};
 
@@ -153,4 +154,138 @@ fn a_save_that_comes_between_is_a_conflict() {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(read(&store, "Ada").unwrap().0, 9);
     assert!(!disk.names().iter().any(|name| Path::new(name).ends_with(".Ada.sav.tmp")));
+}
+
+fn device(disk: &Disk, name: &str) -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.set_storage(disk.clone());
+    saves.set_save_options(SaveOptions { wait: Duration::ZERO, ..SaveOptions::default() });
+    saves.set_device(name).unwrap();
+    saves
+}
+
+fn ada(disk: &Disk) -> Vec<u8> {
+    on(disk).get("Ada").unwrap().unwrap().0
+}
+
+/// The save of a device that has seen no other.
+fn save_of(device_name: &str, number: u32) -> Vec<u8> {
+    let disk = Disk::new(Image::new());
+    device(&disk, device_name).slots("").save_value("Ada", &number).unwrap();
+    ada(&disk)
+}
+
+/// A folder with one save, and two before it.
+fn deck() -> Disk {
+    let disk = Disk::new(Image::new());
+    for number in 0..3_u32 {
+        device(&disk, "deck").slots("").save_value("Ada", &number).unwrap();
+    }
+    disk
+}
+
+fn lineage(save: &[u8], other: &[u8]) -> Lineage {
+    Header::read(save).unwrap().compare(&Header::read(other).unwrap())
+}
+
+#[test]
+fn a_slot_that_is_reconciled_is_newer_than_both_and_both_are_kept() {
+    let remote = save_of("laptop", 7);
+    let merged = save(9);
+    for which in 0..3 {
+        let disk = deck();
+        let store = device(&disk, "deck").slots("").store();
+        let (local, version) = store.get("Ada").unwrap().unwrap();
+        let kept = [&local, &remote, &merged][which];
+        let written = store.reconcile_if("Ada", Some(&version), kept, &remote).unwrap();
+        let (now, version) = store.get("Ada").unwrap().unwrap();
+        assert_eq!(version, written);
+        assert_eq!(
+            persist::from_slice::<u32>(&now).unwrap(),
+            persist::from_slice::<u32>(kept).unwrap()
+        );
+        for side in [&local, &remote] {
+            assert_eq!(lineage(&now, side), Lineage::Newer);
+            let content = persist::from_slice::<u32>(side).unwrap();
+            let backups = store.backups("Ada").unwrap();
+            let mut all = backups.iter().chain([&now]);
+            assert!(all.any(|save| persist::from_slice::<u32>(save).unwrap() == content));
+        }
+        // The next save continues it.
+        device(&disk, "deck").slots("").save_value("Ada", &10_u32).unwrap();
+        assert_eq!(lineage(&ada(&disk), &now), Lineage::Newer);
+    }
+}
+
+#[test]
+fn a_remote_save_that_continues_the_slot_is_taken_as_it_is() {
+    let (deck, laptop) = (deck(), Disk::new(Image::new()));
+    let store = device(&deck, "deck").slots("").store();
+    let (local, version) = store.get("Ada").unwrap().unwrap();
+    laptop.put("Ada.sav", &local);
+    device(&laptop, "laptop").slots("").save_value("Ada", &7_u32).unwrap();
+    let remote = ada(&laptop);
+    let written = store.reconcile_if("Ada", Some(&version), &remote, &remote).unwrap();
+    assert_eq!(written, SlotVersion::of(&remote));
+    assert_eq!(store.backups("Ada").unwrap()[0], local);
+    // A device that has forgotten its own saves counts anew.
+    let empty = Disk::new(Image::new());
+    let store = device(&empty, "deck").slots("").store();
+    store.reconcile_if("Ada", None, &remote, &remote).unwrap();
+    assert_eq!(lineage(&ada(&empty), &remote), Lineage::Newer);
+}
+
+#[test]
+fn a_slot_that_was_saved_since_is_not_reconciled() {
+    let disk = deck();
+    let store = device(&disk, "deck").slots("").store();
+    let (local, version) = store.get("Ada").unwrap().unwrap();
+    device(&disk, "deck").slots("").save_value("Ada", &8_u32).unwrap();
+    let (remote, before) = (save_of("laptop", 7), disk.image());
+    for kept in [&local, &remote] {
+        let error = store.reconcile_if("Ada", Some(&version), kept, &remote).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+    assert_eq!(disk.image(), before);
+}
+
+/// S1, S8 and S9.
+#[test]
+fn a_fault_in_a_reconciliation_loses_no_side() {
+    let remote = save_of("laptop", 7);
+    for fault in [Fault::Once(Io::Other), Fault::Ever(Io::Other)] {
+        for new in [Disk::new, Disk::without_links] {
+            for keeps_remote in [false, true] {
+                for number in 1.. {
+                    let disk = new(deck().image());
+                    let store = device(&disk, "deck").slots("").store();
+                    let (local, version) = store.get("Ada").unwrap().unwrap();
+                    let kept = if keeps_remote { &remote } else { &local };
+                    disk.fail(number, fault);
+                    let result = store.reconcile_if("Ada", Some(&version), kept, &remote);
+                    let has_fired = disk.end_faults();
+                    let (now, found) = store.get("Ada").unwrap().unwrap();
+                    let what = format!("{fault:?} at {number}: {result:?}, {found:?}");
+                    let is_new = lineage(&now, &local) == Lineage::Newer;
+                    assert!(is_new || now == local, "{what}");
+                    assert!(is_new || result.is_err(), "{what}");
+                    // What a save leaves is tidied by the next look at the slot.
+                    let backups = store.backups("Ada").unwrap();
+                    if result.is_ok() {
+                        assert!(backups.contains(&local), "{what}");
+                        assert!(keeps_remote || backups.contains(&remote), "{what}");
+                    }
+                    // Again, from what is there.
+                    if !is_new {
+                        store.reconcile_if("Ada", Some(&found), kept, &remote).unwrap();
+                        assert!(store.backups("Ada").unwrap().contains(&local), "{what}");
+                    }
+                    if !has_fired {
+                        assert!(number > 5, "{number}");
+                        break;
+                    }
+                }
+            }
+        }
+    }
 }

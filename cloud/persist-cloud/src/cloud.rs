@@ -6,9 +6,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persist::save::verify;
+use persist::save::{Header, ValueSaver, verify};
 use persist::storage::{SlotStore, SlotVersion, StoredSlot, check_slot_name};
-use persist::{Error, ErrorKind, Limits, Result};
+use persist::{Error, ErrorKind, Limits, Persist, Result};
 use tokio::runtime::{Builder, Runtime};
 #[cfg(feature = "postgres")]
 use tokio_postgres::{
@@ -247,15 +247,93 @@ impl CloudSlots {
         version: Option<&SlotVersion>,
         save: Vec<u8>,
     ) -> Request<SlotVersion> {
-        let checked = verify(Cursor::new(&save), &self.cloud.0.options.limits);
-        let version = version.copied();
-        match checked {
+        self.put(slot, version, save, |stored| stored.version)
+    }
+
+    /// Saves a value into a slot if it still has the save that this one continues; `None` creates the slot.
+    ///
+    /// The value is encoded on this thread. Input and output run on that of the [`Cloud`], so that the request can be awaited. The
+    /// header follows the one before: [`Cloud::sync`] of a device that has that save pulls this one.
+    ///
+    /// ```
+    /// # #[cfg(feature = "object-store")] {
+    /// # use persist_cloud::{Cloud, CloudOptions, CloudSlots};
+    /// use persist::save::ValueSaver;
+    /// use persist::{Persist, SaveManager};
+    ///
+    /// #[derive(Persist)]
+    /// struct Game { level: u32, gold: u64 }
+    ///
+    /// async fn reward(slots: &CloudSlots, saver: &mut ValueSaver) -> persist::Result<()> {
+    ///     let Some((mut game, before)) = slots.load::<Game>("main", saver).await? else { return Ok(()) };
+    ///     game.gold += 10;
+    ///     slots.save("main", Some(&before), saver, &game).await?; // `Conflict` if another server was first
+    ///     Ok(())
+    /// }
+    ///
+    /// let mut saver = ValueSaver::from(SaveManager::new());
+    /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
+    /// # let slots = Cloud::object_store(store, "game", CloudOptions::default())?.player("7")?;
+    /// let first = slots.save("main", None, &mut saver, &Game { level: 1, gold: 0 }).wait()?;
+    /// assert_eq!(first.header.generation, 1);
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(reward(&slots, &mut saver))?;
+    /// # assert_eq!(slots.list().wait()?[0].header.generation, 2);
+    /// # }
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`put_if`](Self::put_if) and [`ValueSaver::value_to_vec_after`].
+    pub fn save<T: Persist>(
+        &self,
+        slot: &str,
+        before: Option<&StoredSlot>,
+        saver: &mut ValueSaver,
+        value: &T,
+    ) -> Request<StoredSlot> {
+        match saver.value_to_vec_after(value, before.map(|before| &before.header)) {
             Err(error) => Request::refused(error),
-            Ok(found) => self.start(slot, move |shared, player, slot| async move {
-                let Shared { engine, options, .. } = &*shared;
-                engine.put(options, &player, &slot, version, save, &found.header).await
-            }),
+            Ok(save) => self.put(slot, before.map(|before| &before.version), save, |stored| stored),
         }
+    }
+
+    /// Loads the value of a slot, with what the next [`save`](Self::save) continues; `None` if there is no such slot.
+    ///
+    /// The value is decoded where the future is polled.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`get`](Self::get) and [`ValueSaver::value_from_slice`].
+    pub async fn load<T: Persist>(
+        &self,
+        slot: &str,
+        saver: &mut ValueSaver,
+    ) -> Result<Option<(T, StoredSlot)>> {
+        let Some((save, version)) = self.get(slot).await? else { return Ok(None) };
+        let header = Header::read(&save)?;
+        let (value, _) = saver.value_from_slice(&save)?;
+        Ok(Some((value, StoredSlot { name: slot.into(), header, size: version.size(), version })))
+    }
+
+    /// Checks a save, and puts it into a slot.
+    fn put<V: Send + 'static>(
+        &self,
+        slot: &str,
+        version: Option<&SlotVersion>,
+        save: Vec<u8>,
+        answer: impl FnOnce(StoredSlot) -> V + Send + 'static,
+    ) -> Request<V> {
+        let header = match verify(Cursor::new(&save), &self.cloud.0.options.limits) {
+            Err(error) => return Request::refused(error),
+            Ok(found) => found.header,
+        };
+        let version = version.copied();
+        self.start(slot, move |shared, player, name| async move {
+            let Shared { engine, options, .. } = &*shared;
+            let version = engine.put(options, &player, &name, version, save, &header).await?;
+            Ok(answer(StoredSlot { name, header, size: version.size(), version }))
+        })
     }
 
     /// Lists the slots by name, with their headers.

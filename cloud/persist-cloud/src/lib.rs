@@ -70,11 +70,15 @@ mod objects;
 mod pointer;
 #[cfg(any(feature = "object-store", feature = "postgres"))]
 mod request;
+#[cfg(any(feature = "object-store", feature = "postgres"))]
+mod sync;
 
 #[cfg(any(feature = "object-store", feature = "postgres"))]
 pub use cloud::{Cloud, CloudOptions, CloudSlots, Swept};
 #[cfg(any(feature = "object-store", feature = "postgres"))]
 pub use request::Request;
+#[cfg(any(feature = "object-store", feature = "postgres"))]
+pub use sync::{Resolution, Sides, Synced};
 
 /// The table of saves in PostgreSQL, as the statements that make it; feature `postgres`.
 ///

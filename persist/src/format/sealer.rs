@@ -23,8 +23,8 @@ pub(crate) struct Sealer<'w> {
     limits: &'w Limits,
     /// False for a snapshot, which gets its checksums when it is written again.
     has_checksums: bool,
-    /// In place of the one that is given, for a save of a file.
-    of_file: Option<Header>,
+    /// In place of the one that is given, for a save of a slot.
+    header: Option<Header>,
     compression: Compression,
     codec: Codec,
     /// A compressed block, whose memory is used again.
@@ -50,7 +50,7 @@ impl<'w> Sealer<'w> {
             out: None,
             limits,
             has_checksums: true,
-            of_file: None,
+            header: None,
             compression: Compression::None,
             codec: Codec::default(),
             packed: Vec::new(),
@@ -65,10 +65,9 @@ impl<'w> Sealer<'w> {
         Self { has_checksums: false, ..Self::in_place(limits) }
     }
 
-    /// Writes the save under the header that it has in a file.
-    pub(crate) fn of_file(mut self, header: Header) -> Self {
-        self.of_file = Some(header);
-        self
+    /// Writes the save under the header that follows those before it in a slot.
+    pub(crate) fn set_header(&mut self, header: Header) {
+        self.header = Some(header);
     }
 
     pub(super) fn stays(&self) -> bool {
@@ -94,7 +93,7 @@ impl<'w> Sealer<'w> {
 
     pub(super) fn header(&mut self, header: &Header) -> Result<Vec<u8>> {
         self.limits.check_metadata(header.metadata_length())?;
-        let bytes = self.of_file.as_ref().unwrap_or(header).write();
+        let bytes = self.header.as_ref().unwrap_or(header).write();
         self.emit(bytes)
     }
 

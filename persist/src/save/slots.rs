@@ -7,7 +7,7 @@ use super::output::Output;
 use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Persist;
 use crate::format::{Ends, Header};
-use crate::storage::{SlotFiles, Storage, StoredFile, check_slot_name, recover, slots};
+use crate::storage::{SlotFiles, SlotFolder, Storage, StoredFile, check_slot_name, recover, slots};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// A save in a folder, described by its header and its end; [`Slots::list`] returns it.
@@ -332,6 +332,31 @@ impl Slots<'_> {
         self.saves.values.settle(&path);
         let Output { storage, options, .. } = self.output();
         slots::delete(&**storage, &path, options, &|| Ok(()))
+    }
+
+    /// The slots as a store, to be read and replaced from any thread, and brought together with those of other devices.
+    ///
+    /// It has the storage, the options, the limits and the device of the manager. Saves in the background are waited for.
+    ///
+    /// ```
+    /// use persist::SaveManager;
+    /// use persist::storage::SlotStore;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let mut saves = SaveManager::new();
+    /// let mut slots = saves.slots(folder.path());
+    /// slots.save_value("Ada", &7_u32)?;
+    /// let (save, _version) = slots.store().get("Ada")?.unwrap();
+    /// assert_eq!(persist::from_slice::<u32>(&save)?, 7);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn store(&self) -> SlotFolder {
+        self.saves.values.worker.settle_all();
+        let Output { storage, options, limits, device } = self.output().clone();
+        SlotFolder::of_device(storage, &self.folder, device)
+            .with_options(options)
+            .with_limits(limits)
     }
 
     fn output(&self) -> &Output {

@@ -16,6 +16,7 @@ use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{AnyContext, Env, SharedContext, Watch, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
+use crate::storage::Past;
 use crate::types::{Remap, Renumber};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result, World};
 
@@ -189,6 +190,38 @@ impl ValueSaver {
         self.in_memory(|saves, out| saves.write_value(&mut SavedObjects::default(), out, value))
     }
 
+    /// Saves one value into memory as a save that continues another one, for places that are no files.
+    ///
+    /// Its header has the next generation and, with a [device](crate::SaveManager::set_device), counts one more save of it.
+    /// `None` is for the first save of a slot.
+    ///
+    /// ```
+    /// use persist::SaveManager;
+    /// use persist::save::{Header, Lineage, ValueSaver};
+    ///
+    /// let mut saver = ValueSaver::from(SaveManager::new());
+    /// let first = Header::read(&saver.value_to_vec_after(&1_u32, None)?)?;
+    /// let second = Header::read(&saver.value_to_vec_after(&2_u32, Some(&first))?)?;
+    /// assert_eq!(second.compare(&first), Lineage::Newer);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`save_value`](Self::save_value).
+    pub fn value_to_vec_after<T: Persist>(
+        &mut self,
+        value: &T,
+        before: Option<&Header>,
+    ) -> Result<Vec<u8>> {
+        let device = self.output.device.as_deref();
+        let header = Past::of(before.cloned()).lead_to(self.header.clone(), device, 0);
+        self.in_memory(|saves, out| {
+            out.set_header(header);
+            saves.write_value(&mut SavedObjects::default(), out, value)
+        })
+    }
+
     /// Loads one value from a save in memory, like [`load_value`](Self::load_value).
     ///
     /// # Errors
@@ -240,8 +273,9 @@ impl ValueSaver {
         self.settle(path);
         let (output, header) = (self.output.clone(), self.header.clone());
         output.replace(path, least, header, |out, header| {
-            let sealer = Sealer::new(out, output.options.compression, &output.limits);
-            write(self, &mut sealer.of_file(header))
+            let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
+            sealer.set_header(header);
+            write(self, &mut sealer)
         })
     }
 

@@ -132,6 +132,31 @@ pub(crate) fn replace(
     Ok(is_locked)
 }
 
+/// Keeps a save from elsewhere as the newest backup of one that is there. A crash leaves the backup or none; the save stays
+/// as it is.
+pub(super) fn add_backup(
+    storage: &dyn Storage,
+    path: &Path,
+    options: &SaveOptions,
+    save: &[u8],
+) -> Result<()> {
+    let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
+    let path = &*resolved;
+    let failed = |error: io::Error| Error::io("write a backup beside", path, error);
+    let lock = lock(storage, path, options.wait)?;
+    tidy(storage, path, options.backups.max(1)).map_err(failed)?;
+    // Alone, it would be taken for the save.
+    if is_free(storage, path).map_err(failed)? {
+        return Ok(());
+    }
+    let mut file = Temporary::with(storage, path, path, &lock, save).map_err(failed)?;
+    file.check_own(path)?;
+    // From here it is what a save that was interrupted has left, which becomes a backup.
+    file.replace(&names::aside(path)).map_err(failed)?;
+    make_backup(storage, path, options.backups).map_err(failed)?;
+    storage.sync_folder(folder_of(path)).map_err(failed)
+}
+
 /// The error of a save that another program has replaced meanwhile, where there are no locks.
 #[cold]
 fn in_use(path: &Path) -> Error {

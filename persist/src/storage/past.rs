@@ -26,6 +26,11 @@ impl Past {
         })
     }
 
+    /// What is known where there are no files: the header of the save that a new one replaces.
+    pub(crate) fn of(replaced: Option<Header>) -> Self {
+        Self { replaced, backups: Vec::new(), damaged: Vec::new() }
+    }
+
     /// The header of the save that a new one replaces.
     pub(super) fn replaced(&self) -> Option<&Header> {
         self.replaced.as_ref()

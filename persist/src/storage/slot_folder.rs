@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::read::read_file;
+use super::read::{backups_by_age, read_file};
 use super::recover::{ReadRequest, load};
 use super::slot_name::check_slot_name;
 use super::slot_store::{SlotStore, SlotVersion, StoredSlot};
-use super::{Past, Patient, SaveOptions, Storage, replace, slots};
-use crate::format::{Header, check};
+use super::{Past, Patient, SaveOptions, Storage, commit, replace, slots};
+use crate::format::{Header, check, with_header};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The slots of a folder as a [`SlotStore`], on any [`Storage`].
@@ -40,17 +40,23 @@ pub struct SlotFolder {
     folder: PathBuf,
     options: SaveOptions,
     limits: Limits,
+    device: Option<String>,
 }
 
 impl SlotFolder {
     /// Makes a store of the slots in a folder, which is not looked at before it is used.
     pub fn new(storage: impl Storage + 'static, folder: impl AsRef<Path>) -> Self {
-        Self {
-            storage: Arc::new(Patient::new(storage)),
-            folder: folder.as_ref().to_owned(),
-            options: SaveOptions::DEFAULT,
-            limits: Limits::DEFAULT,
-        }
+        Self::of_device(Arc::new(Patient::new(storage)), folder.as_ref(), None)
+    }
+
+    /// Those of a program with its storage, which may count as a device.
+    pub(crate) fn of_device(
+        storage: Arc<dyn Storage>,
+        folder: &Path,
+        device: Option<String>,
+    ) -> Self {
+        let (folder, options) = (folder.to_owned(), SaveOptions::DEFAULT);
+        Self { storage, folder, options, limits: Limits::DEFAULT, device }
     }
 
     /// Sets backups, verification and the wait for other programs. The compression is that of the saves.
@@ -63,6 +69,104 @@ impl SlotFolder {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Puts a save into a slot as one that continues the slot's save and a remote one, if the slot still has this version.
+    ///
+    /// `kept` may be either of the two, or a save that was made of both. Compared with either, what is in the slot is the newer
+    /// one from then on. The exception is a remote save that continues the slot's: it is taken as it is, so that both sides
+    /// have the same save. Its bytes change only if this device has lost saves of its own, and must begin a new count.
+    ///
+    /// No side is lost: the slot's save becomes a backup, and so does the remote one if it is not kept. Two backups are kept
+    /// for that, even if [`SaveOptions::backups`] is less. A crash leaves the old save in the slot or the new one.
+    ///
+    /// ```
+    /// use persist::SaveManager;
+    /// use persist::save::{Header, Lineage};
+    /// use persist::storage::SlotStore;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (deck_folder, laptop_folder) = (folder.path(), folder.path().join("laptop"));
+    /// # std::fs::create_dir(&laptop_folder).unwrap();
+    /// let (mut deck, mut laptop) = (SaveManager::new(), SaveManager::new());
+    /// deck.set_device("deck")?;
+    /// laptop.set_device("laptop")?;
+    /// deck.slots(&deck_folder).save_value("Ada", &1_u32)?;
+    /// laptop.slots(&laptop_folder).save_value("Ada", &2_u32)?;
+    ///
+    /// let (remote, _) = laptop.slots(&laptop_folder).store().get("Ada")?.unwrap();
+    /// let store = deck.slots(&deck_folder).store();
+    /// let (kept, version) = store.get("Ada")?.unwrap();
+    /// store.reconcile_if("Ada", Some(&version), &kept, &remote)?;
+    ///
+    /// let (now, _) = store.get("Ada")?.unwrap();
+    /// assert_eq!(Header::read(&now)?.compare(&Header::read(&remote)?), Lineage::Newer);
+    /// assert!(store.backups("Ada")?.contains(&remote));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`put_if`](SlotStore::put_if). [`ErrorKind::InvalidValue`] if there is no name to count saves by: take the store
+    /// from [`Slots::store`](crate::save::Slots::store) of a manager with a [device](crate::SaveManager::set_device).
+    pub fn reconcile_if(
+        &self,
+        slot: &str,
+        version: Option<&SlotVersion>,
+        kept: &[u8],
+        remote: &[u8],
+    ) -> Result<SlotVersion> {
+        let path = self.path(slot)?;
+        let Self { storage, limits, .. } = self;
+        let Some(device) = self.device.as_deref() else {
+            return Err(error!(
+                ErrorKind::InvalidValue,
+                "cannot reconcile `{slot}` with another device's save, this device has no name; call `SaveManager::set_device`, and take the store from `Slots::store`"
+            ));
+        };
+        let (header, other) = (check(kept, limits)?, check(remote, limits)?);
+        let is_kept = header == other && kept == remote;
+        let backups = self.options.backups.max(if is_kept { 1 } else { 2 });
+        let options = SaveOptions { backups, ..self.options };
+        if !is_kept && self.current(&path)?.as_ref() == version {
+            commit::add_backup(&**storage, &path, &options, remote)?;
+        }
+        let mut written = None;
+        let write = |out: &mut dyn Write, past: &Past| {
+            if self.current(&path)?.as_ref() != version {
+                return Err(conflict(slot));
+            }
+            let failed = |error| Error::io("write the save to", &path, error);
+            if is_kept && past.is_before(&other, Some(device)) {
+                written = Some(SlotVersion::of(kept));
+                return out.write_all(kept).map_err(failed);
+            }
+            let header = past.reconcile(header, &other, Some(device));
+            let save = with_header(kept, &header, limits)?;
+            written = Some(SlotVersion::of(&save));
+            out.write_all(&save).map_err(failed)
+        };
+        replace(&**storage, &path, &options, limits, Box::new(write))?;
+        Ok(written.unwrap_or_else(|| SlotVersion::of(kept)))
+    }
+
+    /// Reads the backups of a slot that are whole, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] for the name; [`ErrorKind::Io`] if one cannot be read.
+    pub fn backups(&self, slot: &str) -> Result<Vec<Vec<u8>>> {
+        let path = self.path(slot)?;
+        let Self { storage, limits, .. } = self;
+        let mut found = Vec::new();
+        for (backup, _) in backups_by_age(&**storage, &path)? {
+            match read_file(&**storage, &backup, limits) {
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Ok(save) if check(&save, limits).is_ok() => found.push(save),
+                _ => {}
+            }
+        }
+        Ok(found)
     }
 
     fn path(&self, slot: &str) -> Result<PathBuf> {

@@ -165,6 +165,7 @@ fn slots_that_others_have_saved() {
     table.add("a slot to be created that exists", store.put_if("game", None, &save));
     table.add("a slot that is gone", store.put_if("none", Some(&version), &save));
     table.add("a deletion of another version", store.delete("game", &version));
+    table.add("a choice without a device", store.reconcile_if("game", None, &save, &save));
     table.add("the text of a version", "0123-+9".parse::<SlotVersion>());
     disk.fail(0);
     table.add("a list on a disk that fails", store.list());

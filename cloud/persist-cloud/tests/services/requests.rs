@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use object_store::memory::InMemory;
 use object_store::throttle::{ThrottleConfig, ThrottledStore};
-use persist::ErrorKind;
-use persist_cloud::CloudOptions;
+use persist::save::{Lineage, ValueSaver};
+use persist::{ErrorKind, SaveManager};
+use persist_cloud::{Cloud, CloudOptions, Synced};
 
 use crate::block_on;
 use crate::memory::slots_on;
@@ -61,5 +62,59 @@ fn what_is_no_save_is_refused_before_it_is_sent() {
     let error = slots.put_if("Ada", None, vec![1, 2, 3]).wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotASave);
     let error = slots.get("..").wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+}
+
+fn device(name: &str) -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.set_device(name).unwrap();
+    saves
+}
+
+#[test]
+fn a_value_that_is_saved_continues_the_one_before() {
+    let slots = slots_on(InMemory::new(), CloudOptions::default());
+    let mut saver = ValueSaver::from(device("server"));
+    let first = slots.save("Ada", None, &mut saver, &1_u32).wait().unwrap();
+    let (value, before) = block_on(slots.load::<u32>("Ada", &mut saver)).unwrap().unwrap();
+    assert_eq!((value, &before), (1, &first));
+    let second = block_on(slots.save("Ada", Some(&before), &mut saver, &2_u32)).unwrap();
+    assert_eq!(second.header.compare(&first.header), Lineage::Newer);
+    assert_eq!(slots.list().wait().unwrap(), [second]);
+    // Another server was first.
+    let late = slots.save("Ada", Some(&first), &mut saver, &3_u32).wait().unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::Conflict);
+    assert!(block_on(slots.load::<u32>("Bob", &mut saver)).unwrap().is_none());
+    let wrong = block_on(slots.load::<String>("Ada", &mut saver)).unwrap_err();
+    assert_ne!(wrong.kind(), ErrorKind::Io);
+}
+
+#[test]
+fn a_device_pulls_what_a_server_saves_and_pushes_what_follows() {
+    for server in [device("server"), SaveManager::new()] {
+        let slots = slots_on(InMemory::new(), CloudOptions::default());
+        let mut saver = ValueSaver::from(server);
+        let folder = tempfile::tempdir().unwrap();
+        let mut deck = device("deck");
+        let mut deck = deck.slots(folder.path());
+        slots.save("Ada", None, &mut saver, &1_u32).wait().unwrap();
+        assert_eq!(Cloud::sync((&deck.store(), "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
+        deck.save_value("Ada", &2_u32).unwrap();
+        assert_eq!(Cloud::sync((&deck.store(), "Ada"), (&slots, "Ada")).unwrap(), Synced::Pushed);
+        let (value, before) = block_on(slots.load::<u32>("Ada", &mut saver)).unwrap().unwrap();
+        assert_eq!(value, 2);
+        slots.save("Ada", Some(&before), &mut saver, &3_u32).wait().unwrap();
+        assert_eq!(Cloud::sync((&deck.store(), "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
+        assert_eq!(deck.load_value::<u32>("Ada").unwrap().0, 3);
+    }
+}
+
+#[test]
+fn a_device_without_a_name_does_not_pull() {
+    let slots = slots_on(InMemory::new(), CloudOptions::default());
+    slots.put_if("Ada", None, save(1)).wait().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = SaveManager::new().slots(folder.path()).store();
+    let error = Cloud::sync((&store, "Ada"), (&slots, "Ada")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidValue);
 }
