@@ -715,12 +715,12 @@ fn a_module_may_have_the_empty_value_of_its_fields() {
 
     #[derive(Persist)]
     #[persist(class = "Hunter")]
-    struct Older {
+    struct Older<T> {
         level: u8,
-        rest: u8,
+        rest: T,
     }
-    let error =
-        from_slice::<Hunter<u8>>(&to_vec(&Older { level: 2, rest: 3 }).unwrap()).unwrap_err();
+    let older = to_vec(&Older { level: 2, rest: 3_u8 }).unwrap();
+    let error = from_slice::<Hunter<u8>>(&older).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingField, "it is no default");
 }
 

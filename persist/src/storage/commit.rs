@@ -142,7 +142,7 @@ pub(super) fn add_backup(
 ) -> Result<()> {
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
-    let failed = |error: io::Error| Error::io("write a backup beside", path, error);
+    let failed = |error: io::Error| Error::io("back up", path, error);
     let lock = lock(storage, path, options.wait)?;
     tidy(storage, path, options.backups.max(1)).map_err(failed)?;
     // Alone, it would be taken for the save.

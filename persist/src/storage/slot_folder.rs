@@ -49,7 +49,7 @@ impl SlotFolder {
         Self::of_device(Arc::new(Patient::new(storage)), folder.as_ref(), None)
     }
 
-    /// Those of a program with its storage, which may count as a device.
+    /// The slots of a program with its storage, which may count as a device.
     pub(crate) fn of_device(
         storage: Arc<dyn Storage>,
         folder: &Path,
