@@ -46,6 +46,7 @@ pub(crate) fn pages() -> Vec<PathBuf> {
         root().join("engines/persist-egui/README.md"),
         root().join("engines/persist-bevy/README.md"),
         root().join("engines/persist-hecs/README.md"),
+        root().join("engines/persist-mirror/README.md"),
     ];
     pages.extend(files("docs", ".md"));
     pages
