@@ -1,6 +1,6 @@
 //! Lists, arrays, tuples, sets and maps: their elements, which come, go and move.
 
-use egui::{DragValue, Ui, Vec2};
+use egui::{Align, DragValue, Layout, Ui, Vec2};
 use persist::Value;
 use persist::reflect::{EditorHints, Kind};
 use persist::save::Registry;
@@ -11,6 +11,11 @@ use crate::field::{ElementEdit, FieldsUi, NO_HINTS, Part};
 
 /// So many elements are shown at a time.
 const PAGE: usize = 50;
+
+/// Buttons on the left would push what is nested further to the right at each level.
+fn buttons_right() -> Layout {
+    Layout::right_to_left(Align::TOP)
+}
 
 impl FieldsUi<'_> {
     /// How many elements a collection has, and a button that adds one.
@@ -93,7 +98,7 @@ impl FieldsUi<'_> {
             let hints = element_hints(part.hints);
             let mut element = Part { label: &label, hints: &hints, kind, value, path: &path };
             if is_list {
-                ui.horizontal_top(|ui| {
+                ui.with_layout(buttons_right(), |ui| {
                     asked = element_buttons(ui, at, len).or(asked.take());
                     ui.vertical(|ui| is_changed |= self.part(ui, &mut element));
                 });
@@ -133,7 +138,7 @@ impl FieldsUi<'_> {
             let hints = element_hints(part.hints);
             let mut element =
                 Part { label: &label, hints: &hints, kind: kind(), value, path: &path };
-            ui.horizontal_top(|ui| {
+            ui.with_layout(buttons_right(), |ui| {
                 if remove_button(ui, &label) {
                     removed = Some(at);
                 }
@@ -173,7 +178,7 @@ impl FieldsUi<'_> {
             let Some((key, value)) = entries.get_mut(at) else { break };
             let own_path = is_plain_key(key).then(|| part.path.clone().at(key.clone()));
             let label = format!("[{key:.1}]");
-            ui.horizontal_top(|ui| {
+            ui.with_layout(buttons_right(), |ui| {
                 if remove_button(ui, &label) {
                     removed = Some(at);
                 }
@@ -240,17 +245,17 @@ fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
     first..len.min(first + PAGE)
 }
 
-/// What moves and removes an element of a list.
+/// What moves and removes an element of a list, from the right.
 fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
     let mut asked = None;
-    if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
-        asked = Some(ElementEdit::Move(at, at - 1));
+    if remove_button(ui, &format!("[{at}]")) {
+        asked = Some(ElementEdit::Remove(at));
     }
     if button::arrow(ui, Vec2::DOWN, &format!("Move [{at}] down"), at + 1 < len).clicked() {
         asked = Some(ElementEdit::Move(at, at + 1));
     }
-    if remove_button(ui, &format!("[{at}]")) {
-        asked = Some(ElementEdit::Remove(at));
+    if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
+        asked = Some(ElementEdit::Move(at, at - 1));
     }
     asked
 }

@@ -423,3 +423,13 @@ fn keys_of_a_map_are_the_next_variants_until_none_is_left() {
     assert!(window.says("no other value to insert into by_side"));
     assert_eq!(window.entries().len(), 2);
 }
+
+#[test]
+fn buttons_of_elements_stand_at_the_right_and_keep_the_width_of_the_panel() {
+    let items = vec![Item { name: "axe".into(), count: 2 }];
+    let (program, _) = Program::with("Ada", Bag { items, ..Bag::default() });
+    let window = program.show();
+    let (label, button) = (window.place("[0]"), window.place("Remove [0]"));
+    assert!((label.y - button.y).abs() < 10.0, "{label:?} {button:?}");
+    assert!(label.x < 100.0 && button.x > 380.0 && button.x < 420.0, "{label:?} {button:?}");
+}
