@@ -14,9 +14,13 @@ pub(crate) fn remove(ui: &mut Ui, name: &str) -> bool {
     sign(ui, "×", name).clicked()
 }
 
+/// The width of a button with an arrow.
+pub(crate) const ARROW_WIDTH: f32 = 20.0;
+
 /// A button with an arrow.
 pub(crate) fn arrow(ui: &mut Ui, towards: Vec2, name: &str, is_enabled: bool) -> Response {
-    let button = ui.add_enabled(is_enabled, Button::new("  ").small());
+    let button =
+        ui.add_enabled(is_enabled, Button::new(" ").small().min_size(Vec2::new(ARROW_WIDTH, 0.0)));
     let color = ui.style().interact(&button).text_color();
     let (center, size) = (button.rect.center(), button.rect.height() * 0.25);
     let (ahead, aside) = (towards * size, towards.rot90() * size);

@@ -29,6 +29,8 @@ pub(crate) struct FieldEdit {
     pub(crate) value: Value,
     /// What was done, if it was done to an element of a list.
     pub(crate) element: Option<ElementEdit>,
+    /// What people call that, if it is not done to an element of a list.
+    pub(crate) verb: &'static str,
     /// What people call the field.
     pub(crate) name: String,
     /// True while a mouse button is pressed, or a text is typed.
@@ -58,6 +60,8 @@ pub(crate) struct FieldsUi<'a> {
     pub(crate) focused: Option<FieldPath>,
     /// The object that the user wants to see.
     pub(crate) wanted: Option<ObjectId>,
+    /// Why something that the user wants cannot be done.
+    pub(crate) refused: Option<String>,
     depth: u32,
     is_read_only: bool,
     /// True where a change may move the part: it counts once it is typed whole.
@@ -89,6 +93,7 @@ impl<'a> FieldsUi<'a> {
             edit: None,
             focused: None,
             wanted: None,
+            refused: None,
             depth: 0,
             is_read_only: false,
             is_moving: false,
@@ -104,6 +109,7 @@ impl<'a> FieldsUi<'a> {
             path: part.path.clone(),
             value: part.value.clone(),
             element,
+            verb: "Set",
             name: name_of(part),
             is_gesture,
             source: part.path.clone(),
@@ -116,6 +122,22 @@ impl<'a> FieldsUi<'a> {
         self.note(ui, part, None)
     }
 
+    /// Notes what was done to a set or a map, which is set as a whole.
+    pub(crate) fn set_as(&mut self, ui: &Ui, part: &Part<'_>, verb: &'static str) -> bool {
+        self.set(ui, part);
+        self.edit.as_mut().into_iter().for_each(|edit| edit.verb = verb);
+        true
+    }
+
+    /// Notes what was dragged or typed. What was typed is done with: the click that ended it may do something else.
+    fn set_by(&mut self, ui: &Ui, response: &Response, part: &Part<'_>) -> bool {
+        self.set(ui, part);
+        if let Some(edit) = self.edit.as_mut().filter(|_| response.lost_focus()) {
+            edit.is_gesture = false;
+        }
+        true
+    }
+
     pub(crate) fn edit_element(&mut self, ui: &Ui, part: &Part<'_>, edit: ElementEdit) -> bool {
         self.note(ui, part, Some(edit))
     }
@@ -126,7 +148,7 @@ impl<'a> FieldsUi<'a> {
             edit.path = around.path.clone();
             edit.value = around.value.clone();
             (edit.element, edit.other) = (None, None);
-            edit.name = name_of(around);
+            (edit.verb, edit.name) = ("Set", name_of(around));
         }
     }
 
@@ -177,12 +199,12 @@ impl<'a> FieldsUi<'a> {
                 is_changed = self.variants(ui, &mut part, class, Some(&label));
             });
         }
-        match value {
-            Value::Struct(record) | Value::Enum(record) if !is_changed => {
-                self.fields(ui, fields_of(class, record), record, path)
-            }
-            _ => is_changed,
+        let done = if is_changed { self.edit.take() } else { None };
+        if let Value::Struct(record) | Value::Enum(record) = value {
+            is_changed |= self.fields(ui, fields_of(class, record), record, path);
         }
+        self.edit = done.or(self.edit.take());
+        is_changed
     }
 
     /// A row with the label of a field that cannot be shown, and why.
@@ -252,13 +274,14 @@ impl<'a> FieldsUi<'a> {
         match (part.kind, &mut *part.value) {
             (_, value) if self.is_moving && scalar::is_typed(value) => {
                 let (response, is_new) = scalar::whole(ui, value);
-                named(response);
-                is_new && self.set(ui, part)
+                let response = named(response);
+                is_new && self.set_by(ui, &response, part)
             }
             (_, value) if scalar::is_number(value) => {
                 let (response, is_new) = scalar::number(ui, value, part.hints, "");
-                self.focus(&named(response), part);
-                is_new && self.set(ui, part)
+                let response = named(response);
+                self.focus(&response, part);
+                is_new && self.set_by(ui, &response, part)
             }
             (_, Value::Bool(is_on)) => {
                 let response = named(ui.checkbox(is_on, ""));
@@ -266,13 +289,15 @@ impl<'a> FieldsUi<'a> {
             }
             (_, Value::Text(text)) => {
                 let (response, is_new) = scalar::text(ui, text);
-                self.focus(&named(response), part);
-                is_new && self.set(ui, part)
+                let response = named(response);
+                self.focus(&response, part);
+                is_new && self.set_by(ui, &response, part)
             }
             (_, Value::Char(character)) => {
                 let (response, is_new) = scalar::character(ui, character);
-                self.focus(&named(response), part);
-                is_new && self.set(ui, part)
+                let response = named(response);
+                self.focus(&response, part);
+                is_new && self.set_by(ui, &response, part)
             }
             (Kind::Option(inner), Value::Option(_)) => self.option_in_row(ui, part, inner(), label),
             (Kind::Class(class), Value::Enum(_)) => self.variants(ui, part, class(), label),
@@ -323,10 +348,10 @@ impl<'a> FieldsUi<'a> {
             if hints.is_read_only || hints.is_hidden {
                 continue;
             }
-            response.on_hover_text(hints.help.unwrap_or(&label));
+            let response = response.on_hover_text(hints.help.unwrap_or(&label));
             if is_new {
                 inner.hints = NO_HINTS;
-                is_changed = self.set(ui, &inner);
+                is_changed = self.set_by(ui, &response, &inner);
             }
         }
         is_changed
@@ -409,14 +434,16 @@ impl<'a> FieldsUi<'a> {
         let Value::Enum(record) = &*part.value else { return false };
         let current = record.variant().unwrap_or_default().to_owned();
         let mut chosen = None;
-        let response =
-            ComboBox::from_id_salt("variant").selected_text(&current).show_ui(ui, |ui| {
-                for variant in class.variants().iter().filter(|variant| !variant.other) {
-                    if ui.selectable_label(variant.name == current, variant.name).clicked() {
-                        chosen = Some(variant);
-                    }
+        // It gives way where fields are nested: the panel would grow.
+        let width = ui.available_width().clamp(20.0, ui.spacing().combo_width);
+        let combo = ComboBox::from_id_salt("variant").width(width).truncate();
+        let response = combo.selected_text(&current).show_ui(ui, |ui| {
+            for variant in class.variants().iter().filter(|variant| !variant.other) {
+                if ui.selectable_label(variant.name == current, variant.name).clicked() {
+                    chosen = Some(variant);
                 }
-            });
+            }
+        });
         if let Some(label) = label {
             response.response.labelled_by(label.id);
         }
@@ -456,8 +483,10 @@ impl<'a> FieldsUi<'a> {
         let header = CollapsingState::load_with_default_open(ui.ctx(), id, is_open)
             .show_header(ui, |ui| is_changed |= self.header(ui, part));
         self.depth += 1;
-        // The header may have made it something without parts.
-        header.body(|ui| is_changed |= !is_changed && self.inside(ui, part));
+        // Without the parts for a frame, the view would jump to what is left. What the header did stays the edit.
+        let done = if is_changed { self.edit.take() } else { None };
+        header.body(|ui| is_changed |= self.inside(ui, part));
+        self.edit = done.or(self.edit.take());
         self.depth -= 1;
         is_changed
     }

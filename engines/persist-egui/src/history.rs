@@ -1,21 +1,36 @@
 //! A window with the history, the mark of unsaved changes, and what was recovered.
 
-use egui::{Button, Context, Frame, Id, RichText, ScrollArea, Ui, Window};
+use egui::{Button, Context, Frame, Id, RichText, ScrollArea, Ui, Vec2, Window};
 use persist::History;
 use persist::history::Recovered;
 
 use crate::inspector::undo_buttons;
 use crate::{Edited, button};
 
+/// What was seen of the entries in a frame.
+#[derive(Clone, Copy)]
+struct View {
+    /// The current entry, and the number of rows.
+    of: (usize, usize),
+    frame: u64,
+    offset: f32,
+    height: f32,
+}
+
 /// Shows a window with the history: undo and redo, save, and all entries, of which a click goes to one.
 ///
-/// The title ends with a `*` while there are unsaved changes. What was refused is shown in the window.
+/// The title ends with a `*` while there are unsaved changes. What was refused is shown in the window. It opens at the
+/// bottom right; use [`history_panel`] for a place in a panel of your own.
 pub fn history_window(ctx: &Context, session: &mut impl Edited, open: &mut bool) {
     let title = title("History", session.history());
+    // Panels and menus are more often at the top and the left.
+    let (size, room) = (Vec2::new(220.0, 300.0), ctx.content_rect());
+    let at = room.right_bottom() - size - Vec2::new(40.0, 80.0);
     Window::new(title)
         .id(Id::unique("persist-egui history"))
         .open(open)
-        .default_height(300.0)
+        .default_pos(at.max(room.min))
+        .default_size(size)
         .show(ctx, |ui| history_panel(ui, session));
 }
 
@@ -47,30 +62,45 @@ pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
     let mut wanted = None;
     // The first row is the state before all entries.
     let rows = history.entries().len() + 1;
-    ScrollArea::vertical().auto_shrink([false, true]).max_height(400.0).show_rows(
-        ui,
-        height,
-        rows,
-        |ui, visible| {
-            for at in visible {
-                let label = match at.checked_sub(1) {
-                    None => String::from("(beginning)"),
-                    Some(index) => {
-                        let entry = history.entries().nth(index);
-                        entry.map_or_else(String::new, |entry| entry.label.to_string())
-                    }
-                };
-                let mark = if saved == Some(at) { "  (saved)" } else { "" };
-                let text = RichText::new(format!("{label}{mark}"));
-                // What is undone can be redone.
-                let text = if at > position { text.weak() } else { text };
-                let button = Button::selectable(at == position, text).truncate();
-                if ui.add(button).clicked() && at != position {
-                    wanted = Some(at);
+    let mut area = ScrollArea::vertical().auto_shrink([false, true]).max_height(400.0);
+    // Where the rows were scrolled to in the last frame.
+    let view_id = id.with("view");
+    let view = ui.data(|data| data.get_temp::<View>(view_id));
+    let frame = ui.ctx().cumulative_frame_nr();
+    let of = (position, rows);
+    let seen = view.filter(|view| view.frame + 1 >= frame);
+    if seen.is_none_or(|view| view.of != of) {
+        let row = height + ui.spacing().item_spacing.y;
+        #[expect(clippy::cast_precision_loss, reason = "a pixel is enough")]
+        let top = position as f32 * row;
+        // No further than to see it: a row that is clicked stays under the mouse.
+        let offset = match seen {
+            Some(view) => view.offset.min(top).max(top + height - view.height),
+            None => top - 4.0 * row,
+        };
+        area = area.vertical_scroll_offset(offset.max(0.0));
+    }
+    let output = area.show_rows(ui, height, rows, |ui, visible| {
+        for at in visible {
+            let label = match at.checked_sub(1) {
+                None => String::from("(beginning)"),
+                Some(index) => {
+                    let entry = history.entries().nth(index);
+                    entry.map_or_else(String::new, |entry| entry.label.to_string())
                 }
+            };
+            let mark = if saved == Some(at) { "  (saved)" } else { "" };
+            let text = RichText::new(format!("{label}{mark}"));
+            // What is undone can be redone.
+            let text = if at > position { text.weak() } else { text };
+            let button = Button::selectable(at == position, text).truncate();
+            if ui.add(button).clicked() && at != position {
+                wanted = Some(at);
             }
-        },
-    );
+        }
+    });
+    let (offset, height) = (output.state.clamped_offset().y, output.inner_rect.height());
+    ui.data_mut(|data| data.insert_temp(view_id, View { of, frame, offset, height }));
     if let Some(position) = wanted {
         error = session.go_to(position).err().map(|error| error.to_string());
     }

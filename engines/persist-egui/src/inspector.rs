@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use egui::{Button, RichText, ScrollArea, SurrenderFocusOn, Ui};
+use egui::{
+    Align2, Area, Button, CursorIcon, Frame, Key, Order, RichText, ScrollArea, Sense,
+    SurrenderFocusOn, Ui, Vec2,
+};
 use persist::codec::Reflect;
 use persist::history::{Drag, Edit, Label};
 use persist::world::{Outside, Prefab};
@@ -34,6 +37,10 @@ pub struct Inspector {
     objects: Objects,
     picker: Picker,
     gesture: Option<Gesture>,
+    /// The height of the tree, once the user has dragged the border below it.
+    height: Option<f32>,
+    /// True from Escape until the mouse button is released: the rest of that drag does nothing.
+    is_given_up: bool,
 }
 
 /// A drag, or the typing of a text, whose edits are one entry.
@@ -42,20 +49,30 @@ struct Gesture {
     source: FieldPath,
     /// The field that had the keyboard when it began.
     focus: Option<FieldPath>,
+    /// The state of the history before it.
+    before: u64,
     drag: Drag,
 }
 
 impl Inspector {
-    /// Shows the objects of a world, and below them the components of the one that is selected.
+    /// Shows the objects of a world, and below them the components of the one that is selected. The border between them can
+    /// be dragged.
     pub fn show(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
-        let height = (ui.available_height() * 0.4).max(120.0);
+        let room = ui.available_height();
+        let (least, most) = (80.0, (room - 120.0).max(80.0));
+        let height = self.height.unwrap_or_else(|| self.objects.height(ui).min(room * 0.4));
+        let height = height.clamp(least, most);
         ui.push_id("objects", |ui| {
-            ui.allocate_ui(egui::vec2(ui.available_width(), height), |ui| {
+            ui.allocate_ui(Vec2::new(ui.available_width(), height), |ui| {
                 ui.set_min_height(height);
                 self.show_objects(ui, session);
             });
         });
-        ui.separator();
+        let border =
+            ui.separator().interact(Sense::drag()).on_hover_cursor(CursorIcon::ResizeVertical);
+        if border.dragged() {
+            self.height = Some(height + border.drag_delta().y);
+        }
         ui.push_id("selected", |ui| self.show_selected(ui, session));
     }
 
@@ -71,7 +88,6 @@ impl Inspector {
 
     /// Shows the components of the selected object alone, or the resources if none is selected.
     pub fn show_selected(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
-        self.error_row(ui);
         scroll_fields(ui, |ui| {
             let world = session.target();
             let mut fields = FieldsUi::new(Some(world), Some(world.registry()), &mut self.picker);
@@ -88,7 +104,8 @@ impl Inspector {
                     None
                 }
             };
-            let FieldsUi { edit, focused, wanted, .. } = fields;
+            let FieldsUi { edit, focused, wanted, refused, .. } = fields;
+            self.error = refused.or(self.error.take());
             let owner = self.selected;
             if let Some(edit) = edit {
                 let of = owner.map(|object| title(world, object));
@@ -103,11 +120,11 @@ impl Inspector {
                 self.objects.reveal(session.target(), wanted);
             }
         });
+        self.show_error(ui);
     }
 
     /// Shows a value that is no world.
     pub fn show_value<T: Reflect>(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = T>) {
-        self.error_row(ui);
         scroll_fields(ui, |ui| {
             let path = FieldPath::new(T::CLASS.name());
             let mut value = match session.get_field(path.clone()) {
@@ -121,12 +138,14 @@ impl Inspector {
             let registry = own.as_ref().or(session.registry());
             let mut fields = FieldsUi::new(None, registry, &mut self.picker);
             fields.whole(ui, T::CLASS, &mut value, &path);
-            let FieldsUi { edit, focused, .. } = fields;
+            let FieldsUi { edit, focused, refused, .. } = fields;
+            self.error = refused.or(self.error.take());
             if let Some(edit) = edit {
                 self.edit_field(session, (None, None), edit, focused.as_ref(), set_in_value);
             }
             self.end_frame(ui, session, focused.as_ref());
         });
+        self.show_error(ui);
     }
 
     /// The object that is selected; it may be gone.
@@ -316,20 +335,26 @@ impl Inspector {
         }
     }
 
-    fn error_row(&mut self, ui: &mut Ui) {
-        // A scope in any case: what comes behind it keeps its ids, and so the keyboard.
-        let is_closed = ui
-            .scope(|ui| {
-                let Some(error) = &self.error else { return false };
-                ui.horizontal_wrapped(|ui| {
-                    let close = button::remove(ui, "Close the message");
-                    ui.label(RichText::new(error).color(ui.visuals().error_fg_color));
-                    close
-                })
-                .inner
-            })
-            .inner;
-        if is_closed {
+    /// Shows why the last edit was refused, over the end of the fields: a row above them would move them under the mouse.
+    fn show_error(&mut self, ui: &Ui) {
+        let Some(error) = &self.error else { return };
+        let room = ui.max_rect().intersect(ui.clip_rect());
+        let area = Area::new(ui.scope_id().with("error")).order(Order::Foreground);
+        let shown =
+            area.pivot(Align2::LEFT_BOTTOM).fixed_pos(room.left_bottom()).show(ui.ctx(), |ui| {
+                Frame::popup(ui.style())
+                    .show(ui, |ui| {
+                        ui.set_max_width((room.width() - 16.0).max(100.0));
+                        ui.horizontal_wrapped(|ui| {
+                            let close = button::remove(ui, "Close the message");
+                            ui.label(RichText::new(error).color(ui.visuals().error_fg_color));
+                            close
+                        })
+                        .inner
+                    })
+                    .inner
+            });
+        if shown.inner {
             self.error = None;
         }
     }
@@ -346,8 +371,11 @@ impl Inspector {
         focused: Option<&FieldPath>,
         set: impl Fn(&mut S, Label, Option<ObjectId>, &FieldEdit) -> Result<()>,
     ) {
+        if self.is_given_up {
+            return;
+        }
         let verb = match edit.element {
-            None => "Set",
+            None => edit.verb,
             Some(ElementEdit::Insert(..)) => "Insert into",
             Some(ElementEdit::Remove(_)) => "Remove from",
             Some(ElementEdit::Move(..)) => "Move in",
@@ -360,9 +388,10 @@ impl Inspector {
         if !self.gesture.as_ref().is_some_and(is_same) {
             self.end_gesture(session);
             if edit.is_gesture {
+                let before = session.history().state();
                 let drag = session.begin_drag(label.as_str().into());
                 let (source, focus) = (edit.source.clone(), focused.cloned());
-                self.gesture = Some(Gesture { owner, source, focus, drag });
+                self.gesture = Some(Gesture { owner, source, focus, before, drag });
             }
         }
         let label = if self.gesture.is_some() { Label::None } else { label.into() };
@@ -386,14 +415,30 @@ impl Inspector {
 
     /// Ends a gesture whose button was released, or whose text is not typed any more.
     fn end_frame(&mut self, ui: &Ui, session: &mut impl Edited, focused: Option<&FieldPath>) {
+        let is_down = ui.input(|input| input.pointer.any_down());
+        self.is_given_up &= is_down;
+        if is_down && ui.input(|input| input.key_pressed(Key::Escape)) {
+            self.give_up(session);
+        }
         let Some(gesture) = &self.gesture else { return };
         // What is typed ends where the mouse is pressed elsewhere: the click is not part of it.
         let goes_on = match &gesture.focus {
             Some(typed) => focused == Some(typed),
-            None => ui.input(|input| input.pointer.any_down()),
+            None => is_down,
         };
         if !goes_on {
             self.end_gesture(session);
+        }
+    }
+
+    /// Rolls back what a drag has done.
+    fn give_up(&mut self, session: &mut impl Edited) {
+        let Some(gesture) = self.gesture.take_if(|gesture| gesture.focus.is_none()) else { return };
+        session.end_drag(gesture.drag);
+        self.is_given_up = true;
+        if session.history().state() != gesture.before {
+            let undone = session.undo();
+            self.checked(undone);
         }
     }
 

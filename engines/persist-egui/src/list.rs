@@ -1,15 +1,21 @@
 //! Lists, arrays, tuples, sets and maps: their elements, which come, go and move.
 
-use egui::{DragValue, Ui, Vec2};
+use egui::{Align, DragValue, Layout, Ui, Vec2};
 use persist::Value;
 use persist::reflect::{EditorHints, Kind};
+use persist::save::Registry;
 
 use crate::button;
-use crate::empty::empty;
+use crate::empty::{empty, empty_variant};
 use crate::field::{ElementEdit, FieldsUi, NO_HINTS, Part};
 
 /// So many elements are shown at a time.
 const PAGE: usize = 50;
+
+/// Buttons on the left would push what is nested further to the right at each level.
+fn buttons_right() -> Layout {
+    Layout::right_to_left(Align::TOP)
+}
 
 impl FieldsUi<'_> {
     /// How many elements a collection has, and a button that adds one.
@@ -45,26 +51,31 @@ impl FieldsUi<'_> {
                 self.or_else(other)
             }
             Kind::Set(element) => {
-                let Some(new) = empty(element(), self.registry, 0) else { return false };
                 spread(part.value);
                 let Value::Seq(elements) = &mut *part.value else { return false };
-                let Some(new) = unused(new, |key| elements.contains(key)) else { return false };
+                let new = unused(element(), self.registry, |key| elements.contains(key));
+                let Some(new) = new else { return self.refuse_insert(part) };
                 elements.push(new);
-                self.set(ui, part)
+                self.set_as(ui, part, "Insert into")
             }
             Kind::Map(key, value) => {
-                let (key, value) =
-                    (empty(key(), self.registry, 0), empty(value(), self.registry, 0));
+                let value = empty(value(), self.registry, 0);
                 let Value::Map(entries) = &mut *part.value else { return false };
-                let key = key.and_then(|key| {
-                    unused(key, |key| entries.iter().any(|(other, _)| other == key))
-                });
-                let (Some(key), Some(value)) = (key, value) else { return false };
+                let is_taken = |key: &Value| entries.iter().any(|(other, _)| other == key);
+                let key = unused(key(), self.registry, is_taken);
+                let (Some(key), Some(value)) = (key, value) else {
+                    return self.refuse_insert(part);
+                };
                 entries.push((key, value));
-                self.set(ui, part)
+                self.set_as(ui, part, "Insert into")
             }
             _ => false,
         }
+    }
+
+    fn refuse_insert(&mut self, part: &Part<'_>) -> bool {
+        self.refused = Some(format!("there is no other value to insert into {}", part.label));
+        false
     }
 
     /// The elements of a list, an array or a tuple.
@@ -87,7 +98,7 @@ impl FieldsUi<'_> {
             let hints = element_hints(part.hints);
             let mut element = Part { label: &label, hints: &hints, kind, value, path: &path };
             if is_list {
-                ui.horizontal_top(|ui| {
+                ui.with_layout(buttons_right(), |ui| {
                     asked = element_buttons(ui, at, len).or(asked.take());
                     ui.vertical(|ui| is_changed |= self.part(ui, &mut element));
                 });
@@ -127,7 +138,7 @@ impl FieldsUi<'_> {
             let hints = element_hints(part.hints);
             let mut element =
                 Part { label: &label, hints: &hints, kind: kind(), value, path: &path };
-            ui.horizontal_top(|ui| {
+            ui.with_layout(buttons_right(), |ui| {
                 if remove_button(ui, &label) {
                     removed = Some(at);
                 }
@@ -136,7 +147,7 @@ impl FieldsUi<'_> {
         }
         if let (Some(at), Value::Seq(elements)) = (removed, &mut *part.value) {
             elements.remove(at);
-            return self.set(ui, part);
+            return self.set_as(ui, part, "Remove from");
         }
         if is_changed {
             self.widen(part);
@@ -167,7 +178,7 @@ impl FieldsUi<'_> {
             let Some((key, value)) = entries.get_mut(at) else { break };
             let own_path = is_plain_key(key).then(|| part.path.clone().at(key.clone()));
             let label = format!("[{key:.1}]");
-            ui.horizontal_top(|ui| {
+            ui.with_layout(buttons_right(), |ui| {
                 if remove_button(ui, &label) {
                     removed = Some(at);
                 }
@@ -196,7 +207,7 @@ impl FieldsUi<'_> {
         }
         if let (Some(at), Value::Map(entries)) = (removed, &mut *part.value) {
             entries.remove(at);
-            return self.set(ui, part);
+            return self.set_as(ui, part, "Remove from");
         }
         if std::mem::take(&mut self.widens) {
             self.widen(part);
@@ -234,17 +245,17 @@ fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
     first..len.min(first + PAGE)
 }
 
-/// What moves and removes an element of a list.
+/// What moves and removes an element of a list, from the right.
 fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
     let mut asked = None;
-    if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
-        asked = Some(ElementEdit::Move(at, at - 1));
+    if remove_button(ui, &format!("[{at}]")) {
+        asked = Some(ElementEdit::Remove(at));
     }
     if button::arrow(ui, Vec2::DOWN, &format!("Move [{at}] down"), at + 1 < len).clicked() {
         asked = Some(ElementEdit::Move(at, at + 1));
     }
-    if remove_button(ui, &format!("[{at}]")) {
-        asked = Some(ElementEdit::Remove(at));
+    if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
+        asked = Some(ElementEdit::Move(at, at - 1));
     }
     asked
 }
@@ -265,9 +276,20 @@ fn is_plain_key(key: &Value) -> bool {
     key.as_u64().is_some() || matches!(key, Value::Text(_))
 }
 
-/// The first value that is not taken: the next number, or a text with a number behind it.
-fn unused(mut value: Value, is_taken: impl Fn(&Value) -> bool) -> Option<Value> {
+/// The first value of a kind that is not taken: the next number or variant, or a text with a number behind it.
+fn unused(
+    kind: Kind,
+    registry: Option<&Registry>,
+    is_taken: impl Fn(&Value) -> bool,
+) -> Option<Value> {
     const MOST_TRIED: u16 = u16::MAX;
+    let mut value = empty(kind, registry, 0)?;
+    if let (Kind::Class(class), Value::Enum(_)) = (kind, &value) {
+        let class = class();
+        let variants = class.variants().iter().filter(|variant| !variant.other);
+        let mut values = variants.filter_map(|of| empty_variant(&class.name(), of, registry));
+        return values.find(|value| !is_taken(value));
+    }
     for number in 1..MOST_TRIED {
         if !is_taken(&value) {
             return Some(value);

@@ -47,7 +47,9 @@ pub(crate) fn show(
         }
         let activity = world.activity(object).unwrap_or_default();
         let text = format!("{activity:?}");
-        let response = ComboBox::from_id_salt("activity").selected_text(text).show_ui(ui, |ui| {
+        let width = ui.available_width().clamp(20.0, ui.spacing().combo_width);
+        let combo = ComboBox::from_id_salt("activity").width(width).truncate();
+        let response = combo.selected_text(text).show_ui(ui, |ui| {
             for other in [Activity::Active, Activity::Paused] {
                 let is_current = other == activity;
                 if ui.selectable_label(is_current, format!("{other:?}")).clicked() && !is_current {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use egui::{Button, ScrollArea, Sense, TextEdit, Ui, Vec2};
+use egui::{Button, Key, ScrollArea, Sense, TextEdit, Ui, Vec2};
 use persist::{ObjectId, World};
 
 use crate::button;
@@ -51,6 +51,15 @@ pub(crate) enum Wish {
 }
 
 impl Objects {
+    /// The height that shows all rows, with the toolbar and the search.
+    pub(crate) fn height(&self, ui: &Ui) -> f32 {
+        let row = ui.spacing().interact_size.y + ui.spacing().item_spacing.y;
+        let rows = self.search.as_ref().map_or(self.rows.len(), |_| usize::MAX);
+        #[expect(clippy::cast_precision_loss, reason = "a pixel is enough")]
+        let height = (rows.saturating_add(4)) as f32 * row;
+        height.max(120.0)
+    }
+
     /// Opens what is above an object, and scrolls to it.
     pub(crate) fn reveal(&mut self, world: &World, object: ObjectId) {
         let mut above = world.parent(object);
@@ -72,9 +81,12 @@ impl Objects {
         let hint = "search: name, class, field=value";
         let edit =
             TextEdit::singleline(&mut self.query).hint_text(hint).desired_width(f32::INFINITY);
-        ui.add(edit).on_hover_text(
+        let search = ui.add(edit).on_hover_text(
             "Search objects. Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood",
         );
+        if search.lost_focus() && ui.input(|input| input.key_pressed(Key::Escape)) {
+            self.query.clear();
+        }
         if let Some(wanted) = self.wanted {
             self.reveal(world, wanted);
         }
@@ -83,6 +95,9 @@ impl Objects {
             Some((_, search)) => search.found.len(),
             None => self.rows.len(),
         };
+        if self.search.as_ref().is_some_and(|(_, search)| search.is_vain()) {
+            ui.weak("nothing found");
+        }
         let height = ui.spacing().interact_size.y;
         let mut area = ScrollArea::vertical().auto_shrink([false, false]);
         if let Some(at) = self.wanted.take().and_then(|wanted| self.position(wanted)) {
@@ -114,7 +129,8 @@ impl Objects {
                             toggled = Some(object);
                         }
                     } else {
-                        ui.add_space(18.0);
+                        // Names of siblings stand below each other.
+                        ui.add_space(button::ARROW_WIDTH + ui.spacing().item_spacing.x);
                     }
                     if let Some(asked) = row_of(ui, world, object, selected, &mut dropped) {
                         wish = Some(asked);

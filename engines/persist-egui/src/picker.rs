@@ -1,7 +1,7 @@
 //! References to objects, picked from a list.
 
 use egui::containers::menu::{MenuButton, MenuConfig};
-use egui::{PopupCloseBehavior, Response, ScrollArea, TextEdit, Ui};
+use egui::{Key, PopupCloseBehavior, Response, ScrollArea, TextEdit, Ui};
 use persist::reflect::HandleValue;
 use persist::{ObjectId, Value, World};
 
@@ -49,15 +49,23 @@ impl Picker {
 
     fn list(&mut self, ui: &mut Ui, world: &World, nothing: &str) -> Option<Picked> {
         let frame = ui.ctx().cumulative_frame_nr();
-        if frame > self.shown + 1 {
+        let is_opened = frame > self.shown + 1;
+        if is_opened {
             (self.query, self.of) = (String::new(), None);
         }
         self.shown = frame;
         ui.set_min_width(160.0);
         let edit = TextEdit::singleline(&mut self.query).hint_text("search by name");
-        ui.add(edit).on_hover_text("Search by name");
+        let search = ui.add(edit).on_hover_text("Search by name");
+        if is_opened {
+            search.request_focus();
+        }
         self.find(world);
         let mut picked = None;
+        let is_entered = search.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        if let ([only], true) = (&*self.found, is_entered && !self.query.is_empty()) {
+            picked = Some(Picked::Object(*only));
+        }
         if self.query.is_empty() && ui.selectable_label(false, nothing).clicked() {
             picked = Some(Picked::Nothing);
         }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::RangeInclusive;
 
-use egui::{DragValue, Id, Response, TextEdit, Ui};
+use egui::{DragValue, Id, Key, Response, TextEdit, Ui};
 use persist::Value;
 use persist::reflect::EditorHints;
 
@@ -149,7 +149,22 @@ fn float(
         })
         .prefix(prefix);
     let response = ui.add(drag);
+    let new = if is_given_up(ui, &response) { None } else { new };
     (response, new)
+}
+
+/// True if Escape has ended the typing of a number. egui says in two frames that the field lost the keyboard; in the second,
+/// where the key is not pressed any more, it would take what was typed.
+fn is_given_up(ui: &Ui, response: &Response) -> bool {
+    if !response.lost_focus() {
+        return false;
+    }
+    let (id, pass) = (response.id.with("given up"), ui.ctx().cumulative_pass_nr());
+    if ui.input(|input| input.key_pressed(Key::Escape)) {
+        ui.data_mut(|data| data.insert_temp(id, pass));
+        return true;
+    }
+    ui.data(|data| data.get_temp::<u64>(id)).is_some_and(|at| at + 1 == pass)
 }
 
 #[allow(
@@ -199,6 +214,7 @@ fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) ->
         })
         .prefix(prefix);
     let response = ui.add(drag);
+    let new = if is_given_up(ui, &response) { None } else { new };
     let is_in_range =
         |typed: &i128| range_of(hints).is_none_or(|range| range.contains(&as_f64(*typed)));
     let given = new.map(|new| typed.get().filter(is_in_range).unwrap_or(rounded(new)));
@@ -247,15 +263,15 @@ fn narrowed(number: f64) -> f32 {
     number as f32
 }
 
-/// Shows a text; true with the response if it changed.
+/// Shows a text; true with the response if it changed. It counts once it is typed whole: a `validate` function may refuse
+/// the last letter, and half of a text is no text.
 pub(crate) fn text(ui: &mut Ui, text: &mut String) -> (Response, bool) {
     if text.len() > LONGEST_TEXT {
         let first: String = text.chars().take(SHOWN_OF_LONG).collect();
         let shown = format!("{} bytes: {first}…", text.len());
         return (ui.add(egui::Label::new(shown).wrap()), false);
     }
-    let (response, new) = typed(ui, text, text.contains('\n'));
-    let new = new.filter(|new| new != text);
+    let (response, new) = committed_text(ui, text, true);
     let is_new = new.is_some();
     new.into_iter().for_each(|new| *text = new);
     (response, is_new)
@@ -263,7 +279,7 @@ pub(crate) fn text(ui: &mut Ui, text: &mut String) -> (Response, bool) {
 
 /// Shows a character; true with the response if it changed.
 pub(crate) fn character(ui: &mut Ui, character: &mut char) -> (Response, bool) {
-    let (response, new) = typed(ui, &character.to_string(), false);
+    let (response, new) = committed(ui, &character.to_string());
     // The one that was typed last stands beside the old one.
     let new = new.and_then(|new| {
         let mut others = new.chars().filter(|new| new != character);
@@ -311,26 +327,19 @@ pub(crate) fn whole(ui: &mut Ui, value: &mut Value) -> (Response, bool) {
     (response, is_new)
 }
 
-/// Shows a text that is typed, and returns it whenever it changes. What is typed and refused stays until the field loses
-/// the focus; if the value changes in another way, that is shown.
-pub(crate) fn typed(ui: &mut Ui, current: &str, is_long: bool) -> (Response, Option<String>) {
-    let id = ui.next_auto_id().with("typed");
-    let mut text = kept(ui, id, current);
-    let response = show_text(ui, &mut text, is_long, id.with("text"));
-    let changed = response.changed().then(|| text.clone());
-    if response.has_focus() {
-        ui.data_mut(|data| data.insert_temp(id, Typed { text, of: current.to_owned() }));
-    }
-    (response, changed)
+/// Shows a text that counts once the field loses the focus, or Enter is pressed; Escape gives it up. If the value changes in
+/// another way meanwhile, that is shown.
+pub(crate) fn committed(ui: &mut Ui, current: &str) -> (Response, Option<String>) {
+    committed_text(ui, current, false)
 }
 
-/// Shows a text that counts once the field loses the focus, or Enter is pressed.
-pub(crate) fn committed(ui: &mut Ui, current: &str) -> (Response, Option<String>) {
+fn committed_text(ui: &mut Ui, current: &str, has_lines: bool) -> (Response, Option<String>) {
     let id = ui.next_auto_id().with("typed");
     let mut text = kept(ui, id, current);
-    let response = show_text(ui, &mut text, false, id.with("text"));
+    let has_lines = has_lines && text.contains('\n');
+    let response = show_text(ui, &mut text, has_lines, id.with("text"));
     if response.lost_focus() {
-        let is_given_up = ui.input(|input| input.key_pressed(egui::Key::Escape));
+        let is_given_up = ui.input(|input| input.key_pressed(Key::Escape));
         let new = (!is_given_up && text != current).then_some(text);
         return (response, new);
     }
@@ -347,8 +356,8 @@ fn kept(ui: &Ui, id: Id, current: &str) -> String {
     kept.map_or_else(|| current.to_owned(), |kept| kept.text)
 }
 
-fn show_text(ui: &mut Ui, text: &mut String, is_long: bool, id: Id) -> Response {
-    let edit = if is_long { TextEdit::multiline(text) } else { TextEdit::singleline(text) };
-    let edit = if is_long { edit.desired_rows(3) } else { edit };
+fn show_text(ui: &mut Ui, text: &mut String, has_lines: bool, id: Id) -> Response {
+    let edit = if has_lines { TextEdit::multiline(text) } else { TextEdit::singleline(text) };
+    let edit = if has_lines { edit.desired_rows(3) } else { edit };
     ui.add(edit.id(id).desired_width(f32::INFINITY))
 }

@@ -37,6 +37,11 @@ impl Search {
         Self { words, rest, found: Vec::new() }
     }
 
+    /// True if all objects have been looked at, and none was found.
+    pub(crate) fn is_vain(&self) -> bool {
+        self.rest.is_empty() && self.found.is_empty()
+    }
+
     /// Looks at some more objects; false once all are looked at.
     pub(crate) fn go_on(&mut self, world: &World) -> bool {
         let has_values = self.words.iter().any(|word| matches!(word, Word::Value(..)));

@@ -3,7 +3,7 @@
 use egui::{Key, Vec2};
 use persist::Value;
 
-use crate::support::{Bag, Even, Item, Lamp, Link, Numbers, Program, Shade, shared};
+use crate::support::{Bag, Doors, Even, Item, Lamp, Link, Numbers, Program, Shade, Side, shared};
 
 #[test]
 fn a_number_is_dragged_in_one_entry_and_stays_in_its_range() {
@@ -209,6 +209,7 @@ fn sets_and_maps_get_lose_and_change_elements() {
     assert_eq!(prices, [(String::new(), 0), ("axe".to_owned(), 9)].into());
     window.click("Insert into counts");
     assert_eq!(window.component::<Bag>().counts, [(0, vec![])].into());
+    assert_eq!(window.entries()[2..], ["Insert into prices of Ada", "Insert into counts of Ada"]);
     for _ in 0..4 {
         window.undo();
     }
@@ -245,8 +246,10 @@ fn a_reference_is_picked_from_a_list_and_followed() {
     let mut window = program.show();
     let at = window.widget("maybe");
     window.click_at(at, egui::PointerButton::Primary);
-    window.enter("Search by name", "bo");
-    window.click_last("Bob");
+    // The search has the keyboard, and Enter takes the only one that is found.
+    window.0.event(egui::Event::Text("bo".into()));
+    window.settle();
+    window.press(Key::Enter);
     assert_eq!(window.component::<Link>().maybe, Some(bob));
     assert_eq!(window.entries(), ["Set maybe of Ada"]);
     let at = window.widget("to");
@@ -305,7 +308,7 @@ fn what_the_component_refuses_is_shown_and_not_done() {
     window.enter("number", "4");
     assert_eq!(window.component::<Even>().number, 4);
     assert_eq!(window.program().inspector.error(), None);
-    // A text is refused on its way, and not lost before it is whole.
+    // A text counts once it is whole: what stands in it on its way is not refused.
     window.enter("word", "odder");
     assert_eq!(window.component::<Even>().word, "odder");
 }
@@ -328,4 +331,105 @@ fn resources_are_edited() {
     assert_eq!(window.entries(), ["Set points"]);
     window.undo();
     assert_eq!(window.get("Score:points"), Value::U32(3));
+}
+
+#[test]
+fn a_text_that_is_refused_leaves_the_old_one_whole() {
+    let (program, _) = Program::with("Ada", Even { word: "rats".into(), number: 0 });
+    let mut window = program.show();
+    let before = window.widget("word");
+    window.type_into("word", "odd");
+    // Nothing is done while it is typed, and nothing moves.
+    assert_eq!(window.component::<Even>().word, "rats");
+    window.press(Key::Enter);
+    assert!(window.says("it is odd"));
+    assert_eq!(window.widget("word"), before);
+    assert_eq!(window.component::<Even>().word, "rats");
+    assert_eq!(window.entries(), [""; 0]);
+    window.click("Close the message");
+    assert!(!window.says("it is odd"));
+}
+
+#[test]
+fn a_text_counts_once_another_field_is_clicked() {
+    let (program, _) = Program::with("Ada", Even::default());
+    let mut window = program.show();
+    window.type_into("word", "cat");
+    let at = window.widget("number");
+    window.click_at(at, egui::PointerButton::Primary);
+    assert_eq!(window.component::<Even>().word, "cat");
+    assert_eq!(window.entries(), ["Set word of Ada"]);
+}
+
+#[test]
+fn escape_gives_up_what_is_typed() {
+    let (program, _) = Program::with("Lamp", Lamp { text: "brass".into(), ..Lamp::default() });
+    let mut window = program.show();
+    for (field, typed) in [("text", "iron"), ("letter", "x"), ("radius", "7")] {
+        window.type_into(field, typed);
+        window.press(Key::Escape);
+    }
+    let lamp = window.component::<Lamp>();
+    assert_eq!(lamp, Lamp { text: "brass".into(), ..Lamp::default() });
+    assert_eq!(window.entries(), [""; 0]);
+}
+
+#[test]
+fn escape_gives_up_a_drag() {
+    let (program, _) = Program::with("Lamp", Lamp { radius: 1.0, ..Lamp::default() });
+    let mut window = program.show();
+    let at = window.widget("radius");
+    window.press_at(at, true);
+    window.move_to(at + Vec2::new(30.0, 0.0));
+    assert!(window.component::<Lamp>().radius > 1.0);
+    window.press(Key::Escape);
+    assert_eq!(window.component::<Lamp>().radius, 1.0);
+    // The rest of the drag does nothing.
+    window.move_to(at + Vec2::new(60.0, 0.0));
+    window.press_at(at + Vec2::new(60.0, 0.0), false);
+    assert_eq!(window.component::<Lamp>().radius, 1.0);
+    assert_eq!(window.entries(), [""; 0]);
+    window.drag(at, at + Vec2::new(60.0, 0.0));
+    assert_eq!(window.entries(), ["Set radius of Lamp"]);
+}
+
+#[test]
+fn what_is_inserted_does_not_hide_the_list_for_a_frame() {
+    let items = vec![Item { name: "axe".into(), count: 2 }];
+    let (program, _) = Program::with("Ada", Bag { items, ..Bag::default() });
+    let mut window = program.show();
+    let at = window.place("Insert into items");
+    window.move_to(at);
+    for pressed in [true, false] {
+        window.press_at(at, pressed);
+        assert!(window.has("Remove [0]"));
+    }
+    assert_eq!(window.component::<Bag>().items.len(), 2);
+}
+
+#[test]
+fn keys_of_a_map_are_the_next_variants_until_none_is_left() {
+    let mut program = Program::new();
+    program.world.register::<Doors>().unwrap();
+    let ada = program.world.spawn("Ada");
+    program.world.attach(ada, Doors::default()).unwrap();
+    program.inspector.select(Some(ada));
+    let mut window = program.show();
+    window.click("Insert into by_side");
+    window.click("Insert into by_side");
+    let by_side = [(Side::Left, 0), (Side::Right, 0)].into();
+    assert_eq!(window.component::<Doors>().by_side, by_side);
+    window.click("Insert into by_side");
+    assert!(window.says("no other value to insert into by_side"));
+    assert_eq!(window.entries().len(), 2);
+}
+
+#[test]
+fn buttons_of_elements_stand_at_the_right_and_keep_the_width_of_the_panel() {
+    let items = vec![Item { name: "axe".into(), count: 2 }];
+    let (program, _) = Program::with("Ada", Bag { items, ..Bag::default() });
+    let window = program.show();
+    let (label, button) = (window.place("[0]"), window.place("Remove [0]"));
+    assert!((label.y - button.y).abs() < 10.0, "{label:?} {button:?}");
+    assert!(label.x < 100.0 && button.x > 380.0 && button.x < 420.0, "{label:?} {button:?}");
 }

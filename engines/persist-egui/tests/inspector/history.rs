@@ -75,14 +75,31 @@ fn the_banner_says_what_was_recovered_until_it_is_closed() {
     }
     // A crash.
     drop(program);
-    let mut program = open(folder.path());
-    // It would lie over the banner.
-    program.is_open = false;
-    let mut window = show(program);
+    // The window with the history does not lie over the banner.
+    let mut window = show(open(folder.path()));
     assert!(window.query_by_label("Recovered 2 edits").is_some());
     click(&mut window, "Close the message");
     assert!(window.query_by_label("Recovered 2 edits").is_none());
     assert!(window.state().recovered.is_none());
+}
+
+#[test]
+fn the_window_follows_the_current_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = open(folder.path());
+    let add = |program: &mut Program, at: u32| {
+        program.session.edit(format!("Add {at}"), |edit| edit.spawn("Door")).unwrap();
+    };
+    (1..=60).for_each(|at| add(&mut program, at));
+    let mut window = show(program);
+    assert!(window.query_by_label("Add 60").is_some());
+    add(window.state_mut(), 61);
+    window.run_steps(3);
+    assert!(window.query_by_label("Add 61").is_some());
+    window.state_mut().session.go_to(2).unwrap();
+    window.run_steps(3);
+    assert!(window.query_by_label("Add 2").is_some());
+    assert!(window.query_by_label("Add 61").is_none());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The tree of objects: selected, searched, made, moved, copied and removed.
 
 use egui::{Key, PointerButton, Vec2};
+use egui_kittest::kittest::Queryable as _;
 use persist::ObjectId;
 use persist::world::Activity;
 
@@ -71,6 +72,43 @@ fn objects_are_found_by_name_class_and_value() {
 }
 
 #[test]
+fn escape_empties_the_search_and_a_vain_search_says_so() {
+    let (program, _) = level();
+    let mut window = program.show();
+    window.type_into(SEARCH, "castle");
+    window.settle();
+    assert!(window.has("nothing found"));
+    window.press(Key::Escape);
+    assert!(!window.has("nothing found"));
+    assert!(window.has("Garden"));
+}
+
+#[test]
+fn names_of_siblings_stand_below_each_other_and_children_further_right() {
+    let (program, _) = level();
+    let mut window = program.show();
+    window.click("Children of House");
+    let left = |name: &str| window.0.get_all_by_label(name).next().unwrap().rect().left().round();
+    assert_eq!(left("House"), left("Garden"));
+    assert_eq!(left("Lamp"), left("House") + 12.0);
+}
+
+#[test]
+fn the_border_below_the_tree_is_dragged() {
+    let (program, [house, ..]) = level();
+    let mut window = program.show();
+    window.program().inspector.select(Some(house));
+    window.settle();
+    let before = window.widget("Name");
+    // A tree of two rows takes no more room than it needs.
+    assert!(before.y < 200.0, "{before:?}");
+    let border = before - Vec2::new(0.0, 17.0);
+    window.drag(border, border + Vec2::new(0.0, 100.0));
+    let after = window.widget("Name");
+    assert!((after.y - before.y - 100.0).abs() < 10.0, "{before:?} {after:?}");
+}
+
+#[test]
 fn an_object_is_added_renamed_and_removed() {
     let (program, _) = level();
     let mut window = program.show();
@@ -119,7 +157,7 @@ fn an_object_is_moved_by_its_menu_by_a_drag_and_by_its_parent() {
     // Beside the rows.
     window.undo();
     let from = window.place("Lamp");
-    window.drag(from, from + Vec2::new(0.0, 250.0));
+    window.drag(from, from + Vec2::new(0.0, 45.0));
     assert_eq!(window.program().world.parent(lamp), None);
     window.click("Lamp");
     let at = window.widget("Parent");

@@ -123,6 +123,19 @@ pub(crate) struct Deep {
     pub(crate) level: u32,
 }
 
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+#[persist(component)]
+pub(crate) struct Doors {
+    pub(crate) by_side: BTreeMap<Side, u8>,
+}
+
+#[derive(Persist, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    #[default]
+    Left,
+    Right,
+}
+
 /// The name of the search.
 pub(crate) const SEARCH: &str = "Search objects. Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood";
 
@@ -228,6 +241,23 @@ impl Window {
             self.0.run_steps(1);
         }
         self.settle();
+    }
+
+    /// Presses or releases the mouse, and shows one frame.
+    pub(crate) fn press_at(&mut self, pos: Pos2, pressed: bool) {
+        self.0.event(Event::PointerButton {
+            pos,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        });
+        self.0.run_steps(1);
+    }
+
+    /// Moves the mouse, and shows one frame.
+    pub(crate) fn move_to(&mut self, at: Pos2) {
+        self.0.event(Event::PointerMoved(at));
+        self.0.run_steps(1);
     }
 
     /// Drags from a place by steps of a few points.
