@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::ops::RangeInclusive;
 
-use egui::{DragValue, Id, Key, Response, TextEdit, Ui};
+use egui::text::{CCursor, CCursorRange};
+use egui::{DragValue, Id, Key, Modifiers, Response, TextEdit, Ui};
 use persist::Value;
 use persist::reflect::EditorHints;
 
@@ -336,8 +337,13 @@ pub(crate) fn committed(ui: &mut Ui, current: &str) -> (Response, Option<String>
 fn committed_text(ui: &mut Ui, current: &str, has_lines: bool) -> (Response, Option<String>) {
     let id = ui.next_auto_id().with("typed");
     let mut text = kept(ui, id, current);
+    let text_id = id.with("text");
+    let is_focused = has_lines && ui.memory(|memory| memory.has_focus(text_id));
+    if is_focused && ui.input_mut(|input| input.consume_key(Modifiers::SHIFT, Key::Enter)) {
+        break_line(ui, text_id, &mut text);
+    }
     let has_lines = has_lines && text.contains('\n');
-    let response = show_text(ui, &mut text, has_lines, id.with("text"));
+    let response = show_text(ui, &mut text, has_lines, text_id);
     if response.lost_focus() {
         let is_given_up = ui.input(|input| input.key_pressed(Key::Escape));
         let new = (!is_given_up && text != current).then_some(text);
@@ -347,6 +353,19 @@ fn committed_text(ui: &mut Ui, current: &str, has_lines: bool) -> (Response, Opt
         ui.data_mut(|data| data.insert_temp(id, Typed { text, of: current.to_owned() }));
     }
     (response, None)
+}
+
+/// Puts a line break in place of the selection.
+fn break_line(ui: &Ui, id: Id, text: &mut String) {
+    let Some(mut state) = TextEdit::load_state(ui.ctx(), id) else { return };
+    let Some(range) = state.cursor.char_range() else { return };
+    let selected = range.as_sorted_char_range();
+    let (start, end) = (selected.start, selected.end);
+    let before: String = text.chars().take(start.into()).collect();
+    let after: String = text.chars().skip(end.into()).collect();
+    *text = format!("{before}\n{after}");
+    state.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(start + 1))));
+    state.store(ui.ctx(), id);
 }
 
 /// What stands in a field: what was typed, unless the field has another value by now.

@@ -433,3 +433,19 @@ fn buttons_of_elements_stand_at_the_right_and_keep_the_width_of_the_panel() {
     assert!((label.y - button.y).abs() < 10.0, "{label:?} {button:?}");
     assert!(label.x < 100.0 && button.x > 380.0 && button.x < 420.0, "{label:?} {button:?}");
 }
+
+#[test]
+fn shift_and_enter_break_a_line() {
+    let (program, _) = Program::with("Lamp", Lamp::default());
+    let mut window = program.show();
+    window.type_into("text", "a");
+    window.0.key_press_modifiers(egui::Modifiers::SHIFT, Key::Enter);
+    window.settle();
+    window.0.event(egui::Event::Text("b".into()));
+    window.settle();
+    assert_eq!(window.entries(), [""; 0]);
+    let at = window.widget("radius");
+    window.click_at(at, egui::PointerButton::Primary);
+    assert_eq!(window.component::<Lamp>().text, "a\nb");
+    assert_eq!(window.entries(), ["Set text of Lamp"]);
+}
