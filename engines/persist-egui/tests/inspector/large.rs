@@ -39,7 +39,6 @@ fn a_search_of_values_goes_on_from_frame_to_frame() {
 /// `cargo test --release -p persist-egui --test inspector -- --ignored --nocapture` prints it.
 #[test]
 #[ignore = "it measures"]
-#[expect(clippy::print_stdout, reason = "it measures")]
 fn the_time_of_a_frame() {
     let mut program = large();
     let lamp = program.world.objects().nth(1);

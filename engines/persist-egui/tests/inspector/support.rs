@@ -327,11 +327,11 @@ impl Window {
 
     /// Right of the label of a field: what is shown of its value.
     pub(crate) fn widget(&self, label: &str) -> Pos2 {
-        let nodes = self
+        let mut nodes = self
             .0
             .get_all_by_label(label)
             .filter(|node| !matches!(node.accesskit_node().role(), egui::accesskit::Role::Label));
-        nodes.last().unwrap().rect().center()
+        nodes.next_back().unwrap().rect().center()
     }
 }
 
