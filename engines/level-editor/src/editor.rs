@@ -1,5 +1,6 @@
 //! The window: menu, keys, clipboard, and the panels around the level.
 
+use std::mem;
 use std::time::Duration;
 
 use eframe::egui::{
@@ -30,6 +31,8 @@ pub struct Editor {
     /// What became of the last action.
     status: String,
     title: String,
+    /// A save was asked for while a text was typed.
+    is_to_save: bool,
 }
 
 /// What the menu and the keys do.
@@ -112,6 +115,7 @@ impl Editor {
                 "drag objects; move the level by another button, and zoom by the wheel",
             ),
             title: String::new(),
+            is_to_save: false,
         }
     }
 
@@ -121,12 +125,24 @@ impl Editor {
         // A text field has its own.
         if context.text_edit_focused() {
             let key = Action::Save.key()?;
-            let is_save = context.input_mut(|input| input.consume_shortcut(&key));
+            self.is_to_save |= context.input_mut(|input| input.consume_shortcut(&key));
+            // The field takes first what was typed in the same frame.
+            let is_typed = context.input(|input| input.events.iter().any(is_typing));
+            if self.is_to_save && is_typed {
+                context.request_repaint();
+            }
+            if !self.is_to_save || is_typed {
+                return None;
+            }
+            self.is_to_save = false;
             return context.memory_mut(|memory| {
-                let field = memory.focused().filter(|_| is_save)?;
+                let field = memory.focused()?;
                 memory.surrender_focus(field);
                 Some(field)
             });
+        }
+        if mem::take(&mut self.is_to_save) {
+            self.act(context, Action::Save);
         }
         for (action, key) in Action::KEYS {
             if context.input_mut(|input| input.consume_shortcut(&key)) {
@@ -293,4 +309,8 @@ impl Editor {
             self.title = title;
         }
     }
+}
+
+fn is_typing(event: &Event) -> bool {
+    matches!(event, Event::Text(_) | Event::Ime(_) | Event::Key { pressed: true, .. })
 }
