@@ -4,6 +4,7 @@ import collections
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -19,7 +20,8 @@ class Display:
     def __init__(self, width=1100, height=700):
         to_read, to_write = os.pipe()
         self.server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(to_write), "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"],
+            # It would begin anew, and refuse a program meanwhile, whenever its last one ends.
+            ["Xvfb", "-noreset", "-displayfd", str(to_write), "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"],
             pass_fds=[to_write], stderr=subprocess.DEVNULL)
         os.close(to_write)
         with os.fdopen(to_read) as display:
@@ -51,7 +53,10 @@ class Window:
     def __init__(self, display, *command):
         self.display = display
         environment = {**display.environment, "LEVEL_EDITOR_WIDGETS": "1"}
-        self.program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        # What it says if it ends.
+        self.errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+                                        encoding="utf-8")
         self.changed = threading.Condition()
         self.widgets = []
         self.reports = 0
@@ -84,7 +89,9 @@ class Window:
                 # What is not a widget, such as the title, comes without a report.
                 self.changed.wait(0.05)
             if self.program.poll() is not None:
-                raise AssertionError(f"the editor has ended with {self.program.returncode}, and there was no {what}")
+                self.errors.seek(0)
+                raise AssertionError(f"the editor has ended with {self.program.returncode}, and there was no {what}\n"
+                                     f"{self.errors.read()}")
             if time.monotonic() > end:
                 shown = "\n".join(map(str, self.widgets))
                 raise AssertionError(f"{shown}\n{self.title()!r}\nwithin {MOST_SECONDS} s, there was no {what}")
