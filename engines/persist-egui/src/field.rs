@@ -499,7 +499,7 @@ impl<'a> FieldsUi<'a> {
         self.controls(ui, part, &label)
     }
 
-    /// What stands behind the label of a header.
+    /// What a header shows after its label.
     fn controls(&mut self, ui: &mut Ui, part: &mut Part<'_>, label: &Response) -> bool {
         match (part.kind, &*part.value) {
             (Kind::Option(inner), Value::Option(content)) => {

@@ -276,7 +276,7 @@ fn is_plain_key(key: &Value) -> bool {
     key.as_u64().is_some() || matches!(key, Value::Text(_))
 }
 
-/// The first value of a kind that is not taken: the next number or variant, or a text with a number behind it.
+/// The first value of a kind that is not taken: the next number or variant, or a text that ends with a number.
 fn unused(
     kind: Kind,
     registry: Option<&Registry>,
