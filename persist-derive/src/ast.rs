@@ -4,6 +4,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
+use syn::spanned::Spanned as _;
 use syn::{Expr, ExprPath, Generics, Ident, ItemTrait, Member, Path, Type, WherePredicate};
 
 /// Something the user gave in an attribute, and where.
@@ -34,8 +35,12 @@ pub struct Input {
     pub compact: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
     pub bound: Option<Given<Vec<WherePredicate>>>,
-    /// Where the empty value comes from, if given.
+    /// Where fields that have no default of their own get it from, if given.
     pub default: Option<Given<DefaultValue>>,
+    /// Where the empty value comes from, if given.
+    pub empty: Option<Given<DefaultValue>>,
+    /// The struct as which these parts of it are saved.
+    pub save_as: Option<Given<Type>>,
     pub hooks: Hooks,
     /// How older records are brought to the version.
     pub migration: Option<Given<Migration>>,
@@ -86,7 +91,7 @@ pub struct Variant {
     pub ident: Ident,
     pub name: Given<String>,
     pub aliases: Vec<Given<String>>,
-    /// `#[persist(default)]`.
+    /// `#[persist(empty)]`.
     pub chosen: Option<Given<()>>,
     /// `#[default]` of `derive(Default)`.
     pub std_default: bool,
@@ -115,6 +120,8 @@ pub struct Field {
     /// Its attributes by their names.
     pub given: Vec<Given<&'static str>>,
     pub default: Option<Given<DefaultValue>>,
+    /// Its default is that of the same field of the struct's `default`.
+    pub inherits: bool,
     /// What a load fills, if that is given.
     pub empty: Option<Given<DefaultValue>>,
     pub id: Option<Given<u32>>,
@@ -198,6 +205,12 @@ pub enum DefaultValue {
     /// `Default::default()`.
     Std,
     Expr(Box<Expr>),
+    /// What the function of this path returns. On a field that holds text, a single word may be meant as a text: those
+    /// are counted.
+    Function {
+        path: Box<ExprPath>,
+        text: Option<usize>,
+    },
 }
 
 impl Hooks {
@@ -258,6 +271,14 @@ impl Field {
         }
     }
 
+    /// Where it is declared.
+    pub fn span(&self) -> Span {
+        match &self.member {
+            Member::Named(name) => name.span(),
+            Member::Unnamed(_) => self.ty.span(),
+        }
+    }
+
     /// True if it has a record.
     pub fn is_stored(&self) -> bool {
         !matches!(self.store, Store::Skip)
@@ -266,7 +287,31 @@ impl Field {
     /// True if a save without the field is fine with a missing value.
     pub fn has_default(&self) -> bool {
         // Where nothing unknown was stored, nothing is kept.
-        self.default.is_some() || self.unknown.is_some() || is_option(&self.ty)
+        let is_given = self.default.is_some() || self.inherits;
+        is_given || self.unknown.is_some() || is_option(&self.ty)
+    }
+}
+
+/// The type of a field in a struct with `save_as`.
+pub enum PartType<'t> {
+    /// One of the type of the field in its place, or a reference to one.
+    Value(&'t Type, bool),
+    /// A slice of these, in place of a `Vec`.
+    Items(&'t Type),
+    /// A `&str` in place of a `String`.
+    Text,
+}
+
+impl<'t> PartType<'t> {
+    pub fn of(ty: &'t Type) -> Self {
+        match ungroup(ty) {
+            Type::Reference(reference) => match ungroup(&reference.elem) {
+                Type::Slice(slice) => Self::Items(&slice.elem),
+                Type::Path(path) if path.path.is_ident("str") => Self::Text,
+                target => Self::Value(target, true),
+            },
+            ty => Self::Value(ty, false),
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 #![expect(
     unreachable_pub,
-    reason = "the crate exports three functions; `pub` is for its other modules"
+    reason = "the crate exports four functions; `pub` is for its other modules"
 )]
 
 #[macro_use]
@@ -77,4 +77,11 @@ fn dynamic_trait(
 #[proc_macro]
 pub fn __at_one_place(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand::at_one_place(tokens.into()).into()
+}
+
+/// Calls the function in `default = "path"`; not for programs.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __call(path: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand::call_of_string(path.into()).into()
 }

@@ -27,7 +27,7 @@
 ///
 /// Structs and enums can derive it, generic ones too; what a type holds must
 /// be `Persist` itself. A type that owns its data is asked for: no lifetimes,
-/// references or raw pointers. Every mistake is an error at the line that has
+/// references or raw pointers, unless it is `save_as`. Every mistake is an error at the line that has
 /// it, and says what to write instead.
 ///
 /// # Attributes
@@ -45,14 +45,16 @@
 /// | `alias = "old.Hero"` | A name under which older saves may hold the class, and no other class; may be repeated. |
 /// | `removed = "hp"` | A field of a struct, or a variant of an enum, that is gone for good: what older saves hold of it is dropped and not kept; may be repeated. See below. |
 /// | `rename_all = "camelCase"` | Style of the names of a struct's fields or an enum's variants: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. |
-/// | `default`, `default = value` | Of a struct: the empty value that a load fills is `Default::default()`, or the given one; else each field is made empty by itself. It gives no field a default. |
+/// | `default`, `default = value` | Of a struct: a field that a save does not hold gets the value of the same field of `Default::default()`, or of the given value. A `default` on the field wins. |
+/// | `empty`, `empty = value` | Of a struct: the empty value that a load fills is `Default::default()`, or the given one; else that of `default`, or each field is made empty by itself. It gives no field a default. |
 /// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, before those of the values inside. |
 /// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when all is loaded, after those inside; `E` can be shown as text. |
 /// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
 /// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
-/// | `context = Items` | `before_save`, `validate`, `after_load` and `migrate` get a `&Items` as their last argument: the context of the save, load or edit; see [`SaveManager::set_context`](crate::SaveManager::set_context). |
+/// | `context = Items` | `before_save`, `validate`, `after_load` and `migrate` get a `&Items` as their last argument: the context of the save, load or edit; see [`Saves::context`](crate::Saves::context). |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
 /// | `via = "Stored"` | Saved as a `Stored` without a class of its own: `Stored: From<&Type>` and `Type: TryFrom<Stored>`. |
+/// | `save_as = Simulation` | A struct of references to the fields of a `Simulation` is saved as one, and cannot be loaded. Names, order and types of its fields are those of the struct, which alone says how they are stored. |
 /// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
 /// | `component` | Implements [`Component`](crate::Component) for a type that has none of its methods. |
 /// | `compact` | The integers of 16 to 64 bits of all fields take as few bytes as they need, also in options, lists, arrays, tuples and maps, but not in other classes. |
@@ -73,8 +75,8 @@
 ///
 /// | | |
 /// |---|---|
-/// | `skip` | Not saved. A load makes it by `default = value` or `Default::default()`; loading into an existing struct leaves it as it is. |
-/// | `default`, `default = value` | What the field gets from a save that does not hold it: `Default::default()`, or the value. Without it a missing field is an error, except that a missing `Option` is `None`. |
+/// | `skip` | Not saved. A load makes it by `default = value`, by the `default` of the struct or by `Default::default()`; loading into an existing struct leaves it as it is. |
+/// | `default`, `default = value` | What the field gets from a save that does not hold it: `Default::default()`, or the value. Without it a missing field gets that of the struct's `default`. Without both it is an error, except that a missing `Option` is `None`. |
 /// | `rename = "x"` | Name of the field in the save. |
 /// | `alias = "old"` | A name under which older saves may hold the field; may be repeated. |
 /// | `empty = value` | What the field has in the empty value that a load fills; else what the `empty()` of its module or `Default` says. Unlike `default` it leaves a missing field an error. |
@@ -96,7 +98,7 @@
 ///
 /// | | |
 /// |---|---|
-/// | `default` | The empty value that a load fills. Else std's `#[default]` variant, else the first without fields, else the first that does not hold the enum itself. |
+/// | `empty` | The empty value that a load fills. Else std's `#[default]` variant, else the first without fields, else the first that does not hold the enum itself. |
 /// | `rename = "X"` | Name of the variant in the save. |
 /// | `alias = "Old"` | A name under which older saves may hold the variant; may be repeated. |
 /// | `removed = "since"` | A field of the variant that is gone for good; may be repeated. See below. |
@@ -252,7 +254,7 @@ pub use persist_derive::Persist;
 /// and others.
 ///
 /// ```
-/// use persist::{Persist, SaveManager};
+/// use persist::{Persist, Saves};
 ///
 /// #[persist::dynamic]
 /// trait Item {
@@ -273,16 +275,13 @@ pub use persist_derive::Persist;
 ///     fn price(&self) -> u32 { self.items.iter().map(|item| item.price()).sum() }
 /// }
 ///
-/// # use std::{cell::RefCell, rc::Rc};
-/// let mut saves = SaveManager::new();
+/// let saves = Saves::new();
 /// saves.register_as::<Sword, dyn Item>()?;
 /// saves.register_as::<Bag, dyn Item>()?;
 ///
 /// let bag = Bag { items: vec![Box::new(Sword { sharp: 3 }), Box::new(Bag { items: vec![] })] };
-/// saves.add(&Rc::new(RefCell::new(bag)))?;
-/// let save = saves.to_vec()?;
-/// let loaded = saves.from_slice(&save)?;
-/// assert_eq!(loaded.first::<Bag>()?.borrow().price(), 30);
+/// let save = saves.to_vec(&bag)?;
+/// assert_eq!(saves.from_slice::<Bag>(&save)?.price(), 30);
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///

@@ -103,7 +103,7 @@ impl<'a> Env<'a> {
         };
         error!(
             ErrorKind::WrongContext,
-            "{problem}; call `set_context` of the `SaveManager`, or `registry_mut().set_context` of the `World` that is edited, or use `save_with` and `load_with`"
+            "{problem}; call `context` of the `Saves`, or `registry_mut().set_context` of the `World` that is edited"
         )
     }
 }

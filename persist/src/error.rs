@@ -31,6 +31,8 @@ struct ErrorDetails {
     object: Option<u64>,
     class: Option<String>,
     field: String,
+    /// True for what [`LoadPolicy::Strict`](crate::save::LoadPolicy::Strict) refuses, not the program's code.
+    is_policy: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -79,18 +81,25 @@ pub enum ErrorKind {
     /// An object would be above itself.
     Circular,
     /// A type needs a context that the save, load or edit does not have; see
-    /// [`SaveManager::set_context`](crate::SaveManager::set_context).
+    /// [`Saves::context`](crate::Saves::context).
     WrongContext,
     /// The program's own hook, `validate` or `with` module refused.
     Refused,
+    /// The save would have no content: a `SaveManager` without objects. See
+    /// [`SaveManager::allow_empty`](crate::SaveManager::allow_empty).
+    NoContent,
     /// The operating system refused to read or write.
     Io,
     /// There is no room for the save on the disk, or none left for this user.
     NoSpace,
-    /// Another program is writing the same save.
+    /// Another program is writing the same save, or a session has it open.
     InUse,
-    /// Another program has replaced or deleted the save since it was read; see
-    /// [`SlotStore`](crate::storage::SlotStore).
+    /// Another program has replaced or deleted the save since it was read, and nothing was written.
+    ///
+    /// With a [`SlotStore`](crate::storage::SlotStore), read the slot again and decide which save stays. A
+    /// [`Session`](crate::Session) refuses edits and saves then, until the program
+    /// [overwrites](crate::Session::overwrite) the save, keeps both, or opens the session again: see
+    /// [`Session::save`](crate::Session::save).
     Conflict,
     /// The save was given up on demand.
     Cancelled,
@@ -105,14 +114,70 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The sort of an error of the system.
+    /// The kind of an error of the system, or of a storage.
     pub(crate) fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::NoSpace,
+            io::ErrorKind::InvalidData => Self::Damaged,
+            io::ErrorKind::NotFound => Self::NotFound,
             _ => Self::Io,
         }
+    }
+
+    /// True if the bytes of a save are not those that were written: a load tries the backups then.
+    ///
+    /// ```
+    /// let error = persist::from_slice::<u32>(b"not a save at all").unwrap_err();
+    /// assert!(error.kind().is_damage());
+    /// ```
+    #[must_use]
+    pub fn is_damage(self) -> bool {
+        matches!(self, Self::NotASave | Self::Truncated | Self::Damaged)
+    }
+
+    /// True for an error of the system, which says nothing about what a file holds.
+    pub(crate) fn is_of_system(self) -> bool {
+        matches!(self, Self::Io | Self::NoSpace | Self::InUse | Self::NotFound)
+    }
+}
+
+/// Two or three words for a log; [`Error`] has the whole message.
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotASave => "not a save",
+            Self::NewerFormat => "of a newer format",
+            Self::Truncated => "cut short",
+            Self::Damaged => "damaged",
+            Self::UnknownKind => "unknown kind",
+            Self::DuplicateId => "duplicate id",
+            Self::WrongClass => "wrong class",
+            Self::MissingObject => "missing object",
+            Self::TooDeep => "nested too deeply",
+            Self::TooLarge => "too large",
+            Self::InvalidValue => "invalid value",
+            Self::MissingField => "missing field",
+            Self::KindMismatch => "wrong kind of field",
+            Self::NotFound => "not found",
+            Self::AlreadyExists => "already exists",
+            Self::Unsupported => "unsupported",
+            Self::Borrowed => "borrowed elsewhere",
+            Self::Circular => "above itself",
+            Self::WrongContext => "wrong context",
+            Self::Refused => "refused by the program",
+            Self::NoContent => "nothing to save",
+            Self::Io => "error of the system",
+            Self::NoSpace => "no space left",
+            Self::InUse => "in use by another program",
+            Self::Conflict => "replaced by another program",
+            Self::Cancelled => "cancelled",
+            Self::Poisoned => "poisoned history",
+            Self::NotInverse => "undo is not the inverse",
+            Self::OpenTransaction => "open transaction",
+            Self::WrongTarget => "wrong target",
+        })
     }
 }
 
@@ -146,6 +211,7 @@ impl Error {
                 object: None,
                 class: None,
                 field: String::new(),
+                is_policy: false,
                 source: None,
             }),
         }
@@ -221,24 +287,31 @@ impl Error {
         self
     }
 
+    /// The error of a step of a save or a load. `NotFound` is that of a missing save, which only its opening reports: a
+    /// missing folder, or a file that vanished in between, is an error like any other of the system.
     pub(crate) fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
-        Self::new(ErrorKind::of(&source), format!("cannot {doing} {}: {source}", path.display()))
-            .because(source)
+        let message = format!("cannot {doing} {}: {source}", path.display());
+        Self::new(ErrorKind::of(&source), message).because(source).of_present()
     }
 
     /// The error of a file that cannot be opened.
     pub(crate) fn of_opening(path: &std::path::Path, source: io::Error) -> Self {
-        let is_missing = source.kind() == io::ErrorKind::NotFound;
-        let mut error = Self::io("read", path, source);
-        if is_missing {
-            error.inner.kind = ErrorKind::NotFound;
-        }
-        error
+        let kind = ErrorKind::of(&source);
+        Self::new(kind, format!("cannot read {}: {source}", path.display())).because(source)
     }
 
     /// The error of a file that is open; `what` is read of it.
     pub(crate) fn of_reading(what: &str, source: io::Error) -> Self {
-        Self::new(ErrorKind::of(&source), format!("cannot read {what}: {source}")).because(source)
+        let message = format!("cannot read {what}: {source}");
+        Self::new(ErrorKind::of(&source), message).because(source).of_present()
+    }
+
+    /// The error of something that is not missing.
+    fn of_present(mut self) -> Self {
+        if self.inner.kind == ErrorKind::NotFound {
+            self.inner.kind = ErrorKind::Io;
+        }
+        self
     }
 
     /// What is said of it where no backup is good, and advice to restore one is of no use.
@@ -266,7 +339,18 @@ impl Error {
 
     /// True if the bytes of a save are not those that were written.
     pub(crate) fn is_damage(&self) -> bool {
-        matches!(self.kind(), ErrorKind::NotASave | ErrorKind::Truncated | ErrorKind::Damaged)
+        self.kind().is_damage()
+    }
+
+    /// Notes that the load policy refuses, and not the program's code.
+    pub(crate) fn of_policy(mut self) -> Self {
+        self.inner.is_policy = true;
+        self
+    }
+
+    /// True if the program's own code refused what was loaded.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.kind() == ErrorKind::Refused && !self.inner.is_policy
     }
 
     /// The sort of this error.
@@ -307,9 +391,13 @@ impl Error {
 }
 
 /// An error of the program's own reading or writing, so that `?` serves both.
+///
+/// A full disk is [`NoSpace`](ErrorKind::NoSpace), a missing file [`NotFound`](ErrorKind::NotFound), and
+/// [`InvalidData`](io::ErrorKind::InvalidData) [`Damaged`](ErrorKind::Damaged), as in the library's own errors. All
+/// others are [`Io`](ErrorKind::Io).
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        Self::new(ErrorKind::Io, error.to_string()).because(error)
+        Self::new(ErrorKind::of(&error), error.to_string()).because(error)
     }
 }
 

@@ -19,6 +19,54 @@
 //! ```
 //!
 //! After a crash or a power cut the file is the old save or the new one. [`to_vec`] and [`from_slice`] work in memory.
+//! [Which call do I need](../../../docs/guide/which-call.md), a page of the guide, has all other calls in four tables.
+//!
+//! # Slots, settings, background
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use persist::{Persist, Saves, save::SlotInfo};
+//! # #[derive(Persist)] struct Game { day: u32 }
+//! # let temporary = tempfile::tempdir().unwrap();
+//! # let (folder, path) = (temporary.path(), temporary.path().join("game.sav"));
+//! # let (game, played, png) = (Game { day: 1 }, Duration::from_secs(5400), vec![0x89, b'P', b'N', b'G']);
+//! # let info = SlotInfo::new("The Cave");
+//! // Values: what most games have.
+//! let saves = Saves::new();                                 // Send + Sync + Clone: classes, settings, the worker; clones share them
+//! let slots = saves.slots(&folder);                         // borrows nothing mutably; two menus may hold one
+//! slots.slot("Ada's farm").info(SlotInfo::new("The Mill").play_time(played).thumbnail(png)).save(&game)?;
+//! let saving = slots.auto(3).info(info).save_in_background(&game)?;     // never waits
+//! let mut game = slots.slot("Ada's farm").load::<Game>()?;  // Loaded<Game>: Deref, DerefMut, From<Game>; report(), recovery(), info()
+//! game.day += 1;
+//! slots.slot("Ada's farm").save(&game)?;                    // a Loaded<Game>: unknown content goes with it
+//! let plain: Game = game.into_inner();                      // and is given up here, on purpose
+//! for slot in slots.list()? { println!("{slot}"); }         // name, title, time, play time, health: a line a player can read
+//! saves.file(&path).save(&plain)?;                          // a path has the same handle as a slot
+//! # saving.wait()?;
+//! # assert_eq!(slots.auto(3).load::<Game>()?.info().title, "The Cave");
+//! # assert_eq!(saves.file(&path).load::<Game>()?.day, 2);
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! # Objects
+//!
+//! ```
+//! # use std::{cell::RefCell, rc::Rc};
+//! # use persist::{Persist, SaveManager, Saves};
+//! # #[derive(Persist)] struct Hero { name: String }
+//! # let ada = Rc::new(RefCell::new(Hero { name: "Ada".into() }));
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (path, slots) = (folder.path().join("heroes.sav"), Saves::new().slots(folder.path()));
+//! // Objects, as in the article: the manager is a list of objects, one call writes one file.
+//! let mut manager = SaveManager::new();                     // or saves.manager(); holds `Rc`s, so it stays on its thread
+//! manager.add(&ada)?;
+//! manager.save(&path)?;
+//! let loaded = manager.load(&path)?;                        // Loaded<SaveManager>: a list again, unknown content in it; first(), iter(), add, save
+//! slots.slot("quick").save(&manager)?;
+//! # assert_eq!(loaded.first::<Hero>()?.borrow().name, "Ada");
+//! # assert_eq!(slots.slot("quick").load::<SaveManager>()?.len(), 1);
+//! # Ok::<(), persist::Error>(())
+//! ```
 //!
 //! # A graph with a cycle
 //!
@@ -35,11 +83,11 @@
 //! let bob = Rc::new(RefCell::new(Person { name: "Bob".into(), friends: vec![ada.clone()] }));
 //! ada.borrow_mut().friends.push(bob);
 //!
-//! let mut saves = SaveManager::new();
-//! saves.add(&ada)?; // Bob is saved too: Ada points to him
-//! saves.save(&path)?;
+//! let mut manager = SaveManager::new();
+//! manager.add(&ada)?; // Bob is saved too: Ada points to him
+//! manager.save(&path)?;
 //!
-//! let loaded = saves.load(&path)?; // a new program first calls `saves.register::<Person>()?`
+//! let loaded = manager.load(&path)?; // a new program first calls `manager.register::<Person>()?`
 //! let ada = loaded.first::<Person>()?;
 //! let bob = ada.borrow().friends[0].clone();
 //! assert!(Rc::ptr_eq(&bob.borrow().friends[0], &ada));
@@ -75,11 +123,11 @@
 //! # Undo and crash recovery
 //!
 //! ```
-//! use persist::{History, SaveManager, Session, World};
+//! use persist::{History, Saves, Session, World};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let (level, journal) = (folder.path().join("a.sav"), folder.path().join("a.journal"));
-//! let open = || Session::<World>::with(SaveManager::new(), History::new(256)).open(&level, &journal);
+//! let open = || Session::<World>::with(Saves::new(), History::new(256)).open(&level, &journal);
 //!
 //! let (mut session, _) = open()?;
 //! let door = session.edit("Add door", |edit| edit.spawn("Door"))?;
@@ -120,6 +168,7 @@
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
 //! | `tools` | [`Document`], `save::verify`, `save::usage`, `JournalListing`: saves and journals without the types of their program; `lock` enables it |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
+//! | `tracing` | events for a log: a backup was loaded, a save failed in the background, a load lost parts, a journal was replayed, a save was slow |
 //! | `serde` | Fields with `#[persist(serde)]`, `serde::Saved`; `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
 //! | `glam-0_30`, `uuid`, `rand_pcg-0_9`, ... | types of other crates as fields; page 8 of the guide lists them |
 
@@ -161,6 +210,7 @@ mod schema;
 pub mod serde;
 mod sorting;
 pub mod storage;
+mod trace;
 mod types;
 mod value;
 pub mod world;
@@ -187,7 +237,7 @@ pub use history::{Command, History, Session};
 #[doc(inline)]
 pub use save::Document;
 #[doc(inline)]
-pub use save::{Loaded, SaveManager, from_slice, load, save, to_vec};
+pub use save::{Loaded, SaveManager, Saves, from_slice, load, save, to_vec};
 #[doc(inline)]
 pub use storage::commit::SaveOptions;
 pub use world::{Component, Context, Reference, World};
@@ -208,7 +258,7 @@ macro_rules! assert_lock {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::codec::class::kind_of_class;
-    pub use crate::codec::content::Content;
+    pub use crate::codec::content::CellContent;
     pub use crate::codec::convert::{FieldConversion, convert};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
@@ -228,10 +278,15 @@ pub mod __private {
     pub use crate::lock::check::{Mode, check, check_file};
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
     pub use crate::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
+    pub use crate::save::Saves;
+    pub use crate::save::content::{Sink, WriteContent, prepare_parts, write_parts};
+    pub use crate::save::saves::Prepared;
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
+    pub use crate::types::save_as::{SaveAs, SavedPart, is_plain, same_type};
     pub use crate::world::{Component, movable};
     pub use crate::{__coerce, __dynamic};
     pub use persist_derive::__at_one_place as at_one_place;
+    pub use persist_derive::__call as a_string_is_the_path_of_a_function_and_a_text_needs_into;
     pub use std;
     pub use std::any::Any;
     pub use std::default::Default;

@@ -13,17 +13,17 @@ use crate::{Error, ErrorKind, Result};
 /// # Example
 ///
 /// ```
-/// use persist::{ErrorKind, Limits, SaveManager};
+/// use persist::{ErrorKind, Limits, Saves};
 ///
-/// let mut saves = SaveManager::new();
-/// saves.set_limits(Limits { text: 300, ..Limits::default() });
+/// let mut manager = Saves::new().limits(Limits::new().text(300)).manager();
 /// # use std::{cell::RefCell, rc::Rc};
 /// # let long = Rc::new(RefCell::new("x".repeat(301)));
-/// # saves.add(&long)?;
-/// # assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
+/// # manager.add(&long)?;
+/// # assert_eq!(manager.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Bytes of a whole save. Default 4 GiB.
     pub bytes: u64,
@@ -66,6 +66,66 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Makes the default limits.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::DEFAULT
+    }
+
+    /// Sets [`bytes`](Self::bytes).
+    #[must_use]
+    pub const fn bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// Sets [`decompressed`](Self::decompressed).
+    #[must_use]
+    pub const fn decompressed(self, decompressed: u64) -> Self {
+        Self { decompressed, ..self }
+    }
+
+    /// Sets [`metadata`](Self::metadata).
+    #[must_use]
+    pub const fn metadata(self, metadata: u32) -> Self {
+        Self { metadata, ..self }
+    }
+
+    /// Sets [`objects`](Self::objects).
+    #[must_use]
+    pub const fn objects(self, objects: u64) -> Self {
+        Self { objects, ..self }
+    }
+
+    /// Sets [`expansion`](Self::expansion).
+    #[must_use]
+    pub const fn expansion(self, expansion: u64) -> Self {
+        Self { expansion, ..self }
+    }
+
+    /// Sets [`depth`](Self::depth).
+    #[must_use]
+    pub const fn depth(self, depth: u32) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Sets [`text`](Self::text).
+    #[must_use]
+    pub const fn text(self, text: usize) -> Self {
+        Self { text, ..self }
+    }
+
+    /// Sets [`empty_elements`](Self::empty_elements).
+    #[must_use]
+    pub const fn empty_elements(self, empty_elements: usize) -> Self {
+        Self { empty_elements, ..self }
+    }
+
+    /// Sets [`lock_wait`](Self::lock_wait).
+    #[must_use]
+    pub const fn lock_wait(self, lock_wait: Duration) -> Self {
+        Self { lock_wait, ..self }
+    }
+
     /// The default limits.
     pub const DEFAULT: Self = Self {
         bytes: 4 << 30,

@@ -1,5 +1,8 @@
 use std::fmt;
 use std::num::NonZeroU64;
+use std::str::FromStr;
+
+use crate::{Error, ErrorKind, Result};
 
 /// The number by which a save or a [`World`](crate::World) knows an object; never 0.
 ///
@@ -47,6 +50,33 @@ impl ObjectId {
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}", self.0)
+    }
+}
+
+/// Parses what [`Display`](fmt::Display) writes, with the `#` or without it.
+///
+/// ```
+/// use persist::ObjectId;
+///
+/// let id: ObjectId = "#7".parse()?;
+/// assert_eq!(id.to_string(), "#7");
+/// assert_eq!("7".parse::<ObjectId>()?, id);
+/// assert!("0".parse::<ObjectId>().is_err());
+/// # Ok::<(), persist::Error>(())
+/// ```
+impl FromStr for ObjectId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = text.strip_prefix('#').unwrap_or(text);
+        // A sign is none of an id.
+        let number = digits.parse().ok().filter(|_| !digits.starts_with('+'));
+        number.and_then(Self::new).ok_or_else(|| {
+            error!(
+                ErrorKind::InvalidValue,
+                "{text:.100?} is not the id of an object; write a number from 1 on, such as #7"
+            )
+        })
     }
 }
 

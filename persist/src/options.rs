@@ -6,13 +6,13 @@
 ///
 /// ```
 /// use persist::save::LoadPolicy;
-/// use persist::{LoadOptions, SaveManager};
+/// use persist::{LoadOptions, Saves};
 ///
-/// let mut saves = SaveManager::new();
-/// saves.set_load_options(LoadOptions { clamp: true, ..LoadOptions::default() });
-/// # assert_eq!(LoadOptions::default().policy, LoadPolicy::Lenient);
+/// let saves = Saves::new().load_options(LoadOptions::new().clamp(true));
+/// # assert_eq!(LoadOptions::new().policy, LoadPolicy::Lenient);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoadOptions {
     /// Whether a save must come back whole. Default [`LoadPolicy::Lenient`].
     pub policy: LoadPolicy,
@@ -26,6 +26,38 @@ pub struct LoadOptions {
     /// save. Only a stand-in and an `other` variant keep what they stand for, with the objects that
     /// it leads to: there must be some value in their place. Default false.
     pub drop_unknown: bool,
+}
+
+impl LoadOptions {
+    /// Makes the default options.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { policy: LoadPolicy::Lenient, clamp: false, fill: false, drop_unknown: false }
+    }
+
+    /// Sets [`policy`](Self::policy).
+    #[must_use]
+    pub const fn policy(self, policy: LoadPolicy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Sets [`clamp`](Self::clamp).
+    #[must_use]
+    pub const fn clamp(self, clamp: bool) -> Self {
+        Self { clamp, ..self }
+    }
+
+    /// Sets [`fill`](Self::fill).
+    #[must_use]
+    pub const fn fill(self, fill: bool) -> Self {
+        Self { fill, ..self }
+    }
+
+    /// Sets [`drop_unknown`](Self::drop_unknown).
+    #[must_use]
+    pub const fn drop_unknown(self, drop_unknown: bool) -> Self {
+        Self { drop_unknown, ..self }
+    }
 }
 
 /// Whether a save must come back whole.

@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// True where the target has a clock and threads. The tests leave them out with `--cfg persist_bare`.
 pub(crate) const IS_WHOLE: bool =
@@ -33,6 +33,12 @@ impl Timer {
     pub(crate) fn is_past(self, time: Duration) -> bool {
         self.0.is_none_or(|start| start.elapsed() >= time)
     }
+}
+
+/// The system's clock, where there is one.
+#[expect(clippy::disallowed_methods, reason = "this is the place that asks whether it is there")]
+pub(crate) fn now() -> Option<SystemTime> {
+    IS_WHOLE.then(SystemTime::now)
 }
 
 /// Waits; returns false at once where nobody else could do anything meanwhile.

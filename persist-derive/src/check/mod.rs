@@ -1,12 +1,12 @@
 //! Rules between attributes, and what cannot be saved at all.
 
 mod evolution;
+mod save_as;
 
 use std::collections::HashMap;
 
 use proc_macro2::Span;
 use quote::ToTokens as _;
-use syn::spanned::Spanned as _;
 use syn::{GenericArgument, GenericParam, PathArguments, Type};
 
 use crate::ast::{self, Body, Field, Fields, Given, Input, Store, Variant, ungroup};
@@ -17,6 +17,10 @@ const MOST_VARIANTS: usize = 1 << 16;
 
 /// Notes every mistake.
 pub fn check(cx: &Ctxt, input: &Input) {
+    if let Some(owned) = &input.save_as {
+        save_as::check(cx, input, owned);
+        return;
+    }
     borrowing(cx, input);
     if input.via.is_some() {
         via(cx, input);
@@ -29,7 +33,8 @@ pub fn check(cx: &Ctxt, input: &Input) {
     pod(cx, input);
     compact(cx, input);
     context(cx, input);
-    default_of_enum(cx, input);
+    container_default(cx, input);
+    empty_of_enum(cx, input);
     evolution::check(cx, input);
     match &input.body {
         Body::Struct(fields) => field_names(cx, fields),
@@ -133,6 +138,9 @@ fn context(cx: &Ctxt, input: &Input) {
 fn via(cx: &Ctxt, input: &Input) {
     let transparent = input.transparent.as_ref().map(|given| ("transparent", given.span));
     let class_only = input.class_only.iter().map(|given| (given.value, given.span));
+    if let Some(Given { span, .. }) = input.default {
+        cx.error(span, "a type with `via` is saved as that other type, and has no fields that could be missing; put `default` there, or write `empty` for the value that a load fills");
+    }
     for (value, span) in transparent.into_iter().chain(class_only) {
         cx.error(span, format!("`{value}` means nothing on a type with `via`, which is saved as that other type; put it there, or remove one of the two"));
     }
@@ -194,10 +202,34 @@ fn compact(cx: &Ctxt, input: &Input) {
     }
 }
 
+/// A default of the type is one for its fields.
+fn container_default(cx: &Ctxt, input: &Input) {
+    let Some(Given { span, .. }) = input.default else { return };
+    let why = match &input.body {
+        Body::Enum(_) => {
+            "`default` on a type gives the fields of a struct their defaults; in an enum write `#[persist(default)]` on the fields, and for its empty value `#[persist(empty)]` on a variant"
+        }
+        Body::Struct(fields) if fields.0.is_empty() => {
+            "`default` on a type gives its fields their defaults, and this type has no fields; remove `default`"
+        }
+        Body::Struct(fields)
+            if input.transparent.is_some()
+                && !fields
+                    .0
+                    .iter()
+                    .any(|field| field.inherits && field.given("skip").is_some()) =>
+        {
+            "the field of a transparent type is never missing, so `default` does nothing here; remove it, or write `empty` for the value that a load fills"
+        }
+        Body::Struct(_) => return,
+    };
+    cx.error(span, why);
+}
+
 /// The empty value of an enum is a variant.
-fn default_of_enum(cx: &Ctxt, input: &Input) {
-    if let (Some(Given { span, .. }), Body::Enum(_)) = (&input.default, &input.body) {
-        cx.error(*span, "the empty value of an enum is one of its variants; put `#[persist(default)]` on that variant");
+fn empty_of_enum(cx: &Ctxt, input: &Input) {
+    if let (Some(Given { span, .. }), Body::Enum(_)) = (&input.empty, &input.body) {
+        cx.error(*span, "the empty value of an enum is one of its variants; put `#[persist(empty)]` on that variant");
     }
 }
 
@@ -225,12 +257,15 @@ fn one_empty_variant(cx: &Ctxt, input: &Input, variants: &[Variant]) {
     let mut chosen = variants.iter().filter_map(|variant| variant.chosen.as_ref());
     let _first = chosen.next();
     for given in chosen {
-        cx.error(given.span, "only one variant can be the empty value; remove `default` here or on the variant before");
+        cx.error(
+            given.span,
+            "only one variant can be the empty value; remove `empty` here or on the variant before",
+        );
     }
     if !variants.is_empty() && ast::empty_variant(&input.ident, variants).is_none() {
         cx.error(
             input.ident.span(),
-            format!("every variant holds another `{}`, so none can be empty; mark one with `#[persist(default)]` whose fields can be", input.ident),
+            format!("every variant holds another `{}`, so none can be empty; mark one with `#[persist(empty)]` whose fields can be", input.ident),
         );
     }
 }
@@ -443,15 +478,5 @@ fn inside(ty: &Type) -> Vec<&Type> {
             _ => Vec::new(),
         },
         _ => Vec::new(),
-    }
-}
-
-impl Field {
-    /// Where the field is declared.
-    fn span(&self) -> Span {
-        match &self.member {
-            syn::Member::Named(name) => name.span(),
-            syn::Member::Unnamed(_) => self.ty.span(),
-        }
     }
 }

@@ -9,7 +9,7 @@ use syn::{
 };
 
 use super::adapter::kept_types;
-use crate::ast::{DefaultValue, Input, Shape, Store, mentions, ungroup};
+use crate::ast::{DefaultValue, Given, Input, Shape, Store, mentions, ungroup};
 
 /// The generics of the impls.
 pub struct Bounds {
@@ -66,6 +66,11 @@ impl Bounds {
             }
         }
 
+        if let (Some(owned), false) = (&input.save_as, params.is_empty()) {
+            let owned = &owned.value;
+            predicates.push(parse_quote! { #owned: _persist::Reflect + _persist::FieldNames });
+        }
+
         let mut generics = input.generics.clone();
         if !predicates.is_empty() {
             generics.make_where_clause().predicates.extend(predicates);
@@ -73,13 +78,57 @@ impl Bounds {
         Self { ident: input.ident.clone(), generics, arguments: arguments(input, &usage) }
     }
 
+    /// True if the type has parameters that are no lifetimes.
+    pub fn is_generic(&self) -> bool {
+        self.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)))
+    }
+
+    /// The type, in the body of a function or a constant.
+    pub fn type_in_body(&self) -> TokenStream {
+        let ident = &self.ident;
+        if self.is_generic() {
+            return emit! { Self };
+        }
+        let lifetimes = self.generics.lifetimes().map(|_| emit! { '_ });
+        emit! { #ident<#(#lifetimes),*> }
+    }
+
+    /// `fn name(argument) { body }`, for the same parameters as an impl.
+    pub fn function(
+        &self,
+        name: &TokenStream,
+        argument: &TokenStream,
+        body: &TokenStream,
+    ) -> TokenStream {
+        let (params, _, clause) = self.generics.split_for_impl();
+        emit! { fn #name #params (#argument) #clause { #body } }
+    }
+
     /// `impl trait_path for Type { items }`.
     pub fn implement(&self, trait_path: &TokenStream, items: &TokenStream) -> TokenStream {
+        self.implement_for(&TokenStream::new(), trait_path, items)
+    }
+
+    /// `impl trait_path for &Type { items }`.
+    pub fn implement_for_reference(
+        &self,
+        trait_path: &TokenStream,
+        items: &TokenStream,
+    ) -> TokenStream {
+        self.implement_for(&emit! { & }, trait_path, items)
+    }
+
+    fn implement_for(
+        &self,
+        pointer: &TokenStream,
+        trait_path: &TokenStream,
+        items: &TokenStream,
+    ) -> TokenStream {
         let (params, arguments, clause) = self.generics.split_for_impl();
         let ident = &self.ident;
         emit! {
             #[automatically_derived]
-            impl #params #trait_path for #ident #arguments #clause {
+            impl #params #trait_path for #pointer #ident #arguments #clause {
                 #items
             }
         }
@@ -90,9 +139,10 @@ impl Bounds {
 /// known without the parameters.
 fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
     let mut predicates: Vec<WherePredicate> = Vec::new();
-    for field in input.all_fields().filter(|_| input.via.is_none()) {
+    for field in input.all_fields().filter(|_| input.via.is_none() && input.save_as.is_none()) {
         let std = match (&field.default, &field.store) {
             (Some(given), _) => matches!(given.value, DefaultValue::Std),
+            (None, _) if field.inherits => false,
             (None, store) => !matches!(store, Store::Plain) && field.empty.is_none(),
         };
         let ty = &field.ty;
@@ -108,9 +158,8 @@ fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
             }));
         }
     }
-    if !params.is_empty()
-        && input.default.as_ref().is_some_and(|given| matches!(given.value, DefaultValue::Std))
-    {
+    let is_std = |given: &Given<DefaultValue>| matches!(given.value, DefaultValue::Std);
+    if !params.is_empty() && [&input.default, &input.empty].into_iter().flatten().any(is_std) {
         predicates.push(parse_quote! { Self: _persist::Default });
     }
     predicates

@@ -50,15 +50,17 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let written = (!written.is_empty()).then(|| emit! { .written(&[#(#written),*]) });
     let hooks = input.hooks.any().then(|| {
         let before = input.hooks.before_save.is_some();
-        let after = input.hooks.after_load.is_some() || input.hooks.validate.is_some();
-        emit! { .hooks(#before, #after) }
+        let validate = input.hooks.validate.is_some();
+        let after = input.hooks.after_load.is_some() || validate;
+        emit! { .hooks(#before, #after, #validate) }
     });
     let migration = migration::expand(input);
     // Empty fields are what a class without a word about it has.
-    let prototype = match (&input.default, &input.body) {
-        (Some(_), _) => emit! { .prototype(_persist::Prototype::Own) },
-        (None, Body::Struct(_)) => TokenStream::new(),
-        (None, Body::Enum(variants)) => {
+    let is_own = input.empty.is_some() || input.default.is_some();
+    let prototype = match &input.body {
+        _ if is_own => emit! { .prototype(_persist::Prototype::Own) },
+        Body::Struct(_) => TokenStream::new(),
+        Body::Enum(variants) => {
             let variant = empty_variant(&input.ident, variants).unwrap_or(0);
             emit! { .prototype(_persist::Prototype::Variant(#variant)) }
         }

@@ -4,14 +4,19 @@ use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
 use super::{
-    Access, adapter_call, adapter_of, call, field_default, passed, path, pod, row_call, tried,
+    Access, adapter_call, adapter_of, build, call, container_default, field_default, passed, path,
+    pod, row_call, tried,
 };
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
     let (body, fixed, into) = match &input.body {
         Body::Struct(fields) => {
-            let value = construct(&emit! { Self }, fields, |index, field| read(index, field, 0));
+            let container = container_default(input);
+            let construct = |read: &dyn Fn(usize, &Field) -> TokenStream| {
+                construct(&emit! { Self }, fields, container.as_ref(), read)
+            };
+            let value = construct(&|index, field| read(index, field, 0));
             let fails = fields.stored().next().map(|_| fails());
             let linear = emit! {
                 let mut __segment = __head;
@@ -22,7 +27,7 @@ pub fn expand(input: &Input) -> TokenStream {
             let (body, fixed) = if fields.stored().any(|field| adapter_of(field).is_some()) {
                 (linear, None)
             } else {
-                let value = construct(&emit! { Self }, fields, |_, field| {
+                let value = construct(&|_, field| {
                     call(field, &emit! { __get_fixed(&mut __segment, __bad) })
                 });
                 let fixed = emit! { let mut __segment = __head; #value };
@@ -73,8 +78,9 @@ pub fn expand(input: &Input) -> TokenStream {
 fn unit_variant(variants: &[Variant]) -> TokenStream {
     let tag = Tag::of(variants);
     let load = tag.load();
-    let value =
-        |variant: &Variant| construct(&path(variant), &variant.fields, |_, _| TokenStream::new());
+    let value = |variant: &Variant| {
+        construct(&path(variant), &variant.fields, None, &|_, _| TokenStream::new())
+    };
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);
         let value = value(variant);
@@ -97,7 +103,8 @@ fn variant(variants: &[Variant]) -> TokenStream {
     let load = tag.load();
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);
-        let value = construct(&path(variant), &variant.fields, |i, field| read(i, field, index));
+        let value =
+            construct(&path(variant), &variant.fields, None, &|i, field| read(i, field, index));
         let segment = variant.fields.stored().next().map(|_| {
             let layout = row::layout(index);
             let fails = fails();
@@ -141,21 +148,22 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
 fn construct(
     path: &TokenStream,
     fields: &Fields,
-    read: impl Fn(usize, &Field) -> TokenStream,
+    container: Option<&TokenStream>,
+    read: &dyn Fn(usize, &Field) -> TokenStream,
 ) -> TokenStream {
     let mut index = 0;
-    let members = fields.0.iter().map(|field| {
-        let member = &field.member;
+    let values = fields.0.iter().map(|field| {
         let value = match field.store {
-            Store::Skip => field_default(field),
+            Store::Skip if field.inherits => None,
+            Store::Skip => Some(field_default(field)),
             _ => {
                 index += 1;
-                read(index - 1, field)
+                Some(read(index - 1, field))
             }
         };
-        emit! { #member: #value }
+        (field, value)
     });
-    emit! { #path { #(#members),* } }
+    build(path, values, container)
 }
 
 /// `__decode_into` and `__keep_skipped` of a struct: fields that are not stored stay as they are.

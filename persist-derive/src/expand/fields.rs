@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::convert::conversion;
-use super::{Access, adapter_call, field_default, path, stored};
+use super::{Access, adapter_call, container_default, field_default, path, stored};
 use crate::ast::{Body, Field, Fields, Input};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -80,19 +80,29 @@ fn select(input: &Input, value: fn(Access, &Field) -> TokenStream) -> TokenStrea
 /// `persist_make_field`, where a field has a default or a `convert`; the trait knows what to do else.
 fn make(input: &Input) -> Option<TokenStream> {
     let mut arms = TokenStream::new();
+    let container = container_default(input);
     let mut add = |variant: usize, fields: &Fields| {
         for (index, field) in fields.stored().enumerate() {
             if field.has_default() {
                 let ty = &field.ty;
-                let default = field_default(field);
-                let value = emit! { &__value, __out };
+                let member = &field.member;
+                let (default, value) = match &container {
+                    Some(container) if field.inherits => (
+                        emit! { let __whole: Self = #container; },
+                        emit! { &__whole.#member, __out },
+                    ),
+                    _ => {
+                        let default = field_default(field);
+                        (emit! { let __value: #ty = #default; }, emit! { &__value, __out })
+                    }
+                };
                 let write = adapter_call(field, "put", &value).unwrap_or_else(|| {
                     let stored = stored(ty);
                     emit! { #stored::persist_encode(#value) }
                 });
                 arms.extend(emit! {
                     (#variant, #index, _persist::Option::None) => {
-                        let __value: #ty = #default;
+                        #default
                         #write
                     }
                 });

@@ -16,6 +16,7 @@ mod fields;
 mod migration;
 mod pod;
 mod row;
+mod save_as;
 mod transparent;
 mod visit;
 
@@ -33,6 +34,9 @@ pub fn expand(input: &Input) -> TokenStream {
     let import = import(input.krate.as_ref());
     let bounds = Bounds::of(input);
     let impls = match &input.body {
+        Body::Struct(fields) if let Some(owned) = &input.save_as => {
+            save_as::expand(input, fields, owned, &bounds)
+        }
         Body::Struct(fields) if input.transparent.is_some() => {
             transparent::expand(input, fields, &bounds)
         }
@@ -42,12 +46,14 @@ pub fn expand(input: &Input) -> TokenStream {
         },
     };
     let modules = adapter::modules(input, &bounds);
+    let texts = texts(input);
     emit! {
         // Of the lints only this one looks into the code of a derive.
         #[allow(deprecated)]
         const _: () = {
             #import
             #modules
+            #texts
             #impls
         };
     }
@@ -97,12 +103,14 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
 }
 
 fn prototype(input: &Input) -> TokenStream {
-    let value = match (&input.default, &input.body) {
-        (Some(given), _) => default_value(&given.value, &emit! { Self }),
-        (None, Body::Struct(fields)) => empty(&emit! { Self }, fields),
+    let value = match (&input.empty, &input.body) {
+        (Some(given), _) => whole_value(given),
+        (None, Body::Struct(fields)) => {
+            empty(&emit! { Self }, fields, container_default(input).as_ref())
+        }
         (None, Body::Enum(variants)) => {
             let variant = &variants[ast::empty_variant(&input.ident, variants).unwrap_or(0)];
-            empty(&path(variant), &variant.fields)
+            empty(&path(variant), &variant.fields, None)
         }
     };
     persist_empty(&emit! { _Ok(#value) })
@@ -137,25 +145,97 @@ fn pointee(bounds: &Bounds) -> TokenStream {
     bounds.implement(&emit! { _persist::Pointee }, &emit! { type As = Self; })
 }
 
-/// An empty struct or variant.
-fn empty(path: &TokenStream, fields: &Fields) -> TokenStream {
-    let members = fields.0.iter().map(|field| &field.member);
-    let values = fields.0.iter().map(|field| match (&field.empty, &field.default, &field.store) {
-        (Some(given), ..) => default_value(&given.value, &field.ty.to_token_stream()),
-        (None, None, Store::Plain) => {
-            let stored = stored(&field.ty);
-            tried(&emit! { #stored::persist_empty(__prototypes) })
-        }
-        (None, None, Store::With(given)) => match &given.value.shape {
-            Shape::Module(module) => adapter::empty(module, &field.ty),
-            _ => field_default(field),
-        },
-        _ => field_default(field),
-    });
-    emit! { #path { #(#members: #values),* } }
+/// The value that fields of a struct inherit their defaults from, if there is one.
+fn container_default(input: &Input) -> Option<TokenStream> {
+    input.default.as_ref().map(whole_value)
 }
 
-/// What a field has when nothing is stored for it.
+/// A value of the type itself; that of `Default` is at the place where the user asked for it.
+fn whole_value(given: &Given<DefaultValue>) -> TokenStream {
+    let value = default_value(&given.value, &emit! { Self });
+    match given.value {
+        DefaultValue::Std => dynamic::moved(value, given.span.resolved_at(Span::mixed_site())),
+        DefaultValue::Expr(_) | DefaultValue::Function { .. } => value,
+    }
+}
+
+/// A struct or variant of the value of each field. A field without one keeps that of `container`: it is assigned to
+/// rather than taken apart, since nothing can be moved out of a type that implements `Drop`.
+fn build<'f>(
+    path: &TokenStream,
+    values: impl Iterator<Item = (&'f Field, Option<TokenStream>)>,
+    container: Option<&TokenStream>,
+) -> TokenStream {
+    let values: Vec<_> = values.collect();
+    let given = values.iter().filter_map(|(field, value)| Some((&field.member, value.as_ref()?)));
+    let (members, given): (Vec<_>, Vec<_>) = given.unzip();
+    match container {
+        Some(container) if given.is_empty() => container.clone(),
+        Some(container) if given.len() < values.len() => emit! {
+            {
+                let mut __whole: Self = #container;
+                #(__whole.#members = #given;)*
+                __whole
+            }
+        },
+        _ => emit! { #path { #(#members: #given),* } },
+    }
+}
+
+/// An empty struct or variant.
+fn empty(path: &TokenStream, fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
+    let value = |field: &Field| match (&field.empty, &field.default, &field.store) {
+        (Some(given), ..) => Some(default_value(&given.value, &field.ty.to_token_stream())),
+        _ if field.inherits => None,
+        (None, None, Store::Plain) => {
+            let stored = stored(&field.ty);
+            Some(tried(&emit! { #stored::persist_empty(__prototypes) }))
+        }
+        (None, None, Store::With(given)) => Some(match &given.value.shape {
+            Shape::Module(module) => adapter::empty(module, &field.ty),
+            _ => field_default(field),
+        }),
+        _ => Some(field_default(field)),
+    };
+    build(path, fields.0.iter().map(|field| (field, value(field))), container)
+}
+
+/// The functions for strings that may be meant as texts. Each calls the user's function at one place, by a macro: an
+/// error of rustc that lies in the code of a macro names it, and the name of this one says what to write for a text.
+/// Nobody else can say so, as only rustc knows whether there is such a function.
+fn texts(input: &Input) -> TokenStream {
+    let mut functions = TokenStream::new();
+    for field in input.all_fields() {
+        for given in [&field.default, &field.empty].into_iter().flatten() {
+            let DefaultValue::Function { path, text: Some(index) } = &given.value else { continue };
+            let (function, ty) = (text_function(*index), &field.ty);
+            functions.extend(emit! {
+                fn #function() -> #ty {
+                    _persist::a_string_is_the_path_of_a_function_and_a_text_needs_into!(#path)
+                }
+            });
+        }
+    }
+    functions
+}
+
+fn text_function(index: usize) -> Ident {
+    Ident::new(&format!("__text_{index}"), Span::mixed_site())
+}
+
+/// A call of a function, with its name and the call in the code of a macro; see [`texts`].
+pub fn call_of_string(path: TokenStream) -> TokenStream {
+    let mut place = Span::mixed_site();
+    let tokens = path.into_iter().map(|mut token| {
+        place = Span::mixed_site().located_at(token.span());
+        token.set_span(place);
+        token
+    });
+    let path: TokenStream = tokens.collect();
+    quote_spanned! {place=> #path() }
+}
+
+/// What a field has when nothing is stored for it, unless it [inherits](Field::inherits) that.
 fn field_default(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match &field.default {
@@ -182,6 +262,11 @@ fn default_value(value: &DefaultValue, ty: &TokenStream) -> TokenStream {
             emit! { <#ty as _persist::Default>::default() }
         }
         DefaultValue::Expr(expr) => expr.to_token_stream(),
+        DefaultValue::Function { path, text: None } => emit! { #path() },
+        DefaultValue::Function { text: Some(index), .. } => {
+            let function = text_function(*index);
+            emit! { #function() }
+        }
     }
 }
 

@@ -4,24 +4,26 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
 
 use super::bounds::Bounds;
-use super::{adapter, default_value, field_default, prototype, stored, tried};
-use crate::ast::{Adapter, Fields, Given, Input, Shape, Store};
+use super::{
+    adapter, build, container_default, field_default, prototype, stored, tried, whole_value,
+};
+use crate::ast::{Adapter, Field, Fields, Given, Input, Shape, Store};
 
 pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     // The check has found exactly one.
     let Some(inner) = fields.stored().next() else { return TokenStream::new() };
     let stored = stored(&inner.ty);
     let member = &inner.member;
-    let rest: Vec<_> = fields
-        .0
-        .iter()
-        .filter(|field| matches!(field.store, Store::Skip))
-        .map(|field| {
-            let member = &field.member;
-            let value = field_default(field);
-            emit! { #member: #value }
-        })
-        .collect();
+    let container = container_default(input);
+    let whole = |value: &TokenStream| {
+        let value = |field: &Field| match field.store {
+            Store::Skip if field.inherits => None,
+            Store::Skip => Some(field_default(field)),
+            _ => Some(value.clone()),
+        };
+        let values = fields.0.iter().map(|field| (field, value(field)));
+        build(&emit! { Self }, values, container.as_ref())
+    };
     let skipped = fields.0.iter().filter(|field| matches!(field.store, Store::Skip));
     let skipped = skipped.map(|field| &field.member);
     let prototype = prototype(input);
@@ -30,7 +32,7 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             given,
             ty: inner.ty.to_token_stream(),
             value: emit! { self.#member },
-            whole: &|value| emit! { Self { #member: #value, #(#rest),* } },
+            whole: &whole,
             prototype,
         };
         let persist = items.persist(bounds);
@@ -46,10 +48,9 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     let written = emit! { #result<(), _persist::Stop> };
     let read = emit! { #result<Self, _persist::Fail> };
     let visited = emit! { #result<(), _persist::Error> };
-    let whole = |value: TokenStream| emit! { Self { #member: #value, #(#rest),* } };
-    let decoded = whole(emit! { #stored::__decode(__head, __input)? });
-    let fixed = whole(emit! { #stored::__decode_fixed(__head, __bad) });
-    let compact = whole(emit! { #stored::__decode_compact(__input)? });
+    let decoded = whole(&emit! { #stored::__decode(__head, __input)? });
+    let fixed = whole(&emit! { #stored::__decode_fixed(__head, __bad) });
+    let compact = whole(&emit! { #stored::__decode_compact(__input)? });
     let pointee = super::pointee(bounds);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
@@ -116,9 +117,9 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
 /// A type with `via`.
 pub fn expand_via(input: &Input, via: &Given<Adapter>, bounds: &Bounds) -> TokenStream {
     let Shape::Via(stored) = &via.value.shape else { return TokenStream::new() };
-    let empty = match &input.default {
+    let empty = match &input.empty {
         Some(given) => {
-            let value = default_value(&given.value, &emit! { Self });
+            let value = whole_value(given);
             emit! { _Ok(#value) }
         }
         None => {

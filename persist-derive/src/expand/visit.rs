@@ -19,7 +19,7 @@ pub fn expand(input: &Input) -> TokenStream {
     let validate = hook(hooks, hooks.validate.as_ref(), "Validate", false);
     let after_load = hook(hooks, hooks.after_load.as_ref(), "AfterLoad", true);
     let no_hook = hooks.before_save.is_some().then(|| {
-        emit! { __visitor.no_hook(&<Self as _persist::Reflect>::CLASS.name())?; }
+        emit! { __visitor.no_hook(<Self as _persist::Reflect>::CLASS)?; }
     });
     let result = emit! { _persist::Result<(), _persist::Error> };
     emit! {
@@ -112,7 +112,7 @@ fn hook(hooks: &Hooks, path: Option<&Given<ExprPath>>, phase: &str, mutable: boo
         if __visitor.phase() == _persist::Phase::#phase {
             __visitor.#method(
                 _persist::Phase::#phase,
-                &<Self as _persist::Reflect>::CLASS.name(),
+                <Self as _persist::Reflect>::CLASS,
                 #call,
             )?;
         }

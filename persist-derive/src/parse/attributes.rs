@@ -2,12 +2,12 @@
 
 use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
-use syn::{ExprPath, LitStr, Path, Token, Type, WherePredicate};
+use syn::{ExprPath, GenericArgument, LitStr, Path, PathArguments, Token, Type, WherePredicate};
 
 use super::case::Case;
 use super::items::{Item, text};
 use super::{hints, shape};
-use crate::ast::{Adapter, DefaultValue, Given, Migration, ValueRange};
+use crate::ast::{Adapter, DefaultValue, Given, Migration, ValueRange, ungroup as ungroup_type};
 use crate::ctxt::Ctxt;
 
 /// Where what an attribute says goes.
@@ -88,12 +88,14 @@ attributes! {
         "rename_all": rename_all Option<Case> = case;
         "transparent": transparent Option<()> = flag;
         "via": via Option<Adapter> = shape::via;
+        "save_as": save_as Option<Type> = save_as;
         "pod": pod Option<()> = flag;
         "component": component Option<()> = flag;
         "compact": compact Option<()> = flag;
         "crate": krate Option<Path> = |cx, it| module(cx, it, "my_engine::persist");
         "bound": bound Option<Vec<WherePredicate>> = bound;
         "default": default Option<DefaultValue> = default;
+        "empty": empty Option<DefaultValue> = default;
         "before_save": before_save Option<ExprPath> = |cx, it| it.path(cx, "Hero::tidy");
         "after_load": after_load Option<ExprPath> = |cx, it| it.path(cx, "Hero::wake");
         "validate": validate Option<ExprPath> = |cx, it| it.path(cx, "Hero::check");
@@ -134,7 +136,7 @@ attributes! {
         "rename": rename Option<String> = rename;
         "alias": aliases Vec<String> = |cx, it| it.save_name(cx, "\"OldName\"");
         "removed": removed Vec<String> = |cx, it| it.save_name(cx, "\"old_name\"");
-        "default": default Option<()> = flag;
+        "empty": empty Option<()> = flag;
         "rename_all": rename_all Option<Case> = case;
         "other": other Option<()> = flag;
     }
@@ -186,11 +188,38 @@ fn default(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
         return Some(DefaultValue::Expr(Box::new(value.clone())));
     };
     match text.parse::<ExprPath>() {
-        Ok(path) => Some(DefaultValue::Expr(Box::new(syn::parse_quote!(#path())))),
+        Ok(path) => Some(DefaultValue::Function { path: Box::new(path), text: None }),
         Err(_) => {
             cx.error_over(text, format!("a string after `{}` is the path of a function, as in serde; write a value that is text as `{0} = {}.into()`", item.name, text.token()));
             None
         }
+    }
+}
+
+/// A string that may be meant as a text: on a field that holds text, no function has a name that begins like a type's.
+pub fn text_default(cx: &Ctxt, item: &str, given: &mut Option<Given<DefaultValue>>, ty: &Type) {
+    let Some(Given { value: DefaultValue::Function { path, text }, .. }) = given else { return };
+    let Some(name) = path.path.get_ident().filter(|_| is_text(ty)) else { return };
+    *text = Some(0);
+    if name.to_string().starts_with(char::is_uppercase) {
+        cx.error_over(name, format!("a string here is the path of a function, as in serde; for a text write `{item} = \"{name}\".into()`"));
+    }
+}
+
+/// True for what is written as `String`, `&str`, `Box<str>`, `Cow<'static, str>` and the like.
+fn is_text(ty: &Type) -> bool {
+    let is_str =
+        |ty: &Type| matches!(ungroup_type(ty), Type::Path(path) if path.path.is_ident("str"));
+    match ungroup_type(ty) {
+        Type::Reference(reference) => is_str(&reference.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| match &last.arguments {
+            PathArguments::AngleBracketed(arguments) => arguments
+                .args
+                .iter()
+                .any(|argument| matches!(argument, GenericArgument::Type(ty) if is_str(ty))),
+            _ => last.ident == "String",
+        }),
+        _ => false,
     }
 }
 
@@ -210,6 +239,11 @@ fn rename(cx: &Ctxt, item: &Item) -> Option<Given<String>> {
 
 fn flag(cx: &Ctxt, item: &Item) -> Option<()> {
     item.flag(cx)
+}
+
+/// The type; one that is wrong is reported, and what follows from it is not.
+fn save_as(cx: &Ctxt, item: &Item) -> Option<Type> {
+    item.ty(cx, "a type", "Simulation").or_else(|| Some(syn::parse_quote!(_)))
 }
 
 fn context(cx: &Ctxt, item: &Item) -> Option<Type> {
@@ -280,6 +314,9 @@ fn unknown(cx: &Ctxt, item: &Item, place: Place) {
     let message = match (&*elsewhere, nearest) {
         ([_, ..], _) if place == Place::Type && name == "rename" => {
             "a type is renamed by `class = \"...\"`".to_owned()
+        }
+        ([_, ..], _) if place == Place::Variant && name == "default" => {
+            "the variant of the empty value is marked `empty`; write `#[persist(empty)]`".to_owned()
         }
         ([_, ..], _) if place == Place::Trait && matches!(&*name, "class" | "rename") => {
             "a trait is renamed by `name = \"...\"`".to_owned()

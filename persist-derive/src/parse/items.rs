@@ -31,7 +31,7 @@ pub struct Item {
 const LISTS: [&str; 1] = ["migrate"];
 
 /// The attributes whose value is a type.
-const TYPES: [&str; 3] = ["with", "via", "context"];
+const TYPES: [&str; 4] = ["with", "via", "context", "save_as"];
 
 /// All items of all `#[persist(...)]` here.
 pub fn items(cx: &Ctxt, attributes: &[Attribute]) -> Vec<Item> {

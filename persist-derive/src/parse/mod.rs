@@ -18,14 +18,19 @@ use self::attributes::{FieldAttributes, TypeAttributes, VariantAttributes};
 use self::case::Case;
 pub use self::dynamic::parse as parse_trait;
 use self::items::{Item, items};
-use crate::ast::{Body, Field, Fields, Given, Hooks, Input, Store, Variant};
+pub use self::written::ty as written;
+use crate::ast::{Body, DefaultValue, Field, Fields, Given, Hooks, Input, Store, Variant};
 use crate::ctxt::Ctxt;
 
 /// The type; `None` if it is of a sort that cannot derive.
 pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     let (attributes, mut class_only) = TypeAttributes::parse(cx, &items(cx, &input.attrs));
-    let others = ["transparent", "via", "crate", "bound", "default"];
-    class_only.retain(|given| !others.contains(&given.value));
+    let others = ["transparent", "via", "crate", "bound", "default", "empty"];
+    match &attributes.save_as {
+        // Of those only two are for the parts themselves.
+        Some(_) => class_only.retain(|given| !["save_as", "crate", "bound"].contains(&given.value)),
+        None => class_only.retain(|given| !others.contains(&given.value)),
+    }
     let case = attributes.rename_all.as_ref().map(|given| given.value);
     let mut body = match &input.data {
         Data::Struct(data) => Body::Struct(fields(cx, &data.fields, case)),
@@ -43,8 +48,19 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     if attributes.compact.is_some() {
         body.fields_mut().for_each(Field::compact);
     }
-    let mut modules = 0;
+    if let (Some(_), Body::Struct(fields)) = (&attributes.default, &mut body) {
+        for field in &mut fields.0 {
+            field.inherits = field.default.is_none() && field.unknown.is_none();
+        }
+    }
+    let (mut modules, mut texts) = (0, 0);
     for field in body.fields_mut() {
+        for given in [&mut field.default, &mut field.empty].into_iter().flatten() {
+            if let DefaultValue::Function { text: Some(index), .. } = &mut given.value {
+                *index = texts;
+                texts += 1;
+            }
+        }
         if let Store::With(adapter) = &mut field.store {
             adapter.value.modules(&mut |module| {
                 module.index = modules;
@@ -69,6 +85,8 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         krate: attributes.krate,
         bound: attributes.bound,
         default: attributes.default,
+        empty: attributes.empty,
+        save_as: attributes.save_as,
         hooks: Hooks {
             before_save: attributes.before_save,
             after_load: attributes.after_load,
@@ -92,7 +110,7 @@ fn variant(cx: &Ctxt, input: &syn::Variant, case: Option<Case>) -> Variant {
         }),
         aliases: attributes.aliases,
         removed: attributes.removed,
-        chosen: attributes.default,
+        chosen: attributes.empty,
         other: attributes.other,
         std_default: input.attrs.iter().any(|attribute| attribute.path().is_ident("default")),
         fields: fields(cx, &input.fields, attributes.rename_all.map(|given| given.value)),
@@ -106,6 +124,8 @@ fn fields(cx: &Ctxt, input: &syn::Fields, case: Option<Case>) -> Fields {
 fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Field {
     let items = items(cx, &input.attrs);
     let (mut attributes, given) = FieldAttributes::parse(cx, &items);
+    attributes::text_default(cx, "default", &mut attributes.default, &input.ty);
+    attributes::text_default(cx, "empty", &mut attributes.empty, &input.ty);
     let (adapter, hints) = (attributes.adapter(cx), hints::hints(&mut attributes));
     let (member, own, span) = match &input.ident {
         Some(ident) => {
@@ -136,6 +156,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         },
         attribute: items.first().map(Item::span),
         default: attributes.default,
+        inherits: false,
         empty: attributes.empty,
         id: attributes.id,
         convert: attributes.convert,

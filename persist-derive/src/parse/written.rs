@@ -12,6 +12,11 @@ pub fn field(field: &syn::Field) -> String {
     }
 }
 
+/// The source of a type.
+pub fn ty(ty: &syn::Type) -> String {
+    tokens(ty.to_token_stream())
+}
+
 /// The source of a type, with spaces where rustfmt has them.
 fn tokens(tokens: TokenStream) -> String {
     let mut text = String::new();

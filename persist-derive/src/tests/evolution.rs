@@ -126,7 +126,7 @@ snapshots! { expanded:
     variants_that_have_changed: r#"
         #[persist(version = 2, migrate = migrate)]
         enum Shape {
-            #[persist(default)]
+            #[persist(empty)]
             None,
             Circle(u8, #[persist(convert = <u32 as From<u8>>::from, id = 3)] u32),
             #[persist(other)]

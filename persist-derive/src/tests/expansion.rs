@@ -24,6 +24,44 @@ snapshots! { expanded:
         }
         "#;
 
+    struct_with_a_default_for_its_fields: r#"
+        #[persist(default = Hero::new(3))]
+        struct Hero<T> {
+            name: String,
+            #[persist(default = 1.5)]
+            speed: f32,
+            #[persist(with = colour)]
+            cloak: Colour,
+            #[persist(empty = None)]
+            next: Option<T>,
+            #[persist(skip)]
+            cache: Vec<u8>,
+            #[persist(unknown)]
+            rest: Unknown,
+        }
+        "#;
+
+    transparent_struct_with_a_default_for_its_fields:
+        "#[persist(transparent, default)] struct Metres<T> { length: T, #[persist(skip)] shown: bool }";
+
+    struct_with_an_empty_value: "#[persist(empty)] struct Slot<T> { item: T }";
+
+    parts_that_are_saved_as_a_struct: r#"
+        #[persist(save_as = Simulation)]
+        struct SimulationRef<'a> {
+            world: &'a World,
+            clock: &'a mut Clock,
+            tick: u64,
+            names: &'a [String],
+            title: &'a str,
+            #[persist(skip)]
+            cache: &'a Cache,
+        }
+        "#;
+
+    generic_parts_that_are_saved_as_a_struct:
+        "#[persist(save_as = Slot<T>)] struct SlotRef<'a, T>(&'a T, &'a [T]);";
+
     tuple_struct: "pub struct Pair(u8, #[persist(skip, default = 3)] u8, pub String);";
 
     unit_struct: "struct Marker;";
@@ -50,7 +88,7 @@ snapshots! { expanded:
             Add(Box<Expr>, Box<Expr>),
             #[persist(rename = "lit", alias = "number")]
             Literal { value: i64, #[persist(default = "none".into())] unit: String },
-            #[persist(default)]
+            #[persist(empty)]
             Nothing,
         }
         "#;

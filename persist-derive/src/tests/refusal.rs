@@ -101,12 +101,21 @@ struct Hero {
     enums_without_an_empty_value: [
         "enum Never {}",
         "enum Deep { A(Box<Deep>), B { inner: Vec<Self> } }",
-        "#[persist(default)]
+        "#[persist(empty)]
 enum Two {
-    #[persist(default)] A,
-    #[persist(default)] B,
-    #[persist(default = 3)] C,
+    #[persist(empty)] A,
+    #[persist(empty)] B,
+    #[persist(empty = 3)] C,
+    #[persist(default)] D,
 }",
+    ];
+
+    defaults_of_a_type_without_fields_that_could_be_missing: [
+        "#[persist(default)] enum Mood { Calm, Angry { since: u32 } }",
+        "#[persist(default)] struct Marker;",
+        "#[persist(default = Metres(1.0), transparent)] struct Metres(f64, #[persist(skip, default)] bool);",
+        "#[persist(default, via = u8)] struct Level { level: u8 }",
+        "#[persist(default, default = 3, empty, empty)] struct Hero { #[persist(empty)] name: String }",
     ];
 
     transparent_types_that_are_more_than_their_field: [
@@ -199,6 +208,37 @@ struct Hero {
     #[persist(default = "no path", empty = "")]
     b: String,
 }"#];
+
+    texts_that_are_no_functions: [r#"struct Hero {
+    #[persist(default = "Ada")] name: String,
+    #[persist(default = "Ada", empty = "Bob")] boxed: Box<str>,
+    #[persist(default = "Ada")] cow: std::borrow::Cow<'static, str>,
+    #[persist(skip, default = "Ada")] borrowed: &'static str,
+    #[persist(default = "Ada King")] both: String,
+    #[persist(default = "")] nothing: String,
+    #[persist(default = "Ada::name")] path: String,
+    #[persist(default = "ada")] function: String,
+    #[persist(default = "Level")] level: Level,
+}"#];
+
+    parts_that_say_what_the_owned_struct_says: [
+        r#"#[persist(save_as = Simulation, class = "Sim", version = 2, default, transparent, bound = "T: Clone")]
+struct SimulationRef<'a> {
+    #[persist(rename = "map", alias = "old")] world: &'a World,
+    #[persist(with = m, compact)] clock: &'a mut Clock,
+    both: (&'a Clock, u8),
+    option: Option<&'a Clock>,
+    cow: Cow<'a, str>,
+    object: &'a dyn Item,
+    name: &'a str,
+    list: &'a [u8],
+    fixed: &'a &'static str,
+    #[persist(skip)] cache: &'a Cache<'a>,
+}"#,
+        "#[persist(save_as = Mood)] enum MoodRef<'a> { Calm(&'a u8) }",
+        "#[persist(save_as)] struct MoodRef<'a>(&'a u8);",
+        "#[persist(save_as = \"a b\")] struct MoodRef<'a>(&'a u8);",
+    ];
 
     hints_for_editors: [
         r#"struct Lamp {

@@ -80,9 +80,9 @@ fn watch(regions: usize) -> Done {
 
 /// Loads a world and compares it with one that was never saved; returns its tick.
 fn load(path: &Path, regions: usize) -> Result<u64, Box<dyn Error>> {
-    let mut saves = SaveManager::new();
-    World::register(&mut saves)?;
-    let loaded = saves.load(path)?;
+    let manager = SaveManager::new();
+    World::register(&manager)?;
+    let loaded = manager.load(path)?;
     println!("{}", loaded.report().summary());
     let mut world = World::of(&loaded)?;
     let mut played = World::new(regions);
@@ -107,8 +107,9 @@ fn load(path: &Path, regions: usize) -> Result<u64, Box<dyn Error>> {
 /// Plays, and is killed in the middle of a save.
 fn play(path: &Path, regions: usize) -> Done {
     let mut world = World::new(regions);
-    let mut saves = SaveManager::new();
-    world.add_to(&mut saves)?;
+    let mut manager = SaveManager::new();
+    world.add_to(&mut manager)?;
+    let file = manager.saves().file(path);
     let style = ProgressStyle::with_template("{msg:8} {bar:40} {bytes}/{total_bytes}")?;
     let bar = ProgressBar::new(0).with_style(style);
     let mut running: Option<BackgroundSave> = None;
@@ -128,7 +129,7 @@ fn play(path: &Path, regions: usize) -> Done {
             let number = world.ticks() / TICKS_PER_SAVE;
             bar.set_message(format!("save {number}"));
             let start = Instant::now();
-            let save = saves.save_in_background(path)?;
+            let save = file.save_in_background(&manager)?;
             let stall = start.elapsed();
             longest = longest.max(stall);
             let (tick, size) = (world.ticks(), save.progress().total / 1_000);
@@ -148,7 +149,7 @@ fn play(path: &Path, regions: usize) -> Done {
         if world.ticks() == TICKS_PER_SAVE * LAST_SAVE - TICKS_PER_SAVE / 2 {
             // What it costs a game that does not go on meanwhile.
             let start = Instant::now();
-            saves.save(path.with_extension("waited.sav"))?;
+            manager.save(path.with_extension("waited.sav"))?;
             let waited = start.elapsed().as_micros();
             bar.suspend(|| println!("a save in the foreground: {waited} us"));
         }

@@ -36,16 +36,16 @@ impl World {
         Self { regions: (0..regions).map(region).collect() }
     }
 
-    pub fn register(saves: &mut SaveManager) -> Result<()> {
-        saves.register::<Region>()
+    pub fn register(manager: &SaveManager) -> Result<()> {
+        manager.register::<Region>()
     }
 
-    pub fn add_to(&self, saves: &mut SaveManager) -> Result<()> {
-        self.regions.iter().try_for_each(|region| saves.add(region).map(drop_id))
+    pub fn add_to(&self, manager: &mut SaveManager) -> Result<()> {
+        self.regions.iter().try_for_each(|region| manager.add(region).map(drop_id))
     }
 
     /// The world of a save.
-    pub fn of(loaded: &Loaded) -> std::result::Result<Self, &'static str> {
+    pub fn of(loaded: &Loaded<SaveManager>) -> std::result::Result<Self, &'static str> {
         let regions: Vec<_> = loaded.iter::<Region>().collect();
         if regions.is_empty() { Err("the save has no regions") } else { Ok(Self { regions }) }
     }

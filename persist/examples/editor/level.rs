@@ -15,7 +15,7 @@ pub struct Place {
 #[persist(component)]
 pub enum Color {
     #[default]
-    #[persist(default)]
+    #[persist(empty)]
     White,
     Red,
     Mixed {

@@ -17,7 +17,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use persist::{History, Result, SaveManager, Session};
+use persist::{History, Result, Saves, Session};
 
 use self::commands::Next;
 use self::level::{Color, Place, Tags};
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 /// Opens the level in a folder, and does what is typed.
 fn edit(folder: &std::path::Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Place>()?;
     saves.register_component::<Color>()?;
     saves.register_component::<Tags>()?;

@@ -22,7 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use persist::{Component, Context, ObjectId, Persist, Result, SaveManager, World};
+use persist::{Component, Context, Loaded, ObjectId, Persist, Result, Saves, World};
 
 const QUARTERS: [&str; 4] = ["Harbour", "Market", "Castle", "Slums"];
 const MONSTERS: u32 = 100_000;
@@ -54,8 +54,8 @@ impl Component for Title {
     }
 }
 
-fn saves() -> Result<SaveManager> {
-    let mut saves = SaveManager::new();
+fn saves() -> Result<Saves> {
+    let saves = Saves::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Hunts>()?;
     Ok(saves)
@@ -79,9 +79,9 @@ fn load(paths: Vec<PathBuf>) -> Receiver<Result<World>> {
     let (sender, loaded) = mpsc::channel();
     thread::spawn(move || {
         for path in paths {
-            let quarter = saves().and_then(|mut saves| saves.load_value::<World>(&path));
+            let quarter = saves().and_then(|saves| saves.file(&path).load::<World>());
             // The menu may have been closed.
-            if sender.send(quarter.map(|(world, _)| world)).is_err() {
+            if sender.send(quarter.map(Loaded::into_inner)).is_err() {
                 return;
             }
         }
@@ -93,7 +93,7 @@ fn play(folder: &Path, monsters: u32) -> std::result::Result<(), Box<dyn Error>>
     let mut paths = Vec::new();
     for name in QUARTERS {
         let path = folder.join(name).with_extension("sav");
-        saves()?.save_value(&path, &quarter(name, monsters)?)?;
+        saves()?.file(&path).save(&quarter(name, monsters)?)?;
         paths.push(path);
     }
 

@@ -28,7 +28,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use persist::SaveManager;
+use persist::{SaveManager, Saves};
 
 use self::compare::compare;
 use self::world::{World, shared};
@@ -88,14 +88,14 @@ fn save(path: &str, seed: u64, turns: u32) -> Done {
     let world = played(seed, turns)?;
     println!("played to {world}");
 
-    let mut saves = SaveManager::new();
-    saves.set_application("quest", env!("CARGO_PKG_VERSION"))?;
-    saves.add(&shared(world))?;
-    let (outcome, time) = timed(|| saves.save(path));
+    let mut manager = Saves::new().application("quest", env!("CARGO_PKG_VERSION"))?.manager();
+    manager.add(&shared(world))?;
+    let (outcome, time) = timed(|| manager.save(path));
     outcome?;
     println!("saved the world and all it points to in {time}: {}", size_of_file(path)?);
 
-    let hero = saves.registry().class("quest.Hero").ok_or("heroes are not registered")?;
+    let registry = manager.saves().registry();
+    let hero = registry.class("quest.Hero").ok_or("heroes are not registered")?;
     println!("\nthe field records that `#[derive(Persist)]` made for a hero:");
     print!("{hero}");
     Ok(())
@@ -105,9 +105,9 @@ fn save(path: &str, seed: u64, turns: u32) -> Done {
 fn load(path: &str, seed: u64, turns: u32) -> Done {
     let expected = shared(played(seed, turns)?);
 
-    let mut saves = SaveManager::new();
-    saves.register::<World>()?;
-    let (loaded, time) = timed(|| saves.load(path));
+    let manager = SaveManager::new();
+    manager.register::<World>()?;
+    let (loaded, time) = timed(|| manager.load(path));
     let loaded = loaded?;
     let report = loaded.report();
     println!("loaded {} objects with {} references in {time}", loaded.len(), report.references());

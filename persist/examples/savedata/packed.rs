@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use persist::save::Compression;
-use persist::{Persist, Result, SaveManager, SaveOptions};
+use persist::{Persist, Result, SaveOptions, Saves};
 
 use crate::timed;
 
@@ -34,17 +34,16 @@ fn all() -> Vec<Compression> {
     ]
 }
 
-/// The shortest of several times, with a manager that is kept.
+/// The shortest of several times, with one `Saves` for all.
 pub(crate) fn measure<T: Persist>(name: &'static str, value: &T) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for compression in all() {
-        let mut saves = SaveManager::new();
-        saves.set_save_options(SaveOptions { compression, ..SaveOptions::default() });
-        let bytes = saves.value_to_vec(value)?;
+        let saves = Saves::new().save_options(SaveOptions::new().compression(compression));
+        let bytes = saves.to_vec(value)?;
         let mut row =
             Row { name, compression, bytes: bytes.len(), save: Duration::MAX, load: Duration::MAX };
         for _ in 0..ROUNDS {
-            let (saved, time) = timed(|| saves.value_to_vec(black_box(value)));
+            let (saved, time) = timed(|| saves.to_vec(black_box(value)));
             drop(saved?);
             row.save = row.save.min(time);
             let (loaded, time) = timed(|| persist::from_slice::<T>(black_box(&bytes)));

@@ -17,12 +17,11 @@ mod places;
 mod town;
 
 use std::env;
-use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use persist::World;
 
-use self::town::{Chronicle, Done, TICKS_PER_DAY, manager};
+use self::town::{Chronicle, Done, TICKS_PER_DAY, saves};
 
 const DAYS: u64 = 40;
 
@@ -59,8 +58,8 @@ fn compare(days: u64) -> Done {
     for _ in 0..half {
         world.update(1.0);
     }
-    let mut saves = manager()?;
-    saves.save_value(&saved, &world)?;
+    let saves = saves()?;
+    saves.file(&saved).save(&world)?;
     println!(
         "saved on tick {half}, {} objects, {} bytes",
         world.objects().len(),
@@ -77,7 +76,7 @@ fn compare(days: u64) -> Done {
         return Err("the other process failed".into());
     }
     tell(&world);
-    if saves.value_to_vec(&world)? != std::fs::read(&ended)? {
+    if saves.to_vec(&world)? != std::fs::read(&ended)? {
         return Err("the town that was saved has become another one".into());
     }
     println!("the town that was saved, loaded and went on has become the same, to the last byte");
@@ -90,19 +89,19 @@ fn save(path: &str, days: u64) -> Done {
     for _ in 0..days * TICKS_PER_DAY {
         world.update(1.0);
     }
-    manager()?.save_value(path, &world)?;
+    saves()?.file(path).save(&world)?;
     Ok(())
 }
 
 /// What the other process does.
 fn go_on(from: &str, ticks: u64, to: &str) -> Done {
-    let mut saves = manager()?;
-    let (mut world, loaded) = saves.load_value::<World>(Path::new(from))?;
-    println!("{}, in another process", loaded.report().summary());
+    let saves = saves()?;
+    let mut world = saves.file(from).load::<World>()?;
+    println!("{}, in another process", world.report().summary());
     for _ in 0..ticks {
         world.update(1.0);
     }
-    std::fs::write(to, saves.value_to_vec(&world)?)?;
+    std::fs::write(to, saves.to_vec(&world)?)?;
     Ok(())
 }
 

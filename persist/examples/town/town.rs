@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use persist::{ObjectId, Persist, SaveManager, World};
+use persist::{ObjectId, Persist, Saves, World};
 
 use super::people::{Child, Hunger, Purse, Resident, Walker};
 use super::places::{Bakery, Cart, Field, Lantern, Position};
@@ -72,9 +72,9 @@ pub fn write(world: &mut World, what: &str) {
     }
 }
 
-/// A manager that knows all that is in a town.
-pub fn manager() -> Done<SaveManager> {
-    let mut saves = SaveManager::new();
+/// Registers all classes of a town.
+pub fn saves() -> Done<Saves> {
+    let saves = Saves::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Field>()?;
     saves.register_component::<Bakery>()?;
@@ -85,8 +85,8 @@ pub fn manager() -> Done<SaveManager> {
     saves.register_component::<Purse>()?;
     saves.register_component::<Hunger>()?;
     saves.register_component::<Child>()?;
-    saves.registry_mut().register_resource::<Chronicle>()?;
-    saves.registry_mut().register_resource::<Dice>()?;
+    saves.register_resource::<Chronicle>()?;
+    saves.register_resource::<Dice>()?;
     Ok(saves)
 }
 

@@ -21,18 +21,18 @@ use crate::reflect::Kind;
     label = "neither `Persist` nor a trait object that `persist` knows",
     note = "if the type is yours, add `#[derive(Persist)]` to it, or `#[persist::dynamic]` to its trait"
 )]
-pub trait Content: 'static {
+pub trait CellContent: 'static {
     /// How it stands there.
     type As: BoxOf<Self> + PointTo<RefCell<Self>> + PointTo<Mutex<Self>> + PointTo<RwLock<Self>>;
 }
 
 // What is missing may be on a trait, not `Persist`.
 #[diagnostic::do_not_recommend]
-impl<T: Persist> Content for T {
+impl<T: Persist> CellContent for T {
     type As = AsCell;
 }
 
-/// How a `Box<C>` is stored. The library implements it; see [`Content`].
+/// How a `Box<C>` is stored. The library implements it; see [`CellContent`].
 pub trait BoxOf<C: ?Sized> {
     /// Like [`Persist::__MIN`].
     const MIN: usize;
@@ -131,7 +131,7 @@ impl<T: Persist> BoxOf<T> for AsCell {
     }
 }
 
-impl<C: ?Sized + Content> Persist for Box<C> {
+impl<C: ?Sized + CellContent> Persist for Box<C> {
     const __MIN: usize = <C::As as BoxOf<C>>::MIN;
     const __NULLABLE: bool = <C::As as BoxOf<C>>::NULLABLE;
 

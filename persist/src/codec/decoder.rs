@@ -1,4 +1,5 @@
 use std::any::{Any, TypeId};
+use std::fmt;
 use std::sync::Arc;
 
 use super::encoder::SaveLinks;
@@ -334,7 +335,7 @@ impl NoLinks {
     fn error<T>(what: &str) -> Result<T> {
         Err(error!(
             ErrorKind::Unsupported,
-            "{what} only inside a whole save; use `persist::save` or a `SaveManager`"
+            "{what} only inside a whole save; use `persist::save` or `Saves`"
         ))
     }
 }
@@ -376,5 +377,11 @@ impl LoadLinks for NoLinks {
 
     fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
         charge_empty(&mut self.empty_elements, empty, limits)
+    }
+}
+
+impl fmt::Debug for Decoder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder").field("bytes_left", &self.rest.len()).finish_non_exhaustive()
     }
 }

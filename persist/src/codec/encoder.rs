@@ -1,5 +1,6 @@
 use std::any::{Any, TypeId};
 use std::cell::Cell;
+use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
@@ -253,9 +254,11 @@ impl<'a> Encoder<'a> {
     /// # Example
     ///
     /// ```
+    /// use std::sync::Arc;
+    ///
     /// use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
     /// use persist::reflect::Kind;
-    /// use persist::{Error, ErrorKind, Persist, SaveManager};
+    /// use persist::{Error, ErrorKind, Persist, Saves};
     ///
     /// /// The items of the running game.
     /// struct Items { names: Vec<String> }
@@ -287,17 +290,14 @@ impl<'a> Encoder<'a> {
     ///         })
     ///     }
     /// }
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("slot1.sav");
     ///
-    /// # use std::{cell::RefCell, rc::Rc};
-    /// let mut saves = SaveManager::new();
-    /// saves.add(&Rc::new(RefCell::new(Item(1))))?;
-    /// saves.save_with(&path, &Items { names: vec!["rope".into(), "lamp".into()] })?;
+    /// let items = Items { names: vec!["rope".into(), "lamp".into()] };
+    /// let save = Saves::new().context(Arc::new(items)).to_vec(&Item(1))?;
     ///
     /// // In the next run the lamp comes first.
-    /// let loaded = saves.load_with(&path, &Items { names: vec!["lamp".into(), "rope".into()] })?;
-    /// assert_eq!(*loaded.first::<Item>()?.borrow(), Item(0));
+    /// let items = Items { names: vec!["lamp".into(), "rope".into()] };
+    /// let loaded = Saves::new().context(Arc::new(items)).from_slice::<Item>(&save)?;
+    /// assert_eq!(*loaded, Item(0));
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn context<C: Any>(&mut self) -> Result<&'a C, Stop> {
@@ -513,7 +513,7 @@ fn too_deep(state: &EncodeState<'_>) -> Stop {
         state,
         error!(
             ErrorKind::TooDeep,
-            "the value is nested more than {limit} levels deep; raise `Limits::depth` of a `SaveManager`, or keep the parts as objects behind `Rc<RefCell<_>>`"
+            "the value is nested more than {limit} levels deep; raise `Limits::depth` by `Saves::limits`, or keep the parts as objects behind `Rc<RefCell<_>>`"
         ),
     )
 }
@@ -534,4 +534,10 @@ fn too_short(state: &EncodeState<'_>, count: usize) -> Stop {
         "a collection of {count} elements that are stored in no bytes cannot be saved; store their number"
     );
     keep(state, Error::new(ErrorKind::Unsupported, message))
+}
+
+impl fmt::Debug for Encoder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder").field("position", &self.position()).finish_non_exhaustive()
+    }
 }

@@ -5,6 +5,11 @@ use std::any::Any;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
+use super::visitor::Visitor;
+use crate::Result;
+
+/// Visits what is inside of a field whose type is known at run time only.
+pub(super) type VisitField = fn(&dyn Any, &mut Visitor<'_>) -> Result<()>;
 
 /// How a field is written and read by itself.
 #[derive(Clone, Copy)]
@@ -14,6 +19,10 @@ pub struct FieldAccess {
     pub(super) list: Option<&'static dyn ListAccess>,
     pub(super) map: Option<&'static dyn MapAccess>,
     pub(super) has_adapter: bool,
+    /// True if the field is stored as its own type, and not in its compact form.
+    pub(super) is_plain: bool,
+    /// Visits what is inside of a field that is stored as its own type.
+    pub(super) visit: Option<VisitField>,
 }
 
 impl FieldAccess {
@@ -35,6 +44,11 @@ impl FieldAccess {
     /// Writes a field.
     pub fn encode(&self, field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
         (self.encode)(field, out)
+    }
+
+    /// Visits what is inside of the field; a field that an adapter stores has nothing inside.
+    pub(crate) fn visit_shared(&self, field: &dyn Any, visitor: &mut Visitor<'_>) -> Result<()> {
+        self.visit.map_or(Ok(()), |visit| visit(field, visitor))
     }
 
     /// Reads over a field; reads and drops one if there is none to read over.
@@ -85,12 +99,22 @@ pub trait MapAccess: Sync {
 /// A type with named fields, as in `value.field`; the derive and the library implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no fields with names in saves",
-    label = "no path leads on from here",
+    label = "not a struct that derives `Persist`",
     note = "if the type is yours, add `#[derive(Persist)]` to it"
 )]
 pub trait FieldNames {
     /// For each field, what the program calls it, and the step to it in a path.
     const STEPS: &'static [(&'static str, FieldStep)];
+}
+
+/// True for the same name; `==` is not for constants.
+pub(crate) const fn is_same_name(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 /// The step of a path that leads to a field.

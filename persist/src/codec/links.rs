@@ -1,6 +1,7 @@
 //! What an encode and a visit ask of the save around them. Objects stand here as `dyn Any`: they know what encodes them.
 
 use std::any::{Any, TypeId};
+use std::fmt;
 
 use crate::reflect::TraitName;
 use crate::{ErrorKind, Limits, Result};
@@ -132,5 +133,11 @@ impl<'p> Prototypes<'p> {
 
     pub(crate) fn implementor(&self, of: TypeId) -> Option<&'p dyn Any> {
         self.0?.implementor(of)
+    }
+}
+
+impl fmt::Debug for Prototypes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prototypes").finish_non_exhaustive()
     }
 }

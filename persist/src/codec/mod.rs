@@ -56,6 +56,7 @@ pub(crate) mod pod;
 pub(crate) mod pointer;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod row;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod text;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod trait_object;
@@ -84,11 +85,11 @@ pub use type_set::Parts;
 pub use persist::Persist;
 
 pub(crate) use buffer::{encode_parts, left_over};
-pub(crate) use content::{BoxOf, Content};
+pub(crate) use content::{BoxOf, CellContent};
 pub(crate) use convert::CONVERTED;
 pub(crate) use decoder::{Implementor, Linked, LoadLinks, NoLinks, Pointing, Remapped};
 pub(crate) use encoder::SaveLinks;
-pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
+pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess, is_same_name};
 pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,
 };

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use super::content::{BoxOf, Content};
+use super::content::{BoxOf, CellContent};
 use super::count;
 use super::decoder::{Decoder, Implementor};
 use super::encoder::{Encoder, Stop};
@@ -23,7 +23,7 @@ use super::pointer::{
 };
 use super::type_set::{LoadedObject, StandInClass, TypeSet};
 use super::unknown::Unknown;
-use super::visitor::Visitor;
+use super::visitor::{Phase, Visitor};
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
 use crate::{Error, ErrorKind, Result};
 
@@ -313,7 +313,7 @@ impl<D: ?Sized + TraitObject + Pointee> TraitCell for D {
 
 macro_rules! trait_cells {
     ($($cell:ident)*) => {$(
-        impl<D: ?Sized + TraitObject + Content<As = AsTrait>> Unsized for $cell<D> {
+        impl<D: ?Sized + TraitObject + CellContent<As = AsTrait>> Unsized for $cell<D> {
             fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 match self.open(out.limits().lock_wait) {
                     Ok(value) => value.portable().encode(out),
@@ -322,7 +322,12 @@ macro_rules! trait_cells {
             }
 
             fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                self.open_mut(visitor.limits().lock_wait)?.portable_mut().visit(visitor)
+                let wait = visitor.limits().lock_wait;
+                if visitor.phase() == Phase::Validate {
+                    // It only reads, so that the program may read meanwhile.
+                    return self.open(wait)?.portable().visit_shared(visitor);
+                }
+                self.open_mut(wait)?.portable_mut().visit(visitor)
             }
 
             fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
@@ -345,7 +350,7 @@ macro_rules! trait_cells {
             }
         }
 
-        impl<D: ?Sized + TraitObject + Content<As = AsTrait>> TraitCell for $cell<D> {
+        impl<D: ?Sized + TraitObject + CellContent<As = AsTrait>> TraitCell for $cell<D> {
             type Trait = D;
         }
     )*};
@@ -481,7 +486,7 @@ fn skip<D: ?Sized + TraitObject>(number: u64, class: &str, input: &mut Decoder<'
 pub(crate) fn not_registered(class: &str, of: &str) -> Error {
     error!(
         ErrorKind::WrongClass,
-        "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager`, name a stand-in by `#[persist::dynamic(unknown = Type)]`, or make it an `Option`"
+        "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `Saves`, name a stand-in by `#[persist::dynamic(unknown = Type)]`, or make it an `Option`"
     )
 }
 
@@ -490,7 +495,7 @@ pub(crate) fn not_registered(class: &str, of: &str) -> Error {
 pub(crate) fn not_registered_yet(class: &str, of: &str) -> Error {
     error!(
         ErrorKind::WrongClass,
-        "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager` before the save"
+        "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `Saves` before the save"
     )
 }
 
@@ -558,7 +563,7 @@ macro_rules! __dynamic {
                 )?
             }
 
-            impl _persist::Content for $object {
+            impl _persist::CellContent for $object {
                 type As = _persist::AsTrait;
             }
 

@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -270,6 +271,11 @@ impl FieldCodec {
     pub fn access(&self) -> &'static FieldAccess {
         self.access
     }
+
+    /// True if the field is stored as its own type, and not in its compact form.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.access.is_plain
+    }
 }
 
 /// Goes to the values inside a value, in the order in which they are decoded.
@@ -295,5 +301,11 @@ impl<'p, T> Parts<'p, T> {
 
     pub(super) fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
         Self(PartsWalk::Shared(value, visitor.reborrow()))
+    }
+}
+
+impl<T> fmt::Debug for Parts<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! A value as a whole: made empty, written and read, in place or by a call of its code.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
@@ -9,6 +9,7 @@ use super::field::FieldAccess;
 use super::links::{Factory, Prototypes, Within};
 use super::persist::{Inline, Persist};
 use super::type_set::FieldCodec;
+use super::visitor::Visitor;
 use super::weight::{is_large_for, weight};
 use crate::Result;
 
@@ -33,6 +34,8 @@ impl FieldAccess {
             list: F::__LIST,
             map: F::__MAP,
             has_adapter: false,
+            is_plain: true,
+            visit: if F::__LEAF { None } else { Some(visit::<F>) },
         }
     }
 }
@@ -160,4 +163,8 @@ impl Decoder<'_> {
 #[inline(never)]
 fn decode_row_into<T: Persist>(value: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
     value.__decode_into(input.take(T::__HEAD)?, input)
+}
+
+fn visit<T: Persist>(field: &dyn Any, visitor: &mut Visitor<'_>) -> crate::Result<()> {
+    field.downcast_ref::<T>().map_or(Ok(()), |field| field.__visit_shared(visitor))
 }

@@ -3,6 +3,7 @@ use std::fmt::Display;
 
 use super::links::{Prototypes, ReferenceSlot};
 use crate::env::Env;
+use crate::reflect::Class;
 use crate::{ErrorKind, Limits, Result};
 
 /// What a visit of a value is for.
@@ -195,10 +196,11 @@ impl<'a> Visitor<'a> {
 
     /// Refuses a `before_save` hook of a value that cannot be changed, if this
     /// visit is for it.
-    pub fn no_hook(&mut self, class: &str) -> Result<()> {
+    pub fn no_hook(&mut self, class: &Class) -> Result<()> {
         if self.phase != Phase::BeforeSave {
             return Ok(());
         }
+        let class = class.name();
         Err(error!(
             ErrorKind::Unsupported,
             "`before_save` of {class} needs `&mut`, and a pointer without a cell gives none; hold the object in a cell, such as `Rc<RefCell<{class}>>`"
@@ -209,14 +211,15 @@ impl<'a> Visitor<'a> {
     pub fn hook<O: Outcome>(
         &mut self,
         phase: Phase,
-        class: &str,
+        class: &Class,
         run: impl FnOnce() -> O,
     ) -> Result<()> {
         if self.phase != phase {
             return Ok(());
         }
         run().into_result().map_err(|reason| {
-            let name = phase.name();
+            // Most hooks refuse nothing: the name of the class is made only then.
+            let (name, class) = (phase.name(), class.name());
             error!(ErrorKind::Refused, "`{name}` of {class} refused: {reason}")
         })
     }
@@ -225,13 +228,14 @@ impl<'a> Visitor<'a> {
     pub fn hook_with<C: Any, O: Outcome>(
         &mut self,
         phase: Phase,
-        class: &str,
+        class: &Class,
         run: impl FnOnce(&C) -> O,
     ) -> Result<()> {
         if self.phase != phase {
             return Ok(());
         }
-        let context = self.env.context().map_err(|error| error.in_hook(phase.name(), class))?;
+        let context =
+            self.env.context().map_err(|error| error.in_hook(phase.name(), &class.name()))?;
         self.hook(phase, class, || run(context))
     }
 }

@@ -203,7 +203,15 @@ impl FieldAccess {
     #[must_use]
     const fn with<F: Any, A: Adapter<F>>() -> Self {
         let (encode, decode) = (encode_with::<F, A>, decode_with::<F, A>);
-        Self { encode, decode, list: None, map: None, has_adapter: A::FOREIGN }
+        Self {
+            encode,
+            decode,
+            list: None,
+            map: None,
+            has_adapter: A::FOREIGN,
+            is_plain: false,
+            visit: None,
+        }
     }
 }
 

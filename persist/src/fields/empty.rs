@@ -12,7 +12,7 @@ impl Registry {
     /// An editor puts it into a list, or into an option that was none.
     ///
     /// ```
-    /// use persist::{Persist, SaveManager};
+    /// use persist::{Persist, Saves};
     ///
     /// #[derive(Persist)]
     /// struct Lamp {
@@ -20,7 +20,7 @@ impl Registry {
     ///     radius: f32,
     /// }
     ///
-    /// let mut saves = SaveManager::new();
+    /// let saves = Saves::new();
     /// saves.register::<Lamp>()?;
     /// let lamp = saves.registry().empty("Lamp")?;
     /// assert_eq!(lamp.as_record().and_then(|lamp| lamp.get("radius")?.as_f64()), Some(5.0));

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::FieldPath;
 use crate::Value;
-use crate::codec::{FieldNames, FieldStep, Reflect};
+use crate::codec::{FieldNames, FieldStep, Reflect, is_same_name};
 
 /// The [`FieldPath`] of a field that a program has, checked by the compiler: `field!(Transform.position.x)`.
 ///
@@ -157,7 +157,7 @@ const fn step(fields: &[(&'static str, FieldStep)], name: &str) -> FieldStep {
     let mut i = 0;
     while i < fields.len() {
         let (known, step) = fields[i];
-        if is_same(known.as_bytes(), name.as_bytes()) {
+        if is_same_name(known, name) {
             assert!(
                 !matches!(step, FieldStep::Skipped),
                 "the field is marked `#[persist(skip)]`, and no path leads to it"
@@ -167,12 +167,4 @@ const fn step(fields: &[(&'static str, FieldStep)], name: &str) -> FieldStep {
         i += 1;
     }
     panic!("the type has no field of this name in saves; write one step for each dot")
-}
-
-const fn is_same(a: &[u8], b: &[u8]) -> bool {
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
 }

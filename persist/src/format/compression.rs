@@ -16,12 +16,13 @@ use super::{BLOCK_LZ4, BLOCK_ZSTD};
 ///
 /// ```
 /// use persist::save::Compression;
-/// use persist::{SaveManager, SaveOptions};
+/// use persist::{SaveOptions, Saves};
 ///
-/// let mut saves = SaveManager::new();
+/// # let compression = Compression::None;
 /// # #[cfg(feature = "lz4")]
-/// saves.set_save_options(SaveOptions { compression: Compression::Lz4, ..SaveOptions::default() });
-/// let save = saves.value_to_vec(&vec![7_u32; 10_000])?;
+/// let compression = Compression::Lz4;
+/// let saves = Saves::new().save_options(SaveOptions::new().compression(compression));
+/// let save = saves.to_vec(&vec![7_u32; 10_000])?;
 /// assert_eq!(persist::from_slice::<Vec<u32>>(&save)?, [7; 10_000]);
 /// # Ok::<(), persist::Error>(())
 /// ```

@@ -116,6 +116,8 @@ impl Header {
             }
             check_length(length)?;
             reader.set_limit(length + 4);
+            // One read for most headers; a longer one may only say that it is long.
+            bytes.reserve(usize::try_from(length + 4).unwrap_or(usize::MAX).min(4 << 10));
             reader.read_to_end(&mut bytes).map_err(failed)?;
         }
         Ok(bytes)
@@ -260,6 +262,17 @@ pub enum Lineage {
     Diverged,
 }
 
+impl fmt::Display for Lineage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "the same save",
+            Self::Newer => "newer than the other save",
+            Self::Older => "older than the other save",
+            Self::Diverged => "diverged from the other save",
+        })
+    }
+}
+
 impl Lineage {
     fn reversed(self) -> Self {
         match self {
@@ -273,7 +286,7 @@ impl Lineage {
 impl Header {
     /// The devices that made this save and those that it continues, by name, each with the number of saves it made.
     ///
-    /// Empty if no program with a [device](crate::SaveManager::set_device) made any of them. The name is empty for saves
+    /// Empty if no program with a [device](crate::Saves::device) made any of them. The name is empty for saves
     /// that a program without a device made since.
     pub fn devices(&self) -> impl Iterator<Item = (&str, u64)> {
         self.version.devices().into_iter()
@@ -293,26 +306,25 @@ impl Header {
     /// Whether this save continues another save of the same slot, as far as the headers show.
     ///
     /// It does if every save that the other counts is counted here. Where neither was made with a
-    /// [device](crate::SaveManager::set_device), the larger generation is the newer one; that does not show whether they
+    /// [device](crate::Saves::device), the larger generation is the newer one; that does not show whether they
     /// differ. Where one was, the other is older if its generation is from before the first count.
     ///
     /// Whatever does not fit together is [`Lineage::Diverged`]: equal counts in headers that differ, more counts without a
     /// larger generation, or a save that was not made for a file beside one that was. Headers that are equal are [`Lineage::Same`];
-    /// [`SaveManager::compare`](crate::SaveManager::compare) looks at what follows them, too.
+    /// [`Slot::compare`](crate::save::Slot::compare) compares the content that follows them, too.
     ///
     /// # Example
     ///
     /// ```
-    /// use persist::SaveManager;
+    /// use persist::Saves;
     /// use persist::save::{Header, Lineage};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("slot1.sav");
-    /// let mut saves = SaveManager::new();
-    /// saves.set_device("steam-deck")?;
-    /// saves.save_value(&path, &1_u32)?;
+    /// let slot = Saves::new().device("steam-deck")?.file(&path);
+    /// slot.save(&1_u32)?;
     /// let first = Header::from_reader(std::fs::File::open(&path)?)?;
-    /// saves.save_value(&path, &2_u32)?;
+    /// slot.save(&2_u32)?;
     /// let second = Header::from_reader(std::fs::File::open(&path)?)?;
     ///
     /// assert_eq!(second.compare(&first), Lineage::Newer);

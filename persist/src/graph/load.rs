@@ -16,7 +16,8 @@ use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordLocation, Scan};
 use crate::reflect::Holder;
 use crate::schema::{
-    ClassSchema, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow, Plans, locate,
+    ClassSchema, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow, Plans, REMOVED,
+    locate,
 };
 use crate::sorting::sort_by;
 use crate::types::Renumber;
@@ -111,7 +112,7 @@ impl<'l> Loader<'l> {
                 ErrorKind::WrongClass,
                 match &**class {
                     "persist.World" => String::from(
-                        "the save holds one value, a world; load it with `SaveManager::load_value::<World>`",
+                        "the save holds one value, a world; load it as that: `load::<World>()`",
                     ),
                     _ => format!(
                         "the save holds one value, a {class}; load it with `persist::load::<{class}>`"
@@ -140,7 +141,7 @@ impl<'l> Loader<'l> {
         let &[root] = &roots[..] else {
             let message = match roots.len() {
                 0 => format!(
-                    "the save holds objects, {} in all, and no value of its own where one {wanted} is expected; load it with `SaveManager::load`",
+                    "the save holds objects, {} in all, and no value of its own where one {wanted} is expected; load it as a `SaveManager`",
                     self.table.objects.records.len()
                 ),
                 several => {
@@ -491,7 +492,9 @@ impl<'l> Loader<'l> {
             LoadEvent::Dead,
         ] {
             let rows = tally.of(event).map(|(class, run)| {
-                let (class, field, detail) = (self.table.name(class).into(), "".into(), "".into());
+                let name = self.table.name(class);
+                let detail = if registry.is_removed_class(name) { REMOVED } else { "" };
+                let (class, field, detail) = (name.into(), "".into(), detail.into());
                 named((PlannedRow { event, class, field, detail }, run))
             });
             let mut rows: Vec<_> = rows.collect();

@@ -29,4 +29,4 @@ pub(crate) use outcome::{LoadOutcome, LoadedObjects};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
 pub(crate) use tables::SaveTables;
-pub(crate) use targets::{Targets, free_unheld};
+pub(crate) use targets::{Targets, free_unheld, is_unknown};

@@ -19,16 +19,14 @@ use crate::sorting::order;
 pub(crate) struct LoadedObjects {
     entries: Vec<LoadedObject>,
     records: Records,
-    /// Index of the class of each in the registry, if the program has it.
+    /// Index of the type of each in the registry, if the program has its class.
     classes: Vec<Option<TypeIndex>>,
-    /// The objects without a cell, each before those that it holds.
-    order: Vec<u32>,
     /// What is kept of each object, and of the value.
     pub(crate) kept: HashMap<ObjectId, Unknown>,
     pub(crate) root_kept: Unknown,
     /// What empties the others.
     pub(crate) implementors: Arc<Implementors>,
-    /// The context of the manager, with which objects show what they hold.
+    /// The context with which objects show what they hold.
     pub(crate) context: Option<SharedContext>,
 }
 
@@ -39,20 +37,17 @@ impl LoadedObjects {
         let id = |record: usize| ObjectId::new(records.get(record).id);
         let kept = made.kept.drain().filter_map(|(record, kept)| Some((id(record)?, kept)));
         let kept = kept.collect();
-        let class = |kind: TypeIndex| TypeIndex::new(registry.objects[kind.get()].class);
-        let mut classes = take(&mut made.kinds);
-        classes.iter_mut().for_each(|kind| *kind = kind.and_then(class));
-        let mut order = take(&mut made.order);
-        order.reverse();
+        let classes = take(&mut made.kinds);
+        // Its drop frees entries in this order, and they are gone.
+        made.order.clear();
         let mut objects = Self {
             entries: take(&mut made.entries),
             records,
             classes,
-            order,
             kept,
             root_kept: take(&mut made.root_kept),
             implementors: registry.implementors().clone(),
-            context: registry.context.clone(),
+            context: None,
         };
         objects.arrange();
         objects
@@ -82,15 +77,6 @@ impl LoadedObjects {
         self.records.get(place).added
     }
 
-    pub(crate) fn class(&self, place: usize) -> Option<usize> {
-        self.classes[place].map(TypeIndex::get)
-    }
-
-    /// True if it is without a cell, so that it cannot be emptied.
-    pub(crate) fn is_built(&self, place: usize) -> bool {
-        self.classes[place].is_some() && self.records.get(place).holder.is_built()
-    }
-
     /// The objects are in this order.
     fn key(&self, place: usize) -> (bool, ObjectId) {
         (!self.is_added(place), self.id(place))
@@ -101,28 +87,23 @@ impl LoadedObjects {
         [true, false].into_iter().find_map(|is_added| self.records.find(is_added, id.get()))
     }
 
-    /// Lets go of an object.
-    pub(crate) fn free(&mut self, place: usize) {
-        self.entries[place] = LoadedObject::Nothing;
+    /// Takes out the objects that have not been freed.
+    pub(crate) fn into_objects(self) -> Vec<Shared> {
+        let shared =
+            |entry| if let LoadedObject::Shared(shared) = entry { Some(shared) } else { None };
+        self.entries.into_iter().filter_map(shared).collect()
     }
 
-    /// Lets go of those without a cell, each while those that it holds are held here too.
-    pub(crate) fn free_built(&mut self) {
-        for place in std::mem::take(&mut self.order) {
-            self.free(place as usize);
-        }
+    /// True if some are kept as unknown. Mostly the program has all classes.
+    pub(crate) fn has_unknown(&self) -> bool {
+        !self.classes.iter().all(Option::is_some)
     }
 
     /// Lets go of all, and frees those that are kept as unknown and that nothing else leads to.
-    pub(crate) fn free_all(&mut self) {
-        let entries = std::mem::take(&mut self.entries);
-        // Mostly the program has all classes.
-        if self.classes.iter().all(Option::is_some) {
-            return;
+    pub(crate) fn free_all(self) {
+        if self.has_unknown() {
+            free_unheld(&self.into_objects());
         }
-        let shared =
-            |entry| if let LoadedObject::Shared(shared) = entry { Some(shared) } else { None };
-        free_unheld(&entries.into_iter().filter_map(shared).collect::<Vec<_>>());
     }
 
     /// Puts them into their order, without those that have been freed.
@@ -136,11 +117,6 @@ impl LoadedObjects {
         let is_there = |place: &usize| self.get(*place).is_some();
         let places = order.into_iter().filter(is_there);
         let places: Vec<u32> = places.filter_map(|place| u32::try_from(place).ok()).collect();
-        if !self.order.is_empty() {
-            let mut new = vec![None; self.len()];
-            places.iter().zip(0..).for_each(|(old, place)| new[*old as usize] = Some(place));
-            self.order = self.order.iter().filter_map(|old| *new.get(*old as usize)?).collect();
-        }
         self.records = self.records.select(&places);
         let places = || places.iter().map(|place| *place as usize);
         self.classes = places().map(|place| self.classes[place]).collect();

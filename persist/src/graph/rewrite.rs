@@ -282,6 +282,7 @@ impl<'l> Loader<'l> {
                 ErrorKind::Refused,
                 "{what}, which `LoadPolicy::Strict` refuses; load with `LoadPolicy::Lenient`"
             )
+            .of_policy()
             .in_object(object)
             .in_class(class)
         };

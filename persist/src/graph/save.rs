@@ -258,6 +258,11 @@ impl<'s> Saver<'s> {
             let mut visitor = Visitor::new(Phase::BeforeSave, self.env, &mut links);
             shared.object().visit_object(&mut visitor).map_err(named)?;
         }
+        if self.registry.validates_saves(entry.class) {
+            let mut links = Prototypes::bare();
+            let mut visitor = Visitor::new(Phase::Validate, self.env, &mut links);
+            shared.object().visit_object(&mut visitor).map_err(named)?;
+        }
         let Some(stand_in) = self.registry.implementors().stand_in(entry.class) else {
             return Ok(false);
         };
@@ -327,6 +332,7 @@ impl<'s> Saver<'s> {
                 };
                 let ObjectEntry { kind, class } = self.registry.objects[index];
                 let takes_more = self.registry.traits(class).before_save
+                    || self.registry.validates_saves(class)
                     || self.registry.implementors().stand_in(class).is_some();
                 LastType {
                     key,

@@ -123,6 +123,11 @@ pub(crate) fn free_unheld(objects: &[Shared]) {
     drop(emptied);
 }
 
+/// True for an object of a class that the program does not have, without a stand-in.
+pub(crate) fn is_unknown(object: &Shared) -> bool {
+    kept(object).is_some()
+}
+
 /// What is kept in an object without a stand-in.
 pub(super) fn kept(object: &Shared) -> Option<&RefCell<Unknown>> {
     (object.object() as &dyn Any).downcast_ref()

@@ -1,6 +1,7 @@
 //! What changes a target while it is recorded: edits, and commands of the program's own, which work through one.
 
 use std::any::{Any, type_name};
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 
@@ -722,4 +723,16 @@ pub(super) fn not_again() -> Error {
         ErrorKind::Unsupported,
         "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are redone for it"
     )
+}
+
+impl<T: 'static> fmt::Debug for Edit<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edit").field("steps", &self.steps.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T: 'static> fmt::Debug for CommandContext<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandContext").field("edit", &self.edit).finish_non_exhaustive()
+    }
 }

@@ -1,6 +1,7 @@
 //! Several histories with one menu, which shows the active one.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -243,5 +244,14 @@ impl Histories {
 
     fn show<R: Default>(&self, show: impl FnOnce(&ReportedState) -> R) -> R {
         lock(&self.group).reported().map(show).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Histories {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A listener may be running, and show it.
+        let group = self.group.try_lock();
+        let histories = group.as_ref().map(|group| group.members.len()).ok();
+        f.debug_struct("Histories").field("histories", &histories).finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
 //! Which edits become one entry.
 
+use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -88,4 +89,10 @@ pub(super) enum Clock {
     None,
     System(Timer),
     Given(Box<dyn Fn() -> Duration + Send>),
+}
+
+impl fmt::Debug for MergeWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MergeWindow").field("time", &self.time).finish_non_exhaustive()
+    }
 }

@@ -6,7 +6,7 @@ use super::sample::{ProgramReads, Samples};
 use super::section::Section;
 use crate::graph::Registry;
 use crate::save::ReportRow;
-use crate::{Error, ErrorKind, Result, SaveManager};
+use crate::{Error, ErrorKind, Result, SaveManager, Saves};
 
 /// The most objects of one version that are reported as not loading.
 const MOST_FAILURES: usize = 20;
@@ -42,8 +42,7 @@ impl Loads {
 
     /// Loads the samples, without what is refused, until the rest loads.
     fn load(&mut self, section: &Section, registry: &Registry, reads: &ProgramReads) -> Result<()> {
-        let mut saves = SaveManager::new();
-        saves.registry_mut().clone_from(registry);
+        let saves = Saves::from(registry.clone());
         let (mut skipped, mut refused) = (HashSet::new(), HashSet::new());
         let mut samples = Samples::new(section, reads, &skipped, true)?;
         self.reached.extend(&samples.classes);
@@ -56,7 +55,7 @@ impl Loads {
             ));
         }
         loop {
-            let error = match saves.from_slice(&samples.save(None, &refused)?) {
+            let error = match saves.from_slice::<SaveManager>(&samples.save(None, &refused)?) {
                 Ok(loaded) => {
                     self.rows.extend(loaded.report().rows().iter().cloned());
                     loaded.dismantle();

@@ -152,10 +152,10 @@ impl Lock {
         let (path, text) = (path.as_ref(), self.to_string());
         // Its backups are in version control.
         let options = SaveOptions { backups: 0, ..SaveOptions::DEFAULT };
-        let write = Box::new(|out: &mut dyn Write, _: &Past| {
+        let mut write = |out: &mut dyn Write, _: &Past| {
             out.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, error))
-        });
-        storage::replace(&FILES, path, &options, &Limits::DEFAULT, write).map(drop)
+        };
+        storage::replace(&FILES, path, &options, &Limits::DEFAULT, &mut write).map(drop)
     }
 
     /// The versions, oldest first.
@@ -240,15 +240,15 @@ impl Lock {
     /// ```
     /// # use persist::lock::{Lock, Values};
     /// # use persist::save::Registry;
-    /// # use persist::{Persist, SaveManager};
+    /// # use persist::{Persist, SaveManager, Saves};
     /// # #[derive(Persist)] struct Hero { name: String }
-    /// let mut saves = SaveManager::new();
+    /// let saves = Saves::new();
     /// saves.register::<Hero>()?;
     /// let mut lock = Lock::new();
-    /// lock.update("0.1.0", saves.registry())?;
+    /// lock.update("0.1.0", &saves.registry())?;
     ///
     /// let save = lock.sample("0.1.0", Values::Plain)?;
-    /// let loaded = saves.from_slice(&save)?;
+    /// let loaded = saves.from_slice::<SaveManager>(&save)?;
     /// assert!(loaded.iter::<Hero>().any(|hero| hero.borrow().name == "a"));
     /// # Ok::<(), persist::Error>(())
     /// ```

@@ -65,12 +65,12 @@ impl Lock {
     ///
     /// ```
     /// # use persist::lock::Lock;
-    /// # use persist::{Document, Persist, SaveManager};
+    /// # use persist::{Document, Persist, Saves};
     /// # #[derive(Persist)] struct Hero { name: String }
-    /// let mut saves = SaveManager::new();
+    /// let saves = Saves::new();
     /// saves.register::<Hero>()?;
     /// let mut lock = Lock::new();
-    /// lock.update("0.1.0", saves.registry())?;
+    /// lock.update("0.1.0", &saves.registry())?;
     ///
     /// let save = persist::to_vec(&Hero { name: "Ada".into() })?;
     /// let found = lock.check_save(&Document::from_slice(&save)?);

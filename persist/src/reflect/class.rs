@@ -36,6 +36,8 @@ pub struct Class {
     pub before_save: bool,
     /// True if the class has an `after_load` hook or a `validate` function.
     pub after_load: bool,
+    /// True if the class has a `validate` function.
+    pub validate: bool,
     /// Where an empty value comes from.
     #[doc(hidden)]
     pub prototype: Prototype,
@@ -54,7 +56,7 @@ pub enum Prototype {
     Fields,
     /// From the variant of this index, with empty fields.
     Variant(usize),
-    /// From the class's own `default`.
+    /// From the class's own `empty` or `default`.
     Own,
 }
 
@@ -169,6 +171,7 @@ impl Class {
             size: size_of::<T>(),
             before_save: false,
             after_load: false,
+            validate: false,
             prototype: Prototype::Fields,
             migration: Migration::None,
             type_id: TypeId::of::<T>,
@@ -198,9 +201,10 @@ impl Class {
     /// Says which hooks the class has.
     #[doc(hidden)]
     #[must_use]
-    pub const fn hooks(mut self, before_save: bool, after_load: bool) -> Self {
+    pub const fn hooks(mut self, before_save: bool, after_load: bool, validate: bool) -> Self {
         self.before_save = before_save;
         self.after_load = after_load;
+        self.validate = validate;
         self
     }
 

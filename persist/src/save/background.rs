@@ -8,25 +8,25 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use super::output::{Output, SaveOutcome};
+use super::output::{Continued, Destination, Output, SaveOutcome};
 use crate::codec::Buffer;
 use crate::format::{Checksums, Header, Sealer, write_again};
 use crate::platform::{held, spawn};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, trace};
 
 /// A save that is being written by another thread.
 ///
 /// ```
-/// use persist::SaveManager;
+/// use persist::Saves;
 /// use persist::save::SaveOutcome;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("auto.sav");
-/// let mut saves = SaveManager::new();
-/// let save = saves.save_value_in_background(&path, &vec![7_u8; 1_000_000])?;
+/// let saves = Saves::new();
+/// let save = saves.file(&path).save_in_background(&vec![7_u8; 1_000_000])?;
 /// // The game continues, and may show a bar.
 /// let progress = save.progress();
 /// assert!(progress.done <= progress.total);
@@ -35,15 +35,14 @@ use crate::{Error, ErrorKind, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// If it is dropped, the save continues. Dropping the [`SaveManager`](crate::SaveManager) waits for it.
-#[must_use = "an error is only seen by `wait`, or by `SaveManager::wait_for_saves`"]
+/// If it is dropped, the save continues. Dropping the last clone of the [`Saves`](crate::Saves) waits for it.
+#[must_use = "an error is only seen by `wait`, or by `Saves::wait`"]
 #[derive(Debug)]
 pub struct BackgroundSave {
-    path: PathBuf,
     ticket: Arc<Ticket>,
 }
 
-/// How far a save in the background is, or a load that is [watched](super::ValueSaver::watch_loads).
+/// How far a save in the background is, or a load that is [watched](crate::Saves::watch_loads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes of the snapshot that have been written; objects of the world that have been loaded.
@@ -62,12 +61,13 @@ impl Progress {
 }
 
 impl BackgroundSave {
-    /// The file that is written, with links and the current folder resolved.
+    /// The file that is written, with links and the current folder resolved; `None` for a slot of a store, and for a
+    /// rotation until its turn has come.
     ///
     /// The name of a slot is its file stem.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> Option<&Path> {
+        self.ticket.path.get().map(|path| &**path)
     }
 
     /// How far the save is.
@@ -93,7 +93,7 @@ impl BackgroundSave {
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::save`](crate::SaveManager::save).
+    /// Returns the same errors as [`Slot::save`](super::Slot::save).
     pub fn wait(self) -> Result<SaveOutcome> {
         let is_waiting = |outcome: &mut TicketState| matches!(outcome, TicketState::Waiting);
         let result = held(&self.ticket.result);
@@ -121,28 +121,31 @@ pub(super) struct Snapshot {
 
 /// A save that is to be written.
 struct Job {
-    path: PathBuf,
+    target: Destination,
+    continued: Option<Continued>,
     snapshot: Snapshot,
-    /// The save has no smaller generation.
-    least: u64,
     output: Output,
     ticket: Arc<Ticket>,
 }
 
 impl Job {
     fn run(&mut self) -> Result<SaveOutcome> {
-        let Self { path, snapshot, least, output, ticket } = self;
+        let Self { target, continued, snapshot, output, ticket } = self;
         let mut go_on = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
         let Snapshot { header, save, memory } = snapshot;
         let save = save.gather();
-        let result = output.replace(path, *least, header.clone(), |out, header| {
-            go_on(0)?;
-            let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
-            write_again((save, Checksums::None), &header, *memory, &mut sealer, &mut go_on)
-        });
+        let mut chosen = |path| drop(ticket.path.set(path));
+        let result =
+            output.put(target, continued.as_ref(), header, &mut chosen, &mut |out, header| {
+                // On a full disk it is written a second time.
+                ticket.done.store(0, Ordering::Relaxed);
+                go_on(0)?;
+                let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
+                write_again((save, Checksums::None), &header, *memory, &mut sealer, &mut go_on)
+            });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
             // It was cancelled while another program had the file.
@@ -152,10 +155,36 @@ impl Job {
             result => result,
         }
     }
+
+    /// True if this save makes another one needless.
+    fn supersedes(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.output.storage, &other.output.storage)
+            && match (&self.target, &other.target) {
+                (Destination::File(path), Destination::File(other)) => path == other,
+                (Destination::Rotation(home, _), Destination::Rotation(other, _)) => {
+                    home.is_same(other)
+                }
+                (Destination::Store(store, slot), Destination::Store(of, other)) => {
+                    Arc::ptr_eq(store, of) && slot == other
+                }
+                _ => false,
+            }
+    }
+
+    /// True if it may write a file. That of a rotation is not chosen yet.
+    fn may_write(&self, file: &Path) -> bool {
+        match &self.target {
+            Destination::File(path) => path == file,
+            Destination::Rotation(..) => true,
+            Destination::Store(..) => false,
+        }
+    }
 }
 
 /// What the thread of the game and that of the saves both know of a save.
 struct Ticket {
+    /// The file, once it is known.
+    path: OnceLock<PathBuf>,
     done: AtomicU64,
     total: u64,
     is_cancelled: AtomicBool,
@@ -179,6 +208,7 @@ impl fmt::Debug for Ticket {
 impl Ticket {
     fn new(total: u64) -> Self {
         Self {
+            path: OnceLock::new(),
             done: AtomicU64::new(0),
             total,
             is_cancelled: AtomicBool::new(false),
@@ -218,7 +248,9 @@ impl Ticket {
 #[derive(Default)]
 pub(super) struct Worker {
     queue: Arc<SaveQueue>,
-    thread: Option<JoinHandle<()>>,
+    thread: OnceLock<JoinHandle<()>>,
+    /// Held while the thread is started; true while saves are written without one.
+    starting: Mutex<bool>,
 }
 
 #[derive(Default)]
@@ -230,8 +262,8 @@ struct SaveQueue {
 #[derive(Default)]
 struct QueueState {
     waiting: VecDeque<Job>,
-    /// What is being written.
-    current: Option<PathBuf>,
+    /// What is being written: the file, if it is known before.
+    current: Option<Option<PathBuf>>,
     /// Saves that failed, until the error is reported.
     failed: Vec<Arc<Ticket>>,
     /// The buffer of a snapshot that has been written, for the next.
@@ -255,26 +287,38 @@ impl Worker {
         std::mem::take(&mut held(&self.queue.state).spare)
     }
 
-    /// Has a save of a generation that is at least `least` written, in place of one of the same file that waits.
+    /// Has a save written, in place of one to the same place that waits.
     pub(super) fn enqueue(
-        &mut self,
-        path: PathBuf,
-        least: u64,
+        &self,
+        target: Destination,
+        continued: Option<Continued>,
         snapshot: Snapshot,
         output: Output,
     ) -> BackgroundSave {
         let ticket = Arc::new(Ticket::new(snapshot.save.len() as u64));
-        let save = BackgroundSave { path: path.clone(), ticket: Arc::clone(&ticket) };
-        let job = Job { path, snapshot, least, output, ticket };
+        if let Destination::File(path) = &target {
+            let _ = ticket.path.set(path.clone());
+        }
+        let save = BackgroundSave { ticket: Arc::clone(&ticket) };
+        let job = Job { target, continued, snapshot, output, ticket };
         self.supersede(&job);
         held(&self.queue.state).waiting.push_back(job);
         self.queue.changed.notify_all();
-        if self.thread.is_none() {
-            let queue = Arc::clone(&self.queue);
-            match spawn("persist saves", move || while queue.run_next(true) {}) {
-                Ok(thread) => self.thread = Some(thread),
-                // Where there are no threads, it is written now.
-                Err(_) => while self.queue.run_next(false) {},
+        if self.is_new() {
+            let mut is_starting = held(&self.starting);
+            // Another thread may have started it meanwhile.
+            if self.is_new() && !*is_starting {
+                let queue = Arc::clone(&self.queue);
+                match spawn("persist saves", move || while queue.run_next(true) {}) {
+                    Ok(thread) => drop(self.thread.set(thread)),
+                    // Where there are no threads, it is written now.
+                    Err(_) => {
+                        *is_starting = true;
+                        drop(is_starting);
+                        while self.queue.run_next(false) {}
+                        *held(&self.starting) = false;
+                    }
+                }
             }
         }
         save
@@ -282,16 +326,13 @@ impl Worker {
 
     /// True if it has never had anything to do.
     pub(super) fn is_new(&self) -> bool {
-        self.thread.is_none()
+        self.thread.get().is_none()
     }
 
-    /// Takes a save that waits for its turn out: a newer one of the same file is coming.
+    /// Takes a save that waits for its turn out: a newer one to the same place is coming.
     fn supersede(&self, newer: &Job) {
-        let is_older = |job: &Job| {
-            job.path == newer.path && Arc::ptr_eq(&job.output.storage, &newer.output.storage)
-        };
         let mut state = held(&self.queue.state);
-        if let Some(i) = state.waiting.iter().position(is_older)
+        if let Some(i) = state.waiting.iter().position(|job| newer.supersedes(job))
             && let Some(job) = state.waiting.remove(i)
         {
             state.spare = job.snapshot.save;
@@ -302,8 +343,9 @@ impl Worker {
     /// Waits for all saves of a file.
     pub(super) fn settle(&self, path: &Path) {
         self.wait_while(|state| {
-            state.current.as_deref() == Some(path)
-                || state.waiting.iter().any(|job| job.path == path)
+            let is_current =
+                state.current.as_ref().is_some_and(|it| it.as_deref().is_none_or(|it| it == path));
+            is_current || state.waiting.iter().any(|job| job.may_write(path))
         });
     }
 
@@ -320,7 +362,7 @@ impl Worker {
     }
 
     fn wait_while(&self, is_busy: impl Fn(&QueueState) -> bool) {
-        if self.thread.is_some() {
+        if !self.is_new() {
             let state = held(&self.queue.state);
             drop(self.queue.changed.wait_while(state, |state| is_busy(state)));
         }
@@ -340,12 +382,18 @@ impl SaveQueue {
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
-        state.current = Some(job.path.clone());
+        state.current = Some(match &job.target {
+            Destination::File(path) => Some(path.clone()),
+            _ => None,
+        });
         drop(state);
         // A storage of the program's own may panic; those who wait must not wait for ever.
         let result = catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|_| {
             Err(error!(ErrorKind::Io, "the storage panicked while a save was written"))
         });
+        if let Err(error) = &result {
+            trace::failed_in_background(job.ticket.path.get().map(|path| &**path), error);
+        }
         let has_failed = result.is_err();
         // Before it is taken as done by those who wait for all, and look for errors then.
         job.ticket.finish(result);

@@ -369,8 +369,7 @@ impl Document {
     /// Those of [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         let output = Output { limits: self.limits, ..Output::default() };
-        output
-            .replace(path.as_ref(), 0, self.header.clone(), |out, header| self.write(out, &header))
+        output.replace(path.as_ref(), 0, &self.header, &mut |out, header| self.write(out, &header))
     }
 
     /// Writes the save into memory.
@@ -582,7 +581,15 @@ impl fmt::Display for Document {
         }
         let (objects, classes) = (self.places.len(), self.stored.len());
         writeln!(f, ", objects: {objects}, classes: {classes}")?;
-        if let Ok(Some(metadata)) = self.header.metadata_document()
+        let info = self.header.info();
+        let shown = info.to_string();
+        if !shown.is_empty() {
+            writeln!(f, "{shown}")?;
+        }
+        if !info.thumbnail.is_empty() {
+            writeln!(f, "thumbnail of {} bytes", info.thumbnail.len())?;
+        }
+        if let Ok(Some(metadata)) = info.value_document()
             && let Some(value) = metadata.root()
         {
             writeln!(f, "metadata {value:#}")?;

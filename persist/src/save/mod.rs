@@ -1,87 +1,97 @@
 //! Saving and loading: files, slots and what a load reports.
 //!
-//! [`save`] and [`load`] are for one value. A [`SaveManager`] knows the program's classes and settings, and saves
-//! graphs of objects.
+//! [`save`] and [`load`] are for one value. [`Saves`] has the program's classes and settings, and saves
+//! values in files, slots and stores. A [`SaveManager`] is a list of objects besides.
 //!
 //! ```
-//! use std::cell::RefCell;
-//! use std::rc::Rc;
-//!
-//! use persist::{Persist, SaveManager};
+//! use persist::save::SlotInfo;
+//! use persist::{Persist, Saves};
 //!
 //! #[derive(Persist)]
-//! struct Hero { name: String, friend: Option<Rc<RefCell<Hero>>> }
+//! struct Game { day: u32 }
 //!
 //! # let folder = tempfile::tempdir().unwrap();
-//! # let path = folder.path().join("game.sav");
-//! let ada = Rc::new(RefCell::new(Hero { name: "Ada".into(), friend: None }));
-//! let mut saves = SaveManager::new();
-//! saves.add(&ada)?;
-//! saves.save(&path)?;
+//! # let folder = folder.path();
+//! let saves = Saves::new();
+//! let slots = saves.slots(folder);
+//! slots.slot("Ada's farm").info(SlotInfo::new("The Mill")).save(&Game { day: 1 })?;
 //!
-//! let loaded = saves.load(&path)?;
-//! assert_eq!(loaded.report().summary(), "everything was loaded");
-//! assert_eq!(loaded.first::<Hero>()?.borrow().name, "Ada");
+//! let mut game = slots.slot("Ada's farm").load::<Game>()?;
+//! assert_eq!(game.report().summary(), "everything was loaded");
+//! game.day += 1;
+//! slots.slot("Ada's farm").save(&game)?;
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
+//! A save passes through these parts: [`Slot`] is the place, [`Content`] what is saved; content is prepared (its classes
+//! registered, its hooks run, `validate` asked), a lock is taken, the header is made from those of the saves before, and
+//! the content is encoded into a temporary file that takes the place of the old one. A load reads the file or a backup,
+//! decodes it, and returns a [`Loaded`] with the report.
+//!
 //! | | |
 //! | --- | --- |
-//! | [`SaveManager`], [`Registry`], [`Counted`] | the classes of a program, and the objects to save |
-//! | [`ValueSaver`] | the classes and settings alone, which may go to other threads |
+//! | [`Saves`], [`Registry`], [`Counted`] | the classes and settings of a program |
+//! | [`SaveManager`] | a list of objects, saved with everything they lead to |
+//! | [`Slot`], [`Slots`], [`SlotEntry`], [`Health`], [`slot_name`] | a place for a save; those of a folder or store, listed for a menu |
+//! | [`SlotInfo`], [`Header`] | what a list shows of a save, read without the rest |
+//! | [`Content`], [`Loadable`], [`Loaded`] | what can be saved and loaded, and what a load returns |
 //! | [`SaveOptions`](crate::SaveOptions), [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
 //! | [`BackgroundSave`], [`Progress`] | a save on another thread |
 //! | [`LoadOptions`](crate::LoadOptions), [`LoadPolicy`], [`Remap`], [`Missing`] | how strict a load is, and new ids for handles |
-//! | [`Loaded`], [`LoadReport`], [`ReportRow`], [`LoadEvent`] | what a load made, and what it changed |
-//! | [`Recovery`], [`Salvage`] | what was done about a damaged save |
-//! | [`Slot`], [`Health`] | the saves of a folder, for a menu |
-//! | [`Header`], [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
+//! | [`LoadReport`], [`ReportRow`], [`LoadCounts`], [`LoadEvent`] | what a load changed |
+//! | [`Recovery`], [`Salvage`] | what was done about a damaged or refused save |
+//! | [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
 //!
 //! The feature `tools` adds:
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Document`], [`Entry`], [`dump`] | a save without its types: looked at, changed, written again |
+//! | [`Document`], [`Entry`], [`dump`] | a save without its types: inspected, changed, written again |
 //! | [`verify`], [`Verified`] | a whole save checked while it is read |
 //! | [`usage()`], [`SaveUsage`], [`Usage`], [`Longest`], [`BlockUsage`] | where the bytes of a save go |
 //! | [`ClassSchema`], [`Form`], [`FieldSchema`], [`VariantSchema`], [`KindSchema`] | the classes that a save defines |
 
 // First, so that its methods come first in the documentation.
-mod manager;
+pub(crate) mod saves;
 
 #[cfg(feature = "tools")]
 mod as_value;
 mod background;
+mod calls;
+pub(crate) mod content;
 mod document;
 mod followed;
+mod info;
 mod loaded;
+mod manager;
 mod objects;
 mod output;
-mod prefab;
 mod reconcile;
 mod report;
 mod salvage;
+mod slot;
 mod slots;
 mod source;
 #[cfg(feature = "tools")]
 mod usage;
-mod value_saver;
 #[cfg(feature = "tools")]
 mod verify;
 
 pub use background::{BackgroundSave, Progress};
+pub use content::{Content, Loadable};
 #[cfg(feature = "tools")]
 pub use document::{Entry, dump};
+pub use info::SlotInfo;
 pub use output::SaveOutcome;
 pub use reconcile::{Comparison, Keep};
-pub use report::{LoadReport, ReportRow};
+pub use report::{LoadCounts, LoadReport, ReportRow};
 pub use salvage::Salvage;
+pub use slot::Slot;
 #[cfg(feature = "directories")]
 pub use slots::slots_folder;
-pub use slots::{Health, Slot, Slots};
+pub use slots::{Health, SlotEntry, Slots};
 #[cfg(feature = "tools")]
 pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
-pub use value_saver::{ValueSaver, save_mut, to_vec_mut};
 #[cfg(feature = "tools")]
 pub use verify::{Verified, verify};
 
@@ -93,6 +103,7 @@ pub use crate::schema::LoadEvent;
 #[cfg(feature = "tools")]
 pub use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use crate::storage::recover::Recovery;
+pub use crate::storage::slot_name;
 pub use crate::types::{Missing, Remap};
 
 // The root shows these.
@@ -101,7 +112,8 @@ pub use crate::types::{Missing, Remap};
 pub use document::Document;
 #[doc(hidden)]
 pub use {
+    calls::{from_slice, load, save, to_vec},
     loaded::Loaded,
     manager::SaveManager,
-    value_saver::{from_slice, load, save, to_vec},
+    saves::Saves,
 };

@@ -1,30 +1,33 @@
 //! The objects of a manager and the ids by which they are known.
 
 use std::collections::HashMap;
+use std::mem::take;
+use std::sync::Arc;
 
-use super::Loaded;
-use crate::codec::{KeptTarget, Shared, Unknown, WeakShared};
-use crate::env::Env;
+use crate::codec::{AnyObject, Phase, Prototypes, Shared, Unknown, Visitor, WeakShared};
+use crate::env::{AnyContext, Env, shared};
 use crate::format::MAX_ID;
-use crate::graph::{Registry, SaveTables, Saver, free_unheld};
-use crate::reflect::ClassId;
+use crate::graph::{
+    Implementors, LoadedObjects, Registry, SaveTables, Saver, Targets, free_unheld, is_unknown,
+};
 use crate::sorting::sort_by;
 use crate::{ErrorKind, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
 #[derive(Default)]
 pub(super) struct SavedObjects {
+    /// What was loaded, until the list is first saved or changed. It holds every object of the save; afterwards the list
+    /// holds those that were added, as a list without a load does.
+    loaded: Option<LoadedObjects>,
     /// In the order of their ids.
     objects: Vec<(ObjectId, SavedObject)>,
     /// Their ids by address: no address is given away while a pointer is held.
     ids: HashMap<usize, ObjectId>,
-    /// What the program does not know of objects, and of the value that was loaded last.
+    /// What the program does not know of objects, and of the value that was loaded.
     kept: HashMap<ObjectId, Unknown>,
-    root_kept: Option<(ClassId, Unknown)>,
+    root_kept: Unknown,
     /// The largest id given out so far.
     last_id: u64,
-    /// True if the manager was made of a saver of values: it has none until some are added.
-    pub(super) is_of_values: bool,
     /// Kept between saves.
     tables: SaveTables,
 }
@@ -55,7 +58,25 @@ fn id_of((id, _): &(ObjectId, SavedObject)) -> ObjectId {
 }
 
 impl SavedObjects {
+    /// The objects of a load.
+    pub(super) fn of_loaded(loaded: LoadedObjects) -> Self {
+        Self { loaded: Some(loaded), ..Self::default() }
+    }
+
+    /// The objects of a value with this unknown content.
+    pub(super) fn of_value(root_kept: Unknown) -> Self {
+        Self { root_kept, ..Self::default() }
+    }
+
+    /// Makes an object known that a value leads to, with what the program does not know of it. The ids ascend.
+    pub(super) fn meet(&mut self, shared: &Shared, id: ObjectId, unknown: Unknown) {
+        self.ids.insert(shared.address(), id);
+        self.objects.push((id, SavedObject::Met(shared.downgrade())));
+        self.kept.insert(id, unknown);
+    }
+
     pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
+        self.adopt();
         let id = match self.ids.get(&shared.address()) {
             Some(id) => *id,
             None => {
@@ -80,6 +101,7 @@ impl SavedObjects {
     }
 
     pub(super) fn remove(&mut self, id: ObjectId) -> bool {
+        self.adopt();
         let Ok(place) = self.place(id) else { return false };
         let (_, object) = &mut self.objects[place];
         let SavedObject::Added(shared) = object else { return false };
@@ -87,43 +109,73 @@ impl SavedObjects {
         true
     }
 
-    pub(super) fn clear(&mut self) {
-        self.kept.clear();
-        self.root_kept = None;
-        self.ids.clear();
-        let objects = std::mem::take(&mut self.objects).into_iter();
-        let objects = objects.filter_map(|(_, object)| match object {
-            SavedObject::Added(shared) => Some(shared),
-            SavedObject::Met(weak) => weak.upgrade(),
-        });
-        free_unheld(&objects.collect::<Vec<_>>());
+    /// The ids of all objects that are known, those that were added first.
+    pub(super) fn ids(&self) -> Vec<ObjectId> {
+        match &self.loaded {
+            Some(loaded) => (0..loaded.len()).map(|place| loaded.id(place)).collect(),
+            None => self.known().map(|(id, _)| id).collect(),
+        }
     }
 
-    /// The ids of the objects that were added, in order.
-    pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
-        self.objects.iter().filter(|(_, object)| object.is_added()).map(|(id, _)| *id)
+    /// The objects of a list that has been saved or changed, those that were added first.
+    fn known(&self) -> impl Iterator<Item = (ObjectId, Shared)> {
+        [true, false].into_iter().flat_map(|is_added| {
+            let objects = self.objects.iter().filter(move |(_, it)| it.is_added() == is_added);
+            objects.filter_map(|(id, object)| Some((*id, object.get()?)))
+        })
     }
 
-    pub(super) fn adopt(&mut self, mut loaded: Loaded) {
-        self.clear();
-        self.is_of_values = false;
-        loaded.adopted = true;
-        self.kept = std::mem::take(&mut loaded.objects.kept);
-        self.root_kept = loaded.root_kept.take();
-        for (place, shared) in loaded.objects.iter() {
-            let id = loaded.objects.id(place);
+    /// Calls a function with each object that is alive, those that were added first, until it returns something.
+    pub(super) fn find<R>(
+        &self,
+        mut look: impl FnMut(ObjectId, &Shared) -> Option<R>,
+    ) -> Option<R> {
+        match &self.loaded {
+            Some(loaded) => {
+                loaded.iter().find_map(|(place, shared)| look(loaded.id(place), shared))
+            }
+            None => self.known().find_map(|(id, shared)| look(id, &shared)),
+        }
+    }
+
+    /// The object of an id; `None` if there is none, or it is gone.
+    pub(super) fn get(&self, id: ObjectId) -> Option<Shared> {
+        match &self.loaded {
+            Some(loaded) => loaded.get(loaded.find(id)?).cloned(),
+            None => self.objects[self.place(id).ok()?].1.get(),
+        }
+    }
+
+    /// True if a save would have no object and nothing unknown.
+    pub(super) fn is_empty(&self) -> bool {
+        match &self.loaded {
+            Some(loaded) => (0..loaded.len()).all(|place| !loaded.is_added(place)),
+            None => !self.objects.iter().any(|(_, object)| object.is_added()),
+        }
+    }
+
+    /// Turns what was loaded into the list: it holds the objects that were added, and knows the others by their ids.
+    fn adopt(&mut self) {
+        let Some(mut loaded) = self.loaded.take() else { return };
+        self.kept = take(&mut loaded.kept);
+        for (place, shared) in loaded.iter() {
+            let id = loaded.id(place);
             self.last_id = self.last_id.max(id.get());
             self.ids.insert(shared.address(), id);
-            let is_added = loaded.objects.is_added(place);
+            let is_added = loaded.is_added(place);
             let met = || SavedObject::Met(shared.downgrade());
             let object = if is_added { SavedObject::Added(shared.clone()) } else { met() };
             self.objects.push((id, object));
         }
         sort_by(&mut self.objects, |a, b| id_of(a).cmp(&id_of(b)));
+        let (context, implementors) = (loaded.context.clone(), loaded.implementors.clone());
+        // An older program may have led to objects that nothing holds now.
+        free_alone(loaded.into_objects(), shared(&context), &|| implementors.clone());
     }
 
     /// What saves the objects under their ids, with what the program does not know of them.
     pub(super) fn saver<'s>(&'s mut self, registry: &'s Registry, env: &'s Env<'s>) -> Saver<'s> {
+        self.adopt();
         self.forget_gone();
         let first = self.last_id.saturating_add(1);
         let mut saver = Saver::new(registry, env, first, &mut self.tables);
@@ -137,50 +189,57 @@ impl SavedObjects {
         saver
     }
 
-    /// What saves a value of a class on its own, with what the program does not know of it.
+    /// What saves a value on its own, with what the program does not know of it.
     pub(super) fn saver_of_value<'s>(
         &'s mut self,
         registry: &'s Registry,
         env: &'s Env<'s>,
-        class: usize,
     ) -> Saver<'s> {
-        self.forget_gone();
         let mut saver = Saver::new(registry, env, 1, &mut self.tables);
         saver.keep(&self.kept, &self.ids);
-        if let Some((of, kept)) = &self.root_kept
-            && *of == registry.program().classes[class].id
-        {
-            saver.keep_of_value(kept);
+        if !self.root_kept.is_empty() {
+            saver.keep_of_value(&self.root_kept);
         }
         saver
     }
 
-    /// True if there are neither objects nor unknown fields.
-    /// Refuses to save no objects in place of a value that only its owner has.
-    pub(super) fn check_any(&self) -> Result<()> {
-        if self.is_of_values && self.ids().next().is_none() {
-            bail!(
-                ErrorKind::Refused,
-                "the manager was made of a `ValueSaver` and has no objects to save; save the value itself, by \
-                 `save_value` or by what handed out the manager"
-            );
+    /// Drops the unknown fields of the objects.
+    pub(super) fn forget_unknown(&mut self) {
+        self.kept.clear();
+        if let Some(loaded) = &mut self.loaded {
+            loaded.kept.clear();
         }
-        Ok(())
     }
 
-    pub(super) fn is_bare(&self) -> bool {
-        self.ids.is_empty() && self.root_kept.is_none()
+    /// Drops what the program does not know: the unknown fields, and the objects of unknown classes.
+    pub(super) fn drop_unknown(&mut self) {
+        self.adopt();
+        self.forget_unknown();
+        let is_unknown = |object: &SavedObject| object.get().is_some_and(|it| is_unknown(&it));
+        let all = take(&mut self.objects).into_iter();
+        let (unknown, known): (Vec<_>, Vec<_>) = all.partition(|(_, object)| is_unknown(object));
+        self.objects = known;
+        let objects = &self.objects;
+        self.ids.retain(|_, id| objects.binary_search_by_key(id, id_of).is_ok());
+        // They may hold each other in cycles.
+        let unknown = unknown.into_iter().filter_map(|(_, object)| object.get());
+        free_unheld(&unknown.collect::<Vec<_>>());
     }
 
-    /// Takes out what the program does not know of the value that was loaded last, and of the objects that it leads to.
-    pub(super) fn take_unknowns(&mut self) -> Unknowns {
-        let mut kept = std::mem::take(&mut self.kept);
-        let held = |(id, object): &(ObjectId, SavedObject)| {
-            let shared = object.get()?;
-            Some((KeptTarget::new(&shared, true), *id, kept.remove(id)?))
-        };
-        let of_objects = self.objects.iter().filter_map(held).collect();
-        Unknowns { of_value: self.root_kept.take(), of_objects }
+    /// Takes out all objects that are alive.
+    pub(super) fn take_objects(&mut self) -> Vec<Shared> {
+        self.forget_unknown();
+        self.ids.clear();
+        match self.loaded.take() {
+            Some(loaded) => loaded.into_objects(),
+            None => take(&mut self.objects)
+                .into_iter()
+                .filter_map(|(_, object)| match object {
+                    SavedObject::Added(shared) => Some(shared),
+                    SavedObject::Met(weak) => weak.upgrade(),
+                })
+                .collect(),
+        }
     }
 
     /// Forgets the objects that were met and are gone: their pointers held the addresses, which
@@ -201,49 +260,48 @@ impl SavedObjects {
     }
 }
 
-impl Drop for SavedObjects {
-    fn drop(&mut self) {
-        self.clear();
-    }
+/// Empties the cells of an object.
+pub(super) fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
+    // One that is borrowed is left to those who borrow it.
+    let _ =
+        object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut prototypes));
 }
 
-/// What the program does not know of a value that was loaded, and of the objects that it leads to.
-///
-/// The pointers to the objects may be `Rc`s, and stay in a table of the thread that loaded them.
-#[derive(Default)]
-pub(super) struct Unknowns {
-    of_value: Option<(ClassId, Unknown)>,
-    of_objects: Vec<(KeptTarget, ObjectId, Unknown)>,
-}
-
-const AWAY: &str = "what the program does not know of a shared object stays on the thread that loaded it; save on that thread, or register the classes";
-
-impl Unknowns {
-    pub(super) fn is_empty(&self) -> bool {
-        self.of_value.is_none() && self.of_objects.is_empty()
-    }
-
-    /// The objects that are left, for a save.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unsupported`] if there are some, on another thread.
-    pub(super) fn objects(&mut self) -> Result<SavedObjects> {
-        let mut objects = SavedObjects::default();
-        objects.root_kept = self.of_value.clone();
-        for at in (0..self.of_objects.len()).rev() {
-            match self.of_objects[at].0.object().map_err(|error| error.reworded(AWAY.into()))? {
-                Some(shared) => {
-                    let (_, id, unknown) = &self.of_objects[at];
-                    objects.last_id = objects.last_id.max(id.get());
-                    objects.ids.insert(shared.address(), *id);
-                    objects.objects.push((*id, SavedObject::Met(shared.downgrade())));
-                    objects.kept.insert(*id, unknown.clone());
-                }
-                None => drop(self.of_objects.swap_remove(at)),
-            }
+/// Lets go of objects. Those that nothing else holds are freed one by one, including long chains, and cycles of what is
+/// kept as unknown; those that the program holds stay as they are.
+pub(super) fn free_alone(
+    objects: Vec<Shared>,
+    context: Option<&dyn AnyContext>,
+    implementors: &dyn Fn() -> Arc<Implementors>,
+) {
+    let is_alone =
+        |object: &Option<Shared>| object.as_ref().is_some_and(|object| object.strong_count() == 1);
+    let mut objects: Vec<Option<Shared>> = objects.into_iter().map(Some).collect();
+    let mut alone: Vec<usize> =
+        (0..objects.len()).filter(|place| is_alone(&objects[*place])).collect();
+    if !alone.is_empty() {
+        let places: HashMap<usize, usize> = objects
+            .iter()
+            .enumerate()
+            .filter_map(|(place, object)| Some((object.as_ref()?.address(), place)))
+            .collect();
+        let implementors = implementors();
+        let mut targets = Targets::new(context);
+        // Several references may lead to one.
+        let mut met = vec![false; objects.len()];
+        alone.iter().for_each(|place| met[*place] = true);
+        while let Some(place) = alone.pop() {
+            let Some(shared) = objects[place].clone() else { continue };
+            let found = targets.of(shared.object());
+            empty(shared.object(), Prototypes::new(&*implementors));
+            // One without a cell is freed: what it holds is held here too, and so not freed with it.
+            objects[place] = None;
+            drop(shared);
+            let found = found.iter().filter_map(|address| places.get(address).copied());
+            alone.extend(found.filter(|place| {
+                is_alone(&objects[*place]) && !std::mem::replace(&mut met[*place], true)
+            }));
         }
-        sort_by(&mut objects.objects, |a, b| id_of(a).cmp(&id_of(b)));
-        Ok(objects)
     }
+    free_unheld(&objects.into_iter().flatten().collect::<Vec<_>>());
 }

@@ -1,12 +1,17 @@
 //! Where saves go, and what becomes of them.
 
+use std::fmt;
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::format::Header;
-use crate::storage::{FILES, Past, SaveOptions, Storage};
-use crate::{Limits, Result, storage};
+use crate::platform::{Timer, held};
+use crate::storage::{
+    FILES, Past, SaveOptions, SessionSave, SlotStore, SlotVersion, Storage, slots,
+};
+use crate::{ErrorKind, Limits, Result, storage, trace};
 
 /// What has become of a save; the last two are of saves in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +36,26 @@ impl SaveOutcome {
     }
 }
 
+impl fmt::Display for SaveOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Saved => "saved",
+            Self::SavedUnlocked => "saved, without a lock against other programs",
+            Self::Superseded => "not written, a newer save took its place",
+            Self::Cancelled => "cancelled, the previous save is in its place",
+        })
+    }
+}
+
 /// What it takes to write a save: the storage, the options, the limits and the name of the device.
 #[derive(Clone)]
-pub(super) struct Output {
-    pub(super) storage: Arc<dyn Storage>,
-    pub(super) options: SaveOptions,
-    pub(super) limits: Limits,
-    pub(super) device: Option<String>,
+pub(crate) struct Output {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) options: SaveOptions,
+    pub(crate) limits: Limits,
+    pub(crate) device: Option<String>,
+    /// How long a save may take before it is reported.
+    pub(crate) slow_after: Duration,
 }
 
 impl Default for Output {
@@ -47,23 +65,237 @@ impl Default for Output {
             options: SaveOptions::DEFAULT,
             limits: Limits::DEFAULT,
             device: None,
+            slow_after: trace::SLOW,
         }
     }
 }
 
+/// The save in a store that a value continues, with the name of its slot; a value that was not loaded has none.
+pub(super) type Continued = Arc<Mutex<Option<(String, SlotVersion)>>>;
+
+/// Writes a save under the header that it gets in its place. It may be called twice.
+pub(super) type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
+
+/// Where slots are.
+#[derive(Clone)]
+pub(super) enum Home {
+    Folder(PathBuf),
+    Store(Arc<dyn SlotStore>),
+}
+
+impl Home {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Folder(folder), Self::Folder(other)) => folder == other,
+            (Self::Store(store), Self::Store(other)) => Arc::ptr_eq(store, other),
+            _ => false,
+        }
+    }
+
+    /// The slot of a name.
+    pub(super) fn destination(&self, name: &str) -> Destination {
+        match self {
+            Self::Folder(folder) => Destination::File(slots::path(folder, name)),
+            Self::Store(store) => Destination::Store(Arc::clone(store), name.to_owned()),
+        }
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.fmt(f),
+            Self::Store(_) => f.write_str("a store"),
+        }
+    }
+}
+
+/// Where a save goes.
+#[derive(Clone)]
+pub(super) enum Destination {
+    File(PathBuf),
+    /// The next of the slots `auto1`, `auto2` and so on.
+    Rotation(Home, u32),
+    Store(Arc<dyn SlotStore>, String),
+}
+
+/// How often a save of a value that continues nothing is tried while others save into its slot.
+const CONFLICTS: u32 = 5;
+
 impl Output {
-    /// Replaces a file by a save with this header, of a generation that is at least `least`.
-    pub(super) fn replace(
+    /// Puts a save in its place. `chosen` gets the file, once it is known.
+    pub(super) fn put(
+        &self,
+        target: &Destination,
+        continued: Option<&Continued>,
+        header: &Header,
+        chosen: &mut dyn FnMut(PathBuf),
+        write: WriteHeaded<'_>,
+    ) -> Result<SaveOutcome> {
+        let (start, mut path) = (Timer::start(), None);
+        let mut chosen = |file: PathBuf| {
+            path = Some(file.clone());
+            chosen(file);
+        };
+        let outcome = self.put_at(target, continued, header, &mut chosen, write);
+        trace::saved(path.as_deref(), start, self.slow_after);
+        outcome
+    }
+
+    fn put_at(
+        &self,
+        target: &Destination,
+        continued: Option<&Continued>,
+        header: &Header,
+        chosen: &mut dyn FnMut(PathBuf),
+        write: WriteHeaded<'_>,
+    ) -> Result<SaveOutcome> {
+        match target {
+            Destination::File(path) => {
+                chosen(path.clone());
+                self.replace(path, 0, header, write)
+            }
+            Destination::Rotation(Home::Folder(folder), keep) => {
+                let next = next_auto(&auto_slots(&*self.storage, folder)?, *keep);
+                let path = slots::path(folder, &next.name);
+                chosen(path.clone());
+                self.replace(&path, next.min_generation, header, write)
+            }
+            Destination::Rotation(Home::Store(store), keep) => {
+                let next = next_auto(&stored_autos(&**store)?, *keep);
+                self.put_in_store(&**store, &next.name, None, next.min_generation, header, write)
+            }
+            Destination::Store(store, slot) => {
+                self.put_in_store(&**store, slot, continued, 0, header, write)
+            }
+        }
+    }
+
+    /// Replaces a file by a save with this header, of a generation that is at least `min_generation`.
+    pub(crate) fn replace(
         &self,
         path: &Path,
-        least: u64,
-        header: Header,
-        write: impl FnOnce(&mut dyn Write, Header) -> Result<()>,
+        min_generation: u64,
+        header: &Header,
+        write: WriteHeaded<'_>,
     ) -> Result<SaveOutcome> {
-        let Self { storage, options, limits, device } = self;
-        let write = Box::new(|out: &mut dyn Write, past: &Past| {
-            write(out, past.lead_to(header, device.as_deref(), least))
-        });
-        storage::replace(&**storage, path, options, limits, write).map(SaveOutcome::of)
+        self.replace_by(path, min_generation, header, None, write)
+    }
+
+    /// Replaces a file, for a session if it is that of one.
+    pub(super) fn replace_by(
+        &self,
+        path: &Path,
+        min_generation: u64,
+        header: &Header,
+        session: Option<&mut SessionSave<'_>>,
+        write: WriteHeaded<'_>,
+    ) -> Result<SaveOutcome> {
+        let Self { storage, options, limits, device, .. } = self;
+        let mut write = |out: &mut dyn Write, past: &Past| {
+            write(out, past.lead_to(header.clone(), device.as_deref(), min_generation))
+        };
+        let replaced = storage::replace_by(&**storage, path, options, limits, session, &mut write);
+        replaced.map(SaveOutcome::of)
+    }
+
+    /// Replaces the save of a slot in a store. A value that was loaded from it must continue the save that is there.
+    fn put_in_store(
+        &self,
+        store: &dyn SlotStore,
+        slot: &str,
+        continued: Option<&Continued>,
+        min_generation: u64,
+        header: &Header,
+        write: WriteHeaded<'_>,
+    ) -> Result<SaveOutcome> {
+        let known = continued.and_then(|continued| held(continued).clone());
+        let known = known.filter(|(of, _)| of == slot).map(|(_, version)| version);
+        for attempt in 1.. {
+            let current = store.get(slot)?;
+            let version = current.as_ref().map(|(_, version)| *version);
+            if known.is_some() && known != version {
+                bail!(
+                    ErrorKind::Conflict,
+                    "`{slot}` was saved or deleted by another program since this value was loaded; load it again, and decide which save stays"
+                );
+            }
+            let before = current.map(|(save, _)| Header::read(&save)).transpose()?;
+            let past = Past::of(before);
+            let mut save = Vec::new();
+            write(&mut save, past.lead_to(header.clone(), self.device.as_deref(), min_generation))?;
+            match store.put_if(slot, version.as_ref(), &save) {
+                Err(error)
+                    if error.kind() == ErrorKind::Conflict
+                        && known.is_none()
+                        && attempt < CONFLICTS => {}
+                put => {
+                    let version = put?;
+                    if let Some(continued) = continued {
+                        *held(continued) = Some((slot.to_owned(), version));
+                    }
+                    break;
+                }
+            }
+        }
+        Ok(SaveOutcome::Saved)
+    }
+}
+
+/// How the names of the slots of a rotation begin.
+const AUTO: &str = "auto";
+
+/// The number of a slot of a rotation.
+fn auto_number(name: &str) -> Option<u32> {
+    let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok())?;
+    (name == auto_name(number)).then_some(number)
+}
+
+pub(super) fn auto_name(number: u32) -> String {
+    format!("{AUTO}{number}")
+}
+
+/// The slots of a rotation in a folder, by number, with their generations.
+///
+/// # Errors
+///
+/// One that cannot be read may be the newest: that is an error.
+pub(super) fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, u64)>> {
+    let listed = slots::list(storage, folder);
+    let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let listed = listed.map_err(|error| crate::Error::io("list the saves in", shown, error))?;
+    let mut found = Vec::new();
+    for (name, files) in listed {
+        if let Some(number) = auto_number(&name).filter(|_| files.has_save) {
+            let path = slots::path(folder, &name);
+            found.push((number, storage::generation_of(storage, &path)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The slots of a rotation in a store.
+pub(super) fn stored_autos(store: &dyn SlotStore) -> Result<Vec<(u32, u64)>> {
+    let listed = store.list()?.into_iter();
+    Ok(listed.filter_map(|slot| Some((auto_number(&slot.name)?, slot.header.generation))).collect())
+}
+
+struct NextAuto {
+    name: String,
+    min_generation: u64,
+}
+
+/// The slot that the next automatic save takes, and the generation that makes it the newest.
+///
+/// It is one that does not exist yet, or else the oldest. The generations decide which that is, not the clock.
+fn next_auto(ages: &[(u32, u64)], keep: u32) -> NextAuto {
+    let keep = keep.max(1);
+    let free = (1..=keep).find(|number| !ages.iter().any(|(taken, _)| taken == number));
+    let own = ages.iter().filter(|(number, _)| (1..=keep).contains(number));
+    let oldest = own.min_by_key(|(number, age)| (*age, *number)).map(|(number, _)| *number);
+    let newest = ages.iter().map(|(_, age)| *age).max();
+    NextAuto {
+        name: auto_name(free.or(oldest).unwrap_or(1)),
+        min_generation: newest.map_or(1, |newest| newest.saturating_add(1)),
     }
 }

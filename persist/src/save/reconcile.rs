@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use super::SaveManager;
+use super::Slot;
+use super::output::Output;
 use crate::format::{Ends, Header, Lineage, check, with_header};
 use crate::storage::{Past, SaveOptions, StoredFile, have_same_bytes};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
-/// How a save relates to a copy of its slot from elsewhere; [`SaveManager::compare`] returns it.
+/// How a save relates to a copy of its slot from elsewhere; [`Slot::compare`] returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -21,7 +21,7 @@ pub struct Comparison {
     pub remote: Header,
 }
 
-/// Which of two saves stays; see [`SaveManager::reconcile`].
+/// Which of two saves stays; see [`Slot::reconcile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
     /// The one in the slot.
@@ -30,31 +30,30 @@ pub enum Keep {
     Remote,
 }
 
-impl SaveManager {
+impl Slot {
     /// Compares a save with a copy of its slot from another device.
     ///
     /// ```
-    /// use persist::SaveManager;
+    /// use persist::Saves;
     /// use persist::save::{Keep, Lineage};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (local, remote) = (folder.path().join("slot1.sav"), folder.path().join("cloud.sav"));
-    /// let (mut deck, mut laptop) = (SaveManager::new(), SaveManager::new());
-    /// deck.set_device("deck")?;
-    /// laptop.set_device("laptop")?;
-    /// deck.save_value(&local, &1_u32)?;
+    /// let (deck, laptop) = (Saves::new().device("deck")?, Saves::new().device("laptop")?);
+    /// let slot = deck.file(&local);
+    /// slot.save(&1_u32)?;
     /// std::fs::copy(&local, &remote)?;
-    /// deck.save_value(&local, &2_u32)?;
-    /// assert_eq!(deck.compare(&local, &remote)?.lineage, Lineage::Newer);
+    /// slot.save(&2_u32)?;
+    /// assert_eq!(slot.compare(&remote)?.lineage, Lineage::Newer);
     ///
-    /// // Meanwhile the other device has gone on from the first save.
-    /// laptop.save_value(&remote, &3_u32)?;
-    /// assert_eq!(deck.compare(&local, &remote)?.lineage, Lineage::Diverged);
+    /// // Meanwhile the other device has continued the first save.
+    /// laptop.file(&remote).save(&3_u32)?;
+    /// assert_eq!(slot.compare(&remote)?.lineage, Lineage::Diverged);
     ///
     /// // The player has chosen. What was in the slot is a backup now.
-    /// deck.reconcile(&local, &remote, Keep::Remote)?;
-    /// assert_eq!(deck.compare(&local, &remote)?.lineage, Lineage::Newer);
-    /// assert_eq!(deck.load_value::<u32>(&local)?.0, 3);
+    /// slot.reconcile(&remote, Keep::Remote)?;
+    /// assert_eq!(slot.compare(&remote)?.lineage, Lineage::Newer);
+    /// assert_eq!(*slot.load::<u32>()?, 3);
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
@@ -69,12 +68,14 @@ impl SaveManager {
     /// [`ErrorKind::NotFound`] if a file is missing, [`ErrorKind::Io`] if it cannot be read;
     /// [`ErrorKind::NotASave`], [`ErrorKind::Truncated`], [`ErrorKind::Damaged`] or [`ErrorKind::NewerFormat`] if one
     /// does not begin and end as a save does. A [`load`](Self::load) of the local save looks for its backups.
-    pub fn compare(&self, local: impl AsRef<Path>, remote: impl AsRef<Path>) -> Result<Comparison> {
-        let paths = [local.as_ref(), remote.as_ref()];
-        paths.iter().for_each(|path| self.values.settle(path));
+    pub fn compare(&self, remote: impl AsRef<Path>) -> Result<Comparison> {
+        let path = self.path()?;
+        let paths = [&*path, remote.as_ref()];
+        paths.iter().for_each(|path| self.saves().settle(path));
         let [mut ours, mut theirs] = [self.open(paths[0])?, self.open(paths[1])?];
-        let local = ends(&mut *ours, paths[0], &self.values.output.limits)?;
-        let remote = ends(&mut *theirs, paths[1], &self.values.output.limits)?;
+        let limits = self.saves().bounds();
+        let local = ends(&mut *ours, paths[0], limits)?;
+        let remote = ends(&mut *theirs, paths[1], limits)?;
         let mut lineage = local.compare(&remote);
         if lineage == Lineage::Same {
             let is_same = have_same_bytes(&mut *ours, &mut *theirs);
@@ -102,23 +103,19 @@ impl SaveManager {
     ///
     /// Those of [`compare`](Self::compare) and [`save`](Self::save); whatever is wrong with the kept save. The
     /// slot then is as it was.
-    pub fn reconcile(
-        &mut self,
-        local: impl AsRef<Path>,
-        remote: impl AsRef<Path>,
-        keep: Keep,
-    ) -> Result<Header> {
-        let (local, remote) = (local.as_ref(), remote.as_ref());
-        let disk = Arc::clone(&self.values.output.storage);
+    pub fn reconcile(&self, remote: impl AsRef<Path>, keep: Keep) -> Result<Header> {
+        let local = self.path()?;
+        let (local, remote) = (&*local, remote.as_ref());
+        let disk = self.saves().disk();
         let is_first = keep == Keep::Remote && is_missing(disk.open(local));
         if !is_first {
-            let found = self.compare(local, remote)?;
+            let found = self.compare(remote)?;
             match (found.lineage, keep) {
                 (Lineage::Same, _) | (Lineage::Newer, Keep::Local) => return Ok(found.local),
                 _ => {}
             }
         }
-        let limits = self.values.output.limits;
+        let Output { options, limits, device, .. } = self.output();
         let checked = |path: &Path| {
             let save = storage::read_save(&*disk, path, &limits)?;
             let header = check(&save, &limits).map_err(|error| wrong(path, &error))?;
@@ -128,17 +125,14 @@ impl SaveManager {
             Keep::Remote => checked(remote)?,
             Keep::Local => (Vec::new(), ends(&mut *self.open(remote)?, remote, &limits)?),
         };
-        let options = SaveOptions {
-            backups: self.values.output.options.backups.max(1),
-            ..self.values.output.options
-        };
-        let device = self.values.output.device.as_deref();
+        let options = SaveOptions { backups: options.backups.max(1), ..options };
+        let device = device.as_deref();
         let mut written = None;
-        let write = |out: &mut dyn Write, past: &Past| {
+        let mut write = |out: &mut dyn Write, past: &Past| {
             let (save, kept) = match keep {
                 // Under the lock: another program may have saved meanwhile.
                 Keep::Local => checked(local)?,
-                Keep::Remote => (theirs, remote.clone()),
+                Keep::Remote => (theirs.clone(), remote.clone()),
             };
             let failed = |error| Error::io("write the save to", local, error);
             if keep == Keep::Remote && past.is_before(&remote, device) {
@@ -148,12 +142,12 @@ impl SaveManager {
             let header = written.insert(past.reconcile(kept, &remote, device));
             out.write_all(&with_header(&save, header, &limits)?).map_err(failed)
         };
-        storage::replace(&*disk, local, &options, &limits, Box::new(write))?;
+        storage::replace(&*disk, local, &options, &limits, &mut write)?;
         Ok(written.unwrap_or_default())
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {
-        self.values.output.storage.open(path).map_err(|error| Error::of_opening(path, error))
+        self.saves().output().storage.open(path).map_err(|error| Error::of_opening(path, error))
     }
 }
 

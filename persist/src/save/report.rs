@@ -1,12 +1,14 @@
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use super::Salvage;
 use super::source::Rescue;
-use crate::ObjectId;
 use crate::format::Header;
 use crate::graph::LoadOutcome;
 use crate::schema::LoadEvent;
 use crate::storage::Recovery;
+use crate::{ObjectId, trace};
 
 /// What a load did besides making objects: nothing is silent.
 ///
@@ -37,12 +39,53 @@ pub struct ReportRow {
     pub count: u64,
     /// The first object in which it happened.
     pub object: Option<ObjectId>,
+    /// True if the program declared by `removed` that this goes: it is no loss.
+    pub is_declared: bool,
+}
+
+/// How many parts a load kept as unknown, changed and lost; [`LoadReport::by_class`] returns it for each class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadCounts {
+    /// Parts that the program does not know, which go back to the next save.
+    pub kept: u64,
+    /// Parts that came back otherwise than they were saved: clamped, replaced, made empty, copied.
+    pub changed: u64,
+    /// Parts that did not come back, but for those that the program declared [`removed`](ReportRow::is_declared).
+    pub lost: u64,
+}
+
+impl LoadCounts {
+    fn add(&mut self, row: &ReportRow) {
+        let count = row.count.max(1);
+        match row.event {
+            _ if row.is_declared => {}
+            LoadEvent::Kept => self.kept += count,
+            LoadEvent::Clamped
+            | LoadEvent::Replaced
+            | LoadEvent::Filled
+            | LoadEvent::Unshared
+            | LoadEvent::Superseded
+            | LoadEvent::Restored => self.changed += count,
+            LoadEvent::Dropped
+            | LoadEvent::Unknown
+            | LoadEvent::Unregistered
+            | LoadEvent::Nulled
+            | LoadEvent::Dead => self.lost += count,
+            LoadEvent::Defaulted
+            | LoadEvent::Converted
+            | LoadEvent::Migrated
+            | LoadEvent::Newer
+            | LoadEvent::Dangling => {}
+        }
+    }
 }
 
 impl LoadReport {
     pub(crate) fn new(outcome: LoadOutcome) -> Self {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let rows = outcome.events.into_iter().map(|(planned, run)| ReportRow {
+            is_declared: planned.is_accepted(),
             event: planned.event,
             class: planned.class.to_string(),
             field: some(&planned.field),
@@ -60,14 +103,23 @@ impl LoadReport {
         }
     }
 
+    /// Reports to a log what a load did about a damaged save, and what it lost.
+    pub(super) fn trace(&self, path: Option<&Path>) {
+        self.rescue.trace(path);
+        if !self.rows.is_empty() {
+            let LoadCounts { lost, changed, .. } = self.counts();
+            trace::lossy(path, lost, changed, &self.summary());
+        }
+    }
+
     /// Adds to what was done, for a program that does something about what it loaded: in the row of this event, class and detail.
     ///
     /// ```
-    /// use persist::SaveManager;
+    /// use persist::Saves;
     /// use persist::save::LoadEvent;
     ///
     /// # let save = persist::to_vec(&vec![1_u8, 2])?;
-    /// let (list, loaded) = SaveManager::new().value_from_slice::<Vec<u8>>(&save)?;
+    /// let loaded = Saves::new().from_slice::<Vec<u8>>(&save)?;
     /// let mut report = loaded.report().clone();
     /// report.add(LoadEvent::Dropped, "Vec<u8>", "an odd number", None);
     /// assert_eq!(report.summary(), "the save was loaded, but 1 part could not be kept");
@@ -86,6 +138,7 @@ impl LoadReport {
                 detail: Some(detail.to_owned()),
                 count: 1,
                 object,
+                is_declared: false,
             }),
         }
     }
@@ -96,43 +149,77 @@ impl LoadReport {
         &self.rows
     }
 
+    /// How many parts were kept, changed and lost, for a sentence in the player's language.
+    ///
+    /// ```
+    /// use persist::{LoadOptions, Persist, Saves};
+    ///
+    /// mod newer {
+    ///     #[derive(persist::Persist)]
+    ///     pub struct Game { pub day: u32, pub weather: u8 }
+    /// }
+    ///
+    /// #[derive(Persist)]
+    /// struct Game { day: u32 }
+    ///
+    /// let save = persist::to_vec(&newer::Game { day: 1, weather: 3 })?;
+    /// let saves = Saves::new().load_options(LoadOptions::new().drop_unknown(true));
+    /// let game = saves.from_slice::<Game>(&save)?;
+    /// assert_eq!(game.report().counts().lost, 1);
+    /// assert!(game.report().by_class().any(|(class, counts)| class == "Game" && counts.lost == 1));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn counts(&self) -> LoadCounts {
+        let mut counts = LoadCounts::default();
+        self.rows.iter().for_each(|row| counts.add(row));
+        counts
+    }
+
+    /// The parts that were kept as unknown: see [`LoadCounts::kept`].
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        self.counts().kept
+    }
+
+    /// The parts that were changed: see [`LoadCounts::changed`].
+    #[must_use]
+    pub fn changed(&self) -> u64 {
+        self.counts().changed
+    }
+
+    /// The parts that were lost: see [`LoadCounts::lost`].
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.counts().lost
+    }
+
+    /// The counts of each class that something was kept, changed or lost of, by name.
+    pub fn by_class(&self) -> impl Iterator<Item = (&str, LoadCounts)> {
+        let mut classes: BTreeMap<&str, LoadCounts> = BTreeMap::new();
+        for row in &self.rows {
+            classes.entry(&row.class).or_default().add(row);
+        }
+        classes.into_iter().filter(|(_, counts)| *counts != LoadCounts::default())
+    }
+
     /// One line for the player: whether everything is there, in plain words.
     ///
     /// # Example
     ///
     /// ```
-    /// # use persist::{Persist, SaveManager};
+    /// # use persist::{Persist, Saves};
     /// # #[derive(Persist)] struct Hero { name: String }
-    /// # let mut saves = SaveManager::new();
-    /// # let hero = std::rc::Rc::new(std::cell::RefCell::new(Hero { name: "Ada".into() }));
-    /// # saves.add(&hero)?;
-    /// # let save = saves.to_vec()?;
-    /// let loaded = saves.from_slice(&save)?;
-    /// assert_eq!(loaded.report().summary(), "everything was loaded");
+    /// # let saves = Saves::new();
+    /// # let save = saves.to_vec(&Hero { name: "Ada".into() })?;
+    /// let hero = saves.from_slice::<Hero>(&save)?;
+    /// assert_eq!(hero.report().summary(), "everything was loaded");
     /// # Ok::<(), persist::Error>(())
     /// ```
     #[must_use]
     pub fn summary(&self) -> String {
-        let count = |events: &[LoadEvent]| -> u64 {
-            let found = self.rows.iter().filter(|row| events.contains(&row.event));
-            found.map(|row| row.count.max(1)).sum()
-        };
-        let kept = count(&[LoadEvent::Kept]);
-        let changed = count(&[
-            LoadEvent::Clamped,
-            LoadEvent::Replaced,
-            LoadEvent::Filled,
-            LoadEvent::Unshared,
-            LoadEvent::Superseded,
-            LoadEvent::Restored,
-        ]);
-        let lost = count(&[
-            LoadEvent::Dropped,
-            LoadEvent::Unknown,
-            LoadEvent::Unregistered,
-            LoadEvent::Nulled,
-            LoadEvent::Dead,
-        ]);
+        let LoadCounts { kept, changed, lost } = self.counts();
+        let is_newer = self.rows.iter().any(|row| row.event == LoadEvent::Newer);
         let parts =
             |count: u64| if count == 1 { "1 part".into() } else { format!("{count} parts") };
         let mut found = Vec::new();
@@ -145,7 +232,7 @@ impl LoadReport {
         if lost > 0 {
             found.push(format!("{} could not be kept", parts(lost)));
         }
-        if count(&[LoadEvent::Newer]) > 0 {
+        if is_newer {
             found.push(String::from("the save is of a newer version"));
         }
         let damage = match (&self.rescue.recovery, &self.rescue.salvage) {
@@ -153,11 +240,18 @@ impl LoadReport {
             (Some(recovery), None) => Some(recovery.to_string()),
             (None, None) => None,
         };
+        let parts = match &found[..] {
+            [] => String::from("everything was loaded"),
+            _ => format!("the save was loaded, but {}", found.join(", ")),
+        };
         match damage {
+            // The save itself was loaded.
+            Some(kept) if self.recovery().is_some_and(|it| it.backup.is_none()) => {
+                format!("{parts}; {kept}")
+            }
             Some(damage) if found.is_empty() => damage,
             Some(damage) => format!("{damage}; {}", found.join(", ")),
-            None if found.is_empty() => String::from("everything was loaded"),
-            None => format!("the save was loaded, but {}", found.join(", ")),
+            None => parts,
         }
     }
 
@@ -165,10 +259,11 @@ impl LoadReport {
     /// [`remapped`](Self::remapped).
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.rows.is_empty() && self.recovery().is_none() && self.salvage().is_none()
+        let is_save = self.recovery().is_none_or(|recovery| recovery.backup.is_none());
+        self.rows.is_empty() && is_save && self.salvage().is_none()
     }
 
-    /// What was done about a damaged save, if it was.
+    /// What was done about a damaged or refused save, and which refused saves are kept, if there are any.
     #[must_use]
     pub fn recovery(&self) -> Option<&Recovery> {
         self.rescue.recovery.as_ref()
@@ -207,7 +302,8 @@ impl LoadReport {
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(recovery) = self.recovery() {
-            writeln!(f, "{recovery}: {}", recovery.cause)?;
+            let separator = if recovery.cause.is_empty() { "" } else { ": " };
+            writeln!(f, "{recovery}{separator}{}", recovery.cause)?;
         }
         if let Some(salvage) = self.salvage() {
             writeln!(

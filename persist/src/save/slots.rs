@@ -1,22 +1,31 @@
-//! Saves that a player sees as slots.
+//! The saves of a folder or a store, as a player sees them.
 
+use std::fmt;
 use std::io::{self, Read, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::output::Output;
-use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
-use crate::codec::Persist;
+use super::Saves;
+use super::info::SlotInfo;
+use super::output::{Home, Output};
+use super::slot::Slot;
 use crate::format::{Ends, Header};
-use crate::storage::{SlotFiles, SlotFolder, Storage, StoredFile, check_slot_name, recover, slots};
-use crate::{Error, ErrorKind, Limits, Result, storage};
+use crate::sorting::sort_by;
+use crate::storage::{
+    SlotFiles, SlotFolder, SlotStore, Storage, StoredFile, StoredSlot, check_slot_name, recover,
+    slots,
+};
+use crate::{Error, ErrorKind, Limits, Result};
 
-/// A save in a folder, described by its header and its end; [`Slots::list`] returns it.
+/// A save in a list, described by its header and its end; [`Slots::list`] returns it.
+///
+/// Its [`Display`](fmt::Display) is a line for the player: name, title, time, play time, and what is wrong if anything is.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Slot {
+pub struct SlotEntry {
     /// The name of the file without `.sav`.
     pub name: String,
-    /// The file.
+    /// The file; empty for a slot of a store.
     pub path: PathBuf,
     /// Bytes of the file.
     pub size: u64,
@@ -24,12 +33,16 @@ pub struct Slot {
     pub health: Health,
     /// Application, version, generation and devices; of the newest good backup if that of the save cannot be read.
     pub header: Header,
+    /// Title, time, play time and thumbnail of that save.
+    pub info: SlotInfo,
     /// Earlier saves, the newest first.
     pub backups: Vec<PathBuf>,
     /// The backup that a load takes; looked for only if the save is damaged.
     pub good_backup: Option<PathBuf>,
     /// Damaged saves of this slot that were kept.
     pub damaged: Vec<PathBuf>,
+    /// Saves of this slot that were kept since a program could not load them.
+    pub refused: Vec<PathBuf>,
 }
 
 /// Whether a save can be loaded, judged by its header and its end.
@@ -63,86 +76,115 @@ impl Health {
     }
 }
 
-impl Slot {
-    /// The value that [`SaveManager::set_metadata`] put into the save; `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Header::metadata`].
-    pub fn metadata<T: Persist>(&self) -> Result<Option<T>> {
-        self.header.metadata()
+/// What is wrong with a save; nothing for a whole one.
+impl fmt::Display for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, why) = match self {
+            Self::Whole => return f.write_str("whole"),
+            Self::Truncated(why) => ("cut short", why),
+            Self::Damaged(why) => ("damaged", why),
+            Self::Newer(why) => ("of a newer version", why),
+            Self::TooLarge(why) => ("too large", why),
+            Self::Unread(why) => ("cannot be read", why),
+        };
+        write!(f, "{what}: {why}")
     }
 }
 
-/// How the names of the slots of [`Slots::auto_save`] begin.
-const AUTO: &str = "auto";
+impl SlotEntry {
+    /// A slot of a store, which lists whole saves alone.
+    fn of_store(slot: StoredSlot) -> Self {
+        Self {
+            name: slot.name,
+            path: PathBuf::new(),
+            size: slot.size,
+            health: Health::Whole,
+            info: slot.header.info(),
+            header: slot.header,
+            backups: Vec::new(),
+            good_backup: None,
+            damaged: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+}
 
-/// The slots of one folder, seen through a manager; [`SaveManager::slots`] makes it.
+impl fmt::Display for SlotEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        let info = self.info.to_string();
+        if !info.is_empty() {
+            write!(f, ": {info}")?;
+        }
+        match &self.health {
+            Health::Whole => Ok(()),
+            Health::Truncated(_) | Health::Damaged(_) if self.good_backup.is_some() => {
+                f.write_str(" (damaged, a backup can be loaded)")
+            }
+            Health::Truncated(_) => f.write_str(" (cut short)"),
+            Health::Damaged(_) => f.write_str(" (damaged)"),
+            Health::Newer(_) => f.write_str(" (of a newer version)"),
+            Health::TooLarge(_) => f.write_str(" (too large)"),
+            Health::Unread(_) => f.write_str(" (cannot be read)"),
+        }
+    }
+}
+
+/// The slots of one folder or store; [`Saves::slots`] and [`Saves::store`] make it.
 ///
 /// ```
-/// use persist::{Persist, SaveManager};
-///
-/// #[derive(Persist)]
-/// struct Shown { chapter: String, minutes: u32 }
+/// use persist::save::SlotInfo;
+/// use persist::{Persist, Saves};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let folder = folder.path();
-/// let mut saves = SaveManager::new();
-/// for (name, minutes) in [("Ada", 90), ("Bob", 20)] {
-///     saves.set_metadata(&Shown { chapter: "The Mill".into(), minutes })?;
-///     saves.slots(folder).save(name)?;
+/// let slots = Saves::new().slots(folder);
+/// for (name, chapter) in [("Ada", "The Mill"), ("Bob", "The Cave")] {
+///     slots.slot(name).info(SlotInfo::new(chapter)).save(&7_u32)?;
 /// }
-/// let (name, _) = saves.slots(folder).auto_save(3)?;
-/// assert_eq!(name, "auto1");
+/// slots.auto(3).save(&7_u32)?; // the oldest of "auto1" to "auto3"
 ///
-/// let mut slots = saves.slots(folder).list()?;
-/// let names: Vec<_> = slots.iter().map(|slot| &*slot.name).collect();
+/// let list = slots.list()?;
+/// let names: Vec<_> = list.iter().map(|slot| &*slot.name).collect();
 /// assert_eq!(names, ["Ada", "Bob", "auto1"]);
+/// assert_eq!(list[1].info.title, "The Cave");
+/// println!("{}", list[1]); // a line for the player
 ///
-/// // In an order of the program's own.
-/// slots.sort_by_cached_key(|slot| slot.metadata::<Shown>().ok().flatten().map(|shown| shown.minutes));
-/// assert_eq!(slots[0].name, "Bob");
+/// assert_eq!(slots.list_newest_first()?[0].name, "auto1");
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// A slot is a save whose file ends in `.sav`, with its backups and the damaged saves that were kept.
+/// A slot is a save whose file ends in `.sav`, with its backups and the damaged and refused saves that were kept.
 /// Backups left under a name belong to the next save of that name, even if their own save is gone.
-#[derive(Debug)]
-pub struct Slots<'s> {
-    saves: &'s mut SaveManager,
-    folder: PathBuf,
+///
+/// It borrows nothing: clone it, and keep one in each menu.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    saves: Saves,
+    home: Home,
 }
 
-impl SaveManager {
-    /// The slots of a folder, to be saved, loaded, listed and managed by name.
-    ///
-    /// The folder is not looked at before it is used, and never created.
-    pub fn slots(&mut self, folder: impl AsRef<Path>) -> Slots<'_> {
-        Slots { saves: self, folder: folder.as_ref().to_owned() }
+impl Slots {
+    pub(super) fn of_folder(saves: &Saves, folder: &Path) -> Self {
+        Self { saves: saves.clone(), home: Home::Folder(folder.to_owned()) }
     }
-}
 
-impl Slots<'_> {
-    /// The file of a slot, for whatever takes a path.
+    pub(super) fn of_store(saves: &Saves, store: Arc<dyn SlotStore>) -> Self {
+        Self { saves: saves.clone(), home: Home::Store(store) }
+    }
+
+    /// The slot of a name, to be saved, loaded and deleted. Each of these calls is an error for a name that
+    /// [no slot can have](check_slot_name); [`slot_name`](super::slot_name) makes one of any title.
+    pub fn slot(&self, name: &str) -> Slot {
+        Slot::of_name(&self.saves, &self.home, name)
+    }
+
+    /// The rotation of automatic saves: the slots `auto1`, `auto2` and so on, `keep` of them in turn; 0 counts as 1.
     ///
-    /// ```
-    /// # let mut saves = persist::SaveManager::new();
-    /// assert!(saves.slots("saves").path("Ada's farm")?.ends_with("Ada's farm.sav"));
-    /// assert!(saves.slots("saves").path("../passwords").is_err());
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// Some systems take names that differ only in case, or in the encoding of an accent, for one file.
-    /// A program that lets players choose names should compare them by its own rule.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidValue`] for a name that no file can have on some system. A name has 1 to 100
-    /// bytes, without `/ \ : * ? " < > |` and control characters. It begins with no dot or space, ends
-    /// with neither, and is none of the devices of Windows, such as `con` or `lpt1`.
-    pub fn path(&self, name: &str) -> Result<PathBuf> {
-        check_slot_name(name)?;
-        Ok(slots::path(&self.folder, name))
+    /// A save takes one that does not exist yet, or else the oldest. The generations in the saves decide which that is, not
+    /// the clock. A load takes the newest.
+    pub fn auto(&self, keep: u32) -> Slot {
+        Slot::of_rotation(&self.saves, &self.home, keep)
     }
 
     /// Lists the slots by name, without loading them.
@@ -154,141 +196,35 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if the folder cannot be read.
-    pub fn list(&self) -> Result<Vec<Slot>> {
-        let Output { storage, limits, .. } = self.output();
-        let found = self.found()?.into_iter();
-        Ok(found
-            .filter_map(|(name, files)| look(&**storage, &self.folder, name, &files, limits))
-            .collect())
+    /// Returns [`ErrorKind::Io`] if the folder cannot be read.
+    pub fn list(&self) -> Result<Vec<SlotEntry>> {
+        let Output { storage, limits, .. } = self.saves.output();
+        match &self.home {
+            Home::Folder(folder) => {
+                let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+                let found = slots::list(&**storage, folder)
+                    .map_err(|error| Error::io("list the saves in", shown, error))?;
+                let look = |(name, files): (String, SlotFiles)| {
+                    look(&**storage, folder, name, &files, limits)
+                };
+                Ok(found.into_iter().filter_map(look).collect())
+            }
+            Home::Store(store) => Ok(store.list()?.into_iter().map(SlotEntry::of_store).collect()),
+        }
     }
 
-    /// Saves the objects into a slot.
+    /// Lists the slots, those that were saved last first, as a menu shows them.
+    ///
+    /// The time in the [info](SlotEntry::info) decides; slots without one are the last, by name.
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::save`] and [`path`](Self::path).
-    pub fn save(&mut self, name: &str) -> Result<SaveOutcome> {
-        let path = self.path(name)?;
-        self.saves.save(path)
-    }
-
-    /// Saves the objects into a slot, on another thread after the snapshot.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::save_in_background`] and [`path`](Self::path).
-    pub fn save_in_background(&mut self, name: &str) -> Result<BackgroundSave> {
-        let path = self.path(name)?;
-        self.saves.save_in_background(path)
-    }
-
-    /// Saves one value into a slot.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::save_value`] and [`path`](Self::path).
-    pub fn save_value<T: Persist>(&mut self, name: &str, value: &T) -> Result<SaveOutcome> {
-        let path = self.path(name)?;
-        self.saves.save_value(path, value)
-    }
-
-    /// Saves one value into a slot, on another thread after the snapshot.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::save_value_in_background`] and [`path`](Self::path).
-    pub fn save_value_in_background<T: Persist>(
-        &mut self,
-        name: &str,
-        value: &T,
-    ) -> Result<BackgroundSave> {
-        let path = self.path(name)?;
-        self.saves.save_value_in_background(path, value)
-    }
-
-    /// Loads the objects of a slot, or of its newest good backup.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::load`] and [`path`](Self::path).
-    pub fn load(&self, name: &str) -> Result<Loaded> {
-        self.saves.load(self.path(name)?)
-    }
-
-    /// Loads the value of a slot, or of its newest good backup.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::load_value`] and [`path`](Self::path).
-    pub fn load_value<T: Persist>(&mut self, name: &str) -> Result<(T, Loaded)> {
-        let path = self.path(name)?;
-        self.saves.load_value(path)
-    }
-
-    /// Saves the objects into the next of the slots `auto1`, `auto2` and so on, and returns its name.
-    ///
-    /// `keep` slots are used in turn; 0 counts as 1. The next slot is one that does not exist yet, or else
-    /// the oldest. The generations in the saves decide which that is, not the clock.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::save`]. [`ErrorKind::Io`] if one of these slots cannot be opened or read, since it
-    /// may be the newest.
-    pub fn auto_save(&mut self, keep: u32) -> Result<(String, SaveOutcome)> {
-        let next = self.next_auto(keep)?;
-        let saved = self.saves.replace(&next.path, next.least, |saves, objects, out| {
-            saves.write_objects(objects, out, None)
-        });
-        Ok((next.name, saved?))
-    }
-
-    /// Saves the objects like [`auto_save`](Self::auto_save), on another thread after the snapshot.
-    ///
-    /// Earlier saves in the background are waited for. The file stem of [`BackgroundSave::path`] is the
-    /// name of the slot.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_in_background`].
-    pub fn auto_save_in_background(&mut self, keep: u32) -> Result<BackgroundSave> {
-        let next = self.next_auto(keep)?;
-        self.saves.enqueue(&next.path, next.least, |saves, objects, out| {
-            saves.write_objects(objects, out, None)
-        })
-    }
-
-    /// Saves one value like [`auto_save`](Self::auto_save).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_value`].
-    pub fn auto_save_value<T: Persist>(
-        &mut self,
-        keep: u32,
-        value: &T,
-    ) -> Result<(String, SaveOutcome)> {
-        let next = self.next_auto(keep)?;
-        let saved = self.saves.replace(&next.path, next.least, |saves, objects, out| {
-            saves.write_value(objects, out, value)
-        });
-        Ok((next.name, saved?))
-    }
-
-    /// Saves one value like [`auto_save_in_background`](Self::auto_save_in_background).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_value_in_background`].
-    pub fn auto_save_value_in_background<T: Persist>(
-        &mut self,
-        keep: u32,
-        value: &T,
-    ) -> Result<BackgroundSave> {
-        let next = self.next_auto(keep)?;
-        self.saves.enqueue(&next.path, next.least, |saves, objects, out| {
-            saves.write_value(objects, out, value)
-        })
+    /// Returns the same errors as [`list`](Self::list).
+    pub fn list_newest_first(&self) -> Result<Vec<SlotEntry>> {
+        let mut list = self.list()?;
+        let key = |slot: &SlotEntry| std::cmp::Reverse(slot.info.saved_at);
+        sort_by(&mut list, |a, b| key(a).cmp(&key(b)));
+        Ok(list)
     }
 
     /// Copies a slot, without its backups, to a free name.
@@ -298,116 +234,86 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
-    /// none to be copied; whatever is wrong with a damaged one; as [`path`](Self::path).
-    pub fn copy(&mut self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = self.settled(from, to)?;
-        let Output { storage, options, limits, .. } = self.output();
-        slots::copy(&**storage, &from, &to, options, limits)
+    /// Returns [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
+    /// none to be copied, whatever is wrong with a damaged one, and the errors of [`Slot::path`].
+    pub fn copy(&self, from: &str, to: &str) -> Result<()> {
+        let Output { storage, options, limits, .. } = self.saves.output();
+        match self.settled(from, to)? {
+            None => self.move_in_store(from, to, false),
+            Some((from, to)) => slots::copy(&**storage, &from, &to, options, limits),
+        }
     }
 
-    /// Renames a slot, with its backups and damaged saves, to a free name.
+    /// Renames a slot, with its backups and the damaged and refused saves that were kept, to a free name.
     ///
     /// After a crash the save has the old name or the new one; some of its backups may have the other.
-    /// Backups left of an earlier slot of the new name are kept as [`copy`](Self::copy) keeps them.
+    /// Backups left of an earlier slot of the new name are kept as [`copy`](Self::copy) keeps them. In a store the backups
+    /// stay, since they belong to the old name.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
-    /// none to be renamed; as [`path`](Self::path).
-    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = self.settled(from, to)?;
-        let Output { storage, options, .. } = self.output();
-        slots::rename(&**storage, &from, &to, options)
+    /// Returns [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
+    /// none to be renamed, and the errors of [`Slot::path`].
+    pub fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let Output { storage, options, .. } = self.saves.output();
+        match self.settled(from, to)? {
+            None => self.move_in_store(from, to, true),
+            Some((from, to)) => slots::rename(&**storage, &from, &to, options),
+        }
     }
 
-    /// Deletes a slot with its backups and damaged saves, the save itself last.
+    /// The slots of a folder as a store, to be brought together with those of other devices.
     ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if there is none, [`ErrorKind::Io`] if a file cannot be removed; as
-    /// [`path`](Self::path).
-    pub fn delete(&mut self, name: &str) -> Result<()> {
-        let path = self.path(name)?;
-        self.saves.values.settle(&path);
-        let Output { storage, options, .. } = self.output();
-        slots::delete(&**storage, &path, options, &|| Ok(()))
-    }
-
-    /// The slots as a store, to be read and replaced from any thread, and brought together with those of other devices.
-    ///
-    /// It has the storage, the options, the limits and the device of the manager. Saves in the background are waited for.
+    /// It has the storage, the options, the limits and the device of the [`Saves`]. Saves in the background are waited for.
     ///
     /// ```
-    /// use persist::SaveManager;
+    /// use persist::Saves;
     /// use persist::storage::SlotStore;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
-    /// let mut saves = SaveManager::new();
-    /// let mut slots = saves.slots(folder.path());
-    /// slots.save_value("Ada", &7_u32)?;
-    /// let (save, _version) = slots.store().get("Ada")?.unwrap();
+    /// let slots = Saves::new().slots(folder.path());
+    /// slots.slot("Ada").save(&7_u32)?;
+    /// let (save, _version) = slots.as_store()?.get("Ada")?.unwrap();
     /// assert_eq!(persist::from_slice::<u32>(&save)?, 7);
     /// # Ok::<(), persist::Error>(())
     /// ```
-    #[must_use]
-    pub fn store(&self) -> SlotFolder {
-        self.saves.values.worker.settle_all();
-        let Output { storage, options, limits, device } = self.output().clone();
-        SlotFolder::of_device(storage, &self.folder, device)
-            .with_options(options)
-            .with_limits(limits)
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::Unsupported`] if the slots are in a store already.
+    pub fn as_store(&self) -> Result<SlotFolder> {
+        let Home::Folder(folder) = &self.home else {
+            bail!(ErrorKind::Unsupported, "the slots are in a store already; use that");
+        };
+        self.saves.worker().settle_all();
+        let Output { storage, options, limits, device, .. } = self.saves.output().clone();
+        Ok(SlotFolder::of_device(storage, folder, device).options(options).limits(limits))
     }
 
-    fn output(&self) -> &Output {
-        &self.saves.values.output
+    /// The files of two slots that no save in the background is writing; `None` in a store.
+    fn settled(&self, from: &str, to: &str) -> Result<Option<(PathBuf, PathBuf)>> {
+        check_slot_name(from)?;
+        check_slot_name(to)?;
+        self.saves.worker().settle_all();
+        let Home::Folder(folder) = &self.home else { return Ok(None) };
+        Ok(Some((slots::path(folder, from), slots::path(folder, to))))
     }
 
-    /// The files of two slots that no save in the background is writing.
-    fn settled(&self, from: &str, to: &str) -> Result<(PathBuf, PathBuf)> {
-        let (from, to) = (self.path(from)?, self.path(to)?);
-        self.saves.values.settle(&from);
-        self.saves.values.settle(&to);
-        Ok((from, to))
-    }
-
-    fn found(&self) -> Result<Vec<(String, SlotFiles)>> {
-        let is_current = self.folder.as_os_str().is_empty();
-        let folder = if is_current { Path::new(".") } else { &self.folder };
-        slots::list(&*self.output().storage, &self.folder)
-            .map_err(|error| Error::io("list the saves in", folder, error))
-    }
-
-    /// The slot that the next automatic save takes, and the least generation that makes it the newest.
-    fn next_auto(&self, keep: u32) -> Result<NextAuto> {
-        let path = |number| slots::path(&self.folder, &format!("{AUTO}{number}"));
-        // It may be any of them that is being written.
-        self.saves.values.worker.settle_all();
-        let mut ages: Vec<(u32, u64)> = Vec::new();
-        for (name, files) in self.found()? {
-            let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok());
-            let is_own = |number: &u32| files.has_save && name == format!("{AUTO}{number}");
-            if let Some(number) = number.filter(is_own) {
-                // One that cannot be read may be the newest.
-                let age = storage::generation_of(&*self.output().storage, &path(number))?;
-                ages.push((number, age));
+    /// Copies a slot of a store, and deletes the old one if it is moved.
+    fn move_in_store(&self, from: &str, to: &str, is_moved: bool) -> Result<()> {
+        let Home::Store(store) = &self.home else { return Ok(()) };
+        let Some((save, version)) = store.get(from)? else {
+            bail!(ErrorKind::NotFound, "there is no slot `{from}`");
+        };
+        let put = if from == to { Ok(version) } else { store.put_if(to, None, &save) };
+        put.map_err(|error| match error.kind() {
+            ErrorKind::Conflict => {
+                error!(ErrorKind::AlreadyExists, "there is a slot `{to}` already; delete it first")
             }
-        }
-        let keep = keep.max(1);
-        let free = (1..=keep).find(|number| !ages.iter().any(|(taken, _)| taken == number));
-        let own = ages.iter().filter(|(number, _)| (1..=keep).contains(number));
-        let oldest = own.min_by_key(|(number, age)| (*age, *number)).map(|(number, _)| *number);
-        let number = free.or(oldest).unwrap_or(1);
-        let newest = ages.iter().map(|(_, age)| *age).max();
-        let least = newest.map_or(1, |newest| newest.saturating_add(1));
-        Ok(NextAuto { name: format!("{AUTO}{number}"), path: path(number), least })
+            _ => error,
+        })?;
+        if is_moved && from != to { store.delete(from, &version) } else { Ok(()) }
     }
-}
-
-struct NextAuto {
-    name: String,
-    path: PathBuf,
-    least: u64,
 }
 
 /// Looks at the ends of a slot's file; `None` if it is none.
@@ -417,15 +323,17 @@ fn look(
     name: String,
     files: &SlotFiles,
     limits: &Limits,
-) -> Option<Slot> {
+) -> Option<SlotEntry> {
     let path = slots::path(folder, &name);
-    let mut slot = Slot {
+    let mut slot = SlotEntry {
         size: 0,
         health: Health::Whole,
         header: Header::default(),
+        info: SlotInfo::default(),
         backups: files.backups(&path),
         good_backup: None,
         damaged: files.damaged(&path),
+        refused: files.refused(&path),
         name,
         path,
     };
@@ -433,10 +341,11 @@ fn look(
         slot.health = Health::of(&error);
         slot.find_backup(storage, limits, error.is_damage());
     }
+    slot.info = slot.header.info();
     Some(slot)
 }
 
-impl Slot {
+impl SlotEntry {
     fn look_into(
         &mut self,
         storage: &dyn Storage,
@@ -460,7 +369,8 @@ impl Slot {
         }
         let ends = Ends::read(&mut *file, limits);
         let is_other = ends.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotASave);
-        let is_alone = self.backups.is_empty() && self.damaged.is_empty();
+        let kept = [&self.backups, &self.damaged, &self.refused];
+        let is_alone = kept.iter().all(|kept| kept.is_empty());
         if is_other && is_alone && !was_save(&mut *file) {
             return None;
         }
@@ -506,8 +416,7 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
 /// ```no_run
 /// let folder = persist::save::slots_folder("com", "Acorn", "Farm")?;
 /// std::fs::create_dir_all(&folder)?;
-/// let mut saves = persist::SaveManager::new();
-/// let slots = saves.slots(&folder).list()?;
+/// let slots = persist::Saves::new().slots(&folder).list()?;
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///

@@ -8,7 +8,7 @@ use super::output::Output;
 use super::salvage::{is_wreck, salvage};
 use crate::options::LoadPolicy;
 use crate::storage::{ReadRequest, Recovery, keep_wreck, wrecks};
-use crate::{Error, Result, storage};
+use crate::{Error, Result, storage, trace};
 
 /// A save that is loaded.
 #[derive(Clone, Copy)]
@@ -24,7 +24,26 @@ pub(super) struct Rescue {
     pub(super) salvage: Option<Salvage>,
 }
 
-impl SaveSource<'_> {
+impl Rescue {
+    /// Reports to a log what was done about a damaged save.
+    pub(super) fn trace(&self, path: Option<&Path>) {
+        if let Some(recovery) = &self.recovery {
+            trace::recovered(path, recovery);
+        }
+        if let Some(salvage) = &self.salvage {
+            trace::recovered(path, salvage);
+        }
+    }
+}
+
+impl<'s> SaveSource<'s> {
+    /// The file, if it is one.
+    pub(super) fn path(self) -> Option<&'s Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Memory(_) => None,
+        }
+    }
     pub(super) fn read<T>(
         self,
         output: &Output,

@@ -59,7 +59,7 @@ pub(crate) struct PlannedRow {
 }
 
 /// The detail of what was lost because the program's `removed` says so.
-pub(super) const REMOVED: &str = "as `removed` says";
+pub(crate) const REMOVED: &str = "as `removed` says";
 
 impl PlannedRow {
     /// True for what the program says is meant to be lost.

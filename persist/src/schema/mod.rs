@@ -39,7 +39,7 @@ pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
 pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
-pub(crate) use event::{Occurrences, PlannedRow};
+pub(crate) use event::{Occurrences, PlannedRow, REMOVED};
 pub(crate) use instances::contested;
 pub(crate) use matching::Matched;
 pub(crate) use order::inner_first;

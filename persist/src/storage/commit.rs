@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::read::{
-    are_same, free_damaged, header, is_free, kept_as_damaged, known_header, read_file, whole,
+    are_same, free_name, header, is_free, is_there, kept_as, known_header, read_file, whole,
 };
-use super::{NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
+use super::{FileStamp, NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
 use crate::format::{Compression, check};
 use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -18,12 +18,12 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// How saves are written: backups, verification, compression, and the wait for other programs.
 ///
 /// ```
-/// use persist::{SaveManager, SaveOptions};
+/// use persist::{SaveOptions, Saves};
 ///
-/// let mut saves = SaveManager::new();
-/// saves.set_save_options(SaveOptions { backups: 3, ..SaveOptions::default() });
+/// let saves = Saves::new().save_options(SaveOptions::new().backups(3).verify(true));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SaveOptions {
     /// How many earlier saves stay beside a save, as `name.bak`, `name.bak2` and so on. Default 1.
     ///
@@ -31,8 +31,8 @@ pub struct SaveOptions {
     /// becomes a backup. If it is damaged in the middle, and was not loaded since, it replaces the previous backup
     /// all the same. With 2 a good one remains.
     ///
-    /// Backups beyond this number, from a time when more were kept, stay as they are. A load takes one if there is
-    /// nothing newer, and the report says how many saves are lost then.
+    /// A save removes the backups beyond this number, from a time when more were kept, once it is durable. On a full disk
+    /// they are removed before, and the save is tried once more: it is then encoded again, with its hooks.
     pub backups: u32,
     /// Whether the new file is read back and each of its checksums checked before it replaces the old one. Default
     /// false.
@@ -53,6 +53,36 @@ impl SaveOptions {
         wait: Duration::from_secs(5),
         compression: Compression::None,
     };
+
+    /// Makes the default options.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::DEFAULT
+    }
+
+    /// Sets [`backups`](Self::backups).
+    #[must_use]
+    pub const fn backups(self, backups: u32) -> Self {
+        Self { backups, ..self }
+    }
+
+    /// Sets [`verify`](Self::verify).
+    #[must_use]
+    pub const fn verify(self, verify: bool) -> Self {
+        Self { verify, ..self }
+    }
+
+    /// Sets [`wait`](Self::wait).
+    #[must_use]
+    pub const fn wait(self, wait: Duration) -> Self {
+        Self { wait, ..self }
+    }
+
+    /// Sets [`compression`](Self::compression).
+    #[must_use]
+    pub const fn compression(self, compression: Compression) -> Self {
+        Self { compression, ..self }
+    }
 }
 
 impl Default for SaveOptions {
@@ -61,8 +91,8 @@ impl Default for SaveOptions {
     }
 }
 
-/// Writes a save, with what is known of the saves before.
-pub(crate) type WriteSave<'w> = Box<dyn FnOnce(&mut dyn Write, &Past) -> Result<()> + 'w>;
+/// Writes a save, with what is known of the saves before. On a full disk it is called a second time, with an empty file.
+pub(crate) type WriteSave<'w> = &'w mut dyn FnMut(&mut dyn Write, &Past) -> Result<()>;
 
 /// Writes a file through a temporary one beside it: flushed, renamed over the target, and the
 /// folder flushed; the old file becomes a backup. A crash at any moment leaves the old file or
@@ -74,6 +104,26 @@ pub(crate) fn replace(
     limits: &Limits,
     write: WriteSave<'_>,
 ) -> Result<bool> {
+    replace_by(storage, path, options, limits, None, write)
+}
+
+/// A session that replaces its own save.
+pub(crate) struct SessionSave<'s> {
+    /// Says, under the lock, whether the save is still its own.
+    pub(crate) check: &'s mut dyn FnMut() -> Result<()>,
+    /// The stamp of the new save, if it was written.
+    pub(crate) stamp: Option<FileStamp>,
+}
+
+/// Writes a file like [`replace`], for a session or for anybody else, who may not replace the save of an open session.
+pub(crate) fn replace_by(
+    storage: &dyn Storage,
+    path: &Path,
+    options: &SaveOptions,
+    limits: &Limits,
+    mut session: Option<&mut SessionSave<'_>>,
+    write: WriteSave<'_>,
+) -> Result<bool> {
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
@@ -81,14 +131,52 @@ pub(crate) fn replace(
     check_name(storage, path)?;
     let lock = lock(storage, path, options.wait)?;
     let is_locked = lock.is_held();
+    match &mut session {
+        Some(session) => (session.check)()?,
+        None => check_no_session(storage, path)?,
+    }
     // 2.
     tidy(storage, path, options.backups.max(1))
         .map_err(failed("remove what is left of an earlier save beside"))?;
-    let past = Past::read(storage, path)?;
+    let past = Past::read(storage, path, options.backups)?;
+    let mut place =
+        || put(storage, path, options, limits, (&lock, session.as_deref_mut()), &past, write);
+    let has_aside = place().or_else(|error| {
+        if error.kind() != ErrorKind::NoSpace || !past.has_surplus() {
+            return Err(error);
+        }
+        past.remove_surplus(storage);
+        place()
+    })?;
+    // 7.
+    if has_aside {
+        make_backup(storage, path, options.backups)
+            .map_err(failed("back up the save before the new one, which is in place,"))?;
+    }
+    // 8.
+    storage
+        .sync_folder(folder_of(path))
+        .map_err(failed("flush the folder of the new save, which is in place,"))?;
+    // 9.
+    past.remove_surplus(storage);
+    Ok(is_locked)
+}
+
+/// Steps 3 to 6: writes the new save, and puts it in its place. Returns true if the old one is set aside now.
+fn put(
+    storage: &dyn Storage,
+    path: &Path,
+    options: &SaveOptions,
+    limits: &Limits,
+    (lock, session): (&Locked, Option<&mut SessionSave<'_>>),
+    past: &Past,
+    write: WriteSave<'_>,
+) -> Result<bool> {
+    let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
     // 3.
-    let mut temporary = Temporary::create(storage, path, path, &lock)
+    let mut temporary = Temporary::create(storage, path, path, lock)
         .map_err(failed("create a temporary file beside"))?;
-    temporary.write(|out| write(out, &past), failed("flush"))?;
+    temporary.write(|out| write(out, past), failed("flush"))?;
     // 4.
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
@@ -100,8 +188,14 @@ pub(crate) fn replace(
         })?;
     }
     temporary.check_own(path)?;
-    if !is_locked && known_header(storage, path)?.as_ref() != past.replaced() {
+    if !lock.is_held() && known_header(storage, path)?.as_ref() != past.replaced() {
         return Err(in_use(path));
+    }
+    if let Some(session) = session {
+        // A program that takes no locks may have replaced it while the new one was written.
+        (session.check)()?;
+        // The rename changes neither the file nor its stamp.
+        session.stamp = storage.stamp(&temporary.path).ok();
     }
     // 5 and 6.
     let aside = names::aside(path);
@@ -120,16 +214,7 @@ pub(crate) fn replace(
         };
         return Err(failed("replace")(error));
     }
-    // 7.
-    if has_aside {
-        make_backup(storage, path, options.backups)
-            .map_err(failed("back up the save before the new one, which is in place,"))?;
-    }
-    // 8.
-    storage
-        .sync_folder(folder_of(path))
-        .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    Ok(is_locked)
+    Ok(has_aside)
 }
 
 /// Keeps a save from elsewhere as the newest backup of one that is there. A crash leaves the backup or none; the save stays
@@ -144,6 +229,7 @@ pub(super) fn add_backup(
     let path = &*resolved;
     let failed = |error: io::Error| Error::io("back up", path, error);
     let lock = lock(storage, path, options.wait)?;
+    check_no_session(storage, path)?;
     tidy(storage, path, options.backups.max(1)).map_err(failed)?;
     // Alone, it would be taken for the save.
     if is_free(storage, path).map_err(failed)? {
@@ -225,7 +311,7 @@ impl<'s> Temporary<'s> {
     }
 
     /// Writes its content, once, and flushes it unless that fails.
-    fn write<E>(
+    pub(super) fn write<E>(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         failed: impl FnOnce(io::Error) -> E,
@@ -344,6 +430,20 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
     }
 }
 
+/// Refuses to change a save that a session has open: its journal follows that save.
+pub(super) fn check_no_session(storage: &dyn Storage, path: &Path) -> Result<()> {
+    let name = names::session(path);
+    // A save without sessions costs one look. The file of a program that was killed locks nobody.
+    if is_there(storage, &name) && matches!(storage.lock(&name), Ok(None)) {
+        bail!(
+            ErrorKind::InUse,
+            "{} is in use, a session has it open; save by that session, or close it",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
 /// Removes what a program that was killed has left beside a save, which is locked.
 ///
 /// The last of `most` backups is replaced by one that was not finished, if there is no number free.
@@ -369,7 +469,9 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<
 pub(super) fn make_backup(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     let result = rotate(storage, path, most).or_else(|_| rotate(storage, path, most));
     // What cannot be read, and may be a whole save, is no backup, and is not lost.
-    result.or_else(|_| storage.rename(&names::aside(path), &free_damaged(storage, path)?))
+    result.or_else(|_| {
+        storage.rename(&names::aside(path), &free_name(storage, path, names::damaged)?)
+    })
 }
 
 /// What is no whole save would push out one that is: it is kept as damaged.
@@ -377,14 +479,16 @@ fn rotate(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     let aside = names::aside(path);
     let file = match storage.open(&aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        file => file?,
+        // The storage says that it is damaged.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => None,
+        file => Some(file?),
     };
     // A wreck that was salvaged is kept already.
-    if kept_as_damaged(storage, path, &aside).is_some() {
+    if kept_as(storage, path, &aside, names::damaged).is_some() {
         return storage.remove(&aside);
     }
-    let Some(old) = whole(file)? else {
-        return storage.rename(&aside, &free_damaged(storage, path)?);
+    let Some(old) = file.map_or(Ok(None), whole)? else {
+        return storage.rename(&aside, &free_name(storage, path, names::damaged)?);
     };
     let first = names::backup(path, 1);
     // A backup that was loaded in the place of a damaged save is one already. A header alone does not tell: another device

@@ -3,7 +3,7 @@ use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::{NewFile, Storage, StorageLock, StoredFile, folder_of};
+use super::{FileStamp, NewFile, Storage, StorageLock, StoredFile, folder_of};
 use crate::platform::held;
 use crate::sorting::sort;
 
@@ -12,13 +12,12 @@ use crate::sorting::sort;
 /// # Example
 ///
 /// ```
-/// use persist::SaveManager;
+/// use persist::Saves;
 /// use persist::storage::Memory;
 ///
-/// let mut saves = SaveManager::new();
-/// saves.set_storage(Memory::default());
-/// saves.save_value("game.sav", &7_u32)?;
-/// assert_eq!(saves.load_value::<u32>("game.sav")?.0, 7);
+/// let saves = Saves::new().storage(Memory::default());
+/// saves.file("game.sav").save(&7_u32)?;
+/// assert_eq!(*saves.file("game.sav").load::<u32>()?, 7);
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -26,21 +25,45 @@ pub struct Memory(Arc<Mutex<MemoryState>>);
 
 #[derive(Debug, Default)]
 struct MemoryState {
-    files: HashMap<PathBuf, Arc<Mutex<Vec<u8>>>>,
+    files: HashMap<PathBuf, Arc<Mutex<MemoryContent>>>,
     locked: Vec<PathBuf>,
+    /// The number of the last file that was created.
+    last: u64,
+}
+
+#[derive(Debug, Default)]
+struct MemoryContent {
+    bytes: Vec<u8>,
+    /// No other file has this number.
+    number: u64,
+    /// How often the bytes were changed.
+    changes: u64,
+}
+
+impl MemoryState {
+    /// Creates an empty file.
+    fn create(&mut self, path: &Path) -> Arc<Mutex<MemoryContent>> {
+        self.last += 1;
+        let file = MemoryContent { number: self.last, ..MemoryContent::default() };
+        let file = Arc::new(Mutex::new(file));
+        self.files.insert(path.to_owned(), Arc::clone(&file));
+        file
+    }
 }
 
 impl Memory {
-    fn file(&self, path: &Path) -> io::Result<Arc<Mutex<Vec<u8>>>> {
+    fn file(&self, path: &Path) -> io::Result<Arc<Mutex<MemoryContent>>> {
         held(&self.0).files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
-struct MemoryFile(Arc<Mutex<Vec<u8>>>);
+struct MemoryFile(Arc<Mutex<MemoryContent>>);
 
 impl Write for MemoryFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        held(&self.0).extend_from_slice(bytes);
+        let mut content = held(&self.0);
+        content.bytes.extend_from_slice(bytes);
+        content.changes += 1;
         Ok(bytes.len())
     }
 
@@ -55,7 +78,9 @@ impl NewFile for MemoryFile {
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
-        held(&self.0).truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        let mut content = held(&self.0);
+        content.bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        content.changes += 1;
         Ok(())
     }
 }
@@ -64,13 +89,15 @@ struct MemoryLock(Memory, PathBuf);
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        held(&self.0.0).locked.retain(|path| *path != self.1);
+        let mut state = held(&self.0.0);
+        state.locked.retain(|path| *path != self.1);
+        state.files.remove(&self.1);
     }
 }
 
 impl Storage for Memory {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        let bytes = held(&*self.file(path)?).clone();
+        let bytes = held(&*self.file(path)?).bytes.clone();
         Ok(Box::new(Cursor::new(bytes)))
     }
 
@@ -79,14 +106,12 @@ impl Storage for Memory {
         if inner.files.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let bytes = Arc::default();
-        inner.files.insert(path.to_owned(), Arc::clone(&bytes));
-        Ok(Box::new(MemoryFile(bytes)))
+        Ok(Box::new(MemoryFile(inner.create(path))))
     }
 
     fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn NewFile>> {
         let mut file = MemoryFile(self.file(path)?);
-        if (held(&file.0).len() as u64) < length {
+        if (held(&file.0).bytes.len() as u64) < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         file.truncate(length)?;
@@ -128,11 +153,20 @@ impl Storage for Memory {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<StorageLock>> {
-        let locked = &mut held(&self.0).locked;
-        if locked.iter().any(|other| other == path) {
+        let mut state = held(&self.0);
+        if state.locked.iter().any(|other| other == path) {
             return Ok(None);
         }
-        locked.push(path.to_owned());
+        state.locked.push(path.to_owned());
+        state.create(path);
+        drop(state);
         Ok(Some(Box::new(MemoryLock(self.clone(), path.to_owned()))))
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<FileStamp> {
+        let file = self.file(path)?;
+        let content = held(&file);
+        let known = [content.number, content.changes].map(u64::to_le_bytes);
+        Ok(FileStamp::from_bytes(known.as_flattened()))
     }
 }

@@ -1,16 +1,15 @@
 //! Where files live, and how to replace the file system.
 //!
-//! A [`SaveManager`](crate::SaveManager) reads and writes through a [`Storage`]. [`Files`] is the default; use
+//! A [`Saves`](crate::Saves) reads and writes through a [`Storage`]. [`Files`] is the default; use
 //! [`Memory`] in tests, or implement [`Storage`] for an archive, a console or a test that lets the disk fail.
 //!
 //! ```
-//! use persist::SaveManager;
+//! use persist::Saves;
 //! use persist::storage::Memory;
 //!
-//! let mut saves = SaveManager::new();
-//! saves.set_storage(Memory::default());
-//! saves.save_value("game.sav", &7_u32)?; // no file is written
-//! assert_eq!(saves.load_value::<u32>("game.sav")?.0, 7);
+//! let saves = Saves::new().storage(Memory::default());
+//! saves.file("game.sav").save(&7_u32)?; // no file is written
+//! assert_eq!(*saves.file("game.sav").load::<u32>()?, 7);
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
@@ -18,6 +17,7 @@
 //! | --- | --- |
 //! | [`Storage`] | opens, creates, renames, locks and removes files |
 //! | [`StoredFile`], [`NewFile`] | a file that is read, a file that is written |
+//! | [`FileStamp`] | shows whether a file was replaced |
 //! | [`Files`], [`Memory`] | the system's files, files in memory |
 //! | [`SlotStore`], [`SlotVersion`], [`StoredSlot`] | slots by name, each replaced only by a writer that has seen it |
 //! | [`SlotFolder`], [`check_slot_name`] | the slots of a folder as such a store, and which names slots have |
@@ -34,13 +34,15 @@ mod slot_folder;
 mod slot_name;
 mod slot_store;
 pub(crate) mod slots;
+mod stamp;
 
 use std::any::Any;
 use std::io::{self, Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-pub(crate) use commit::{SaveOptions, replace};
+pub(crate) use commit::{SaveOptions, SessionSave, replace, replace_by};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
@@ -48,9 +50,12 @@ pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{are_same, generation_of, have_same_bytes, is_free, read_file, read_save};
 pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
 pub use slot_folder::SlotFolder;
-pub use slot_name::check_slot_name;
+pub use slot_name::{check_slot_name, slot_name};
 pub use slot_store::{SlotStore, SlotVersion, StoredSlot};
 pub(crate) use slots::SlotFiles;
+pub use stamp::FileStamp;
+
+use crate::platform;
 
 /// Files in folders, as a save needs them.
 ///
@@ -59,7 +64,25 @@ pub(crate) use slots::SlotFiles;
 /// at all, also after a crash; what was [synced](NewFile::sync) before it stays; and it stays itself
 /// after [`sync_folder`](Storage::sync_folder).
 ///
-/// Opens and reads that fail with an error that may pass are tried again, up to three times within 100 ms.
+/// # What a storage reports
+///
+/// An error of a storage says nothing about what a file holds, with two exceptions. Every call may return them, and every
+/// storage gets the same answer to them:
+///
+/// - **Damaged**: [`InvalidData`](io::ErrorKind::InvalidData) from `open`, a read or a seek says that the bytes of the
+///   file are not those that were written, as of a sealed file whose check fails. It becomes
+///   [`ErrorKind::Damaged`](crate::ErrorKind::Damaged): a load tries the backups, and the file is kept as
+///   `name.damaged`.
+/// - **Try again**: [`WouldBlock`](io::ErrorKind::WouldBlock), [`TimedOut`](io::ErrorKind::TimedOut),
+///   [`ResourceBusy`](io::ErrorKind::ResourceBusy) and
+///   [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) say that the call has done nothing, and may
+///   succeed soon. The call is repeated up to three times within 100 ms, whichever it is.
+///   [`Interrupted`](io::ErrorKind::Interrupted) is repeated at once.
+///
+/// An open, a read, a seek, a `list` and a `resolve` are also repeated after the system's codes for a failing device: EIO
+/// on Unix; 32, 33 and 1117 on Windows.
+///
+/// [`NewFile::sync`] is never repeated. After a flush that failed, the next one may succeed without the bytes.
 ///
 /// A panic of a storage is an error of a save in the background, and unwinds through the others.
 ///
@@ -74,7 +97,7 @@ pub(crate) use slots::SlotFiles;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
-/// use persist::SaveManager;
+/// use persist::Saves;
 /// use persist::storage::{Memory, NewFile, Storage, StoredFile};
 ///
 /// #[derive(Clone, Default)]
@@ -97,10 +120,10 @@ pub(crate) use slots::SlotFiles;
 ///     fn resolve(&self, path: &Path) -> io::Result<PathBuf> { self.files.resolve(path) }
 /// }
 ///
-/// let (mut saves, storage) = (SaveManager::new(), Counting::default());
-/// saves.set_storage(storage.clone());
-/// saves.save_value("game.sav", &7_u32)?;
-/// assert_eq!(saves.load_value::<u32>("game.sav")?.0, 7);
+/// let storage = Counting::default();
+/// let saves = Saves::new().storage(storage.clone());
+/// saves.file("game.sav").save(&7_u32)?;
+/// assert_eq!(*saves.file("game.sav").load::<u32>()?, 7);
 /// assert!(storage.opened.load(Ordering::Relaxed) > 0);
 /// # Ok::<(), persist::Error>(())
 /// ```
@@ -200,6 +223,26 @@ pub trait Storage: Send + Sync {
     /// If there is something else than a file, or no folder that it could be in.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
+    }
+
+    /// Identifies the content of a file, as cheaply as possible: it is called before every edit of a session.
+    ///
+    /// The stamp changes when the file is replaced or changed. It should stay the same when the file gets a second name or
+    /// another one; if it does not, the session reads the save to compare it. By default the file is opened, and its length
+    /// and 128 bytes of each end are read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open); [`NotFound`](io::ErrorKind::NotFound) only if there is no file.
+    fn stamp(&self, path: &Path) -> io::Result<FileStamp> {
+        FileStamp::of_ends(&mut *self.open(path)?)
+    }
+
+    /// The time that is written into a save's [info](crate::save::SlotInfo::saved_at); `None` where there is no clock.
+    ///
+    /// By default it is the system's clock, and `None` on `wasm32-unknown-unknown`. No step of a save depends on it.
+    fn now(&self) -> Option<SystemTime> {
+        platform::now()
     }
 }
 

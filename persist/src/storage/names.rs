@@ -46,6 +46,25 @@ pub(super) fn damaged(path: &Path, number: u32) -> PathBuf {
     beside(path, ".damaged", number)
 }
 
+/// A save that the program refused, and that is kept.
+pub(super) fn refused(path: &Path, number: u32) -> PathBuf {
+    beside(path, ".refused", number)
+}
+
+/// The save that a file belongs to as a backup, which may be the file itself; `None` for one that is kept already, as
+/// damaged or refused.
+pub(super) fn save_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some((save, suffix)) = name.and_then(|name| name.rsplit_once('.')) else {
+        return Some(path.to_owned());
+    };
+    match suffix.trim_end_matches(|digit: char| digit.is_ascii_digit()) {
+        "damaged" | "refused" => None,
+        "bak" if !save.is_empty() => Some(path.with_file_name(save)),
+        _ => Some(path.to_owned()),
+    }
+}
+
 fn beside(path: &Path, suffix: &str, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

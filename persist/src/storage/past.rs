@@ -1,9 +1,9 @@
 //! What the files of a save tell of those that were made before.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::Storage;
-use super::read::{backups, header, kept, known_header};
+use super::read::{backups, header, is_save, kept, known_header};
+use super::{Storage, names};
 use crate::Result;
 use crate::format::{Header, Latest, Lineage, VersionVector};
 
@@ -13,22 +13,44 @@ pub(crate) struct Past {
     replaced: Option<Header>,
     backups: Vec<Header>,
     damaged: Vec<Header>,
+    /// Backups beyond the number that is kept, by their numbers in ascending order.
+    surplus: Vec<PathBuf>,
 }
 
 impl Past {
-    pub(super) fn read(storage: &dyn Storage, path: &Path) -> Result<Self> {
-        let backups = backups(storage, path)?.into_iter();
-        let backups = backups.filter_map(|backup| known_header(storage, &backup).transpose());
+    /// `most` backups are kept.
+    pub(super) fn read(storage: &dyn Storage, path: &Path, most: u32) -> Result<Self> {
+        let files = backups(storage, path)?;
+        let headers =
+            files.iter().filter_map(|(_, backup)| known_header(storage, backup).transpose());
+        let damaged = kept(storage, path, names::damaged);
         Ok(Self {
-            backups: backups.collect::<Result<_>>()?,
+            backups: headers.collect::<Result<_>>()?,
             replaced: known_header(storage, path)?,
-            damaged: kept(storage, path).filter_map(|file| header(storage, &file)).collect(),
+            damaged: damaged.filter_map(|file| header(storage, &file)).collect(),
+            surplus: files
+                .into_iter()
+                .filter(|(number, _)| *number > most)
+                .map(|(_, file)| file)
+                .collect(),
         })
+    }
+
+    /// Removes the backups beyond the number that is kept, the oldest first. If one cannot be removed, the next save tries
+    /// again.
+    pub(super) fn remove_surplus(&self, storage: &dyn Storage) {
+        // A file of such a name that is no save is somebody else's.
+        let mut surplus = self.surplus.iter().rev().filter(|file| is_save(storage, file));
+        let _ = surplus.try_for_each(|file| storage.remove(file));
+    }
+
+    pub(super) fn has_surplus(&self) -> bool {
+        !self.surplus.is_empty()
     }
 
     /// What is known where there are no files: the header of the save that a new one replaces.
     pub(crate) fn of(replaced: Option<Header>) -> Self {
-        Self { replaced, backups: Vec::new(), damaged: Vec::new() }
+        Self { replaced, backups: Vec::new(), damaged: Vec::new(), surplus: Vec::new() }
     }
 
     /// The header of the save that a new one replaces.

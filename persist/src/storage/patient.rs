@@ -1,14 +1,14 @@
-//! Reads that are tried again.
+//! What every storage gets: calls that are tried again, and which errors say what a file holds.
 //!
 //! An error while a file is opened or read says nothing of what is in it. A disk or a network that fails for a moment must
-//! not make a program take a good save for a damaged one. What is written and flushed is never tried again here: after a
-//! flush that failed, the next may succeed without the bytes.
+//! not make a program take a good save for a damaged one. A storage says by the kind of an error that the call may be
+//! repeated, or that the file is damaged; [`Storage`] has the rules.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use super::{Files, NewFile, Storage, StorageLock, StoredFile};
+use super::{FileStamp, Files, NewFile, Storage, StorageLock, StoredFile};
 use crate::platform::pause;
 
 /// Milliseconds before each further try: 100 together.
@@ -17,7 +17,7 @@ const PAUSES: [u64; 3] = [10, 30, 60];
 /// How often an interrupted call is tried again: a storage that says nothing else must not hang a program.
 const INTERRUPTIONS: u32 = 1000;
 
-/// A storage whose opens and reads are tried again.
+/// A storage whose calls are tried again.
 #[derive(Clone, Debug)]
 pub(crate) struct Patient<S>(S);
 
@@ -30,8 +30,11 @@ impl<S: Storage> Patient<S> {
     }
 }
 
-/// Tries again what may pass.
-fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Repeats a call after errors that may pass.
+fn repeat<T>(
+    may_pass: fn(&io::Error) -> bool,
+    mut attempt: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
     let (mut pauses, mut interruptions) = (PAUSES.iter(), 0);
     loop {
         match attempt() {
@@ -49,73 +52,139 @@ fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// True for an error that the next try may not have: EAGAIN, ESTALE, EIO, and their like on Windows.
-fn may_pass(error: &io::Error) -> bool {
-    use io::ErrorKind::{StaleNetworkFileHandle, WouldBlock};
+/// Repeats a call that reads.
+fn read_again<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     // EIO has no `ErrorKind`; it is 5 on every Unix. On Windows: a sharing or lock violation, as by a virus scanner, and
-    // an error of the device.
+    // an error of the device. A call that changes something may have done half of it then, and is not repeated.
     const PASSING: &[i32] = if cfg!(windows) { &[32, 33, 1117] } else { &[5] };
-    matches!(error.kind(), WouldBlock | StaleNetworkFileHandle)
-        || error.raw_os_error().is_some_and(|code| PASSING.contains(&code))
+    let may_pass = |error: &io::Error| {
+        is_undone(error) || error.raw_os_error().is_some_and(|code| PASSING.contains(&code))
+    };
+    repeat(may_pass, attempt)
+}
+
+/// Repeats a call that changes something.
+///
+/// It is assumed that "try again" means *not done*: a call that was repeated has happened once. Where that is not so, as
+/// with a network drive whose answer was lost, the repeated call finds its own work: a rename no file to be renamed, a
+/// link or a new file the name taken. These stay errors, since another program may have done it; a save reports them, and
+/// the next one removes what is left. A file that should be removed and is gone is what was asked for.
+fn change_again<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    repeat(is_undone, attempt).map_err(not_of_content)
+}
+
+/// True for an error that says that nothing was done, and may be soon.
+fn is_undone(error: &io::Error) -> bool {
+    use io::ErrorKind::{ResourceBusy, StaleNetworkFileHandle, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | ResourceBusy | StaleNetworkFileHandle)
+}
+
+/// Only who reads a file can say that it is damaged.
+fn not_of_content(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => io::Error::other(error),
+        _ => error,
+    }
 }
 
 struct PatientFile(Box<dyn StoredFile>);
 
 impl Read for PatientFile {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        patiently(|| self.0.read(into))
+        read_again(|| self.0.read(into))
     }
 }
 
 impl Seek for PatientFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.seek(to)
+        read_again(|| self.0.seek(to))
+    }
+}
+
+struct PatientNewFile(Box<dyn NewFile>);
+
+impl Write for PatientNewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A write that returns an error has taken none of the bytes.
+        change_again(|| self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(not_of_content)
+    }
+}
+
+impl NewFile for PatientNewFile {
+    /// Once only: after a flush that failed, the next may succeed without the bytes.
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync().map_err(not_of_content)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        change_again(|| self.0.truncate(length))
     }
 }
 
 impl<S: Storage> Storage for Patient<S> {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        let file = patiently(|| self.0.open(path))?;
+        let file = read_again(|| self.0.open(path))?;
         Ok(Box::new(PatientFile(file)))
     }
 
     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
-        self.0.create(path, like)
+        let file = change_again(|| self.0.create(path, like))?;
+        Ok(Box::new(PatientNewFile(file)))
     }
 
     fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn NewFile>> {
-        self.0.append(path, length)
+        let file = change_again(|| self.0.append(path, length))?;
+        Ok(Box::new(PatientNewFile(file)))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.0.rename(from, to)
+        change_again(|| self.0.rename(from, to))
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.0.link(from, to)
+        change_again(|| self.0.link(from, to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.remove(path)
+        let mut tries = 0;
+        change_again(|| {
+            tries += 1;
+            match self.0.remove(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries > 1 => Ok(()),
+                result => result,
+            }
+        })
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.0.sync_folder(folder)
+        change_again(|| self.0.sync_folder(folder))
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
-        patiently(|| self.0.list(folder))
+        read_again(|| self.0.list(folder)).map_err(not_of_content)
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<StorageLock>> {
-        self.0.lock(path)
+        change_again(|| self.0.lock(path))
     }
 
     fn lock_file(&self, path: &Path) -> io::Result<Option<StorageLock>> {
-        self.0.lock_file(path)
+        change_again(|| self.0.lock_file(path))
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
-        patiently(|| self.0.resolve(path))
+        read_again(|| self.0.resolve(path)).map_err(not_of_content)
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<FileStamp> {
+        read_again(|| self.0.stamp(path))
+    }
+
+    fn now(&self) -> Option<SystemTime> {
+        self.0.now()
     }
 }

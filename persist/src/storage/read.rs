@@ -25,6 +25,16 @@ pub(crate) fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> 
     read_open(file, path, limits)
 }
 
+/// True if a file begins or ends as a save does.
+pub(super) fn is_save(storage: &dyn Storage, path: &Path) -> bool {
+    let read = |file: io::Result<Box<dyn StoredFile>>| {
+        let (mut file, mut start) = (file?, Vec::new());
+        (&mut *file).take(START).read_to_end(&mut start)?;
+        Ok::<_, io::Error>(start.starts_with(&MAGIC) || Ends::is_at_end(&mut *file)?)
+    };
+    read(storage.open(path)).unwrap_or(false)
+}
+
 /// Bytes that tell whether a file is a save.
 const START: u64 = 64;
 
@@ -45,13 +55,13 @@ fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Res
     Ok(bytes)
 }
 
-/// True if there is surely no file; what may not be read is there.
+/// True if there is surely no file; what may not be read, or is damaged, is there.
 pub(crate) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
     match storage.open(path) {
         Ok(_) => Ok(false),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound => Ok(true),
-            io::ErrorKind::PermissionDenied => Ok(false),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidData => Ok(false),
             _ => Err(error),
         },
     }
@@ -91,7 +101,7 @@ pub(crate) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool 
 /// The header of a save; `None` if it is damaged.
 fn header_in(mut file: Box<dyn StoredFile>) -> Result<Option<Header>> {
     match Header::within(&mut *file, &Limits::WHOLE_HEADER) {
-        Err(error) if error.kind() == ErrorKind::Io => Err(error),
+        Err(error) if error.kind().is_of_system() => Err(error),
         header => Ok(header.ok()),
     }
 }
@@ -104,24 +114,27 @@ pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
 /// The header of a save; `None` if it is damaged, not there, or may not be read. A disk that fails is an error: what is
 /// counted on from an unknown header may have been counted before.
 pub(super) fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<Header>> {
-    use io::ErrorKind::{NotFound, PermissionDenied};
+    use io::ErrorKind::{InvalidData, NotFound, PermissionDenied};
     match storage.open(path) {
-        Err(error) if [NotFound, PermissionDenied].contains(&error.kind()) => Ok(None),
+        Err(error) if [InvalidData, NotFound, PermissionDenied].contains(&error.kind()) => Ok(None),
         file => header_in(file.map_err(|error| Error::of_opening(path, error))?),
     }
 }
 
 /// The generation of a save; 0 if its header is damaged.
 pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
-    let file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
-    Ok(header_in(file)?.map_or(0, |header| header.generation))
+    let header = match storage.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => None,
+        file => header_in(file.map_err(|error| Error::of_opening(path, error))?)?,
+    };
+    Ok(header.map_or(0, |header| header.generation))
 }
 
 /// The header of a save that begins and ends as a whole one, if it does.
 pub(super) fn whole(mut file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
     match Ends::read(&mut *file, &Limits::WHOLE_HEADER) {
         Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
-        Err(error) if error.kind() == ErrorKind::Io => Err(io::Error::other(error)),
+        Err(error) if error.kind().is_of_system() => Err(io::Error::other(error)),
         // What a newer program wrote may be whole.
         Err(error) if error.kind() == ErrorKind::NewerFormat => Ok(Some(Header::default())),
         Err(_) => Ok(None),
@@ -131,13 +144,13 @@ pub(super) fn whole(mut file: Box<dyn StoredFile>) -> io::Result<Option<Header>>
 /// How many backups may be missing between two; a rotation that is cut short leaves one.
 const GAP: u32 = 2;
 
-/// The backups of a save, by their numbers in ascending order.
-pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<PathBuf>> {
+/// The backups of a save with their numbers, in ascending order.
+pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let (mut found, mut missing) = (Vec::new(), 0);
     for number in 1.. {
         let backup = names::backup(path, number);
         if !is_free(storage, &backup).map_err(|error| Error::io("open", &backup, error))? {
-            found.push(backup);
+            found.push((number, backup));
             missing = 0;
         } else {
             missing += 1;
@@ -153,7 +166,7 @@ pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<PathBuf>
 /// error.
 pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let mut found: Vec<(PathBuf, u64)> = Vec::new();
-    for backup in backups(storage, path)? {
+    for (_, backup) in backups(storage, path)? {
         let generation = generation_of(storage, &backup)?;
         // Of equal ones the first is the newest.
         let place = found.partition_point(|(_, known)| *known >= generation);
@@ -162,16 +175,23 @@ pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(
     Ok(found)
 }
 
-/// The damaged saves that are kept of a save.
-pub(super) fn kept(storage: &dyn Storage, path: &Path) -> impl Iterator<Item = PathBuf> {
-    let names = (1..).map(|number| names::damaged(path, number));
+/// How the files are named that are kept of a save: damaged ones, or refused ones.
+pub(super) type KeptName = fn(&Path, u32) -> PathBuf;
+
+/// The files that are kept of a save.
+pub(super) fn kept(
+    storage: &dyn Storage,
+    path: &Path,
+    name: KeptName,
+) -> impl Iterator<Item = PathBuf> {
+    let names = (1..).map(move |number| name(path, number));
     names.take_while(|name| is_there(storage, name))
 }
 
-/// A name for a damaged save that no other has.
-pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> io::Result<PathBuf> {
+/// A name for a file to be kept that no other has.
+pub(super) fn free_name(storage: &dyn Storage, path: &Path, name: KeptName) -> io::Result<PathBuf> {
     for number in 1..u32::MAX {
-        let name = names::damaged(path, number);
+        let name = name(path, number);
         if is_free(storage, &name)? {
             return Ok(name);
         }
@@ -179,7 +199,31 @@ pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> io::Result<Pat
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// The damaged save of the same bytes as a file, if one is kept.
-pub(super) fn kept_as_damaged(storage: &dyn Storage, path: &Path, file: &Path) -> Option<PathBuf> {
-    kept(storage, path).find(|name| are_same(storage, file, name))
+/// The file of the same bytes as another, if one is kept.
+pub(super) fn kept_as(
+    storage: &dyn Storage,
+    path: &Path,
+    file: &Path,
+    name: KeptName,
+) -> Option<PathBuf> {
+    kept(storage, path, name).find(|name| are_same(storage, file, name))
+}
+
+/// True if a file surely has these bytes.
+pub(super) fn has_bytes(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> bool {
+    let read = |file: io::Result<Box<dyn StoredFile>>| -> io::Result<bool> {
+        let (mut file, mut rest, mut part) = (file?, bytes, vec![0; 64 << 10]);
+        loop {
+            match file.read(&mut part) {
+                Ok(0) => return Ok(rest.is_empty()),
+                Ok(length) => match rest.strip_prefix(&part[..length]) {
+                    Some(after) => rest = after,
+                    None => return Ok(false),
+                },
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    read(storage.open(path)).unwrap_or(false)
 }

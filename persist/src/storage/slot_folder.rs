@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::read::{backups_by_age, read_file};
-use super::recover::{ReadRequest, load};
+use super::recover::{ReadRequest, fetch};
 use super::slot_name::check_slot_name;
 use super::slot_store::{SlotStore, SlotVersion, StoredSlot};
 use super::{Past, Patient, SaveOptions, Storage, commit, replace, slots};
@@ -15,17 +15,17 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// The slots of a folder as a [`SlotStore`], on any [`Storage`].
 ///
-/// Files, backups and recovery are those of [`SaveManager::slots`](crate::SaveManager::slots), and both may use one
+/// Files, backups and recovery are those of [`Saves::slots`](crate::Saves::slots), and both may use one
 /// folder. The folder must exist. A `SlotFolder` may be shared by threads; for programs on one machine the lock file of
 /// each slot decides who is first.
 ///
 /// ```
-/// use persist::SaveManager;
+/// use persist::Saves;
 /// use persist::storage::{Files, SlotFolder, SlotStore};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let folder = folder.path();
-/// SaveManager::new().slots(folder).save_value("Ada", &7_u32)?;
+/// Saves::new().slots(folder).slot("Ada").save(&7_u32)?;
 ///
 /// let store = SlotFolder::new(Files, folder);
 /// assert_eq!(store.list()?[0].header.generation, 1);
@@ -61,13 +61,13 @@ impl SlotFolder {
 
     /// Sets backups, verification and the wait for other programs. The compression is that of the saves.
     #[must_use]
-    pub fn with_options(self, options: SaveOptions) -> Self {
+    pub fn options(self, options: SaveOptions) -> Self {
         Self { options, ..self }
     }
 
     /// Sets the bounds on what is read and written.
     #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
+    pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
@@ -81,21 +81,20 @@ impl SlotFolder {
     /// for that, even if [`SaveOptions::backups`] is less. A crash leaves the old save in the slot or the new one.
     ///
     /// ```
-    /// use persist::SaveManager;
+    /// use persist::Saves;
     /// use persist::save::{Header, Lineage};
     /// use persist::storage::SlotStore;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (deck_folder, laptop_folder) = (folder.path(), folder.path().join("laptop"));
     /// # std::fs::create_dir(&laptop_folder).unwrap();
-    /// let (mut deck, mut laptop) = (SaveManager::new(), SaveManager::new());
-    /// deck.set_device("deck")?;
-    /// laptop.set_device("laptop")?;
-    /// deck.slots(&deck_folder).save_value("Ada", &1_u32)?;
-    /// laptop.slots(&laptop_folder).save_value("Ada", &2_u32)?;
+    /// let deck = Saves::new().device("deck")?.slots(&deck_folder);
+    /// let laptop = Saves::new().device("laptop")?.slots(&laptop_folder);
+    /// deck.slot("Ada").save(&1_u32)?;
+    /// laptop.slot("Ada").save(&2_u32)?;
     ///
-    /// let (remote, _) = laptop.slots(&laptop_folder).store().get("Ada")?.unwrap();
-    /// let store = deck.slots(&deck_folder).store();
+    /// let (remote, _) = laptop.as_store()?.get("Ada")?.unwrap();
+    /// let store = deck.as_store()?;
     /// let (kept, version) = store.get("Ada")?.unwrap();
     /// store.reconcile_if("Ada", Some(&version), &kept, &remote)?;
     ///
@@ -108,7 +107,8 @@ impl SlotFolder {
     /// # Errors
     ///
     /// Those of [`put_if`](SlotStore::put_if). [`ErrorKind::InvalidValue`] if there is no name to count saves by: take the store
-    /// from [`Slots::store`](crate::save::Slots::store) of a manager with a [device](crate::SaveManager::set_device).
+    /// from [`Slots::as_store`](crate::save::Slots::as_store) of a [`Saves`](crate::Saves) with a
+    /// [device](crate::Saves::device).
     pub fn reconcile_if(
         &self,
         slot: &str,
@@ -121,7 +121,7 @@ impl SlotFolder {
         let Some(device) = self.device.as_deref() else {
             return Err(error!(
                 ErrorKind::InvalidValue,
-                "cannot reconcile `{slot}` with another device's save, this device has no name; call `SaveManager::set_device`, and take the store from `Slots::store`"
+                "cannot reconcile `{slot}` with another device's save, this device has no name; call `Saves::device`, and take the store from `Slots::as_store`"
             ));
         };
         let (header, other) = (check(kept, limits)?, check(remote, limits)?);
@@ -132,7 +132,7 @@ impl SlotFolder {
             commit::add_backup(&**storage, &path, &options, remote)?;
         }
         let mut written = None;
-        let write = |out: &mut dyn Write, past: &Past| {
+        let mut write = |out: &mut dyn Write, past: &Past| {
             if self.current(&path)?.as_ref() != version {
                 return Err(conflict(slot));
             }
@@ -141,12 +141,12 @@ impl SlotFolder {
                 written = Some(SlotVersion::of(kept));
                 return out.write_all(kept).map_err(failed);
             }
-            let header = past.reconcile(header, &other, Some(device));
+            let header = past.reconcile(header.clone(), &other, Some(device));
             let save = with_header(kept, &header, limits)?;
             written = Some(SlotVersion::of(&save));
             out.write_all(&save).map_err(failed)
         };
-        replace(&**storage, &path, &options, limits, Box::new(write))?;
+        replace(&**storage, &path, &options, limits, &mut write)?;
         Ok(written.unwrap_or_else(|| SlotVersion::of(kept)))
     }
 
@@ -194,9 +194,9 @@ impl SlotStore for SlotFolder {
             found = Some((save.to_vec(), SlotVersion::of(save)));
             Ok(())
         };
-        match load(request, &path, &mut read) {
+        match fetch(request, &path, &mut read) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            loaded => loaded.map(|_| found),
+            fetched => fetched.map(|()| found),
         }
     }
 
@@ -209,14 +209,14 @@ impl SlotStore for SlotFolder {
         let path = self.path(slot)?;
         let Self { storage, options, limits, .. } = self;
         check(save, limits)?;
-        let write = |out: &mut dyn Write, _: &Past| {
+        let mut write = |out: &mut dyn Write, _: &Past| {
             // Under the lock: another program may have saved meanwhile.
             if self.current(&path)?.as_ref() != version {
                 return Err(conflict(slot));
             }
             out.write_all(save).map_err(|error| Error::io("write the save to", &path, error))
         };
-        replace(&**storage, &path, options, limits, Box::new(write))?;
+        replace(&**storage, &path, options, limits, &mut write)?;
         Ok(SlotVersion::of(save))
     }
 

@@ -1,5 +1,7 @@
 //! The names that slots can have.
 
+use twox_hash::XxHash3_128;
+
 use crate::{ErrorKind, Result};
 
 /// Bytes of a name; with all endings added, it is short enough for every system.
@@ -29,8 +31,6 @@ pub fn check_slot_name(name: &str) -> Result<()> {
 }
 
 fn fault(name: &str) -> Option<&'static str> {
-    let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
-    let is_edge = |c: char| c == '.' || c.is_whitespace();
     if name.is_empty() {
         Some("it is empty")
     } else if name.len() > LONGEST {
@@ -56,4 +56,65 @@ fn is_device(name: &str) -> bool {
         number.is_some_and(|number| "0123456789\u{b9}\u{b2}\u{b3}".contains(number))
     };
     DEVICES.contains(&&*stem) || is_numbered("com") || is_numbered("lpt")
+}
+
+/// Makes the name of a slot from any title, such as one that a player typed.
+///
+/// ```
+/// use persist::save::slot_name;
+///
+/// assert_eq!(slot_name("Ada's farm"), "Ada's farm");
+/// assert_eq!(slot_name("Ada: 3/4"), "Ada%3A 3%2F4");
+/// assert!(persist::storage::check_slot_name(&slot_name("con")).is_ok());
+/// ```
+///
+/// A title that is a name of a slot stays as it is, unless it has a `%`. In others each character that no file can have,
+/// and `%`, becomes a `%` and the hexadecimal digits of its bytes, as in a URL; so two titles have two names. A title whose name
+/// would be longer than 100 bytes is cut, and ends in `%-` and a 128-bit hash of the whole title: two such titles have two
+/// names, up to a chance of one in 2^128. Show the title from [`SlotInfo::title`](crate::save::SlotInfo::title).
+///
+/// Titles that differ only in case have names that differ only in case, which some systems take for one file.
+#[must_use]
+pub fn slot_name(title: &str) -> String {
+    // No other title has this name: that of `%` is `%25`.
+    if title.is_empty() {
+        return String::from("%");
+    }
+    let escaped = |c: char, name: &mut String| {
+        let mut bytes = [0; 4];
+        c.encode_utf8(&mut bytes).bytes().for_each(|byte| name.push_str(&format!("%{byte:02X}")));
+    };
+    let last = title.char_indices().next_back().map_or(0, |(at, _)| at);
+    let is_device = is_device(title);
+    let mut name = String::new();
+    for (at, c) in title.char_indices() {
+        let at_edge = (at == 0 || at == last) && is_edge(c);
+        if is_bad(c) || c == '%' || at_edge || (at == 0 && is_device) {
+            escaped(c, &mut name);
+        } else {
+            name.push(c);
+        }
+    }
+    if name.len() <= LONGEST {
+        return name;
+    }
+    let mut end = LONGEST - HASHED;
+    while !name.is_char_boundary(end) || name[..end].ends_with(is_edge) {
+        end -= 1;
+    }
+    name.truncate(end);
+    format!("{name}%-{:032x}", XxHash3_128::oneshot(title.as_bytes()))
+}
+
+/// Bytes of the hash at the end of a name that was cut, with its `%-`, which no escaped name has.
+const HASHED: usize = 34;
+
+/// True for a character that no file name can have on some system.
+fn is_bad(c: char) -> bool {
+    c.is_control() || "/\\:*?\"<>|".contains(c)
+}
+
+/// True for a character that a name can neither begin nor end with.
+fn is_edge(c: char) -> bool {
+    c == '.' || c.is_whitespace()
 }

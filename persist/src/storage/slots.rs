@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::commit::{Temporary, lock, tidy};
-use super::read::{free_damaged, is_free};
+use super::commit::{Temporary, check_no_session, lock, tidy};
+use super::read::{KeptName, free_name, is_free};
 use super::recover::{ReadRequest, read_current};
 use super::{SaveOptions, Storage, folder_of, names};
 use crate::format::check;
@@ -20,6 +20,7 @@ pub(crate) struct SlotFiles {
     pub(crate) has_save: bool,
     pub(crate) backups: Vec<u32>,
     pub(crate) damaged: Vec<u32>,
+    pub(crate) refused: Vec<u32>,
 }
 
 impl SlotFiles {
@@ -31,10 +32,27 @@ impl SlotFiles {
         self.damaged.iter().map(|number| names::damaged(path, *number)).collect()
     }
 
+    pub(crate) fn refused(&self, path: &Path) -> Vec<PathBuf> {
+        self.refused.iter().map(|number| names::refused(path, *number)).collect()
+    }
+
+    /// The files that belong to a save, whatever its name ends in.
     fn all_of(storage: &dyn Storage, path: &Path) -> io::Result<Self> {
-        let mut slots = list(storage, folder_of(path))?.into_iter();
-        let own = slots.find(|(slot, _)| slot == name_of(path));
-        Ok(own.map(|(_, files)| files).unwrap_or_default())
+        let names = match storage.list(folder_of(path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            names => names?,
+        };
+        let own = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let mut all = Self::default();
+        for rest in names.iter().filter_map(|name| name.to_str()?.strip_prefix(own)) {
+            all.has_save |= rest.is_empty();
+            let numbered = |suffix| number(rest.strip_prefix(suffix)?);
+            all.backups.extend(numbered(".bak"));
+            all.damaged.extend(numbered(".damaged"));
+            all.refused.extend(numbered(".refused"));
+        }
+        [&mut all.backups, &mut all.damaged, &mut all.refused].into_iter().for_each(|of| sort(of));
+        Ok(all)
     }
 }
 
@@ -62,10 +80,15 @@ pub(crate) fn list(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<(Stri
             continue;
         }
         let number = |suffix| number(rest.strip_prefix(suffix)?);
-        let (backup, damaged) = (number(".bak"), number(".damaged"));
-        if rest.is_empty() || backup.is_some() || damaged.is_some() {
-            let (backups, damaged) = (Vec::from_iter(backup), Vec::from_iter(damaged));
-            let files = SlotFiles { has_save: rest.is_empty(), backups, damaged };
+        let files = SlotFiles {
+            has_save: rest.is_empty(),
+            backups: Vec::from_iter(number(".bak")),
+            damaged: Vec::from_iter(number(".damaged")),
+            refused: Vec::from_iter(number(".refused")),
+        };
+        if files.has_save
+            || [&files.backups, &files.damaged, &files.refused].iter().any(|of| !of.is_empty())
+        {
             slots.push((slot.to_owned(), files));
         }
     }
@@ -76,12 +99,14 @@ pub(crate) fn list(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<(Stri
             all.has_save |= files.has_save;
             all.backups.append(&mut files.backups);
             all.damaged.append(&mut files.damaged);
+            all.refused.append(&mut files.refused);
         }
         is_same
     });
     for (_, files) in &mut slots {
         sort(&mut files.backups);
         sort(&mut files.damaged);
+        sort(&mut files.refused);
     }
     Ok(slots)
 }
@@ -105,10 +130,11 @@ pub(crate) fn delete(
 ) -> Result<()> {
     let failed = |error| Error::io("delete", path, error);
     let _lock = lock(storage, path, options.wait)?;
+    check_no_session(storage, path)?;
     tidy(storage, path, u32::MAX).map_err(failed)?;
     is_expected()?;
     let files = SlotFiles::all_of(storage, path).map_err(failed)?;
-    let beside = [files.damaged(path), files.backups(path)].concat();
+    let beside = [files.damaged(path), files.refused(path), files.backups(path)].concat();
     if !files.has_save && beside.is_empty() {
         return Err(no_slot(path));
     }
@@ -132,6 +158,8 @@ pub(crate) fn rename(
     let (first, second) = if from < to { (from, to) } else { (to, from) };
     let _first = lock(storage, first, options.wait)?;
     let _second = if from == to { None } else { Some(lock(storage, second, options.wait)?) };
+    check_no_session(storage, from)?;
+    check_no_session(storage, to)?;
     tidy(storage, from, u32::MAX).and_then(|()| tidy(storage, to, u32::MAX)).map_err(failed)?;
     let files = SlotFiles::all_of(storage, from).map_err(failed)?;
     if !files.has_save {
@@ -147,17 +175,30 @@ pub(crate) fn rename(
         is_free(storage, &name).map_err(|error| Error::io("open", &name, error))?;
     }
     put_aside(storage, to).map_err(failed)?;
-    let damaged = files.damaged(from).into_iter();
-    let mut moves: Vec<_> = damaged.map(|name| (name, None)).collect();
-    let backups = files.backups.iter();
-    moves.extend(backups.map(|n| (names::backup(from, *n), Some(names::backup(to, *n)))));
-    moves.push((from.to_owned(), Some(to.to_owned())));
+    // Of a file that is kept, any name that is free will do.
+    let any = |files: Vec<PathBuf>, name: KeptName| {
+        files.into_iter().map(move |file| (file, NewName::Free(name)))
+    };
+    let mut moves: Vec<_> = any(files.damaged(from), names::damaged).collect();
+    moves.extend(any(files.refused(from), names::refused));
+    let of_backup = |n| (names::backup(from, n), NewName::Fixed(names::backup(to, n)));
+    moves.extend(files.backups.iter().map(|number| of_backup(*number)));
+    moves.push((from.to_owned(), NewName::Fixed(to.to_owned())));
     let mut moves = moves.into_iter();
     let renamed = moves.try_for_each(|(name, new)| {
-        let new = new.map_or_else(|| free_damaged(storage, to), Ok)?;
+        let new = match new {
+            NewName::Free(name) => free_name(storage, to, name)?,
+            NewName::Fixed(name) => name,
+        };
         storage.rename(&name, &new)
     });
     renamed.and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
+}
+
+/// The name that a file gets with the slot that it belongs to.
+enum NewName {
+    Fixed(PathBuf),
+    Free(KeptName),
 }
 
 /// Copies a whole save, without its backups.
@@ -176,6 +217,7 @@ pub(crate) fn copy(
     })?;
     check(&save, limits)?;
     let lock = lock(storage, to, options.wait)?;
+    check_no_session(storage, to)?;
     tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;
     put_aside(storage, to).map_err(failed)?;
@@ -190,7 +232,10 @@ pub(crate) fn copy(
 fn put_aside(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     let backups = SlotFiles::all_of(storage, path)?.backups(path);
     // The newest gets the last number, as if it had been damaged last.
-    backups.iter().rev().try_for_each(|name| storage.rename(name, &free_damaged(storage, path)?))
+    backups
+        .iter()
+        .rev()
+        .try_for_each(|name| storage.rename(name, &free_name(storage, path, names::damaged)?))
 }
 
 fn no_slot(path: &Path) -> Error {
@@ -210,6 +255,6 @@ fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {
 
 /// The name of the slot that a file belongs to.
 fn name_of(path: &Path) -> &str {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.and_then(|name| name.strip_suffix(ENDING)).unwrap_or_default()
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.strip_suffix(ENDING).unwrap_or(name)
 }

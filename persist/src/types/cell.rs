@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
-    AsCell, Content, Decoder, Encoder, Fail, LockCell, OpenCell, Persist, Phase, Pointee,
+    AsCell, CellContent, Decoder, Encoder, Fail, LockCell, OpenCell, Persist, Phase, Pointee,
     Prototypes, Stop, TypeSet, Visitor, Within,
 };
 use crate::reflect::{self, Kind};
@@ -162,6 +162,10 @@ macro_rules! guarded {
                 if T::__LEAF {
                     return Ok(());
                 }
+                if visitor.phase() == Phase::Validate {
+                    // It only reads, so that the program may read meanwhile.
+                    return self.open(visitor.limits().lock_wait)?.__visit_shared(visitor);
+                }
                 if visitor.phase() == Phase::Dismantle {
                     // Nobody will look at what a hook that panicked has left.
                     LockCell::clear(self);
@@ -180,7 +184,7 @@ macro_rules! guarded {
             }
         }
 
-        impl<C: ?Sized + Content> Pointee for $cell<C> {
+        impl<C: ?Sized + CellContent> Pointee for $cell<C> {
             const CELL: reflect::Cell = reflect::Cell::$cell;
 
             type As = C::As;

@@ -27,7 +27,7 @@ use crate::{Error, ErrorKind, Result};
 /// use std::collections::HashMap;
 ///
 /// use persist::save::{Missing, Remap};
-/// use persist::{Arena, Handle, Persist, SaveManager};
+/// use persist::{Arena, Handle, Persist, Saves};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 /// struct Id { slot: u32, generation: u32 }
@@ -86,11 +86,11 @@ use crate::{Error, ErrorKind, Result};
 /// remap.arena::<Monsters>(Missing::Error, |old| {
 ///     Some(*new_ids.entry(old).or_insert_with(|| game.insert(None)))
 /// });
-/// let (level, loaded) = remap.value_from_slice::<Level>(&mut SaveManager::new(), &save)?;
-/// assert_eq!(loaded.report().remapped(), 4);
+/// let level = remap.from_slice::<Level>(&Saves::new(), &save)?;
+/// assert_eq!(level.report().remapped(), 4);
 /// drop(remap);
 ///
-/// for (handle, monster) in level.monsters {
+/// for (handle, monster) in level.into_inner().monsters {
 ///     let id = handle.key().expect("all are live");
 ///     *game.get_mut(id).expect("its slot is there") = Some(monster);
 /// }

@@ -18,6 +18,7 @@ mod pointee;
 mod pointer;
 mod range;
 mod remap;
+pub(crate) mod save_as;
 mod sequence;
 mod set;
 mod std_enum;
@@ -33,6 +34,7 @@ pub use remap::{Missing, Remap};
 
 pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
+pub(crate) use sequence::encode as encode_list;
 pub(crate) use text::{decode_bytes as decode_text_bytes, encode as encode_text};
 
 /// The items of types that have a head: a value whole is its head and its tail.

@@ -21,7 +21,7 @@ use std::sync::atomic::{
 };
 use std::time::{Duration, SystemTime};
 
-use crate::codec::{Content, Persist, Pointee};
+use crate::codec::{CellContent, Persist, Pointee};
 
 macro_rules! values {
     ($($ty:ty;)*) => {$(
@@ -71,7 +71,7 @@ impl<T: Persist + Clone> Pointee for Cow<'static, [T]> {
     type As = Self;
 }
 
-impl<C: ?Sized + Content> Pointee for Box<C> {
+impl<C: ?Sized + CellContent> Pointee for Box<C> {
     type As = Self;
 }
 

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Result};
 /// use std::collections::HashMap;
 ///
 /// use persist::save::{Missing, Remap};
-/// use persist::{Arena, Handle, SaveManager};
+/// use persist::{Arena, Handle, Saves};
 ///
 /// struct Items;
 ///
@@ -29,21 +29,20 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// let mut remap = Remap::new();
 /// remap.arena::<Items>(Missing::Dead, |old| new.get(&old).copied());
-/// let mut saves = SaveManager::new();
-/// let (bag, loaded) = remap.value_from_slice::<Vec<Handle<Items>>>(&mut saves, &save)?;
+/// let bag = remap.from_slice::<Vec<Handle<Items>>>(&Saves::new(), &save)?;
 ///
 /// assert_eq!(bag[0].key(), Some(41));
 /// assert!(bag[1].is_dead());
-/// assert_eq!(loaded.report().remapped(), 1);
-/// assert_eq!(loaded.report().rows()[0].event, persist::save::LoadEvent::Dead);
+/// assert_eq!(bag.report().remapped(), 1);
+/// assert_eq!(bag.report().rows()[0].event, persist::save::LoadEvent::Dead);
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
 /// For each arena it has a function from old keys to new ones, and says what becomes of an id that has none. Here the
 /// ids are known before the load; the example of [`Arena`] makes a new object for each as it goes.
 ///
-/// A remap is for the loads that it is asked for: its [`load`](Self::load) takes the place of
-/// [`SaveManager::load`](crate::SaveManager::load), and so on. Other loads of the manager leave handles as they are.
+/// A remap is for its own loads: [`Remap::load`] replaces [`Slot::load`](crate::save::Slot::load), and
+/// [`Remap::from_slice`] replaces [`Saves::from_slice`](crate::Saves::from_slice). Other loads leave handles as they are.
 ///
 /// Null and dead handles stay as they are, and so do handles into arenas without a function here. The function
 /// is called for each live handle, once, as it is read. It may be called for one id many times, and in a load that

@@ -82,7 +82,7 @@ fn encode_called<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), S
 }
 
 /// Writes a sequence whole.
-pub(super) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
+pub(crate) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     out.take(1)?[0] = count::head(items.len() as u64);
     encode_rest(items, out)
 }

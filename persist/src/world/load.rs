@@ -367,7 +367,7 @@ impl Pointee for World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Component, SaveManager};
+    use crate::{Component, Saves};
 
     #[derive(crate::Persist)]
     #[persist(crate = crate)]
@@ -408,18 +408,18 @@ mod tests {
 
     #[test]
     fn a_world_is_written_and_read_as_its_derived_form() -> Result<()> {
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         saves.register_component::<Health>()?;
         saves.register_component::<Target>()?;
-        saves.registry_mut().register_resource::<Health>()?;
+        saves.register_resource::<Health>()?;
         // More than a page are written in parts.
         for objects in [300, 10_000, 30_000] {
-            let by_hand = saves.value_to_vec(&filled(objects)?)?;
-            let (derived, _) = saves.value_from_slice::<StoredWorld>(&by_hand)?;
-            let save = saves.value_to_vec(&derived)?;
+            let by_hand = saves.to_vec(&filled(objects)?)?;
+            let derived = saves.from_slice::<StoredWorld>(&by_hand)?;
+            let save = saves.to_vec(&*derived)?;
             assert!(save == by_hand, "{} bytes and {}", save.len(), by_hand.len());
-            let (again, _) = saves.value_from_slice::<World>(&save)?;
-            assert!(saves.value_to_vec(&again)? == save);
+            let again = saves.from_slice::<World>(&save)?;
+            assert!(saves.to_vec(&*again)? == save);
         }
         Ok(())
     }

@@ -138,7 +138,7 @@ impl Object {
 pub enum Activity {
     /// It is.
     #[default]
-    #[persist(default)]
+    #[persist(empty)]
     Active,
     /// It is not, nor are the objects below it, until it is resumed.
     Paused,

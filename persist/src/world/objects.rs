@@ -14,6 +14,7 @@ use super::world::{
     ParkedObject, World,
 };
 use crate::codec::Caster;
+use crate::env::SharedContext;
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
 
@@ -281,9 +282,19 @@ impl World {
         resources.try_for_each(|(.., value)| (**value).__register(registry))
     }
 
-    /// Makes the classes of a registry known, for what is loaded with it.
-    pub(crate) fn know(&mut self, registry: &Registry) {
+    /// True if a registry has the components of the world, so that nothing is to be registered in it. A resource is
+    /// registered anew each time, since only its value knows its type.
+    pub(crate) fn is_registered_in(&self, registry: &Registry) -> bool {
+        let mut used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
+        let of = TypeId::of::<dyn AnyComponent>();
+        self.resources.values.is_empty()
+            && used.all(|entry| registry.is_registered_as(entry.of.id, of))
+    }
+
+    /// Makes the classes of a registry known, for what is loaded with it, and the context.
+    pub(crate) fn know(&mut self, registry: &Registry, context: Option<SharedContext>) {
         self.registry = registry.clone();
+        self.registry.context = context.or_else(|| registry.context.clone());
         for caster in registry.implementors().casters(TypeId::of::<dyn AnyComponent>()) {
             let caster = caster.downcast_ref::<Caster<dyn AnyComponent>>();
             // One without an empty value cannot be made by its class's name either.
@@ -311,9 +322,12 @@ impl World {
             let known = self.by_class.keys().map(|known| &**known);
             let advice = match names::nearest(class, known) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => String::from("call `World::register` with it, or for a session `SaveManager::register_component`"),
+                None => String::from(
+                    "call `World::register` with it, or for a session `Saves::register_component`",
+                ),
             };
-            let message = format!("no component class `{class}` is registered in this world; {advice}");
+            let message =
+                format!("no component class `{class}` is registered in this world; {advice}");
             Error::new(ErrorKind::NotFound, message)
         })
     }

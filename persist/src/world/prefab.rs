@@ -15,7 +15,7 @@ use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 /// [`World::instantiate`] puts it into a world, any number of times.
 ///
 /// It is a copy, and stays as it is when its objects change or go; so it serves for copy and paste too. It can be
-/// saved to a file of its own by [`save`](Self::save). An object that
+/// saved to a file of its own: [`Slot::save`](crate::save::Slot::save). An object that
 /// components share by pointers is one object of each copy, shared by those in it alone. Fields of such objects that the
 /// program does not have are not copied, as in [`persist::load`](crate::load()).
 ///
@@ -100,7 +100,7 @@ impl Prefab {
     }
 
     /// The prefab as a whole save, for a clipboard or an archive of your own;
-    /// [`from_slice`](Self::from_slice) reads it.
+    /// [`Saves::from_slice`](crate::Saves::from_slice) reads it.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.save

@@ -515,8 +515,8 @@ impl World {
     /// in yet, an [implementor](Registry::register_as) of a trait whose trait objects components hold, a
     /// [factory](Registry::register_with), or the [context](Registry::set_context).
     ///
-    /// A world that a [`SaveManager`](crate::SaveManager) loads has that one's classes and context from the beginning. When it
-    /// is saved, the manager's are used. A component class needs [`register`](Self::register) also if the registry has it.
+    /// A world that is loaded by a [`Saves`](crate::Saves) has its classes and context from the beginning, and a save uses
+    /// those of the `Saves` that saves it. A component class needs [`register`](Self::register) also if the registry has it.
     pub fn registry_mut(&mut self) -> &mut Registry {
         &mut self.registry
     }

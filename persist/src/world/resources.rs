@@ -113,13 +113,13 @@ impl Registry {
     /// Registers type `T` as a resource, to be loaded with a world.
     ///
     /// ```
-    /// use persist::{Persist, SaveManager};
+    /// use persist::{Persist, Saves};
     ///
     /// #[derive(Persist)]
     /// struct Score(u32);
     ///
-    /// let mut saves = SaveManager::new();
-    /// saves.registry_mut().register_resource::<Score>()?;
+    /// let saves = Saves::new();
+    /// saves.register_resource::<Score>()?;
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///

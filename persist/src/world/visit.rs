@@ -4,8 +4,8 @@ use super::column::Page;
 use super::directory::Location;
 use super::object::{ComponentIndex, Shapes};
 use super::world::World;
-use crate::Result;
 use crate::codec::{Persist, TraitObject, Visitor};
+use crate::{Error, Result};
 
 /// The objects that hold anything to be visited.
 fn visited(world: &World) -> impl Iterator<Item = Location> {
@@ -20,6 +20,11 @@ fn visited(world: &World) -> impl Iterator<Item = Location> {
                 || !object.unknown().is_empty()
         })
     })
+}
+
+#[cold]
+fn in_component(error: Error, object: Option<String>, class: &str) -> Error {
+    error.in_field(&format!("{}:{class}", object.unwrap_or_default()))
 }
 
 /// Visits what [`decode`](Persist::decode) has read, in that order.
@@ -42,8 +47,7 @@ pub(super) fn visit(world: &mut World, visitor: &mut Visitor<'_>) -> Result<()> 
                 visitor.nested(|visitor| component.portable_mut().visit(visitor)).map_err(
                     |error| {
                         let name = object.name.map(|name| world.names.text(name));
-                        let (name, class) = (name.unwrap_or_default(), (entry.of.name)());
-                        error.in_field(&format!("{name}:{class}"))
+                        in_component(error, name, &(entry.of.name)())
                     },
                 )?;
             }
@@ -65,8 +69,14 @@ pub(super) fn visit_shared(world: &World, visitor: &mut Visitor<'_>) -> Result<(
                     object.unknown()[index].content.__visit_shared(visitor)?;
                 }
                 ComponentIndex::Known(column) => {
-                    if let Some(component) = world.columns[column].column.get(location) {
-                        visitor.nested(|visitor| component.portable().visit_shared(visitor))?;
+                    let entry = &world.columns[column];
+                    if let Some(component) = entry.column.get(location) {
+                        visitor
+                            .nested(|visitor| component.portable().visit_shared(visitor))
+                            .map_err(|error| {
+                                let name = object.name.map(|name| world.names.text(name));
+                                in_component(error, name, &(entry.of.name)())
+                            })?;
                     }
                 }
             }

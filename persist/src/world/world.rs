@@ -333,7 +333,7 @@ pub(super) fn charge_pages(
 /// # Example
 ///
 /// ```
-/// use persist::{Component, ObjectId, Persist, SaveManager, World};
+/// use persist::{Component, ObjectId, Persist, Saves, World};
 ///
 /// #[derive(Persist)]
 /// struct Position { x: f32, y: f32 }
@@ -359,14 +359,13 @@ pub(super) fn charge_pages(
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("town.sav");
-/// let mut saves = SaveManager::new();
-/// saves.save_value(&path, &world)?;
+/// persist::save(&path, &world)?;
 ///
 /// // In the next run.
-/// let mut saves = SaveManager::new();
+/// let saves = Saves::new();
 /// saves.register_component::<Position>()?;
 /// saves.register_component::<Follow>()?;
-/// let (world, _report) = saves.load_value::<World>(&path)?;
+/// let world = saves.file(&path).load::<World>()?;
 /// assert_eq!(world.find("Cat"), Some(cat));
 /// assert_eq!(world.get::<Position>(cat).map(|position| position.x), Some(1.0));
 /// # Ok::<(), persist::Error>(())
@@ -510,5 +509,11 @@ impl fmt::Debug for World {
             .field("objects", &self.count)
             .field("components", &names.collect::<Vec<_>>())
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("object", &self.object).finish_non_exhaustive()
     }
 }

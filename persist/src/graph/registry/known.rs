@@ -64,6 +64,7 @@ impl Traits {
         self.references |= other.references;
         self.before_save |= other.before_save;
         self.after_load |= other.after_load;
+        self.validate |= other.validate;
         self.dynamic |= other.dynamic;
     }
 
@@ -77,6 +78,7 @@ impl Traits {
         let mut traits = target.map_or_else(Self::default, |class| Self {
             before_save: class.before_save,
             after_load: class.after_load,
+            validate: class.validate,
             ..Self::default()
         });
         program.classes[class].kinds().for_each(|kind| traits.add(kind, implementors, meet));
@@ -217,7 +219,7 @@ pub(super) fn check_prototype(
         let name = &program.classes[class].name;
         bail!(
             ErrorKind::Unsupported,
-            "an empty {name} would hold another {name} without end; make a field an `Option`, give one a `default`, mark another variant `#[persist(default)]`, or use `register_with`"
+            "an empty {name} would hold another {name} without end; make a field an `Option`, give one a `default`, mark another variant `#[persist(empty)]`, or use `register_with`"
         );
     }
     open.push(class);

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use hashbrown::HashMap;
 
@@ -94,6 +95,8 @@ pub(crate) struct Traits {
     pub(crate) references: bool,
     pub(crate) before_save: bool,
     pub(crate) after_load: bool,
+    /// `validate` functions, which `after_load` counts too.
+    pub(crate) validate: bool,
     /// Trait objects by value, whose classes may hold any of these.
     pub(crate) dynamic: bool,
 }
@@ -160,8 +163,7 @@ impl Registry {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
-        let known = self.implementor(TypeId::of::<T>(), TypeId::of::<D>());
-        if known.is_some_and(|class| self.program.implementors.contains(&class)) {
+        if self.is_registered_as(TypeId::of::<T>(), TypeId::of::<D>()) {
             return Ok(());
         }
         let mut entering = Entering::of(self, &mut |types| {
@@ -245,11 +247,10 @@ impl Registry {
 
     /// Registers what a bare value reaches, and returns the class of its record.
     pub(crate) fn register_value<T: Persist>(&mut self) -> Result<usize> {
-        let type_id = TypeId::of::<T>();
-        let class = self.by_type.get(&type_id).map(|(class, _)| class);
-        if let Some(class) = class.or_else(|| self.values.get(&type_id)) {
-            return Ok(*class);
+        if let Some(class) = self.value_class::<T>() {
+            return Ok(class);
         }
+        let type_id = TypeId::of::<T>();
         let mut entering = Entering::of(self, &mut T::__reach)?;
         let class = entering.class_of_kind(T::persist_kind(), T::persist_name)?;
         entering.finish()?;
@@ -303,6 +304,26 @@ impl Registry {
     /// What the values of a class hold.
     pub(crate) fn traits(&self, class: usize) -> Traits {
         self.known().traits[class]
+    }
+
+    /// The class of the record of a bare value, if it was registered.
+    pub(crate) fn value_class<T: Persist>(&self) -> Option<usize> {
+        let type_id = TypeId::of::<T>();
+        let class = self.by_type.get(&type_id).map(|(class, _)| class);
+        class.or_else(|| self.values.get(&type_id)).copied()
+    }
+
+    /// True if a save of a value of a class asks `validate` functions.
+    pub(crate) fn validates_saves(&self, class: usize) -> bool {
+        let traits = self.traits(class);
+        traits.validate || (traits.dynamic && self.any_traits(|traits| traits.validate))
+    }
+
+    /// How an object becomes a trait object of a trait, if its class is registered for that.
+    pub(crate) fn caster_of(&self, of: TypeId, object: &Shared) -> Option<&dyn Any> {
+        let pointee = object.object().pointee(Duration::ZERO).ok()?;
+        let entry = self.by_pointee.get(&(object.pointer(), pointee))?;
+        self.implementors().caster(of, self.objects[*entry].class)
     }
 
     /// True if values of a class may have `validate` functions in them.
@@ -374,6 +395,12 @@ impl Registry {
         self.entry(value).map(|(_, target)| target.class)
     }
 
+    /// True if a type was registered as an implementor of a trait, and not only reached by another one.
+    pub(crate) fn is_registered_as(&self, class: TypeId, of: TypeId) -> bool {
+        let known = self.implementor(class, of);
+        known.is_some_and(|class| self.program.implementors.contains(&class))
+    }
+
     /// Index of the class of a type that is registered for a trait.
     pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
         let (class, _) = self.by_type.get(&class)?;
@@ -423,7 +450,7 @@ impl Registry {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an `Rc` or `Arc` to what can be saved",
     label = "not a counted pointer",
-    note = "an object of a `SaveManager` is shared: put it into an `Rc<RefCell<_>>`; a value of its own is saved by `save_value` or `persist::save`"
+    note = "an object of a `SaveManager` is shared: put it into an `Rc<RefCell<_>>`; a value of its own is saved by `Saves` or `persist::save`"
 )]
 pub trait Counted: Sized + 'static {
     /// What it leads to.

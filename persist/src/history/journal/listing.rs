@@ -25,14 +25,14 @@ use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 ///
 /// ```
 /// use persist::history::{History, JournalListing, ListedStep, Session};
-/// use persist::{Persist, SaveManager, Value};
+/// use persist::{Persist, Saves, Value};
 ///
 /// #[derive(Default, Persist)]
 /// struct Level { name: String, speed: u32 }
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
-/// let options = Session::<Level>::with(SaveManager::new(), History::new(10));
+/// let options = Session::<Level>::with(Saves::new(), History::new(10));
 /// let (mut session, _) = options.open(&save, &journal)?;
 /// session.edit("Go faster", |level: &mut Level| {
 ///     level.speed = 7;

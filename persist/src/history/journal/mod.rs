@@ -7,6 +7,7 @@ mod commands;
 mod evolution;
 mod files;
 mod frame;
+mod identity;
 #[cfg(feature = "tools")]
 mod listing;
 mod open;

@@ -1,6 +1,7 @@
 //! How a session is opened.
 
 use std::any::TypeId;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::commands::{CommandClass, encode};
 use super::evolution::Programs;
 use super::files::{Chosen, choose, find, keep_if_room, lock, resolve};
 use super::frame::{FrameKind as Frame, FrameReader, header};
+use super::identity::FollowedSave;
 use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
 use super::replay::{self, ReplayOutcome, reset};
@@ -22,13 +24,12 @@ use crate::history::editable::check_recordable;
 use crate::history::support::world;
 use crate::history::{Command, History, HistoryEvent};
 use crate::reflect::Kind;
-use crate::save::ValueSaver;
 use crate::storage::{Storage, names, read_save};
-use crate::{Error, ErrorKind, Persist, Result, World};
+use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, World, trace};
 
 /// How a [`Session`] is opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
-    saves: ValueSaver,
+    saves: Saves,
     pub(super) history: History<T>,
     flush: Flush,
     memory: Option<usize>,
@@ -37,12 +38,12 @@ pub struct SessionOptions<T: 'static> {
 impl<T: Persist + Default> Session<T> {
     /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits and
     /// listeners stay. Component classes of a world are registered in the saves, as for
-    /// [`SaveManager::load_value`](crate::SaveManager::load_value), those of commands by [`SessionOptions::register`].
+    /// [`Slot::load`](crate::save::Slot::load), those of commands by [`SessionOptions::register`].
     ///
-    /// Give it a [`SaveManager`](crate::SaveManager), whose objects are left out, or a [`ValueSaver`].
+    /// Clones of the saves share the classes.
     #[must_use]
-    pub fn with(saves: impl Into<ValueSaver>, history: History<T>) -> SessionOptions<T> {
-        SessionOptions { saves: saves.into(), history, flush: Flush::default(), memory: None }
+    pub fn with(saves: Saves, history: History<T>) -> SessionOptions<T> {
+        SessionOptions { saves, history, flush: Flush::default(), memory: None }
     }
 }
 
@@ -118,14 +119,14 @@ impl<T: Persist + Default> SessionOptions<T> {
         save: impl AsRef<Path>,
         journal: impl AsRef<Path>,
     ) -> Result<(Session<T>, Recovered)> {
-        let Self { mut saves, mut history, flush, memory } = self;
+        let Self { saves, mut history, flush, memory } = self;
         if history.len() > 0 || history.is_open() || history.journal.is_some() {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 "the history of a session begins without entries; give it a new one",
             ));
         }
-        history.support.registry.context = saves.registry().context.clone();
+        history.support.registry.context = saves.shared_context();
         if let Kind::Class(class) = T::persist_kind()
             && history.support.know_fields().is_ok()
         {
@@ -144,8 +145,10 @@ impl<T: Persist + Default> SessionOptions<T> {
             history.spill =
                 Some(Spill::new(Arc::clone(&storage), path.into(), save.clone(), bytes));
         }
-        let (mut target, found) = saves.load_followed::<T>(&save)?;
-        let (digest, report) = found.unzip();
+        let mut followed = FollowedSave::new(Arc::clone(&storage), save.clone(), saves.bounds());
+        let (mut target, digest) = saves.load_followed::<T>(&save)?;
+        let report = digest.map(|_| target.report().clone());
+        followed.loaded(digest, report.as_ref());
         let mut recovered = Recovered { report, ..Recovered::default() };
         let (chosen, mut unkept) = choose(&*storage, &journal, digest.as_ref(), &mut recovered)?;
         // That of a journal that is not gone on with.
@@ -153,7 +156,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let end = match &chosen {
             Some(chosen) => {
                 let target = (&mut target, digest);
-                recover(&mut saves, &mut history, &save, target, chosen, &mut recovered)?
+                recover(&saves, &mut history, &save, target, chosen, &mut recovered)?
             }
             None => None,
         };
@@ -163,8 +166,10 @@ impl<T: Persist + Default> SessionOptions<T> {
         }
         recovered.stopped = recovered.stopped.or(stopped);
         let is_all_kept = unkept.is_empty();
+        let traced = journal.clone();
         let paths = (journal, save.clone());
-        let mut writer = JournalWriter::new(Arc::clone(&storage), paths, locks, unkept, flush);
+        let mut writer =
+            JournalWriter::new(Arc::clone(&storage), paths, locks, unkept, followed, flush);
         let told = match (&chosen, end) {
             (
                 Some(Chosen { path, scan }),
@@ -190,7 +195,7 @@ impl<T: Persist + Default> SessionOptions<T> {
             let _ = storage.remove(&next);
         }
 
-        let known = world(&target);
+        let known = world::<T>(&target);
         let known = known.map_or(0, |world| world.registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
@@ -202,6 +207,9 @@ impl<T: Persist + Default> SessionOptions<T> {
         }
         history.end(&mut target);
         recovered.entries = history.len();
+        if recovered.events > 0 || recovered.stopped.is_some() {
+            trace::replayed(&traced, recovered.replayed, &recovered);
+        }
         if recovered.events > 0 {
             history.send(&[HistoryEvent::Recovered(recovered.entries)]);
         }
@@ -225,7 +233,7 @@ impl<T: Persist + Default> SessionOptions<T> {
     ) -> Result<Option<JournalInfo>> {
         let storage = self.saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
-        let digest = match read_save(&*storage, &save, self.saves.limits()) {
+        let digest = match read_save(&*storage, &save, self.saves.bounds()) {
             Ok(bytes) => Some(Digest::of(&bytes)?),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -266,7 +274,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         }
         let target = self.saves.new_followed::<T>();
         let classes = world(&target).map(World::registry);
-        let mut programs = Programs::new(&commands, classes, self.saves.load_options());
+        let mut programs = Programs::new(&commands, classes, self.saves.loading());
         let mut reader = FrameReader::open(storage, path)?;
         while reader.scan.end < until {
             let next = reader.next().map_err(|error| Error::io("read", path, error))?;
@@ -281,10 +289,10 @@ impl<T: Persist + Default> SessionOptions<T> {
 
 /// Does a journal again; returns how far it is good, or `None` if nothing can be used.
 fn recover<T: Persist + Default>(
-    saves: &mut ValueSaver,
+    saves: &Saves,
     history: &mut History<T>,
     save: &Path,
-    (target, digest): (&mut T, Option<Digest>),
+    (target, digest): (&mut Loaded<T>, Option<Digest>),
     Chosen { path, scan }: &Chosen,
     recovered: &mut Recovered,
 ) -> Result<Option<ReplayOutcome>> {
@@ -303,7 +311,7 @@ fn recover<T: Persist + Default>(
         }
         reset(history, target);
         let (again, found) = saves.load_followed(save)?;
-        if found.map(|(digest, _)| digest) != digest {
+        if found != digest {
             let message = format!("the save {} was replaced meanwhile; try again", save.display());
             return Err(Error::new(ErrorKind::InUse, message));
         }
@@ -320,7 +328,7 @@ fn recover<T: Persist + Default>(
 fn replay<T: Persist>(
     history: &mut History<T>,
     target: &mut T,
-    saves: &ValueSaver,
+    saves: &Saves,
     storage: &dyn Storage,
     path: &Path,
     until: u64,
@@ -328,7 +336,7 @@ fn replay<T: Persist>(
     let mut reader = FrameReader::open(storage, path)?;
     let commands = history.support.registry.clone();
     let classes = world(&*target).map(|world| world.registry().clone());
-    let mut programs = Programs::new(&commands, classes.as_ref(), saves.load_options());
+    let mut programs = Programs::new(&commands, classes.as_ref(), saves.loading());
     let listeners = std::mem::take(&mut history.listeners);
     let (capacity, max_bytes) = (history.ring.capacity.take(), history.max_bytes.take());
     history.support.is_replayed = true;
@@ -338,4 +346,15 @@ fn replay<T: Persist>(
     history.listeners = listeners;
     history.last = None;
     outcome.map_err(|error| Error::io("read", path, error))
+}
+
+impl<T: 'static> fmt::Debug for SessionOptions<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionOptions")
+            .field("saves", &self.saves)
+            .field("history", &self.history)
+            .field("flush", &self.flush)
+            .field("memory", &self.memory)
+            .finish()
+    }
 }

@@ -4,23 +4,28 @@ use std::any::Any;
 use std::fmt;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use hashbrown::HashSet;
 
 use super::evolution::ComponentKey;
 use super::frame::{FrameKind, header};
+use super::identity::{FollowedSave, SaveIdentity};
 use super::recorder::{Journal, program, push_contents, stored};
 use super::spill;
 use super::stored::{StoredEntry, StoredStacks, payload};
 use super::writer::{Frames, JournalWriter};
 use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
+use crate::format::Digest;
 use crate::history::{
     Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
 };
-use crate::save::{SaveOutcome, ValueSaver};
+use crate::platform::held;
+use crate::save::{SaveOutcome, SlotInfo};
+use crate::storage::SessionSave;
 use crate::world::ChangeState;
-use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
+use crate::{Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, Value, World};
 
 /// An edited value with its undo history, recoverable after a crash.
 ///
@@ -34,7 +39,7 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 ///
 /// ```
 /// use persist::history::CommandContext;
-/// use persist::{Command, History, Persist, Result, SaveManager, Session};
+/// use persist::{Command, History, Persist, Result, Saves, Session};
 ///
 /// #[derive(Persist, Default)]
 /// struct Document { title: String }
@@ -54,7 +59,7 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 /// }
 ///
 /// fn open(folder: &std::path::Path) -> Result<Session<Document>> {
-///     let session = Session::with(SaveManager::new(), History::new(256)).register::<Rename>()?;
+///     let session = Session::with(Saves::new(), History::new(256)).register::<Rename>()?;
 ///     let (session, recovered) = session.open(folder.join("plan.sav"), folder.join("plan.journal"))?;
 ///     println!("{recovered}");
 ///     Ok(session)
@@ -78,9 +83,9 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub struct Session<T: 'static = World> {
-    pub(super) target: T,
+    pub(super) target: Loaded<T>,
     pub(in crate::history) history: History<T>,
-    pub(super) saves: ValueSaver,
+    pub(super) saves: Saves,
     pub(super) save: PathBuf,
 }
 
@@ -109,9 +114,9 @@ impl<T: 'static> Session<T> {
         &self.save
     }
 
-    /// The classes and settings of the saves. [`into_parts`](Self::into_parts) gives them back, for a [`SaveManager`](crate::SaveManager) to be made from them.
+    /// The classes and settings of the saves.
     #[must_use]
-    pub fn saves(&self) -> &ValueSaver {
+    pub fn saves(&self) -> &Saves {
         &self.saves
     }
 
@@ -137,7 +142,7 @@ impl<T: 'static> Session<T> {
 
     /// Ends the session and gives back what it was made of. The journal stays as it is, and the next session begins there.
     #[must_use]
-    pub fn into_parts(self) -> (T, History<T>, ValueSaver) {
+    pub fn into_parts(self) -> (Loaded<T>, History<T>, Saves) {
         let Self { target, mut history, saves, .. } = self;
         history.journal = None;
         history.support.is_journaled = false;
@@ -167,6 +172,17 @@ impl<T: 'static> Session<T> {
 fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut JournalWriter> {
     let journal = journal.as_mut().map(|journal| &mut journal.writer);
     journal.ok_or_else(|| Error::new(ErrorKind::Io, "the session has no journal any more"))
+}
+
+/// Refuses to replace a save that the journal does not follow, unless that is what the program asks for.
+fn check_followed(followed: &Mutex<FollowedSave>, overwrites: bool) -> Result<()> {
+    let mut followed = held(followed);
+    match followed.check() {
+        SaveIdentity::Same => Ok(()),
+        SaveIdentity::Changed if overwrites => Ok(()),
+        SaveIdentity::Changed => Err(followed.conflict()),
+        SaveIdentity::Unknown(error) => Err(error),
+    }
 }
 
 /// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is. Also
@@ -213,7 +229,7 @@ pub(super) fn begin<T: 'static>(
 }
 
 impl<T: Persist> Session<T> {
-    /// Saves the target, as [`SaveManager::save_value`](crate::SaveManager::save_value) does, and begins a new journal that follows the save; the history stays.
+    /// Saves the target, as [`Slot::save`](crate::save::Slot::save) does, and begins a new journal that follows the save; the history stays.
     ///
     /// The new journal is written beside the old one before the save is replaced, and is renamed after that. So whenever the
     /// program is killed or the power fails, there are a save and a journal that belong together. If the journal cannot be
@@ -222,11 +238,50 @@ impl<T: Persist> Session<T> {
     /// # Errors
     ///
     /// [`OpenTransaction`](crate::ErrorKind::OpenTransaction) while a transaction is open; [`InUse`](crate::ErrorKind::InUse) if another session
-    /// has written to the journal, where the system has no locks; as [`SaveManager::save`](crate::SaveManager::save): the old save then is as it was, with its journal, but
+    /// has written to the journal, where the system has no locks; as [`Slot::save`](crate::save::Slot::save): the old save then is as it was, with its journal, but
     /// for a folder that cannot be flushed, which the message says.
+    ///
+    /// [`Conflict`](crate::ErrorKind::Conflict) if the save is not the one that the journal follows: another program has
+    /// replaced or deleted it, or there is one now where there was none. Nothing is replaced, and edits are refused with the
+    /// same error. To continue, do one of these:
+    ///
+    /// - **Overwrite** it: [`overwrite`](Self::overwrite) saves in its place, and keeps it as a backup.
+    /// - **Keep both**: take the session apart by [`into_parts`](Self::into_parts), and save the target elsewhere.
+    /// - **Reload**: drop the session and open it again. It begins with the save that is there now, and the journal is kept
+    ///   as [`Recovered::kept`](super::Recovered::kept) says.
+    ///
+    /// If the system does not let the save be read at the moment, the error is that of the system, and nothing is replaced.
     pub fn save(&mut self) -> Result<SaveOutcome> {
+        self.save_over(SlotInfo::default(), false)
+    }
+
+    /// Saves the target like [`save`](Self::save), with a title, a thumbnail and the like for a list of saves.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`save`](Self::save); [`ErrorKind::TooLarge`] if the info is over
+    /// [`Limits::metadata`](crate::Limits::metadata).
+    pub fn save_with_info(&mut self, info: SlotInfo) -> Result<SaveOutcome> {
+        self.save_over(info, false)
+    }
+
+    /// Saves like [`save`](Self::save), even if the save is not the one that the journal follows.
+    ///
+    /// The save that another program has put there becomes a backup, also where
+    /// [`SaveOptions::backups`](crate::SaveOptions::backups) is 0.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`save`](Self::save), except for [`Conflict`](crate::ErrorKind::Conflict).
+    pub fn overwrite(&mut self) -> Result<SaveOutcome> {
+        self.save_over(SlotInfo::default(), true)
+    }
+
+    /// Saves; `overwrites` a save of another program.
+    fn save_over(&mut self, info: SlotInfo, overwrites: bool) -> Result<SaveOutcome> {
         self.history.check_no_transaction()?;
         self.writer()?.check_own()?;
+        check_followed(&self.writer()?.followed(), overwrites)?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
         let mut entries = 0..history.ring.len();
@@ -241,13 +296,26 @@ impl<T: Persist> Session<T> {
         // If it fails, the new journal cannot be written beside it, and waits in memory.
         let _ = journal.settle(Some(&self.save));
         let mut prepared = None;
-        let replaced = self.saves.replace_followed(&self.save, &save, |digest| {
-            let next = frames.and_then(|frames| journal.prepare(&header(Some(digest)), &frames));
-            prepared = Some((next, *digest));
-        });
+        let followed = journal.followed();
+        let mut check = || check_followed(&followed, overwrites);
+        let mut session = SessionSave { check: &mut check, stamp: None };
+        let backups = u32::from(overwrites);
+        // On a full disk it is called a second time.
+        let mut before = |digest: &Digest| {
+            let next = frames.as_ref().map(|frames| journal.prepare(&header(Some(digest)), frames));
+            prepared = Some((next.ok(), *digest));
+        };
+        let how = (info, backups);
+        let replaced =
+            self.saves.replace_followed(&self.save, &save, how, &mut session, &mut before);
+        let stamp = session.stamp;
         let Some((next, digest)) = prepared else { return replaced };
+        let next = frames.and_then(|_| next.unwrap_or_else(|| unreachable!("there are frames")));
         // In place it is also if only what comes behind that has failed.
         let is_in_place = replaced.is_ok() || self.saves.is_in_place(&self.save, &digest);
+        if is_in_place {
+            held(&followed).follow(digest, stamp);
+        }
         match next {
             Ok(next) if is_in_place => journal.adopt(next, replaced.is_ok()),
             Ok(next) => journal.give_up(next),
@@ -326,18 +394,6 @@ impl<T: 'static> Session<T> {
         "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
         edit<R>[target](label: impl Into<Label>, edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>) -> Result<R> where T: Editable;
         edit_merging<R>[target](key: impl Hash, label: impl Into<Label>, edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>) -> Result<R> where T: Editable;
-    }
-
-    /// Sets what stands in the headers of the saves from the next one on, as [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
-    pub fn set_metadata<'m, M: Persist>(
-        &mut self,
-        metadata: impl Into<Option<&'m M>>,
-    ) -> Result<()> {
-        self.saves.set_metadata(metadata)
     }
 }
 

@@ -37,11 +37,11 @@ impl JournalListing {
     ///
     /// ```
     /// use persist::history::{History, JournalListing, Session};
-    /// use persist::{Document, SaveManager, World};
+    /// use persist::{Document, Saves, World};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
-    /// let options = Session::<World>::with(SaveManager::new(), History::new(10));
+    /// let options = Session::<World>::with(Saves::new(), History::new(10));
     /// let (mut session, _) = options.open(&save, &journal)?;
     /// session.save()?;
     /// session.edit("Build", |edit| edit.spawn("House"))?;

@@ -3,12 +3,13 @@
 use std::io::{self, Read, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::Flush;
 use super::files::{Locks, cannot_write, in_use, keep};
 use super::frame::{self, CRC, FrameKind};
-use crate::platform::Timer;
+use super::identity::{FollowedSave, SaveIdentity};
+use crate::platform::{Timer, held};
 use crate::storage::{NewFile, Storage, folder_of, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
@@ -44,6 +45,8 @@ pub(super) struct JournalWriter {
     /// Journals that are copied before anything is written.
     unkept: Vec<PathBuf>,
     locks: Locks,
+    /// Also asked while a save replaces both.
+    followed: Arc<Mutex<FollowedSave>>,
     /// Memory for the frames of an edit.
     scratch: Vec<u8>,
 }
@@ -69,6 +72,7 @@ impl JournalWriter {
         (path, save): (PathBuf, PathBuf),
         locks: Locks,
         unkept: Vec<PathBuf>,
+        followed: FollowedSave,
         flush: Flush,
     ) -> Self {
         Self {
@@ -87,6 +91,7 @@ impl JournalWriter {
             last_crc: None,
             unkept,
             locks,
+            followed: Arc::new(Mutex::new(followed)),
             scratch: Vec::new(),
         }
     }
@@ -209,6 +214,14 @@ impl JournalWriter {
     ///
     /// If the storage panics, nobody knows what of them is in the file: it is mended before the next ones.
     pub(super) fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
+        // What has happened all the same belongs into the journal, whatever the save is now. Where nobody knows, the edit
+        // is safe in the journal.
+        if !must
+            && !matches!(self.state, WriterState::Lost { .. })
+            && matches!(held(&self.followed).check(), SaveIdentity::Changed)
+        {
+            return Err(held(&self.followed).conflict());
+        }
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         let last = encode(frames, self.sequence, &mut bytes)?;
@@ -304,6 +317,11 @@ impl JournalWriter {
         file.seek(SeekFrom::Start(self.good.saturating_sub(CRC as u64)))?;
         file.read_exact(&mut crc)?;
         Ok(self.last_crc.is_none_or(|last| last == crc))
+    }
+
+    /// The save that it follows.
+    pub(super) fn followed(&self) -> Arc<Mutex<FollowedSave>> {
+        Arc::clone(&self.followed)
     }
 
     /// Refuses to replace the journal of another session. One that cannot be looked at keeps no save from being made.

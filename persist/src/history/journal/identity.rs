@@ -1,0 +1,126 @@
+//! Whether the save of a session is still the one that its journal follows.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::format::Digest;
+use crate::save::LoadReport;
+use crate::storage::recover::is_between;
+use crate::storage::{FileStamp, Storage, read_save};
+use crate::{Error, ErrorKind, Limits};
+
+/// Whether a save is the one that a journal follows.
+pub(super) enum SaveIdentity {
+    Same,
+    /// It was replaced, or is surely missing.
+    Changed,
+    /// The system does not let it be read at this moment, which says nothing about it.
+    Unknown(Error),
+}
+
+/// The save that a journal follows, as it was seen last.
+pub(super) struct FollowedSave {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    limits: Limits,
+    expected: Expected,
+    stamp: Option<FileStamp>,
+    /// The stamp of a save that is another one, so that it is read once only.
+    other: Option<FileStamp>,
+}
+
+enum Expected {
+    Missing,
+    Save(Digest),
+    /// A file that was not loaded itself: it is damaged or refused, and a backup was loaded. Only its stamp is known.
+    Unloaded,
+}
+
+impl FollowedSave {
+    /// One that is about to be loaded.
+    pub(super) fn new(storage: Arc<dyn Storage>, path: PathBuf, limits: &Limits) -> Self {
+        let stamp = storage.stamp(&path).ok();
+        let (limits, expected) = (*limits, Expected::Missing);
+        Self { storage, path, limits, expected, stamp, other: None }
+    }
+
+    /// Notes what was loaded.
+    pub(super) fn loaded(&mut self, digest: Option<Digest>, report: Option<&LoadReport>) {
+        // A load that recovers has replaced the file; any other program may have done so meanwhile.
+        let stamp = self.storage.stamp(&self.path).ok();
+        let is_unloaded = report.is_some_and(|report| {
+            let stays =
+                report.recovery().is_some_and(|it| it.backup.is_some() && it.damaged.is_none());
+            stays || report.salvage().is_some()
+        });
+        self.expected = match digest {
+            None => Expected::Missing,
+            Some(_) if is_unloaded => Expected::Unloaded,
+            Some(digest) => Expected::Save(digest),
+        };
+        self.stamp = match self.expected {
+            Expected::Missing => None,
+            Expected::Unloaded => stamp,
+            Expected::Save(_) => stamp.filter(|stamp| self.stamp == Some(*stamp)),
+        };
+    }
+
+    /// Notes that this is the save now.
+    pub(super) fn follow(&mut self, digest: Digest, stamp: Option<FileStamp>) {
+        (self.expected, self.stamp, self.other) = (Expected::Save(digest), stamp, None);
+    }
+
+    /// Compares the save with the one that the journal follows: by its stamp, and by its content if that is another one.
+    pub(super) fn check(&mut self) -> SaveIdentity {
+        let stamp = match self.storage.stamp(&self.path) {
+            Ok(stamp) if self.stamp == Some(stamp) => return SaveIdentity::Same,
+            Ok(stamp) if self.other == Some(stamp) => return SaveIdentity::Changed,
+            Ok(stamp) => stamp,
+            Err(error) => return self.missing(error),
+        };
+        let identity = match &self.expected {
+            Expected::Missing => SaveIdentity::Changed,
+            // The disk did not say when the session was opened.
+            Expected::Unloaded if self.stamp.is_none() => SaveIdentity::Same,
+            Expected::Unloaded => SaveIdentity::Changed,
+            Expected::Save(digest) => {
+                let save = read_save(&*self.storage, &self.path, &self.limits);
+                match save.and_then(|save| Digest::of(&save)) {
+                    Ok(found) if found == *digest => SaveIdentity::Same,
+                    Err(error) if error.kind().is_of_system() => SaveIdentity::Unknown(error),
+                    _ => SaveIdentity::Changed,
+                }
+            }
+        };
+        match identity {
+            SaveIdentity::Same => self.stamp = Some(stamp),
+            SaveIdentity::Changed => self.other = Some(stamp),
+            SaveIdentity::Unknown(_) => {}
+        }
+        identity
+    }
+
+    /// What it means that the file has no stamp.
+    fn missing(&self, error: io::Error) -> SaveIdentity {
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        match self.expected {
+            Expected::Missing if is_missing => SaveIdentity::Same,
+            // Where a file has one name, the save is without it for a moment while another program saves.
+            _ if is_missing && !is_between(&*self.storage, &self.path) => SaveIdentity::Changed,
+            _ if error.kind() == io::ErrorKind::InvalidData => SaveIdentity::Changed,
+            _ => SaveIdentity::Unknown(Error::io("read", &self.path, error)),
+        }
+    }
+
+    #[cold]
+    pub(super) fn conflict(&self) -> Error {
+        let path = self.path.display();
+        Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "the save {path} is not the one that this session follows, another program has replaced or deleted it; `overwrite` saves in its place and keeps it as a backup, or save elsewhere, or open the session again to continue with that save"
+            ),
+        )
+    }
+}

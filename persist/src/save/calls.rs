@@ -1,0 +1,242 @@
+//! The calls of [`Saves`] that save and load: by places, and in memory.
+
+use std::mem;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::content::{Content, Loadable, Sink, WriteContent, decode};
+use super::saves::Scratch;
+use super::slot::Slot;
+use super::slots::Slots;
+use super::source::SaveSource;
+use super::{Loaded, SaveManager, SaveOutcome, Saves};
+use crate::Result;
+use crate::codec::{Buffer, Persist};
+use crate::format::{Compression, Header, Sealer};
+use crate::storage::{Past, SlotStore};
+use crate::types::Remap;
+
+/// Bytes from which on a save in memory is encoded where it stays. Smaller ones are copied while they are in cache.
+const LARGE: usize = 64 << 10;
+
+/// Places and memory.
+impl Saves {
+    /// A save at a path.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("level.sav");
+    /// let saves = persist::Saves::new();
+    /// saves.file(&path).save(&7_u32)?;
+    /// assert_eq!(*saves.file(&path).load::<u32>()?, 7);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn file(&self, path: impl AsRef<Path>) -> Slot {
+        Slot::of_file(self, path.as_ref())
+    }
+
+    /// The slots of a folder, to be saved, loaded, listed and managed by name.
+    ///
+    /// The folder is not read before it is used, and never created.
+    pub fn slots(&self, folder: impl AsRef<Path>) -> Slots {
+        Slots::of_folder(self, folder.as_ref())
+    }
+
+    /// The slots of a store, such as a service that keeps the saves of many players.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use persist::Saves;
+    /// use persist::storage::{Memory, SlotFolder};
+    ///
+    /// let store = Arc::new(SlotFolder::new(Memory::default(), "saves"));
+    /// let slots = Saves::new().store(store);
+    /// slots.slot("Ada").save(&7_u32)?;
+    /// assert_eq!(*slots.slot("Ada").load::<u32>()?, 7);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn store(&self, store: Arc<dyn SlotStore>) -> Slots {
+        Slots::of_store(self, store)
+    }
+
+    /// Makes a list of objects that are saved with these classes and settings.
+    #[must_use]
+    pub fn manager(&self) -> SaveManager {
+        SaveManager::with(self.clone())
+    }
+
+    /// Saves into memory, without metadata and time: equal states give equal bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Slot::save`], but for those of files.
+    pub fn to_vec(&self, mut content: impl Content) -> Result<Vec<u8>> {
+        self.encode(&mut content, self.header())
+    }
+
+    /// Saves into memory as a save that continues another one, for places that are no files.
+    ///
+    /// Its header has the next generation and, with a [device](Self::device), counts one more save of it.
+    /// `None` is for the first save of a slot.
+    ///
+    /// ```
+    /// use persist::Saves;
+    /// use persist::save::{Header, Lineage};
+    ///
+    /// let saves = Saves::new();
+    /// let first = Header::read(&saves.to_vec_after(&1_u32, None)?)?;
+    /// let second = Header::read(&saves.to_vec_after(&2_u32, Some(&first))?)?;
+    /// assert_eq!(second.compare(&first), Lineage::Newer);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`to_vec`](Self::to_vec).
+    pub fn to_vec_after(
+        &self,
+        mut content: impl Content,
+        before: Option<&Header>,
+    ) -> Result<Vec<u8>> {
+        let device = self.output().device.as_deref();
+        let header = Past::of(before.cloned()).lead_to(self.header().clone(), device, 0);
+        self.encode(&mut content, &header)
+    }
+
+    /// Loads a save from memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Slot::load`], but for those of files.
+    pub fn from_slice<T: Loadable>(&self, save: &[u8]) -> Result<Loaded<T>> {
+        self.load(SaveSource::Memory(save), None)
+    }
+
+    /// Waits for all saves in the background.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error since the last call that no [`BackgroundSave::wait`](super::BackgroundSave::wait) has returned.
+    pub fn wait(&self) -> Result<()> {
+        self.worker().wait_for_all().map_or(Ok(()), Err)
+    }
+}
+
+/// What the calls are made of.
+impl Saves {
+    /// Encodes a save in memory under a header.
+    fn encode(&self, content: &mut dyn WriteContent, header: &Header) -> Result<Vec<u8>> {
+        let prepared = content.prepare(self)?;
+        let (compression, limits) = (self.output().options.compression, self.bounds());
+        let Scratch { mut buffer, last_sizes: [last, before] } = self.take_scratch();
+        if compression != Compression::None {
+            let mut save = Vec::new();
+            let mut out = Sealer::new(&mut save, compression, limits);
+            let mut sink = Sink { saves: self, header, out: &mut out, buffer: &mut buffer };
+            content.write(&prepared, &mut sink)?;
+            self.put_scratch(Scratch { buffer, last_sizes: [last, before] });
+            return Ok(save);
+        }
+        let size = last.min(before);
+        if size >= LARGE {
+            buffer = Buffer::with_size(size + size / 64);
+        }
+        let mut out = Sealer::in_place(limits);
+        let mut sink = Sink { saves: self, header, out: &mut out, buffer: &mut buffer };
+        content.write(&prepared, &mut sink)?;
+        let len = buffer.len();
+        let (mut save, cleared) = match buffer.take_run() {
+            Some(taken) => taken,
+            None if len >= LARGE => (mem::take(&mut buffer).into_bytes(), len),
+            None => (buffer.pieces(0..len).collect::<Vec<_>>().concat(), len),
+        };
+        if save.capacity() / 4 > save.len() {
+            save.shrink_to_fit();
+        }
+        self.put_scratch(Scratch { buffer, last_sizes: [cleared, last] });
+        Ok(save)
+    }
+
+    pub(super) fn load<T: Loadable>(
+        &self,
+        from: SaveSource<'_>,
+        mut remap: Option<&mut Remap<'_>>,
+    ) -> Result<Loaded<T>> {
+        if let SaveSource::File(path) = from {
+            self.settle(path);
+        }
+        let read = |save: &[u8]| T::read(self, save, remap.as_deref_mut());
+        let (loaded, rescue) = from.read(self.output(), self.loading().policy, read)?;
+        let loaded = loaded.rescued(rescue);
+        loaded.report().trace(from.path());
+        Ok(loaded)
+    }
+
+    /// Loads one value without anything that it cannot give back.
+    fn load_alone<T: Persist>(&self, from: SaveSource<'_>) -> Result<T> {
+        let read = |save: &[u8]| {
+            let prepared = self.register_type::<T>()?;
+            Ok(decode(self, &prepared, save, None, false)?.0)
+        };
+        let (value, rescue) = from.read(self.output(), self.loading().policy, read)?;
+        rescue.trace(from.path());
+        Ok(value)
+    }
+}
+
+/// Saves one value with everything in it, and every object that it points to.
+///
+/// ```
+/// use persist::Persist;
+///
+/// #[derive(Persist, Debug, PartialEq)]
+/// struct Game { level: u32, name: String }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("game.sav");
+/// let game = Game { level: 3, name: "Ada".into() };
+/// persist::save(&path, &game)?;
+/// assert_eq!(persist::load::<Game>(&path)?, game);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The file is replaced whole: a crash leaves the old save or the new one. The outcome says whether it was
+/// locked against other programs. The file has no metadata and no time: see [`Saves::file`] for those.
+///
+/// # Errors
+///
+/// Returns the same errors as [`Slot::save`].
+pub fn save(path: impl AsRef<Path>, content: impl Content) -> Result<SaveOutcome> {
+    Saves::new().file(path).plain().save(content)
+}
+
+/// Loads one value from a file.
+///
+/// If the file is damaged, its newest good backup is loaded and takes its place, as in [`Slot::load`]. Nothing reports it
+/// here, nor what the load converts or drops. [`Saves::file`] and its [`load`](Slot::load) do.
+///
+/// # Errors
+///
+/// Returns the same errors as [`Slot::load`].
+pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
+    Saves::new().load_alone(SaveSource::File(path.as_ref()))
+}
+
+/// Saves one value into memory.
+///
+/// # Errors
+///
+/// Returns the same errors as [`Saves::to_vec`].
+pub fn to_vec(content: impl Content) -> Result<Vec<u8>> {
+    Saves::new().to_vec(content)
+}
+
+/// Loads one value from a save in memory.
+///
+/// # Errors
+///
+/// Returns the same errors as [`Saves::from_slice`].
+pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
+    Saves::new().load_alone(SaveSource::Memory(save))
+}

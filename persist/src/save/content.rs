@@ -1,0 +1,360 @@
+//! What can be saved, and what can be loaded.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::objects::{SavedObjects, free_alone};
+use super::output::Continued;
+use super::saves::Prepared;
+use super::{LoadReport, Loaded, SaveManager, Saves};
+use crate::codec::{Buffer, Encoder, Persist, Phase, Prototypes, Visitor};
+use crate::env::{Env, SharedContext, shared};
+use crate::format::{Checksums, Header, Sealer, unpacked, write_again};
+use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry, Saver};
+use crate::types::save_as::SaveAs;
+use crate::types::{Remap, Renumber};
+use crate::world::Prefab;
+use crate::{Error, ErrorKind, Result, World};
+
+/// What can be saved: a reference to a value, to a [`Loaded`] value, or to a [`SaveManager`].
+///
+/// | content | what is saved |
+/// | --- | --- |
+/// | `&T` | the value, if no class in it has a `before_save` hook |
+/// | `&mut T` | the value, after its `before_save` hooks have run |
+/// | `&Loaded<T>`, `&mut Loaded<T>` | the same, with the unknown content of the load |
+/// | `&SaveManager`, `&Loaded<SaveManager>` | the objects of the list, with everything that they lead to |
+/// | `&Prefab` | the prefab, as a world of its own |
+/// | `&Parts<'_>` | a struct of references under `#[persist(save_as = Owned)]`, as its `Owned` |
+///
+/// `&*loaded` is a `&T`: it saves the value without the unknown content.
+///
+/// The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be saved",
+    label = "not a reference to what can be saved",
+    note = "pass a reference to a type that derives `Persist`, to a `Loaded` one or to a `SaveManager`: `save(&value)`"
+)]
+pub trait Content: WriteContent {}
+
+impl<C: WriteContent> Content for C {}
+
+/// What can be loaded: a type that derives [`Persist`], a [`SaveManager`] for objects, or a [`Prefab`].
+///
+/// The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be loaded",
+    label = "does not derive `Persist`",
+    note = "derive it: `#[derive(persist::Persist)]`; objects are loaded as a `SaveManager`"
+)]
+pub trait Loadable: ReadContent {}
+
+impl<T: ReadContent> Loadable for T {}
+
+/// How content is written. A save on a full disk is tried twice, so that it may be written twice.
+pub trait WriteContent {
+    /// Does what comes before the first byte: registers the classes, runs the hooks of a value, and refuses what must not
+    /// be saved.
+    ///
+    /// # Errors
+    ///
+    /// Returns what a hook or the registry refuses.
+    fn prepare(&mut self, saves: &Saves) -> Result<Prepared>;
+
+    /// Writes the save.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the content refuses, and what keeps the bytes from being written.
+    fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()>;
+
+    /// The save in a store that this one continues.
+    fn continued(&self) -> Option<Continued> {
+        None
+    }
+}
+
+/// Where a save is written.
+pub struct Sink<'s, 'o> {
+    pub(super) saves: &'s Saves,
+    pub(super) header: &'s Header,
+    pub(super) out: &'s mut Sealer<'o>,
+    pub(super) buffer: &'s mut Buffer,
+}
+
+/// The context of the saves; without one, that of a world.
+fn context_of(saves: &Saves, value: &dyn Any) -> Option<SharedContext> {
+    let of_world = || value.downcast_ref::<World>()?.registry().context.clone();
+    saves.shared_context().or_else(of_world)
+}
+
+/// Prepares a value whose hooks have run, if it has some.
+fn prepare_value<T: Persist>(saves: &Saves, value: &T) -> Result<Prepared> {
+    let prepared = saves.register_value(value)?;
+    validate(saves, &prepared, value)?;
+    Ok(prepared)
+}
+
+/// Lets the `validate` functions of a value run: what a load would refuse is not saved.
+fn validate<T: Persist>(saves: &Saves, prepared: &Prepared, value: &T) -> Result<()> {
+    if !prepared.registry.validates_saves(prepared.class) {
+        return Ok(());
+    }
+    let context = context_of(saves, value);
+    let env = Env::new(saves.bounds(), shared(&context));
+    let mut links = Prototypes::bare();
+    value
+        .__visit_shared(&mut Visitor::new(Phase::Validate, &env, &mut links))
+        .map_err(|error| error.in_class(T::persist_name()))
+}
+
+fn check_no_hook<T: Persist>(prepared: &Prepared) -> Result<()> {
+    if prepared.registry.traits(prepared.class).before_save {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "{} holds a class with a `before_save` hook, which needs `&mut`; save it as `&mut`, or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
+                T::persist_name()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Runs the `before_save` hooks of a value.
+fn run_hooks<T: Persist>(saves: &Saves, value: &mut T) -> Result<()> {
+    let context = context_of(saves, value);
+    let env = Env::new(saves.bounds(), shared(&context));
+    let mut links = Prototypes::bare();
+    value
+        .__visit(&mut Visitor::new(Phase::BeforeSave, &env, &mut links))
+        .map_err(|error| error.in_class(T::persist_name()))
+}
+
+fn write_value<T: Persist>(
+    value: &T,
+    mut objects: SavedObjects,
+    prepared: &Prepared,
+    to: &mut Sink<'_, '_>,
+) -> Result<()> {
+    let context = context_of(to.saves, value);
+    let env = Env::new(to.saves.bounds(), shared(&context));
+    let saver = objects.saver_of_value(&prepared.registry, &env);
+    saver.save_value(value, prepared.class, to.out, to.header, to.buffer)
+}
+
+impl<T: Persist> WriteContent for &T {
+    fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
+        check_no_hook::<T>(&saves.register_value(*self)?)?;
+        prepare_value(saves, *self)
+    }
+
+    fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+        write_value(*self, SavedObjects::default(), prepared, to)
+    }
+}
+
+impl<T: Persist> WriteContent for &mut T {
+    fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
+        run_hooks(saves, *self)?;
+        prepare_value(saves, *self)
+    }
+
+    fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+        write_value(*self, SavedObjects::default(), prepared, to)
+    }
+}
+
+impl<T: Persist> WriteContent for &Loaded<T> {
+    fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
+        (&***self).prepare(saves)
+    }
+
+    fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+        write_value(&***self, self.unknown.objects()?, prepared, to)
+    }
+
+    fn continued(&self) -> Option<Continued> {
+        Some(Arc::clone(&self.version))
+    }
+}
+
+impl<T: Persist> WriteContent for &mut Loaded<T> {
+    fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
+        (&mut ***self).prepare(saves)
+    }
+
+    fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+        (&**self).write(prepared, to)
+    }
+
+    fn continued(&self) -> Option<Continued> {
+        Some(Arc::clone(&self.version))
+    }
+}
+
+/// A struct of references, which the derive makes content: its parts are saved as the class that owns them.
+///
+/// # Errors
+///
+/// Returns what the registry or a `validate` function of a part refuses.
+pub fn prepare_parts<P: SaveAs<Owned: Persist>>(saves: &Saves, parts: &P) -> Result<Prepared> {
+    let prepared = saves.register_type::<P::Owned>()?;
+    if prepared.registry.validates_saves(prepared.class) {
+        let context = saves.shared_context();
+        let env = Env::new(saves.bounds(), shared(&context));
+        let mut links = Prototypes::bare();
+        parts
+            .visit_parts(&mut Visitor::new(Phase::Validate, &env, &mut links))
+            .map_err(|error| error.in_class(P::Owned::persist_name()))?;
+    }
+    Ok(prepared)
+}
+
+/// Writes such a struct.
+///
+/// # Errors
+///
+/// Returns what a part refuses, and what keeps the bytes from being written.
+pub fn write_parts<P: SaveAs>(parts: &P, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+    let context = to.saves.shared_context();
+    let env = Env::new(to.saves.bounds(), shared(&context));
+    let mut objects = SavedObjects::default();
+    let saver = objects.saver_of_value(&prepared.registry, &env);
+    let mut encode = |out: &mut Encoder<'_>| parts.encode_parts(out);
+    // Which part refuses is not known: it has no class of its own.
+    let field = |_: &mut Saver<'_>| String::new();
+    saver.save_root(prepared.class, &mut encode, field, to.out, to.header, to.buffer)
+}
+
+impl WriteContent for &SaveManager {
+    fn prepare(&mut self, _: &Saves) -> Result<Prepared> {
+        self.check_any()?;
+        Ok(Prepared { registry: self.saves().registry(), class: 0 })
+    }
+
+    fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+        let mut objects = self.objects_to_save()?;
+        let context = to.saves.shared_context().or_else(|| self.saves().shared_context());
+        let env = Env::new(to.saves.bounds(), shared(&context));
+        let saver = objects.saver(&prepared.registry, &env);
+        saver.save(to.out, to.header, to.buffer)
+    }
+}
+
+impl WriteContent for &Loaded<SaveManager> {
+    fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
+        (&***self).prepare(saves)
+    }
+
+    fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+        (&***self).write(prepared, to)
+    }
+
+    fn continued(&self) -> Option<Continued> {
+        Some(Arc::clone(&self.version))
+    }
+}
+
+impl WriteContent for &Prefab {
+    fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
+        Ok(Prepared { registry: saves.registry(), class: 0 })
+    }
+
+    fn write(&mut self, _: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
+        // What its objects take has been checked when it was made or loaded.
+        let save = (self.as_bytes(), Checksums::Right);
+        write_again(save, to.header, 0, to.out, &mut |_| Ok(()))
+    }
+}
+
+/// How content is loaded.
+pub trait ReadContent: Sized {
+    /// Reads a save.
+    fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>>;
+
+    /// Gives up the unknown content that lies in the value itself.
+    fn give_up_unknown(&mut self) {}
+}
+
+impl<T: Persist> ReadContent for T {
+    fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>> {
+        let prepared = saves.register_type::<T>()?;
+        let (value, objects, outcome) = decode(saves, &prepared, save, remap, true)?;
+        Ok(Loaded::new(value, objects, LoadReport::new(outcome)))
+    }
+}
+
+impl ReadContent for SaveManager {
+    fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>> {
+        let registry = saves.registry();
+        let context = saves.shared_context();
+        let env = Env::new(saves.bounds(), shared(&context));
+        let (objects, outcome) = unpacked(save, saves.bounds(), |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            Loader::new(&registry, (&env, saves.loading()), save, remap, None)?.load()
+        })?;
+        let report = LoadReport::new(outcome);
+        Ok(Loaded::of_whole(Self::of_loaded(saves.clone(), objects, &report), report))
+    }
+
+    fn give_up_unknown(&mut self) {
+        self.drop_unknown();
+    }
+}
+
+impl ReadContent for Prefab {
+    fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>> {
+        let prepared = saves.register_type::<World>()?;
+        let (world, objects, outcome) = decode::<World>(saves, &prepared, save, remap, true)?;
+        let prefab = Self::of(world, save, saves.bounds(), saves.loading());
+        // Long chains behind the pointers of the world, which is gone now, are freed flat.
+        let registry = &prepared.registry;
+        free_alone(objects.into_objects(), None, &|| registry.implementors().clone());
+        Ok(Loaded::of_whole(prefab?, LoadReport::new(outcome)))
+    }
+}
+
+impl<T: Loadable> Loaded<T> {
+    /// Returns the value alone. The unknown content is dropped: the next save of the value does not have it.
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        let mut value = self.into_value();
+        value.give_up_unknown();
+        value
+    }
+}
+
+/// Decodes one value, with the objects that it leads to.
+pub(super) fn decode<T: Persist>(
+    saves: &Saves,
+    prepared: &Prepared,
+    save: &[u8],
+    remap: Option<&mut Remap<'_>>,
+    keeps_unknown: bool,
+) -> Result<(T, LoadedObjects, LoadOutcome)> {
+    let Prepared { registry, class } = prepared;
+    let context = saves.shared_context();
+    let env = Env::new(saves.bounds(), shared(&context)).watched(saves.watch());
+    let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
+        let remap = remap.map(|remap| remap as &mut dyn Renumber);
+        let options = (&env, saves.loading());
+        let loader = Loader::new(registry, options, save, remap, Some(*class))?;
+        let loader = if keeps_unknown { loader } else { loader.without_kept() };
+        loader.load_value(*class)
+    })?;
+    introduce(&mut value, registry, context);
+    Ok((value, objects, outcome))
+}
+
+/// Lets a world know the registered classes. Of all values only a world looks for classes after its load.
+pub(super) fn introduce<T: Persist>(
+    value: &mut T,
+    registry: &Registry,
+    context: Option<SharedContext>,
+) {
+    let value: &mut dyn Any = value;
+    if let Some(world) = value.downcast_mut::<World>() {
+        world.know(registry, context);
+    }
+}

@@ -1,0 +1,461 @@
+//! The classes and settings of a program, with which it saves and loads.
+
+use std::any::Any;
+use std::fmt;
+use std::mem;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+
+use super::background::{Progress, Worker};
+use super::output::Output;
+use crate::codec::{Buffer, Implements, Persist, Pointee};
+use crate::env::{SharedContext, Watch};
+use crate::format::{Header, LONGEST_DEVICE};
+use crate::graph::{Counted, Registry};
+use crate::platform::held;
+use crate::storage::{Patient, SaveOptions, Storage};
+use crate::world::{Component, Movable};
+use crate::{ErrorKind, Limits, LoadOptions, Result, World};
+
+/// Saves and loads values, in files, slots, stores and memory.
+///
+/// It has the classes of a program, its settings, and a thread for saves in the background. It keeps no list of objects
+/// and nothing of what was loaded: a [`SaveManager`](crate::SaveManager) is the list, and a
+/// [`Loaded`](crate::Loaded) has what belongs to a load.
+///
+/// ```
+/// use persist::save::SlotInfo;
+/// use persist::{Persist, Saves};
+///
+/// #[derive(Persist)]
+/// struct Game { day: u32 }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path();
+/// let saves = Saves::new();
+/// let slots = saves.slots(folder);
+/// slots.slot("Ada's farm").info(SlotInfo::new("The Mill")).save(&Game { day: 1 })?;
+///
+/// let mut game = slots.slot("Ada's farm").load::<Game>()?;
+/// game.day += 1;
+/// slots.slot("Ada's farm").save(&game)?;
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// It is `Send` and `Sync`. Clones share the classes and the thread. A setting that is made on a clone is the clone's own.
+#[derive(Clone)]
+pub struct Saves {
+    settings: Arc<Settings>,
+    shared: Arc<SharedState>,
+}
+
+/// What a save knows before its first byte.
+pub struct Prepared {
+    pub(super) registry: Arc<Registry>,
+    /// Of the value; 0 for objects.
+    pub(super) class: usize,
+}
+
+/// What each clone may have otherwise.
+#[derive(Clone, Default)]
+struct Settings {
+    header: Header,
+    load_options: LoadOptions,
+    output: Output,
+    context: Option<SharedContext>,
+    watch: Option<Arc<Watch>>,
+}
+
+/// The settings of all programs that set nothing: a save by `persist::to_vec` makes none.
+static DEFAULT: LazyLock<Arc<Settings>> = LazyLock::new(Arc::default);
+
+/// What all clones share.
+#[derive(Default)]
+struct SharedState {
+    /// Copied if a class is registered while a save or load has the registry: no lock is held while code of the program
+    /// runs in one.
+    registry: RwLock<Arc<Registry>>,
+    worker: Worker,
+    scratch: Mutex<Scratch>,
+}
+
+/// What one save leaves to the next.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// So that saves after the first find it large enough.
+    pub(super) buffer: Buffer,
+    /// Bytes of the last two saves in memory, without their long lists: the next one is about as long.
+    pub(super) last_sizes: [usize; 2],
+}
+
+impl Default for Saves {
+    fn default() -> Self {
+        Self { settings: Arc::clone(&DEFAULT), shared: Arc::default() }
+    }
+}
+
+impl Saves {
+    /// Makes one without classes, and with the default settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// Classes. Those that a saved or loaded type reaches are registered by themselves.
+impl Saves {
+    /// Registers class `T` and those it reaches.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Registry::register`].
+    pub fn register<T: Persist>(&self) -> Result<()> {
+        self.change_classes(|registry| registry.register::<T>())
+    }
+
+    /// Registers what a pointer of type `Q` leads to, such as an `Arc<Mutex<Hero>>`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Registry::register`].
+    pub fn register_pointer<Q: Counted>(&self) -> Result<()> {
+        self.change_classes(|registry| registry.register_pointer::<Q>())
+    }
+
+    /// Registers class `T` as an implementor of a trait: `register_as::<Sword, dyn Item>()`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Registry::register_as`].
+    pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&self) -> Result<()> {
+        self.change_classes(|registry| registry.register_as::<T, D>())
+    }
+
+    /// Registers `T` with a function of the program that makes an empty one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Registry::register_with`].
+    pub fn register_with<T: Persist>(
+        &self,
+        make: impl Fn() -> T + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.change_classes(|registry| registry.register_with(make))
+    }
+
+    /// Registers class `T` as a component, to be loaded with a world.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Registry::register_as`].
+    pub fn register_component<T: Component>(&self) -> Result<()> {
+        self.change_classes(World::register_component::<T>)
+    }
+
+    /// Registers class `T` as a resource, to be loaded with a world.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Registry::register_resource`].
+    pub fn register_resource<T: Persist + Pointee + Movable>(&self) -> Result<()> {
+        self.change_classes(|registry| registry.register_resource::<T>())
+    }
+
+    /// Says that a class is gone for good: loads drop its objects, and the lock no longer asks for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Registry::removed_class`].
+    pub fn removed_class(&self, name: &str) -> Result<()> {
+        self.change_classes(|registry| registry.removed_class(name))
+    }
+
+    /// The classes that are registered now.
+    #[must_use]
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.shared.registry.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes the classes, for all clones.
+    pub(crate) fn change_classes<R>(
+        &self,
+        change: impl FnOnce(&mut Registry) -> Result<R>,
+    ) -> Result<R> {
+        let mut registry = self.shared.registry.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut registry))
+    }
+}
+
+/// Settings.
+impl Saves {
+    /// Sets how saves are written: backups, compression, and what to do about other programs.
+    #[must_use]
+    pub fn save_options(mut self, options: SaveOptions) -> Self {
+        self.settings().output.options = options;
+        self
+    }
+
+    /// Sets what loads do about saves that are not the program's own.
+    #[must_use]
+    pub fn load_options(mut self, options: LoadOptions) -> Self {
+        self.settings().load_options = options;
+        self
+    }
+
+    /// Sets the bounds on what is saved and loaded.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings().output.limits = limits;
+        self
+    }
+
+    /// Sets where saves are kept, in place of the files of the system.
+    #[must_use]
+    pub fn storage(mut self, storage: impl Storage + 'static) -> Self {
+        self.settings().output.storage = Arc::new(Patient::new(storage));
+        self
+    }
+
+    /// Sets the context of all saves and loads: a value of the program's own that types reach while they are saved and
+    /// loaded, such as the running game's table of items.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use persist::{Persist, Saves};
+    ///
+    /// /// The items of the running game.
+    /// struct Items { names: Vec<String> }
+    ///
+    /// #[derive(Persist, Debug)]
+    /// #[persist(context = Items, validate = Self::check)]
+    /// struct Chest { items: Vec<u32> }
+    ///
+    /// impl Chest {
+    ///     fn check(&self, items: &Items) -> Result<(), String> {
+    ///         let missing = self.items.iter().find(|item| **item as usize >= items.names.len());
+    ///         missing.map_or(Ok(()), |item| Err(format!("there is no item {item}")))
+    ///     }
+    /// }
+    ///
+    /// let items = Arc::new(Items { names: vec!["rope".into(), "lamp".into()] });
+    /// let saves = Saves::new().context(items);
+    /// let error = saves.to_vec(&Chest { items: vec![0, 2] }).unwrap_err();
+    /// assert_eq!(error.message(), "`validate` of Chest refused: there is no item 2");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// Hooks, `with` modules and [types written by hand](crate::codec::Encoder::context) reach it. A
+    /// [world](World::registry_mut) that is loaded, and a [`Session`](crate::Session) that is opened, take it over. Put
+    /// what the program changes later into a cell: `Arc<Mutex<Items>>` is a context of type `Mutex<Items>`. A save with
+    /// another context is one by a clone: `saves.clone().context(..)`.
+    #[must_use]
+    pub fn context<C: Any + Send + Sync>(mut self, context: Arc<C>) -> Self {
+        self.settings().context = Some(context);
+        self
+    }
+
+    /// Sets the name and version of the program, written into the header.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::TooLarge`] if one has more than 65,535 bytes.
+    pub fn application(mut self, name: &str, version: &str) -> Result<Self> {
+        for text in [name, version] {
+            if text.len() > usize::from(u16::MAX) {
+                bail!(
+                    ErrorKind::TooLarge,
+                    "an application's name or version of {} bytes is over the limit of 65535; choose a shorter one",
+                    text.len()
+                );
+            }
+        }
+        let header = &mut self.settings().header;
+        header.application = Some(name.to_owned());
+        header.application_version = Some(version.to_owned());
+        Ok(self)
+    }
+
+    /// Sets the name of the device, so that [`Slot::compare`](super::Slot::compare) recognises saves of several devices.
+    ///
+    /// ```
+    /// use persist::Saves;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let folder = folder.path();
+    /// let slots = Saves::new().device("steam-deck")?.slots(folder);
+    /// slots.slot("Ada").save(&1_u32)?;
+    /// slots.slot("Ada").save(&2_u32)?;
+    /// assert!(slots.list()?[0].header.devices().eq([("steam-deck", 2)]));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// Every save to a file then has a version vector in its header: how often each device has saved the slot.
+    /// It has the counts of the save that it replaces, and one more for this device. Without a name saves have
+    /// no counts. If the replaced save has some, the device without a name is counted, which all such programs
+    /// share.
+    ///
+    /// No two devices of a player may have one name. The name of the host usually serves. A name drawn at
+    /// random once, and kept with the settings of the program, always does. Counts begin in an epoch that is
+    /// drawn at random too, so that the bytes of such files differ from run to run.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::InvalidValue`] if the name is empty, [`ErrorKind::TooLarge`] if it has more than 255 bytes.
+    pub fn device(mut self, name: &str) -> Result<Self> {
+        if name.is_empty() {
+            bail!(
+                ErrorKind::InvalidValue,
+                "the name of a device is empty; give it one that no other has"
+            );
+        }
+        if name.len() > LONGEST_DEVICE {
+            bail!(
+                ErrorKind::TooLarge,
+                "a device's name of {} bytes is over the limit of {LONGEST_DEVICE}; choose a shorter one",
+                name.len()
+            );
+        }
+        self.settings().output.device = Some(name.to_owned());
+        Ok(self)
+    }
+
+    /// Calls a function while a [`World`] is loaded, with how many of its objects are: for a progress bar.
+    ///
+    /// It is called on the thread of the load, once for every thousand objects, and at the end of them. What comes before,
+    /// reading and checking the file, is not counted.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use persist::{Saves, World};
+    ///
+    /// let mut world = World::new();
+    /// (0..3000).for_each(|_| drop(world.spawn("")));
+    /// let save = Saves::new().to_vec(&world)?;
+    ///
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let bar = Arc::clone(&seen);
+    /// let saves = Saves::new().watch_loads(move |progress| bar.lock().unwrap().push(progress.done));
+    /// saves.from_slice::<World>(&save)?;
+    /// assert_eq!(*seen.lock().unwrap(), [0, 1024, 2048, 3000]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn watch_loads(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.settings().watch = Some(Arc::new(move |done, total| watch(Progress { done, total })));
+        self
+    }
+
+    /// Sets how long a save may take before an event of `tracing` reports it. Default 1 s.
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn slow_after(mut self, limit: std::time::Duration) -> Self {
+        self.settings().output.slow_after = limit;
+        self
+    }
+
+    /// The settings, which from then on are this clone's own.
+    fn settings(&mut self) -> &mut Settings {
+        Arc::make_mut(&mut self.settings)
+    }
+}
+
+/// A program's registry, such as the one that its [lock](crate::assert_lock) is tested with.
+impl From<Registry> for Saves {
+    fn from(registry: Registry) -> Self {
+        let saves = Self { settings: Arc::default(), ..Self::default() };
+        let saves = Self {
+            settings: Arc::new(Settings {
+                context: registry.context.clone(),
+                ..Settings::clone(&saves.settings)
+            }),
+            ..saves
+        };
+        let shared = SharedState { registry: RwLock::new(Arc::new(registry)), ..<_>::default() };
+        Self { shared: Arc::new(shared), ..saves }
+    }
+}
+
+impl fmt::Debug for Saves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Saves").field("registry", &self.registry()).finish_non_exhaustive()
+    }
+}
+
+/// What the calls are made of.
+impl Saves {
+    pub(crate) fn output(&self) -> &Output {
+        &self.settings.output
+    }
+
+    pub(crate) fn bounds(&self) -> &Limits {
+        &self.settings.output.limits
+    }
+
+    pub(crate) fn loading(&self) -> LoadOptions {
+        self.settings.load_options
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.settings.header
+    }
+
+    pub(crate) fn shared_context(&self) -> Option<SharedContext> {
+        self.settings.context.clone()
+    }
+
+    pub(super) fn watch(&self) -> Option<&Watch> {
+        self.settings.watch.as_deref()
+    }
+
+    pub(super) fn worker(&self) -> &Worker {
+        &self.shared.worker
+    }
+
+    /// Registers the type of a value, and the classes that only the value knows: those in a world.
+    pub(super) fn register_value<T: Persist>(&self, value: &T) -> Result<Prepared> {
+        let any: &dyn Any = value;
+        let world = any.downcast_ref::<World>();
+        if let Some(world) = world.filter(|world| !world.is_registered_in(&self.registry())) {
+            self.change_classes(|registry| world.register_in(registry))?;
+        }
+        self.register_type::<T>()
+    }
+
+    /// Registers a type that is saved or loaded on its own.
+    pub(super) fn register_type<T: Persist>(&self) -> Result<Prepared> {
+        let registry = self.registry();
+        if let Some(class) = registry.value_class::<T>() {
+            return Ok(Prepared { registry, class });
+        }
+        drop(registry);
+        let class = self.change_classes(|registry| registry.register_value::<T>())?;
+        Ok(Prepared { registry: self.registry(), class })
+    }
+
+    /// The memory of the last save; none while another thread has it.
+    pub(super) fn take_scratch(&self) -> Scratch {
+        mem::take(&mut held(&self.shared.scratch))
+    }
+
+    pub(super) fn put_scratch(&self, scratch: Scratch) {
+        *held(&self.shared.scratch) = scratch;
+    }
+
+    /// Calls a function with the buffer of the last save, for one that goes to a file.
+    pub(super) fn with_buffer<R>(&self, run: impl FnOnce(&mut Buffer) -> Result<R>) -> Result<R> {
+        let mut scratch = self.take_scratch();
+        let result = run(&mut scratch.buffer);
+        self.put_scratch(scratch);
+        result
+    }
+
+    /// Waits for the saves of a file in the background.
+    pub(super) fn settle(&self, path: &Path) {
+        let worker = self.worker();
+        if !worker.is_new() {
+            worker.settle(&self.output().storage.resolve(path).unwrap_or_default());
+        }
+    }
+}

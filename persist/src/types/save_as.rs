@@ -1,0 +1,241 @@
+//! Structs of references that are saved as the struct that owns their targets.
+//!
+//! The derive implements [`SaveAs`] for a struct with `save_as`. Names, number and order of its fields are compared with
+//! those of the owned class when the program is compiled, and so is each type. How a field is stored only the owned
+//! class says: the bytes are those of its own row.
+
+use std::any::Any;
+
+use super::{encode_list, encode_text};
+use crate::Error;
+use crate::codec::field::{FieldAccess, FieldNames, FieldStep, is_same_name};
+use crate::codec::type_set::FieldCodec;
+use crate::codec::{Encoder, Persist, Reflect, Stop, Visitor};
+
+/// Parts of a value that are saved as the whole value is, and never loaded.
+pub trait SaveAs {
+    /// The class that the parts are saved as.
+    type Owned: Reflect + FieldNames;
+
+    /// What the program calls the owned class.
+    const OWNED: &'static str;
+
+    /// What it calls the parts, in their order.
+    const PARTS: &'static [&'static str];
+
+    /// What is wrong with the parts, if anything is.
+    const FAULT: Fault = Fault::find(Self::OWNED, <Self::Owned as FieldNames>::STEPS, Self::PARTS);
+
+    /// How the owned class stores its fields.
+    const FIELDS: &'static [&'static [FieldCodec]] = <Self::Owned as Reflect>::__ROWS;
+
+    /// True if the owned class has a hook that is to change the value before it is saved.
+    const HAS_BEFORE_SAVE: bool = <Self::Owned as Reflect>::CLASS.before_save;
+
+    /// The part in place of the owned class's stored field of this index.
+    fn part(&self, field: usize) -> Option<SavedPart<'_>>;
+
+    /// Visits what is inside of the parts, as a visit of the owned class does.
+    ///
+    /// # Errors
+    ///
+    /// Returns what a hook of a part refuses.
+    fn visit_parts(&self, visitor: &mut Visitor<'_>) -> Result<(), Error> {
+        let fields = Self::FIELDS.first().copied().unwrap_or_default();
+        for (index, field) in fields.iter().enumerate() {
+            if let Some(part) = self.part(index) {
+                let name = Self::PARTS.get(index).copied().unwrap_or_default();
+                let visited = part.visit(field.access(), visitor);
+                visited.map_err(|error| error.in_field(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the stored fields of the owned class, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Returns what a part refuses.
+    fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let fields = Self::FIELDS.first().copied().unwrap_or_default();
+        fields.iter().enumerate().try_for_each(|(index, field)| match self.part(index) {
+            Some(part) => part.encode(field.access(), out),
+            None => Err(out.no_field()),
+        })
+    }
+}
+
+/// What stands in place of a field.
+pub enum SavedPart<'p> {
+    /// A value of the field's type.
+    Value(&'p dyn Any),
+    /// The elements of a field that is a `Vec`.
+    Items(&'p dyn EncodeItems),
+    /// The text of a field that is a `String`.
+    Text(&'p str),
+}
+
+impl SavedPart<'_> {
+    /// Visits what is inside of the part.
+    fn visit(&self, access: &FieldAccess, visitor: &mut Visitor<'_>) -> Result<(), Error> {
+        match self {
+            SavedPart::Value(value) => access.visit_shared(*value, visitor),
+            SavedPart::Items(items) => items.visit_items(visitor),
+            SavedPart::Text(_) => Ok(()),
+        }
+    }
+
+    /// Writes the part as the field is written.
+    fn encode(&self, access: &FieldAccess, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match self {
+            SavedPart::Value(value) => access.encode(*value, out),
+            SavedPart::Items(items) => items.encode_items(out),
+            SavedPart::Text(text) => encode_text(text, out),
+        }
+    }
+}
+
+/// A slice of any type of elements.
+pub trait EncodeItems {
+    /// Writes a list of the elements.
+    fn encode_items(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// Visits the elements.
+    fn visit_items(&self, visitor: &mut Visitor<'_>) -> Result<(), Error>;
+}
+
+impl<T: Persist> EncodeItems for &[T] {
+    fn encode_items(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_list(self, out)
+    }
+
+    fn visit_items(&self, visitor: &mut Visitor<'_>) -> Result<(), Error> {
+        let mut items = self.iter();
+        visitor.each(&mut |visitor| Some(items.next()?.__visit_shared(visitor)))
+    }
+}
+
+impl<T: Persist> EncodeItems for &mut [T] {
+    fn encode_items(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_list(self, out)
+    }
+
+    fn visit_items(&self, visitor: &mut Visitor<'_>) -> Result<(), Error> {
+        (&**self).visit_items(visitor)
+    }
+}
+
+/// The type of a field, for the part in its place.
+#[diagnostic::on_unimplemented(
+    message = "the field of the owned struct is a `{Self}`, and this part of it a `{Part}`",
+    label = "a part of another type",
+    note = "a part is a `&T`, a `&mut T` or a `T` for a field of type `T`, a `&[T]` for a `Vec<T>`, or a `&str` for a `String`"
+)]
+pub trait IsType<Part> {}
+
+impl<T> IsType<T> for T {}
+
+/// Compiles if the field has the type of the part.
+pub fn same_type<Part, Field: IsType<Part>>(_: &Field) {}
+
+/// True if the field of this index is stored as its own type.
+#[must_use]
+pub const fn is_plain(rows: &[&[FieldCodec]], field: usize) -> bool {
+    rows.is_empty() || field >= rows[0].len() || rows[0][field].is_plain()
+}
+
+/// What is wrong with the parts of a class: the index of the first one that is, or their number if there are too few,
+/// and a message.
+pub struct Fault {
+    at: usize,
+    message: [u8; 400],
+    len: usize,
+}
+
+impl Fault {
+    /// Compares the names of the parts with the fields of the owned class, whose name is `owned`.
+    #[must_use]
+    pub const fn find(owned: &str, fields: &[(&str, FieldStep)], parts: &[&str]) -> Self {
+        let (mut field, mut part) = (0, 0);
+        loop {
+            while field < fields.len() && matches!(fields[field].1, FieldStep::Skipped) {
+                field += 1;
+            }
+            if field < fields.len()
+                && part < parts.len()
+                && is_same_name(fields[field].0, parts[part])
+            {
+                field += 1;
+                part += 1;
+                continue;
+            }
+            let fault = Self { at: part, message: [0; 400], len: 0 };
+            if field == fields.len() && part == parts.len() {
+                return Self { at: usize::MAX, ..fault };
+            }
+            if part < parts.len() {
+                let place = position(fields, parts[part]);
+                if place == fields.len() || field == fields.len() {
+                    // The compiler finds no such field either, and says more of it.
+                    return Self { at: usize::MAX, ..fault };
+                }
+                if matches!(fields[place].1, FieldStep::Skipped) {
+                    let fault = fault.with("`").with(owned).with("` does not save its field `");
+                    return fault
+                        .with(parts[part])
+                        .with("`; remove it here, or mark it `#[persist(skip)]`");
+                }
+            }
+            // A field that stands further down is out of order, not missing.
+            let mut later = part;
+            while later < parts.len() && !is_same_name(fields[field].0, parts[later]) {
+                later += 1;
+            }
+            let fault = fault.with("the field `").with(fields[field].0).with("` of `").with(owned);
+            return if later < parts.len() {
+                let fault = fault.with("` comes before `").with(parts[part]);
+                fault.with("` there; put the parts in the order of its fields")
+            } else {
+                fault.with("` is missing here; add it, since all stored fields are saved")
+            };
+        }
+    }
+
+    /// True if the part of this index is the wrong one.
+    #[must_use]
+    pub const fn is_at(&self, part: usize) -> bool {
+        self.at == part
+    }
+
+    /// The message.
+    #[must_use]
+    pub const fn message(&self) -> &str {
+        let (message, _) = self.message.split_at(self.len);
+        match std::str::from_utf8(message) {
+            Ok(message) => message,
+            // It was cut within a character.
+            Err(_) => "the parts are not the stored fields of the owned struct, in their order",
+        }
+    }
+
+    const fn with(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        let mut i = 0;
+        while i < text.len() && self.len < self.message.len() {
+            self.message[self.len] = text[i];
+            self.len += 1;
+            i += 1;
+        }
+        self
+    }
+}
+
+/// The place of a field among the others; their number if there is none of this name.
+const fn position(fields: &[(&str, FieldStep)], name: &str) -> usize {
+    let mut i = 0;
+    while i < fields.len() && !is_same_name(fields[i].0, name) {
+        i += 1;
+    }
+    i
+}
