@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use persist::storage::{Memory, NewFile, Storage, StoredFile};
-use persist::{Component, History, Persist, SaveManager, World, field};
+use persist::{Component, History, Persist, SaveManager, Saves, World, field};
 use persist_tests::support::host;
 
 #[derive(Persist)]
@@ -31,16 +31,15 @@ fn a_page_does_with_memory_what_a_program_does_with_files() {
 #[test]
 fn a_lock_that_is_held_is_an_error_at_once() {
     let cell = std::sync::Arc::new(Mutex::new(7_u32));
-    let mut saves = SaveManager::new();
-    saves.add(&cell).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&cell).unwrap();
     let held = cell.lock().unwrap();
-    assert_eq!(saves.to_vec().unwrap_err().kind(), persist::ErrorKind::Borrowed);
+    assert_eq!(manager.to_vec().unwrap_err().kind(), persist::ErrorKind::Borrowed);
     drop(held);
-    saves.to_vec().unwrap();
+    manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    saves.set_storage(Held(Memory::default()));
-    let error = saves.save_value("game.sav", &1_u32).unwrap_err();
+    let saves = Saves::new().storage(Held(Memory::default()));
+    let error = saves.file("game.sav").save(&1_u32).unwrap_err();
     assert_eq!(error.kind(), persist::ErrorKind::InUse);
 }
 

@@ -16,13 +16,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::__private::TraitObject;
-use persist::{Persist, SaveManager};
+use persist::{Persist, Saves};
 
-/// Saves a value and loads it.
-fn trip<T: Persist>(mut saves: SaveManager, value: T) -> Rc<RefCell<T>> {
-    saves.add(&Rc::new(RefCell::new(value))).expect("it can be added");
-    let save = saves.to_vec().expect("it can be saved");
-    let loaded = saves.from_slice(&save).expect("it can be loaded");
+/// Saves an object and loads it.
+fn trip<T: Persist>(saves: &Saves, value: T) -> Rc<RefCell<T>> {
+    let mut manager = saves.manager();
+    manager.add(&Rc::new(RefCell::new(value))).expect("it can be added");
+    let save = manager.to_vec().expect("it can be saved");
+    let loaded = manager.from_slice(&save).expect("it can be loaded");
     assert!(loaded.report().is_clean());
     loaded.first().expect("it is there")
 }
@@ -74,12 +75,12 @@ mod shadowed {
 #[test]
 fn shadowed_names_are_not_in_the_way() {
     use shadowed::{Content, Dynamic};
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Content, dyn Dynamic>().expect("it can be registered");
     saves.register_as::<Content, dyn Dynamic + Send>().expect("it can be registered");
     let value: (Box<dyn Dynamic>, Rc<RefCell<dyn Dynamic + Send>>) =
         (Box::new(Content(1)), Rc::new(RefCell::new(Content(2))));
-    let loaded = trip(saves, value);
+    let loaded = trip(&saves, value);
     assert_eq!((loaded.borrow().0.value(), loaded.borrow().1.borrow().value()), (1, 2));
 }
 
@@ -109,10 +110,10 @@ mod bare {
 #[test]
 fn a_module_without_prelude_can_have_one() {
     use bare::Item as _;
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<bare::Sword, dyn bare::Item>().expect("it can be registered");
     let more: Option<Box<dyn bare::Item>> = Some(Box::new(bare::Sword { sharp: 4, more: None }));
-    let loaded = trip(saves, bare::Sword { sharp: 3, more });
+    let loaded = trip(&saves, bare::Sword { sharp: 3, more });
     assert_eq!(loaded.borrow().price(), 3);
     assert_eq!(loaded.borrow().more.as_ref().map(|item| item.price()), Some(4));
 }
@@ -158,12 +159,12 @@ impl Type for Hero {
 
 #[test]
 fn the_rest_of_the_trait_stays_as_it_is() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Hero, dyn Type>().expect("it can be registered");
     saves.register_as::<Hero, dyn Type + Send + Sync>().expect("it can be registered");
     let value: (Box<dyn Type>, std::sync::Arc<std::sync::Mutex<dyn Type + Send + Sync>>) =
         (Box::new(Hero::new()), std::sync::Arc::new(std::sync::Mutex::new(Hero::new())));
-    let loaded = trip(saves, value);
+    let loaded = trip(&saves, value);
     assert_eq!(loaded.borrow_mut().0.r#fn(&mut |text| u8::try_from(text.len()).ok()), Ok(4));
     assert_eq!(loaded.borrow().1.lock().expect("it is free").level(), 7);
     assert_eq!(<dyn Type>::NAME, "Type");
@@ -189,7 +190,7 @@ impl Flies for Hero {}
 
 #[test]
 fn traits_made_by_macros_can_have_one() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Hero, dyn Walks>().expect("it can be registered");
     saves.register_as::<Hero, dyn Flies>().expect("it can be registered");
     assert_eq!(<dyn Walks>::NAME, "made.Walks");
@@ -209,9 +210,9 @@ fn a_trait_inside_a_function_can_have_one() {
             1
         }
     }
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<One, dyn Local>().expect("it can be registered");
-    let loaded = trip::<Box<dyn Local>>(saves, Box::new(One));
+    let loaded = trip::<Box<dyn Local>>(&saves, Box::new(One));
     assert_eq!(loaded.borrow().number(), 1);
 }
 
@@ -281,9 +282,9 @@ impl Elsewhere for There {
 
 #[test]
 fn the_library_may_be_reached_by_another_path() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<There, dyn Elsewhere>().expect("it can be registered");
-    let loaded = trip::<Box<dyn Elsewhere>>(saves, Box::new(There));
+    let loaded = trip::<Box<dyn Elsewhere>>(&saves, Box::new(There));
     assert_eq!(loaded.borrow().price(), 7);
     assert_eq!(<dyn Elsewhere>::NAME, "elsewhere.Item");
 }

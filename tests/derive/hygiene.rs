@@ -171,11 +171,11 @@ fn a_module_without_prelude_can_derive() {
     round_trip(&bare::Weather::Sun);
     assert_eq!(round_trip(&bare::Metres(1.0)).len(), 8);
 
-    let mut saves = persist::SaveManager::new();
-    saves.set_context(std::sync::Arc::new(bare::Game));
-    saves.add(&std::rc::Rc::new(std::cell::RefCell::new(bare::Guild { members: 3 }))).unwrap();
-    let save = saves.to_vec().unwrap();
-    saves.from_slice(&save).unwrap();
+    let saves = persist::Saves::new().context(std::sync::Arc::new(bare::Game));
+    let mut manager = saves.manager();
+    manager.add(&std::rc::Rc::new(std::cell::RefCell::new(bare::Guild { members: 3 }))).unwrap();
+    let save = manager.to_vec().unwrap();
+    manager.from_slice(&save).unwrap();
 }
 
 #[derive(Persist, Debug, PartialEq)]

@@ -8,5 +8,6 @@ mod golden;
 mod hints;
 mod hygiene;
 mod hygiene_of_evolution;
+mod save_as;
 mod savedata_sizes;
 mod stored_as;

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 use std::hash::BuildHasherDefault;
 
 use persist::codec::{self, Buffer, Prototypes, Reflect};
-use persist::{ErrorKind, Persist, Unknown, With, from_slice, to_vec};
+use persist::{ErrorKind, Persist, SaveManager, Unknown, With, from_slice, to_vec};
 
 /// Types of another crate.
 mod foreign {
@@ -456,7 +456,7 @@ fn keys_that_are_stored_alike_are_not_saved() {
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 enum Goal {
-    #[persist(default)]
+    #[persist(empty)]
     None,
     Walk(#[persist(with = vec2)] Vec2, u8),
     Patrol {
@@ -507,7 +507,7 @@ impl From<Vec<(u8, u16)>> for Runs {
 
 /// Stored as text, of which the empty one is no colour.
 #[derive(Persist, Clone, Copy, Debug, PartialEq)]
-#[persist(via = String, default = Colour::Red)]
+#[persist(via = String, empty = Colour::Red)]
 enum Colour {
     Red,
     Other(char),
@@ -890,10 +890,10 @@ fn what_was_loaded_is_dropped_without_a_call_of_store() {
     let last = node(None);
     let first = node(Some(last.clone()));
     last.borrow_mut().next = Some(first.clone());
-    let mut saves = persist::SaveManager::new();
-    saves.add(&first).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&first).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let before = STORES_OF_DROPS.with(Cell::get);
     assert!(before >= 4, "a save calls `store`");
     drop(loaded);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use persist::save::LoadEvent;
-use persist::{LoadOptions, Persist, SaveManager};
+use persist::{LoadOptions, Persist, Saves};
 
 use crate::repository::read;
 
@@ -74,16 +74,13 @@ fn load<Old: Persist, New: Persist>(
     options: LoadOptions,
     show: impl Fn(&New) -> String,
 ) -> Outcome {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Sword, dyn Item>().expect("a class of its own");
-    let save = saves.value_to_vec(old).expect("a value that can be saved");
-    let mut saves = SaveManager::new();
+    let save = saves.to_vec(old).expect("a value that can be saved");
+    let saves = Saves::new().load_options(options);
     saves.register_as::<Sword, dyn Item>().expect("a class of its own");
-    saves.set_load_options(options);
-    match saves.value_from_slice::<New>(&save) {
-        Ok((new, loaded)) => {
-            (show(&new), loaded.report().rows().iter().map(|row| row.event).collect())
-        }
+    match saves.from_slice::<New>(&save) {
+        Ok(loaded) => (show(&loaded), loaded.report().rows().iter().map(|row| row.event).collect()),
         Err(error) => {
             assert_eq!(error.class(), Some("Case"), "{error}");
             (String::new(), Vec::new())
@@ -179,7 +176,7 @@ fn numbers_convert_as_the_page_says() {
 
 #[test]
 fn numbers_clamp_as_the_page_says() {
-    let clamp = LoadOptions { clamp: true, ..LoadOptions::default() };
+    let clamp = LoadOptions::new().clamp(true);
     check(
         "Numbers that do not fit",
         &rows! { clamp;

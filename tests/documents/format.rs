@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use persist_tests::support::forge::{Forged, Item};
 
 use persist::codec::Prototypes;
-use persist::{Arena, Document, Handle, ObjectId, Persist, SaveManager, Unknown};
+use persist::{Arena, Document, Handle, ObjectId, Persist, SaveManager, Saves, Unknown};
 
 const DOCUMENT: &str = include_str!("../../docs/reference/format.md");
 
@@ -54,19 +54,18 @@ fn example() -> Vec<u8> {
 
 #[test]
 fn the_worked_example_is_what_the_library_writes() {
-    let mut saves = SaveManager::new();
-    saves.set_application("demo", "1.0").unwrap();
+    let mut manager = Saves::new().application("demo", "1.0").unwrap().manager();
     for (level, flag) in [(1, 16), (6, 32)] {
-        saves.add(&Rc::new(RefCell::new(Player { level, flag }))).unwrap();
+        manager.add(&Rc::new(RefCell::new(Player { level, flag }))).unwrap();
     }
-    assert_eq!(saves.to_vec().unwrap(), example());
+    assert_eq!(manager.to_vec().unwrap(), example());
 }
 
 #[test]
 fn the_worked_example_loads() {
-    let mut saves = SaveManager::new();
-    saves.register::<Player>().unwrap();
-    let loaded = saves.from_slice(&example()).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Player>().unwrap();
+    let loaded = manager.from_slice(&example()).unwrap();
     let players: Vec<_> = loaded
         .iter::<Player>()
         .map(|player| (player.borrow().level, player.borrow().flag))
@@ -231,12 +230,12 @@ impl Thing for Player {}
 
 #[test]
 fn trait_objects_are_stored_as_the_page_says() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Player, dyn Thing>().unwrap();
     let boxed: Box<dyn Thing> = Box::new(Player { level: 1, flag: 2 });
     let shared: Arc<RwLock<dyn Thing>> = Arc::new(RwLock::new(Player { level: 3, flag: 4 }));
     let weak = Arc::downgrade(&shared);
-    let save = Forged::parse(&saves.value_to_vec(&(boxed, shared, weak)).unwrap());
+    let save = Forged::parse(&saves.to_vec(&(boxed, shared, weak)).unwrap());
     let [Item::Definition(tuple), Item::Definition(player), root, object] = &save.items[..] else {
         panic!("two definitions and two records")
     };

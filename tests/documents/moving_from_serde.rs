@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use persist::save::Header;
-use persist::{Error, ErrorKind, Persist, Result, SaveManager};
+use persist::{Error, ErrorKind, Persist, Result, Saves};
 
 /// The types of the release that wrote JSON.
 mod json {
@@ -188,14 +188,14 @@ fn a_slot_of_the_old_format_is_listed_once_it_is_converted() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (old, new) = (folder.path().join("Ada.json"), folder.path().join("Ada.sav"));
     write_old(&old);
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     assert!(saves.slots(folder.path()).list()?.is_empty());
 
-    saves.save_value(&new, &load_game(&old)?)?;
+    saves.file(&new).save(&load_game(&old)?)?;
     let slots = saves.slots(folder.path()).list()?;
     assert_eq!(slots.iter().map(|slot| &*slot.name).collect::<Vec<_>>(), ["Ada"]);
     assert!(slots[0].damaged.is_empty());
-    assert_eq!(saves.load_value::<Game>(&new)?.0, game());
+    assert_eq!(saves.file(&new).load::<Game>()?.into_inner(), game());
     assert!(read_old(&old)?.is_some(), "the old file is as it was");
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::codec::Pointee;
-use persist::{Component, Persist, SaveManager, World};
+use persist::{Component, Loaded, Persist, SaveManager, Saves, World};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -76,7 +76,7 @@ programs! {
 }
 
 fn turn<T: Program>(place: Place, save: Option<&[u8]>, values: &mut [u32], next: u32) -> Vec<u8> {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<T>().unwrap();
     let mut act = |case: &mut T| {
         for (known, value) in T::KNOWN.iter().zip(case.values()) {
@@ -91,25 +91,21 @@ fn turn<T: Program>(place: Place, save: Option<&[u8]>, values: &mut [u32], next:
             let Some(save) = save else {
                 let case = Rc::new(RefCell::new(T::default()));
                 act(&mut case.borrow_mut());
-                saves.add(&case).unwrap();
-                return saves.to_vec().unwrap();
+                let mut manager = saves.manager();
+                manager.add(&case).unwrap();
+                return manager.to_vec().unwrap();
             };
-            let loaded = saves.from_slice(save).unwrap();
+            let loaded = saves.from_slice::<SaveManager>(save).unwrap();
             act(&mut loaded.first::<T>().unwrap().borrow_mut());
-            saves.adopt(loaded);
-            saves.to_vec().unwrap()
+            loaded.to_vec().unwrap()
         }
         Place::Value => {
-            let (mut case, loaded) = match save {
-                None => (T::default(), None),
-                Some(save) => {
-                    let (case, loaded) = saves.value_from_slice::<T>(save).unwrap();
-                    (case, Some(loaded))
-                }
+            let mut case = match save {
+                None => Loaded::from(T::default()),
+                Some(save) => saves.from_slice::<T>(save).unwrap(),
             };
             act(&mut case);
-            loaded.into_iter().for_each(|loaded| saves.adopt(loaded));
-            saves.value_to_vec(&case).unwrap()
+            saves.to_vec(&case).unwrap()
         }
         Place::Inside => {
             let mut holder = match save {
@@ -120,22 +116,18 @@ fn turn<T: Program>(place: Place, save: Option<&[u8]>, values: &mut [u32], next:
             persist::to_vec(&holder).unwrap()
         }
         Place::Component => {
-            let (mut world, loaded) = match save {
+            let mut world = match save {
                 None => {
                     let mut world = World::new();
                     let object = world.spawn("it");
                     world.attach(object, T::default()).unwrap();
-                    (world, None)
+                    Loaded::from(world)
                 }
-                Some(save) => {
-                    let (world, loaded) = saves.value_from_slice::<World>(save).unwrap();
-                    (world, Some(loaded))
-                }
+                Some(save) => saves.from_slice::<World>(save).unwrap(),
             };
             let object = world.find("it").unwrap();
             act(world.get_mut::<T>(object).unwrap());
-            loaded.into_iter().for_each(|loaded| saves.adopt(loaded));
-            saves.value_to_vec(&world).unwrap()
+            saves.to_vec(&world).unwrap()
         }
     }
 }

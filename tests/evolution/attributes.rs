@@ -65,7 +65,7 @@ fn to_3(record: &mut Record, from: u32) -> Result<(), String> {
 #[persist(version = 2, migrate = migrate_shape)]
 enum Shape {
     Circle(u8, #[persist(convert = <f32 as From<u8>>::from, id = 3)] f32),
-    #[persist(default)]
+    #[persist(empty)]
     Dot,
     #[persist(other)]
     Other {

@@ -18,18 +18,18 @@ fn save<T: Persist>(value: T) -> Vec<u8> {
 }
 
 fn save_all<T: Persist>(values: impl IntoIterator<Item = T>) -> Vec<u8> {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     for value in values {
-        saves.add(&shared(value)).unwrap();
+        manager.add(&shared(value)).unwrap();
     }
-    saves.to_vec().unwrap()
+    manager.to_vec().unwrap()
 }
 
 /// What a program that has `T` makes of it.
-fn load<T: Persist>(save: &[u8]) -> Result<Loaded, Error> {
-    let mut saves = SaveManager::new();
-    saves.register::<T>()?;
-    saves.from_slice(save)
+fn load<T: Persist>(save: &[u8]) -> Result<Loaded<SaveManager>, Error> {
+    let manager = SaveManager::new();
+    manager.register::<T>()?;
+    manager.from_slice(save)
 }
 
 fn first<T: Persist>(save: &[u8]) -> (Shared<T>, Vec<Row>) {
@@ -40,7 +40,7 @@ fn first<T: Persist>(save: &[u8]) -> (Shared<T>, Vec<Row>) {
 type Row = (LoadEvent, String, String, u64, u64);
 
 /// The findings: change, class, field, how often, first object.
-fn rows(loaded: &Loaded) -> Vec<Row> {
+fn rows(loaded: &Loaded<SaveManager>) -> Vec<Row> {
     let findings = loaded.report().rows().iter();
     findings
         .map(|finding| {
@@ -88,12 +88,11 @@ fn findings_are_counted_and_name_the_first_object() {
 
 #[test]
 fn a_loaded_save_is_saved_in_the_new_form() {
-    let mut saves = SaveManager::new();
-    saves.register::<new::Hero>().unwrap();
-    let loaded = saves.from_slice(&save(hero())).unwrap();
-    saves.adopt(loaded);
-    let again = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&again).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<new::Hero>().unwrap();
+    let loaded = manager.from_slice(&save(hero())).unwrap();
+    let again = loaded.to_vec().unwrap();
+    let loaded = manager.from_slice(&again).unwrap();
     // What the program does not have went along.
     assert_eq!(rows(&loaded), [row(LoadEvent::Kept, "Hero.gone", "", 1)]);
     assert_eq!(loaded.first::<new::Hero>().unwrap().borrow().post, -5);
@@ -250,9 +249,9 @@ fn references_stay_right_when_fields_and_keys_move() {
         knot.weak = Rc::downgrade(&knots[3]);
         knots[5].borrow_mut().left = Some(pick(1));
     }
-    let mut saves = SaveManager::new();
-    saves.add(&knots[0]).unwrap();
-    let (knot, found) = first::<new::Knot>(&saves.to_vec().unwrap());
+    let mut manager = SaveManager::new();
+    manager.add(&knots[0]).unwrap();
+    let (knot, found) = first::<new::Knot>(&manager.to_vec().unwrap());
     let knot = knot.borrow();
     let id = |knot: &Shared<new::Knot>| knot.borrow().id;
     assert_eq!(knot.left.as_ref().map(id), Some(1));
@@ -308,19 +307,18 @@ fn objects_that_only_an_unknown_field_pointed_to_are_kept_with_it() {
     struct Owner {}
     let pets = (1..4).map(|carat| shared(old::Gem { carat, flaws: vec![] })).collect();
     let save = save(OldOwner { pets });
-    let mut saves = SaveManager::new();
-    saves.register::<Owner>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Owner>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert_eq!(loaded.len(), 4);
     let gems = (LoadEvent::Kept, String::from("Gem"), String::new(), 3, 2);
     assert_eq!(rows(&loaded), [row(LoadEvent::Kept, "Owner", "pets", 1), gems]);
-    saves.adopt(loaded);
-    let (owner, found) = first::<OldOwner>(&saves.to_vec().unwrap());
+    let (owner, found) = first::<OldOwner>(&loaded.to_vec().unwrap());
     let carats: Vec<u16> = owner.borrow().pets.iter().map(|gem| gem.borrow().carat).collect();
     assert_eq!((&*carats, found), (&[1, 2, 3][..], vec![]));
 
-    saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
-    let loaded = saves.from_slice(&save).unwrap();
+    let saves = manager.saves().clone().load_options(LoadOptions::new().drop_unknown(true));
+    let loaded = saves.from_slice::<SaveManager>(&save).unwrap();
     assert_eq!(loaded.len(), 1);
     let gems = (LoadEvent::Unknown, String::from("Gem"), String::new(), 3, 2);
     assert_eq!(rows(&loaded), [row(LoadEvent::Dropped, "Owner", "pets", 1), gems]);

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use persist::save::LoadPolicy;
-use persist::{LoadOptions, Loaded, SaveManager};
+use persist::{LoadOptions, SaveManager};
 use persist_tests::support::game::{Version, v1, v2, v3, v4, v5};
 
 /// Where the save of a version lies.
@@ -26,10 +26,11 @@ fn read(version: u32) -> Vec<u8> {
 /// The save of a version, made anew.
 fn make(version: u32) -> Vec<u8> {
     fn save<W: Version>(version: u32) -> Vec<u8> {
-        let mut saves = W::manager();
-        saves.set_application("Isle", &format!("{version}.0")).unwrap();
-        saves.add(&W::world(version)).unwrap();
-        saves.to_vec().unwrap()
+        let saves = W::manager().saves().clone();
+        let saves = saves.application("Isle", &format!("{version}.0")).unwrap();
+        let mut manager = saves.manager();
+        manager.add(&W::world(version)).unwrap();
+        manager.to_vec().unwrap()
     }
     match version {
         1 => save::<v1::World>(1),
@@ -41,8 +42,8 @@ fn make(version: u32) -> Vec<u8> {
 }
 
 /// The state of a world.
-fn state<W: Version>(loaded: &Loaded) -> String {
-    loaded.first::<W>().unwrap().borrow().describe()
+fn state<W: Version>(manager: &SaveManager) -> String {
+    manager.first::<W>().unwrap().borrow().describe()
 }
 
 /// The state that a version makes of a save: versions from 4 on keep what went with it.
@@ -75,10 +76,9 @@ fn each_version_writes_the_committed_bytes() {
 #[test]
 fn each_version_loads_its_own_save_whole() {
     fn check<W: Version>(version: u32) {
-        let mut saves = W::manager();
-        saves
-            .set_load_options(LoadOptions { policy: LoadPolicy::Strict, ..LoadOptions::default() });
-        let loaded = saves.load(path(version)).unwrap();
+        let strict = LoadOptions::new().policy(LoadPolicy::Strict);
+        let saves = W::manager().saves().clone().load_options(strict);
+        let loaded = saves.file(path(version)).load::<SaveManager>().unwrap();
         assert!(loaded.report().is_clean(), "{}", loaded.report());
         assert_eq!(loaded.report().summary(), "everything was loaded");
         assert_same(&state::<W>(&loaded), &expected::<W>(version), &format!("v{version}"));
@@ -110,12 +110,13 @@ fn each_version_loads_all_older_saves() {
 
 /// What the newest version says of a save: the report, the line for the player, and what a strict load says.
 fn report(since: u32) -> String {
-    let mut saves = v5::World::manager();
-    let loaded = saves.load(path(since)).unwrap();
+    let manager = v5::World::manager();
+    let loaded = manager.load(path(since)).unwrap();
     let mut text = format!("{}\n{}\n", loaded.report(), loaded.report().summary());
-    saves.set_load_options(LoadOptions { policy: LoadPolicy::Strict, ..LoadOptions::default() });
+    let strict = LoadOptions::new().policy(LoadPolicy::Strict);
+    let saves = manager.saves().clone().load_options(strict);
     // From memory, since errors of a file name it.
-    match saves.from_slice(&read(since)) {
+    match saves.from_slice::<SaveManager>(&read(since)) {
         Ok(_) => text.push_str("strict: loaded\n"),
         Err(error) => writeln!(text, "strict: {error}").unwrap(),
     }
@@ -132,16 +133,14 @@ fn the_newest_version_reports_what_it_did_to_each() {
 #[test]
 fn a_save_goes_through_all_versions() {
     fn pass<W: Version>(save: &[u8], since: u32) -> Vec<u8> {
-        let mut saves: SaveManager = W::manager();
-        let loaded = saves.from_slice(save).unwrap();
+        let manager = W::manager();
+        let loaded = manager.from_slice(save).unwrap();
         assert_same(&state::<W>(&loaded), &expected::<W>(since), &format!("v{since} on its way"));
-        saves.adopt(loaded);
-        let save = saves.to_vec().unwrap();
+        let save = loaded.to_vec().unwrap();
         // Once more, in the same version.
-        let loaded = saves.from_slice(&save).unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
         assert_same(&state::<W>(&loaded), &expected::<W>(since), &format!("v{since} again"));
-        saves.adopt(loaded);
-        assert!(save == saves.to_vec().unwrap());
+        assert!(save == loaded.to_vec().unwrap());
         save
     }
     for since in 1..=5 {

@@ -11,4 +11,5 @@ mod mod_switched_off;
 mod order;
 mod random;
 mod registration;
+mod type_defaults;
 mod types;

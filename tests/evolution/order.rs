@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::rc::Rc;
 
 use persist::save::LoadPolicy;
-use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
+use persist::{ErrorKind, LoadOptions, Persist, SaveManager, Saves};
 use persist_tests::support::forge;
 
 /// The same types twice: as an older program had them, and with everything in another order.
@@ -208,10 +208,9 @@ fn values_in_another_order_are_read_in_it() {
     let save = persist::to_vec(&old_everything()).unwrap();
     assert_eq!(persist::from_slice::<newer::Everything>(&save).unwrap(), everything());
     // Nothing is lost or made up, so that a strict load takes it too.
-    let mut saves = SaveManager::new();
-    saves.set_load_options(LoadOptions { policy: LoadPolicy::Strict, ..LoadOptions::default() });
-    let (value, loaded) = saves.value_from_slice::<newer::Everything>(&save).unwrap();
-    assert_eq!(value, everything());
+    let saves = Saves::new().load_options(LoadOptions::new().policy(LoadPolicy::Strict));
+    let loaded = saves.from_slice::<newer::Everything>(&save).unwrap();
+    assert_eq!(*loaded, everything());
     assert_eq!(loaded.report().rows(), []);
 }
 
@@ -272,15 +271,15 @@ struct Door {
 
 #[test]
 fn objects_in_another_order_keep_what_their_factory_gave_them() {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let door = Rc::new(RefCell::new(OldDoor { name: "oak".into(), key: old_item(3) }));
-    saves.add(&door).unwrap();
-    let save = saves.to_vec().unwrap();
+    manager.add(&door).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
+    let manager = SaveManager::new();
     let make = || Door { key: newer::Item { seen: 5, ..item(0) }, name: String::new(), sound: 77 };
-    saves.registry_mut().register_with(make).unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    manager.saves().register_with(make).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let door = loaded.first::<Door>().unwrap();
     let door = door.borrow();
     assert_eq!((&*door.name, door.sound), ("oak", 77));

@@ -10,9 +10,9 @@ use half::f16;
 use mint::Vector2;
 use nalgebra_0_35::{DMatrix, Rotation2, Similarity2, Unit, UnitComplex, UnitQuaternion};
 use ordered_float::NotNan;
+use persist::Persist;
 use persist::codec::decode;
 use persist::save::Registry;
-use persist::{Persist, SaveManager};
 use rand_chacha_0_10::ChaCha8Rng;
 use rand_pcg::{Pcg32, Pcg64Mcg};
 use rand_xoshiro_0_8::Xoshiro256PlusPlus;
@@ -72,9 +72,9 @@ struct Hero {
 /// The default value of a new key holds a pointer.
 fn new_key() -> String {
     let hero = old::Hero { wears: enum_map! { old::Slot::Hand => Rc::new(RefCell::new(7)) } };
-    let save = SaveManager::new().value_to_vec(&hero).unwrap();
-    let loaded = SaveManager::new().value_from_slice::<Hero>(&save);
-    loaded.map(|(hero, _)| drop(hero.wears)).unwrap_err().to_string()
+    let save = persist::to_vec(&hero).unwrap();
+    let loaded = persist::from_slice::<Hero>(&save);
+    loaded.map(|hero| drop(hero.wears)).unwrap_err().to_string()
 }
 
 #[test]

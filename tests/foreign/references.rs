@@ -63,13 +63,13 @@ fn pointers_in_lists_and_maps_lead_to_the_same_objects_after_a_load() {
     }
     a.borrow_mut().parent = Some(Rc::downgrade(&root));
 
-    let mut saves = SaveManager::new();
-    saves.add(&root).unwrap();
-    let bytes = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&root).unwrap();
+    let bytes = manager.to_vec().unwrap();
 
-    let mut other = SaveManager::new();
-    other.register::<Node>().unwrap();
-    let loaded = other.from_slice(&bytes).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Node>().unwrap();
+    let loaded = manager.from_slice(&bytes).unwrap();
     let loaded_root = loaded.first::<Node>().unwrap();
     let root = loaded_root.borrow();
     let names = |nodes: &[Rc<RefCell<Node>>]| {

@@ -7,7 +7,7 @@ mod make;
 #[path = "examples/roguelike/state.rs"]
 mod state;
 
-use persist::SaveManager;
+use persist::Saves;
 use rand_pcg::rand_core::RngCore;
 
 use make::Size;
@@ -17,12 +17,12 @@ const SMALL: Size = Size { maps: 4, items: 400, characters: 20 };
 
 #[test]
 fn the_state_of_a_roguelike_comes_back_whole() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     let game = make::game(7, SMALL);
-    let save = saves.value_to_vec(&game).unwrap();
-    let (loaded, report) = saves.value_from_slice::<Game>(&save).unwrap();
-    assert!(report.report().is_clean());
-    assert_eq!(saves.value_to_vec(&loaded).unwrap(), save, "the same state has the same bytes");
+    let save = saves.to_vec(&game).unwrap();
+    let loaded = saves.from_slice::<Game>(&save).unwrap();
+    assert!(loaded.report().is_clean());
+    assert_eq!(saves.to_vec(&loaded).unwrap(), save, "the same state has the same bytes");
     // What equal bytes do not show: that keys and hashed maps still find what they found.
     let weapon = |game: &Game| {
         let player = &game.characters[&game.player.unwrap()];

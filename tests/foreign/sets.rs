@@ -172,14 +172,14 @@ fn pointers_in_an_enum_map_are_connected_after_keys_moved() {
         old::Slot::Hand => Some(sword.clone()),
         old::Slot::Head => Some(item("hat")),
     };
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let hero = Rc::new(RefCell::new(older::Hero { wears, holds: sword }));
-    saves.add(&hero).unwrap();
-    let save = saves.to_vec().unwrap();
+    manager.add(&hero).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    saves.register::<Hero>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Hero>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let hero = loaded.first::<Hero>().unwrap();
     let hero = hero.borrow();
     let hand = hero.wears[Slot::Hand].as_ref().unwrap();

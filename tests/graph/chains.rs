@@ -47,39 +47,39 @@ fn in_a_small_thread(run: fn()) {
 
 /// The bytes of what a pointer leads to, and nothing else left of it.
 fn save<Q: Counted>(root: &Q) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.add(root).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = SaveManager::new();
+    manager.add(root).unwrap();
+    manager.to_vec().unwrap()
 }
 
 fn manager<Q: Counted>() -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.registry_mut().register_pointer::<Q>().unwrap();
-    saves
+    let manager = SaveManager::new();
+    manager.saves().register_pointer::<Q>().unwrap();
+    manager
 }
 
 /// Loads that fail, and one that is taken apart.
 fn come_and_go<Q: Counted + Persist>(save: &[u8], objects: usize) {
-    let saves = manager::<Q>();
+    let manager = manager::<Q>();
     for stage in [Stage::Validate, Stage::AfterLoad] {
         REFUSE.set(Some(stage));
-        let error = saves.from_slice(save).map(drop).unwrap_err();
+        let error = manager.from_slice(save).map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
         assert_eq!(ALIVE.get(), 0, "after a failure in {stage:?}");
     }
     REFUSE.set(None);
     // The last record is cut off from its first byte: the fill fails.
     let broken = broken(save);
-    assert!(saves.from_slice(&broken).is_err());
+    assert!(manager.from_slice(&broken).is_err());
     assert_eq!(ALIVE.get(), 0, "after a failure in the fill");
-    let loaded = saves.from_slice(save).unwrap();
+    let loaded = manager.from_slice(save).unwrap();
     assert_eq!((loaded.len(), ALIVE.get()), (objects, i64::try_from(objects).unwrap()));
     let weak = loaded.first_pointer::<Q>().unwrap();
     drop(weak);
     loaded.dismantle();
     assert_eq!(ALIVE.get(), 0, "after it was taken apart");
     // What nobody holds is freed with the `Loaded`.
-    drop(saves.from_slice(save).unwrap());
+    drop(manager.from_slice(save).unwrap());
     assert_eq!(ALIVE.get(), 0, "after it was dropped");
 }
 
@@ -181,14 +181,14 @@ fn a_ring_in_cells() {
         all.iter().for_each(|node| node.borrow_mut().next = None);
         drop(all);
         // Only `dismantle` frees a circle.
-        let saves = manager::<Rc<RefCell<Open>>>();
+        let manager = manager::<Rc<RefCell<Open>>>();
         for stage in [Stage::Validate, Stage::AfterLoad] {
             REFUSE.set(Some(stage));
-            assert!(saves.from_slice(&save).is_err());
+            assert!(manager.from_slice(&save).is_err());
             assert_eq!(ALIVE.get(), 0, "after a failure in {stage:?}");
         }
         REFUSE.set(None);
-        let loaded = saves.from_slice(&save).unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
         assert_eq!(loaded.strong_cycles()[0].len(), LENGTH as usize / 4);
         let kept = loaded.first::<Open>().unwrap();
         loaded.dismantle();

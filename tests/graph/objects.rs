@@ -38,21 +38,21 @@ fn unlink(node: &Shared<Node>) {
     node.others.clear();
 }
 
-fn reload(saves: &mut SaveManager) -> Loaded {
-    let save = saves.to_vec().unwrap();
-    saves.from_slice(&save).unwrap()
+fn reload(manager: &mut SaveManager) -> Loaded<SaveManager> {
+    let save = manager.to_vec().unwrap();
+    manager.from_slice(&save).unwrap()
 }
 
 /// Saves what the object leads to and loads it.
-fn trip<T: Persist>(object: &Shared<T>) -> (Shared<T>, Loaded) {
-    let mut saves = SaveManager::new();
-    saves.add(object).unwrap();
-    check_objects(&saves.to_vec().unwrap(), 0, || {
-        let mut saves = SaveManager::new();
-        saves.register::<T>().unwrap();
-        saves
+fn trip<T: Persist>(object: &Shared<T>) -> (Shared<T>, Loaded<SaveManager>) {
+    let mut manager = SaveManager::new();
+    manager.add(object).unwrap();
+    check_objects(&manager.to_vec().unwrap(), 0, || {
+        let manager = SaveManager::new();
+        manager.register::<T>().unwrap();
+        manager
     });
-    let loaded = reload(&mut saves);
+    let loaded = reload(&mut manager);
     (loaded.first::<T>().unwrap(), loaded)
 }
 
@@ -292,9 +292,9 @@ fn what_several_roots_share_is_saved_once() {
     ada.borrow_mut().next = Some(common.clone());
     bors.borrow_mut().next = Some(common);
     bors.borrow_mut().back = Rc::downgrade(&ada);
-    let mut saves = SaveManager::new();
-    let ids = [&bors, &ada].map(|root| saves.add(root).unwrap());
-    let loaded = reload(&mut saves);
+    let mut manager = SaveManager::new();
+    let ids = [&bors, &ada].map(|root| manager.add(root).unwrap());
+    let loaded = reload(&mut manager);
     assert_eq!(loaded.len(), 3);
     let [bors, ada] = ids.map(|id| loaded.get::<Node>(id).unwrap());
     assert_eq!((id(&bors), id(&ada)), (2, 1));
@@ -312,11 +312,11 @@ fn a_long_chain_needs_no_stack() {
             node.borrow_mut().next = Some(last);
             last = node;
         }
-        let mut saves = SaveManager::new();
-        saves.add(&last).unwrap();
-        let save = saves.to_vec().unwrap();
-        saves.clear();
-        let lengths = [walk(last), walk(saves.from_slice(&save).unwrap().first().unwrap())];
+        let mut manager = SaveManager::new();
+        manager.add(&last).unwrap();
+        let save = manager.to_vec().unwrap();
+        manager = manager.saves().manager();
+        let lengths = [walk(last), walk(manager.from_slice(&save).unwrap().first().unwrap())];
         assert_eq!(lengths, [LENGTH, LENGTH]);
     };
     std::thread::Builder::new().stack_size(256 << 10).spawn(run).unwrap().join().unwrap();

@@ -11,7 +11,7 @@ use std::rc::{self, Rc};
 use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
 use persist::save::{Counted, LoadEvent};
-use persist::{Persist, SaveManager};
+use persist::{Persist, SaveManager, Saves};
 use persist_tests::support::disarranged::check_objects;
 
 #[derive(Persist, Debug, PartialEq, Clone)]
@@ -158,13 +158,13 @@ macro_rules! check {
 }
 
 fn round_trip<Q: Counted + Persist>(object: &Q) -> Q {
-    let mut saves = SaveManager::new();
-    saves.add(object).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(object).unwrap();
+    let save = manager.to_vec().unwrap();
     let manager = || {
-        let mut saves = SaveManager::new();
-        saves.registry_mut().register_pointer::<Q>().unwrap();
-        saves
+        let manager = SaveManager::new();
+        manager.saves().register_pointer::<Q>().unwrap();
+        manager
     };
     check_objects(&save, 0, manager);
     let loaded = manager().from_slice(&save).unwrap();
@@ -299,19 +299,19 @@ fn a_weak_pointer_does_not_make_its_target_part_of_a_save() {
         assert!(weaks.lock.upgrade().is_none() && weaks.mutex.upgrade().is_none());
         assert!(weaks.once.upgrade().is_none());
     };
-    let mut saves = SaveManager::new();
-    let save = saves.value_to_vec(&weaks).unwrap();
-    let (loaded, rest) = saves.value_from_slice::<Weaks>(&save).unwrap();
+    let saves = Saves::new();
+    let save = saves.to_vec(&weaks).unwrap();
+    let loaded = saves.from_slice::<Weaks>(&save).unwrap();
     gone(&loaded);
-    assert!(rest.is_empty());
-    let [finding] = rest.report().rows() else { panic!("{}", rest.report()) };
+    assert_eq!(loaded.report().objects().count(), 0);
+    let [finding] = loaded.report().rows() else { panic!("{}", loaded.report()) };
     assert_eq!((finding.event, finding.count), (LoadEvent::Dangling, 7));
     // Of what is gone already there is nothing to report.
     drop(targets);
-    let save = saves.value_to_vec(&weaks).unwrap();
-    let (loaded, rest) = saves.value_from_slice::<Weaks>(&save).unwrap();
+    let save = saves.to_vec(&weaks).unwrap();
+    let loaded = saves.from_slice::<Weaks>(&save).unwrap();
     gone(&loaded);
-    assert!(rest.report().is_clean());
+    assert!(loaded.report().is_clean());
 }
 
 #[test]
@@ -333,7 +333,7 @@ struct Key(Rc<str>);
 
 #[test]
 fn a_pointer_without_a_cell_is_no_key_either() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     let error = saves.register::<HashMap<Key, u8>>().unwrap_err();
     assert!(error.message().starts_with("Key holds a shared pointer and cannot be"), "{error}");
     let error = saves.register::<std::collections::BTreeSet<Rc<u8>>>().unwrap_err();
@@ -360,14 +360,13 @@ fn assert_debug<T: Debug>(_: &T) {}
 fn objects_keep_their_ids_in_the_next_save() {
     let hero = Arc::new(Mutex::new(ada()));
     let text: Rc<str> = "kept".into();
-    let mut saves = SaveManager::new();
-    saves.add(&text).unwrap();
-    saves.add(&hero).unwrap();
-    let first = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&first).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&text).unwrap();
+    manager.add(&hero).unwrap();
+    let first = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&first).unwrap();
     assert_debug(&loaded);
     let text = loaded.first_pointer::<Rc<str>>().unwrap();
     assert_eq!(&*text, "kept");
-    saves.adopt(loaded);
-    assert_eq!(saves.to_vec().unwrap(), first);
+    assert_eq!(loaded.to_vec().unwrap(), first);
 }

@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use persist::{ErrorKind, Limits, Persist, SaveManager};
+use persist::{ErrorKind, Limits, Persist, SaveManager, Saves};
 use persist_tests::support::forge::{Forged, Item, counted};
 
 /// On both sides of a chunk, and of the largest graph that is connected while it is decoded.
@@ -99,17 +99,17 @@ fn cut(nodes: Vec<Shared>) {
 fn objects_of_graphs_of_any_size_are_connected() {
     for count in SIZES {
         let nodes = graph(count);
-        let mut saves = SaveManager::new();
+        let mut manager = SaveManager::new();
         for node in &nodes {
-            saves.add(node).unwrap();
+            manager.add(node).unwrap();
         }
-        let save = saves.to_vec().unwrap();
-        drop(saves);
+        let save = manager.to_vec().unwrap();
+        drop(manager);
         cut(nodes);
 
-        let mut saves = SaveManager::new();
-        saves.registry_mut().register_pointer::<Shared>().unwrap();
-        let loaded = saves.from_slice(&save).unwrap();
+        let saves = Saves::new();
+        saves.register_pointer::<Shared>().unwrap();
+        let loaded = saves.from_slice::<SaveManager>(&save).unwrap();
         let nodes: Vec<Shared> = loaded.pointers::<Shared>().collect();
         check(&nodes, count);
         drop(nodes);
@@ -117,8 +117,9 @@ fn objects_of_graphs_of_any_size_are_connected() {
         assert_eq!(ALIVE.get(), 0, "of {count}");
 
         // The text of the last one refuses to be filled when all others are.
-        saves.set_limits(Limits { text: 299, ..Limits::DEFAULT });
-        assert_eq!(saves.from_slice(&save).map(drop).unwrap_err().kind(), ErrorKind::TooLarge);
+        let saves = saves.limits(Limits::new().text(299));
+        let refused = saves.from_slice::<SaveManager>(&save).map(drop).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::TooLarge);
         assert_eq!(ALIVE.get(), 0, "of {count}, after a failure");
     }
 }
@@ -149,11 +150,11 @@ fn a_graph_whose_references_lead_far_comes_back_whole() {
 }
 
 #[test]
-fn a_manager_saves_one_graph_after_the_other_as_a_new_one_does() {
-    let mut saves = SaveManager::new();
+fn saves_write_one_graph_after_the_other_as_new_ones_do() {
+    let saves = Saves::new();
     for count in [100, LOOKED_AHEAD, LOOKED_AHEAD, 3, 1000, 0] {
         let level = Level { nodes: graph(count) };
-        let save = saves.value_to_vec(&level).unwrap();
+        let save = saves.to_vec(&level).unwrap();
         assert!(save == persist::to_vec(&level).unwrap(), "{count} objects");
         cut(level.nodes);
     }
@@ -161,14 +162,14 @@ fn a_manager_saves_one_graph_after_the_other_as_a_new_one_does() {
 
 #[test]
 fn an_object_that_is_borrowed_is_refused_also_where_a_save_looks_ahead() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     let level = Level { nodes: graph(LOOKED_AHEAD) };
-    let save = saves.value_to_vec(&level).unwrap();
+    let save = saves.to_vec(&level).unwrap();
     let borrowed = level.nodes[40_000].borrow_mut();
-    let error = saves.value_to_vec(&level).unwrap_err();
+    let error = saves.to_vec(&level).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Borrowed);
     drop(borrowed);
-    assert!(save == saves.value_to_vec(&level).unwrap());
+    assert!(save == saves.to_vec(&level).unwrap());
     cut(level.nodes);
 }
 
@@ -187,14 +188,14 @@ struct Other {
 /// The error of a load in which the reference of one of the links leads to an object of another class.
 fn wrong_target(count: usize) -> persist::Error {
     let links: Vec<Rc<RefCell<Link>>> = (0..count).map(|_| Rc::default()).collect();
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let other: Rc<RefCell<Other>> = Rc::default();
     for (at, link) in links.iter().enumerate() {
         link.borrow_mut().next = Some(links[(at * 31 + 1) % count].clone());
-        saves.add(link).unwrap();
+        manager.add(link).unwrap();
     }
-    saves.add(&other).unwrap();
-    let mut forged = Forged::parse(&saves.to_vec().unwrap());
+    manager.add(&other).unwrap();
+    let mut forged = Forged::parse(&manager.to_vec().unwrap());
     links.iter().for_each(|link| link.borrow_mut().next = None);
     drop(links);
     let last = forged.items.iter().rev().find_map(|item| match item {
@@ -206,8 +207,8 @@ fn wrong_target(count: usize) -> persist::Error {
             *payload = [&[1], &counted(last.unwrap())[..]].concat();
         }
     }
-    let error = saves.from_slice(&forged.build()).map(drop).unwrap_err();
-    drop(saves);
+    let error = manager.from_slice(&forged.build()).map(drop).unwrap_err();
+    drop(manager);
     assert_eq!(ALIVE.get(), 0, "of {count}");
     error
 }

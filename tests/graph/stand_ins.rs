@@ -99,16 +99,16 @@ impl Item for Laser {
 }
 
 fn game() -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.register::<Person>().unwrap();
-    saves.register_as::<Sword, dyn Item>().unwrap();
-    saves
+    let manager = SaveManager::new();
+    manager.register::<Person>().unwrap();
+    manager.register_as::<Sword, dyn Item>().unwrap();
+    manager
 }
 
 fn modded() -> SaveManager {
-    let mut saves = game();
-    saves.register_as::<Laser, dyn Item>().unwrap();
-    saves
+    let manager = game();
+    manager.register_as::<Laser, dyn Item>().unwrap();
+    manager
 }
 
 fn person(name: &str) -> Hero {
@@ -183,15 +183,15 @@ fn kept(report: &LoadReport) -> Vec<(String, u64)> {
 #[test]
 fn a_chest_survives_a_day_without_the_mod() {
     let people = world();
-    let mut saves = modded();
+    let mut manager = modded();
     for person in &people {
-        saves.add(person).unwrap();
+        manager.add(person).unwrap();
     }
-    let first = saves.to_vec().unwrap();
+    let first = manager.to_vec().unwrap();
 
     // The day without the mod.
-    let mut saves = game();
-    let loaded = saves.from_slice(&first).unwrap();
+    let manager = game();
+    let loaded = manager.from_slice(&first).unwrap();
     let [ada, bob] = &loaded.iter::<Person>().collect::<Vec<_>>()[..] else { panic!("two people") };
     let missing = || "missing Laser".to_owned();
     let expected =
@@ -207,12 +207,10 @@ fn a_chest_survives_a_day_without_the_mod() {
     let taken = ada.borrow_mut().chest.remove(2);
     bob.borrow_mut().chest.push(taken);
     ada.borrow_mut().chest[0] = Box::new(Sword { sharp: 9 });
-    saves.adopt(loaded);
-    let second = saves.to_vec().unwrap();
+    let second = loaded.to_vec().unwrap();
     // And another day.
-    let loaded = saves.from_slice(&second).unwrap();
-    saves.adopt(loaded);
-    let third = saves.to_vec().unwrap();
+    let loaded = manager.from_slice(&second).unwrap();
+    let third = loaded.to_vec().unwrap();
     assert_eq!(second, third);
 
     // The mod is back.
@@ -262,13 +260,11 @@ fn seven_and_eight_are_cut(people: &[Hero; 2]) {
 fn a_stand_in_that_is_moved_from_a_pointer_into_a_box_is_saved_there() {
     let ada = person("Ada");
     ada.borrow_mut().hand = Some(Rc::new(RefCell::new(laser(7))));
-    let mut saves = modded();
-    saves.add(&ada).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = game();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = modded();
+    manager.add(&ada).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = game().from_slice(&save).unwrap();
     let ada = loaded.first::<Person>().unwrap();
-    saves.adopt(loaded);
     // From a pointer to a box needs the value; from a box to a pointer it has it.
     let boxed: Box<dyn Item> = {
         let hand = ada.borrow().hand.clone().unwrap();
@@ -279,7 +275,7 @@ fn a_stand_in_that_is_moved_from_a_pointer_into_a_box_is_saved_there() {
     };
     ada.borrow_mut().chest.push(boxed);
     ada.borrow_mut().hand = None;
-    let save = saves.to_vec().unwrap();
+    let save = loaded.to_vec().unwrap();
     let loaded = modded().from_slice(&save).unwrap();
     let ada = loaded.first::<Person>().unwrap();
     assert_eq!(describe(&ada), ["Ada", "laser 7 0 Place { x: 1, y: -1 } []"]);
@@ -289,9 +285,9 @@ fn a_stand_in_that_is_moved_from_a_pointer_into_a_box_is_saved_there() {
 fn an_unknown_that_was_not_loaded_is_not_saved() {
     let ada = person("Ada");
     ada.borrow_mut().chest.push(Box::new(MissingItem::from(Unknown::default())));
-    let mut saves = game();
-    saves.add(&ada).unwrap();
-    let error = saves.to_vec().unwrap_err();
+    let mut manager = game();
+    manager.add(&ada).unwrap();
+    let error = manager.to_vec().unwrap_err();
     assert!(error.message().starts_with("an `Unknown` that was not loaded"), "{error}");
     assert_eq!((error.class(), error.field()), (Some("Person"), Some("chest")));
     let error = persist::to_vec(&MissingItem::from(Unknown::default())).unwrap_err();
@@ -301,9 +297,9 @@ fn an_unknown_that_was_not_loaded_is_not_saved() {
 #[test]
 fn a_load_with_stand_ins_that_fails_leaves_nothing() {
     let [ada, bob] = world();
-    let mut saves = modded();
-    saves.add(&ada).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = modded();
+    manager.add(&ada).unwrap();
+    let save = manager.to_vec().unwrap();
     let alive = Rc::weak_count(&bob);
     for end in (save.len() / 2..save.len()).step_by(7) {
         assert!(game().from_slice(&save[..end]).is_err());
@@ -335,24 +331,23 @@ mod newer {
 fn a_kept_value_holds_a_class_of_the_game_in_its_old_form() {
     let ada = person("Ada");
     ada.borrow_mut().chest.push(Box::new(laser(1)));
-    let mut saves = modded();
-    saves.add(&ada).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<newer::Person>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = modded();
+    manager.add(&ada).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register::<newer::Person>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let ada = loaded.first::<newer::Person>().unwrap();
     let place: newer::Place =
         persist::from_slice(&persist::to_vec(&Place { x: 5, y: 6 }).unwrap()).unwrap();
     assert_eq!((place.x, place.y), (5, 6));
     ada.borrow_mut().home = Some(place);
-    saves.adopt(loaded);
-    let save = saves.to_vec().unwrap();
+    let save = loaded.to_vec().unwrap();
     // With the mod again: both forms of the class are in one save.
-    let mut saves = SaveManager::new();
-    saves.register::<newer::Person>().unwrap();
-    saves.register_as::<Laser, dyn Item>().unwrap_err();
-    let loaded = saves.from_slice(&save).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<newer::Person>().unwrap();
+    manager.register_as::<Laser, dyn Item>().unwrap_err();
+    let loaded = manager.from_slice(&save).unwrap();
     let ada = loaded.first::<newer::Person>().unwrap();
     assert_eq!(ada.borrow().chest[0].describe(), "missing Laser");
     assert_eq!(ada.borrow().home.as_ref().unwrap().x, 5);

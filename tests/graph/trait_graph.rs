@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![allow(clippy::arc_with_non_send_sync, reason = "such pointers are saved, too")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::{Rc, Weak};
 use std::sync::{self, Arc, Mutex, RwLock};
@@ -78,8 +78,8 @@ macro_rules! beasts {
 
         const SORTS: &[&str] = &[$(stringify!($name)),*];
 
-        fn register(saves: &mut SaveManager) {
-            $(saves.register_as::<$name, dyn Beast>().unwrap();)*
+        fn register(manager: &mut SaveManager) {
+            $(manager.register_as::<$name, dyn Beast>().unwrap();)*
         }
 
         /// A beast in each sort of pointer, its class chosen by its number.
@@ -214,7 +214,7 @@ fn lines(world: &World) -> Vec<String> {
     lines
 }
 
-fn loaded_world(loaded: &Loaded) -> World {
+fn loaded_world(loaded: &Loaded<SaveManager>) -> World {
     World {
         cells: loaded.pointers().collect(),
         mutexes: loaded.pointers().collect(),
@@ -233,24 +233,24 @@ fn cut(world: &World) {
 fn twelve_classes_tied_in_circles_by_all_pointers_come_back() {
     assert_eq!(SORTS.len(), 12);
     let world = world();
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     // The pointers may be known before the classes or after.
-    saves.add(&world.cells[0]).unwrap();
-    register(&mut saves);
-    saves.add(&world.bare[EACH - 1]).unwrap();
+    manager.add(&world.cells[0]).unwrap();
+    register(&mut manager);
+    manager.add(&world.bare[EACH - 1]).unwrap();
     for at in 0..EACH {
         // Some are held by weak pointers alone.
-        saves.add(&world.cells[at]).unwrap();
-        saves.add(&world.mutexes[at]).unwrap();
-        saves.add(&world.locks[at]).unwrap();
-        saves.add(&world.bare[at]).unwrap();
+        manager.add(&world.cells[at]).unwrap();
+        manager.add(&world.mutexes[at]).unwrap();
+        manager.add(&world.locks[at]).unwrap();
+        manager.add(&world.bare[at]).unwrap();
     }
-    let save = saves.to_vec().unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    register(&mut saves);
-    saves.registry_mut().register_pointer::<Shared<dyn Beast>>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    register(&mut manager);
+    manager.saves().register_pointer::<Shared<dyn Beast>>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     let again = loaded_world(&loaded);
     assert_eq!(again.cells.len() + again.mutexes.len() + again.locks.len(), 3 * EACH);
@@ -271,6 +271,8 @@ fn twelve_classes_tied_in_circles_by_all_pointers_come_back() {
 thread_local! {
     /// What hooks have done in this thread.
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// The id that is refused.
+    static UNLUCKY: Cell<u32> = const { Cell::new(13) };
 }
 
 fn log(line: String) {
@@ -308,7 +310,7 @@ impl Spy {
 
     fn check(&self) -> Result<(), String> {
         log(format!("check {}", self.id));
-        if self.id == 13 { Err("it is unlucky".into()) } else { Ok(()) }
+        if self.id == UNLUCKY.get() { Err("it is unlucky".into()) } else { Ok(()) }
     }
 
     fn wake(&mut self) {
@@ -325,21 +327,27 @@ impl Agent for Spy {
 type Squad = (Vec<Box<dyn Agent>>, Vec<Shared<dyn Agent>>, Shared<Spy>, Arc<Mutex<dyn Agent>>);
 
 fn squad(first: u32) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.register_as::<Spy, dyn Agent>().unwrap();
+    let mut manager = SaveManager::new();
+    manager.register_as::<Spy, dyn Agent>().unwrap();
     let one = shared(Spy { id: 3, aide: Some(Box::new(Spy::new(4))) });
     let boxed: Vec<Box<dyn Agent>> =
         vec![Box::new(Spy { id: first, aide: Some(Box::new(Spy::new(2))) })];
     let squad: Squad =
         (boxed, vec![one.clone(), one.clone()], one, Arc::new(Mutex::new(Spy::new(5))));
-    saves.add(&shared(squad)).unwrap();
-    saves
+    manager.add(&shared(squad)).unwrap();
+    manager
 }
 
 #[test]
 fn hooks_behind_a_trait_run_once_for_each_value() {
     let save = squad(1).to_vec().unwrap();
-    assert_eq!(logged(""), ["hide 1", "hide 2", "hide 3", "hide 4", "hide 5"]);
+    let log = LOG.with_borrow(Clone::clone);
+    assert_eq!(log.len(), 10, "{log:?}");
+    for id in 1..=5 {
+        let place = |what| log.iter().position(|line| *line == format!("{what} {id}")).unwrap();
+        assert!(place("hide") < place("check"), "what is saved is checked: {log:?}");
+    }
+    LOG.take();
     let loaded = squad(1).from_slice(&save).unwrap();
     let log = LOG.with_borrow(Clone::clone);
     assert_eq!(logged("check"), ["check 1", "check 2", "check 3", "check 4", "check 5"]);
@@ -353,18 +361,22 @@ fn hooks_behind_a_trait_run_once_for_each_value() {
 
 #[test]
 fn a_refusal_behind_a_trait_says_where() {
+    UNLUCKY.set(0);
     let save = squad(13).to_vec().unwrap();
-    let error = squad(1).from_slice(&save).map(drop).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Refused);
-    assert_eq!(error.message(), "`validate` of Spy refused: it is unlucky");
-    assert_eq!(error.object(), Some(1));
+    UNLUCKY.set(13);
+    for refused in [squad(1).from_slice(&save).map(drop), squad(13).to_vec().map(drop)] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        assert_eq!(error.message(), "`validate` of Spy refused: it is unlucky");
+        assert_eq!(error.object(), Some(1));
+    }
 }
 
 #[test]
 fn before_save_behind_a_pointer_without_a_cell_is_refused_with_advice() {
-    let mut saves = squad(1);
-    saves.add(&(Rc::new(Spy::new(6)) as Rc<dyn Agent>)).unwrap();
-    let error = saves.to_vec().unwrap_err();
+    let mut manager = squad(1);
+    manager.add(&(Rc::new(Spy::new(6)) as Rc<dyn Agent>)).unwrap();
+    let error = manager.to_vec().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().starts_with("`before_save` of Spy needs `&mut`"), "{error}");
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use persist::save::LoadEvent;
-use persist::{Error, ErrorKind, Loaded, Persist, SaveManager};
+use persist::{Error, ErrorKind, Loaded, Persist, SaveManager, Saves};
 use persist_tests::support::disarranged::check_objects;
 use persist_tests::support::{Shared, shared};
 
@@ -83,42 +83,42 @@ fn opal(carat: u32) -> Gem {
 
 /// A manager with all classes of items.
 fn manager() -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.register_as::<Sword, dyn Item>().unwrap();
-    saves.register_as::<Gem, dyn Item>().unwrap();
-    saves.register_as::<Bag, dyn Item>().unwrap();
-    saves
+    let manager = SaveManager::new();
+    manager.register_as::<Sword, dyn Item>().unwrap();
+    manager.register_as::<Gem, dyn Item>().unwrap();
+    manager.register_as::<Bag, dyn Item>().unwrap();
+    manager
 }
 
 /// A manager that knows swords only.
 fn older() -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.register_as::<Sword, dyn Item>().unwrap();
-    saves
+    let manager = SaveManager::new();
+    manager.register_as::<Sword, dyn Item>().unwrap();
+    manager
 }
 
 fn save<T: Persist>(value: T) -> Vec<u8> {
-    let mut saves = manager();
-    saves.add(&shared(value)).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = manager();
+    manager.add(&shared(value)).unwrap();
+    manager.to_vec().unwrap()
 }
 
-fn load<T: Persist>(mut saves: SaveManager, save: &[u8]) -> Result<Loaded, Error> {
-    saves.register::<T>().unwrap();
-    saves.from_slice(save)
+fn load<T: Persist>(manager: &SaveManager, save: &[u8]) -> Result<Loaded<SaveManager>, Error> {
+    manager.register::<T>().unwrap();
+    manager.from_slice(save)
 }
 
 fn manager_of<T: Persist>() -> SaveManager {
-    let mut saves = manager();
-    saves.register::<T>().unwrap();
-    saves
+    let manager = manager();
+    manager.register::<T>().unwrap();
+    manager
 }
 
 /// Saves and loads a value in an object.
 fn trip<T: Persist>(value: T) -> Shared<T> {
     let save = save(value);
     check_objects(&save, 0, || manager_of::<T>());
-    let loaded = load::<T>(manager(), &save).unwrap();
+    let loaded = load::<T>(&manager(), &save).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     loaded.first::<T>().unwrap()
 }
@@ -159,32 +159,32 @@ fn classes_that_a_long_value_turns_out_to_hold_are_defined_before_it_wherever_a_
     let bags = || vec![shared(*bag("swords", swords().collect())), shared(*bag("", vec![]))];
     let objects = bags();
     let save = |size: usize| {
-        let mut saves = manager();
+        let mut manager = manager();
         // Its windows are as large as what was saved before.
-        saves.value_to_vec(&vec![0_u8; size]).unwrap();
+        manager.saves().to_vec(&vec![0_u8; size]).unwrap();
         for bag in &objects {
-            saves.add(bag).unwrap();
+            manager.add(bag).unwrap();
         }
-        saves.add(&shared(Sword { sharp: 7 })).unwrap();
-        saves.to_vec().unwrap()
+        manager.add(&shared(Sword { sharp: 7 })).unwrap();
+        manager.to_vec().unwrap()
     };
     let whole = save(1 << 20);
     for size in [0, 1030, 1064, 1300, 1301, 1302, 2000] {
         assert!(save(size) == whole, "after {size} bytes");
     }
-    let loaded = load::<Bag>(manager(), &whole).unwrap();
+    let loaded = load::<Bag>(&manager(), &whole).unwrap();
     let prices: Vec<_> = loaded.iter::<Bag>().map(|bag| bag.borrow().price()).collect();
     assert_eq!(prices, [objects[0].borrow().price(), 0]);
 }
 
 #[test]
 fn boxes_come_back_wherever_they_are_kept() {
-    let mut saves = manager();
-    saves.register_as::<Sword, dyn Item + Send>().unwrap();
-    saves.register_as::<Sword, dyn Item + Send + Sync>().unwrap();
-    saves.add(&shared(shop())).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = manager();
+    manager.register_as::<Sword, dyn Item + Send>().unwrap();
+    manager.register_as::<Sword, dyn Item + Send + Sync>().unwrap();
+    manager.add(&shared(shop())).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     let shop = loaded.first::<Shop>().unwrap();
     let shop = shop.borrow();
@@ -213,9 +213,9 @@ fn bags_are_nested_only_as_deep_as_the_limit() {
     let nested = |depth| (0..depth).fold(bag("", vec![]), |inner, _| bag("", vec![inner]));
     let depth = usize::try_from(persist::Limits::default().depth).unwrap();
     assert_eq!(trip(*nested(depth / 4)).borrow().items.len(), 1);
-    let mut saves = manager();
-    saves.add(&shared(*nested(depth + 1))).unwrap();
-    assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::TooDeep);
+    let mut manager = manager();
+    manager.add(&shared(*nested(depth + 1))).unwrap();
+    assert_eq!(manager.to_vec().unwrap_err().kind(), ErrorKind::TooDeep);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_class_that_is_not_registered_is_none_in_an_option() {
         (7, Some(Box::new(Gem::Ruby)), 8),
         (9, None, 10),
     ];
-    let loaded = load::<Vec<Row>>(older(), &save(rows)).unwrap();
+    let loaded = load::<Vec<Row>>(&older(), &save(rows)).unwrap();
     let rows = loaded.first::<Vec<Row>>().unwrap();
     let seen: Vec<_> = rows
         .borrow()
@@ -246,9 +246,9 @@ fn a_class_that_is_not_registered_is_none_in_an_option() {
 #[test]
 fn a_class_that_is_registered_but_not_for_the_trait_is_none_too() {
     let save = save(Some(Box::new(opal(2)) as Box<dyn Item>));
-    let mut saves = older();
-    saves.register::<Gem>().unwrap();
-    let loaded = load::<Option<Box<dyn Item>>>(saves, &save).unwrap();
+    let manager = older();
+    manager.register::<Gem>().unwrap();
+    let loaded = load::<Option<Box<dyn Item>>>(&manager, &save).unwrap();
     assert!(loaded.first::<Option<Box<dyn Item>>>().unwrap().borrow().is_none());
     assert_eq!(loaded.report().rows()[0].event, LoadEvent::Unregistered);
 }
@@ -256,7 +256,7 @@ fn a_class_that_is_registered_but_not_for_the_trait_is_none_too() {
 #[test]
 fn without_an_option_it_is_an_error_that_names_class_and_trait() {
     let save = save(vec![sword(1), Box::new(Gem::Ruby)]);
-    let error = load::<Vec<Box<dyn Item>>>(older(), &save).map(drop).unwrap_err();
+    let error = load::<Vec<Box<dyn Item>>>(&older(), &save).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongClass);
     assert!(error.message().starts_with("class Gem is not registered for trait Item"), "{error}");
     assert!(error.message().contains("`register_as::<Gem, dyn Item>()`"), "{error}");
@@ -265,9 +265,9 @@ fn without_an_option_it_is_an_error_that_names_class_and_trait() {
 
 #[test]
 fn saving_a_class_that_is_not_registered_for_the_trait_names_both() {
-    let refused = |mut saves: SaveManager| {
-        saves.add(&shared(vec![sword(1), Box::new(opal(1))])).unwrap();
-        let error = saves.to_vec().unwrap_err();
+    let refused = |mut manager: SaveManager| {
+        manager.add(&shared(vec![sword(1), Box::new(opal(1))])).unwrap();
+        let error = manager.to_vec().unwrap_err();
         assert_eq!((error.kind(), error.object()), (ErrorKind::WrongClass, Some(1)), "{error}");
         assert!(
             error.message().starts_with("class Gem is not registered for trait Item"),
@@ -275,18 +275,18 @@ fn saving_a_class_that_is_not_registered_for_the_trait_names_both() {
         );
     };
     refused(older());
-    let mut saves = older();
-    saves.register::<Gem>().unwrap();
-    refused(saves);
+    let manager = older();
+    manager.register::<Gem>().unwrap();
+    refused(manager);
 }
 
 #[test]
 fn a_trait_is_saved_by_its_given_name() {
-    let mut saves = SaveManager::new();
-    saves.register_as::<Sword, dyn Weapon + Send>().unwrap();
+    let mut manager = SaveManager::new();
+    manager.register_as::<Sword, dyn Weapon + Send>().unwrap();
     let object: Box<dyn Weapon> = Box::new(Sword { sharp: 1 });
-    saves.add(&shared(object)).unwrap();
-    let error = saves.to_vec().unwrap_err();
+    manager.add(&shared(object)).unwrap();
+    let error = manager.to_vec().unwrap_err();
     assert!(error.message().contains("trait quest.Weapon;"), "{error}");
 }
 
@@ -299,7 +299,7 @@ fn two_traits_of_one_name_are_refused() {
     #[derive(Persist)]
     struct Long;
     impl other::Bow for Long {}
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Long, dyn other::Bow>().unwrap();
     let error = saves.register_as::<Sword, dyn Weapon>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateId);
@@ -327,40 +327,41 @@ impl Item for Rack {
 
 #[test]
 fn a_registration_that_is_refused_leaves_nothing() {
-    let register = |saves: &mut SaveManager| {
-        saves.register_as::<Sword, dyn Item>().unwrap();
-        saves.register_as::<Bag, dyn Item>().unwrap();
+    let register = |manager: &mut SaveManager| {
+        manager.register_as::<Sword, dyn Item>().unwrap();
+        manager.register_as::<Bag, dyn Item>().unwrap();
     };
-    let (mut saves, mut twin) = (SaveManager::new(), SaveManager::new());
-    register(&mut saves);
+    let (mut manager, mut twin) = (SaveManager::new(), SaveManager::new());
+    register(&mut manager);
     register(&mut twin);
     for _ in 0..2 {
-        let refused = [saves.register::<Rack>(), saves.register_as::<Rack, dyn Item>()];
+        let refused = [manager.register::<Rack>(), manager.register_as::<Rack, dyn Item>()];
         for error in refused.map(Result::unwrap_err) {
             assert_eq!(error.kind(), ErrorKind::DuplicateId);
             assert!(error.message().contains("`Bag` is an alias of Rack"), "{error}");
         }
-        assert_eq!(format!("{:?}", saves.registry()), format!("{:?}", twin.registry()));
-        assert!(saves.registry().class("Hook").is_none());
+        let registries = [&manager, &twin].map(|manager| manager.saves().registry());
+        assert_eq!(format!("{:?}", registries[0]), format!("{:?}", registries[1]));
+        assert!(registries[0].class("Hook").is_none());
     }
     // Neither is the rack of the trait, nor do swords lie in its pointers.
     let rack = || Rack { hooks: vec![Hook(3)], items: Vec::new(), weapons: Vec::new() };
     let items: [Box<dyn Item>; 2] = [Box::new(rack()), sword(2)];
     for (item, is_known) in items.into_iter().zip([false, true]) {
         let bag = shared(Bag { name: "sack".into(), items: vec![item] });
-        let saved = [&mut saves, &mut twin].map(|saves| {
-            let id = saves.add(&bag).unwrap();
-            let saved = saves.to_vec();
-            saves.remove(id);
+        let saved = [&mut manager, &mut twin].map(|manager| {
+            let id = manager.add(&bag).unwrap();
+            let saved = manager.to_vec();
+            manager.remove(id);
             saved.map_err(|error| error.to_string())
         });
         assert_eq!(saved[0], saved[1]);
         assert_eq!(saved[0].is_ok(), is_known);
     }
     let object: Shared<dyn Item> = shared(Sword { sharp: 1 });
-    let refused = [&mut saves, &mut twin].map(|saves| {
-        saves.add(&object).unwrap();
-        saves.to_vec().map_err(|error| error.to_string())
+    let refused = [&mut manager, &mut twin].map(|manager| {
+        manager.add(&object).unwrap();
+        manager.to_vec().map_err(|error| error.to_string())
     });
     assert_eq!(refused[0], refused[1]);
 }
@@ -368,13 +369,13 @@ fn a_registration_that_is_refused_leaves_nothing() {
 #[test]
 fn one_class_may_have_two_traits() {
     type Two = (Box<dyn Item>, Box<dyn Weapon>, Shared<dyn Item>, Shared<dyn Weapon>);
-    let mut saves = manager();
-    saves.register_as::<Sword, dyn Weapon>().unwrap();
+    let mut manager = manager();
+    manager.register_as::<Sword, dyn Weapon>().unwrap();
     let one = shared(Sword { sharp: 5 });
     let two: Two = (sword(2), Box::new(Sword { sharp: 3 }), one.clone(), one);
-    saves.add(&shared(two)).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    manager.add(&shared(two)).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert_eq!(loaded.len(), 2);
     let two = loaded.first::<Two>().unwrap();
     let (item, weapon, seen, other) = &mut *two.borrow_mut();
@@ -421,16 +422,16 @@ fn classes_behind_a_trait_change_as_others_do() {
     type Old = (Vec<Box<dyn old::Pet>>, Shared<dyn old::Pet>, Rc<dyn old::Pet>, u8);
     type New = (Vec<Box<dyn Pet>>, Shared<dyn Pet>, Rc<dyn Pet>, u8);
     let cat = |lives| old::Cat { lives, whiskers: vec![1; usize::from(lives)] };
-    let mut saves = SaveManager::new();
-    saves.register_as::<old::Cat, dyn old::Pet>().unwrap();
+    let mut manager = SaveManager::new();
+    manager.register_as::<old::Cat, dyn old::Pet>().unwrap();
     let boxed: Vec<Box<dyn old::Pet>> = vec![Box::new(cat(9)), Box::new(cat(7))];
     let old: Old = (boxed, shared(cat(5)), Rc::new(cat(3)), 1);
-    saves.add(&shared(old)).unwrap();
-    let save = saves.to_vec().unwrap();
+    manager.add(&shared(old)).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    saves.register_as::<Cat, dyn Pet>().unwrap();
-    let loaded = load::<New>(saves, &save).unwrap();
+    let manager = SaveManager::new();
+    manager.register_as::<Cat, dyn Pet>().unwrap();
+    let loaded = load::<New>(&manager, &save).unwrap();
     let new = loaded.first::<New>().unwrap();
     let (boxes, cell, bare, end) = &*new.borrow();
     let boxes: Vec<_> = boxes.iter().map(|pet| pet.about()).collect();

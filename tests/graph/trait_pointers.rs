@@ -49,42 +49,42 @@ fn sword(sharp: u32) -> Sword {
 
 /// A manager that knows swords only.
 fn older() -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.register_as::<Sword, dyn Item>().unwrap();
-    saves.register_as::<Sword, dyn Item + Send>().unwrap();
-    saves.register_as::<Sword, dyn Item + Send + Sync>().unwrap();
-    saves
+    let manager = SaveManager::new();
+    manager.register_as::<Sword, dyn Item>().unwrap();
+    manager.register_as::<Sword, dyn Item + Send>().unwrap();
+    manager.register_as::<Sword, dyn Item + Send + Sync>().unwrap();
+    manager
 }
 
 fn manager() -> SaveManager {
-    let mut saves = older();
-    saves.register_as::<Gem, dyn Item>().unwrap();
-    saves
+    let manager = older();
+    manager.register_as::<Gem, dyn Item>().unwrap();
+    manager
 }
 
 fn save<T: Persist>(value: T) -> Vec<u8> {
-    let mut saves = manager();
-    saves.add(&shared(value)).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = manager();
+    manager.add(&shared(value)).unwrap();
+    manager.to_vec().unwrap()
 }
 
-fn load<T: Persist>(mut saves: SaveManager, save: &[u8]) -> (Shared<T>, Loaded) {
-    saves.register::<T>().unwrap();
-    let loaded = saves.from_slice(save).unwrap();
+fn load<T: Persist>(manager: &SaveManager, save: &[u8]) -> (Shared<T>, Loaded<SaveManager>) {
+    manager.register::<T>().unwrap();
+    let loaded = manager.from_slice(save).unwrap();
     (loaded.first::<T>().unwrap(), loaded)
 }
 
 fn manager_of<T: Persist>() -> SaveManager {
-    let mut saves = manager();
-    saves.register::<T>().unwrap();
-    saves
+    let manager = manager();
+    manager.register::<T>().unwrap();
+    manager
 }
 
 /// Saves and loads a value in an object.
-fn trip<T: Persist>(value: T) -> (Shared<T>, Loaded) {
+fn trip<T: Persist>(value: T) -> (Shared<T>, Loaded<SaveManager>) {
     let save = save(value);
     check_objects(&save, 0, || manager_of::<T>());
-    let (value, loaded) = load(manager(), &save);
+    let (value, loaded) = load(&manager(), &save);
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     (value, loaded)
 }
@@ -182,7 +182,7 @@ fn a_pointer_to_a_class_that_is_not_registered_is_none_in_an_option() {
         (Some(shared(sword(1))), Some(Rc::new(sword(2))), Some(Arc::new(Mutex::new(sword(3)))), 2),
         (Some(gem), None, None, 3),
     ];
-    let (loaded, all) = load::<Vec<Row>>(older(), &save(rows));
+    let (loaded, all) = load::<Vec<Row>>(&older(), &save(rows));
     let rows = loaded.borrow();
     assert!(matches!(rows[0], (None, None, None, 1)));
     let (cell, bare, mutex, 2) = &rows[1] else { panic!("out of step") };
@@ -199,20 +199,20 @@ fn a_pointer_to_a_class_that_is_not_registered_is_none_in_an_option() {
 fn a_weak_pointer_to_a_class_that_is_not_registered_dangles_and_is_reported() {
     type Pair = (u8, Weak<RefCell<dyn Item>>, u8);
     let gem: Shared<dyn Item> = shared(Gem);
-    let mut saves = manager();
-    saves.add(&shared::<Pair>((1, Rc::downgrade(&gem), 2))).unwrap();
-    saves.add(&gem).unwrap();
-    let save = saves.to_vec().unwrap();
-    let (loaded, all) = load::<Pair>(older(), &save);
+    let mut manager = manager();
+    manager.add(&shared::<Pair>((1, Rc::downgrade(&gem), 2))).unwrap();
+    manager.add(&gem).unwrap();
+    let save = manager.to_vec().unwrap();
+    let (loaded, all) = load::<Pair>(&older(), &save);
     assert!(matches!(&*loaded.borrow(), (1, weak, 2) if weak.upgrade().is_none()));
     assert!(all.report().rows().iter().any(|found| found.event == LoadEvent::Dangling));
 }
 
 #[test]
 fn without_an_option_it_is_an_error_that_names_class_and_trait() {
-    let mut saves = older();
-    saves.register::<Shared<dyn Item>>().unwrap();
-    let error = saves.from_slice(&save::<Shared<dyn Item>>(shared(Gem))).map(drop).unwrap_err();
+    let manager = older();
+    manager.register::<Shared<dyn Item>>().unwrap();
+    let error = manager.from_slice(&save::<Shared<dyn Item>>(shared(Gem))).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongClass);
     assert!(error.message().starts_with("class Gem is not registered for trait Item"), "{error}");
     assert_eq!(error.object(), Some(1));
@@ -220,35 +220,35 @@ fn without_an_option_it_is_an_error_that_names_class_and_trait() {
 
 #[test]
 fn saving_a_class_that_is_not_registered_for_the_trait_names_both() {
-    let refused = |mut saves: SaveManager| {
-        saves.add(&shared(vec![shared(Gem) as Shared<dyn Item>])).unwrap();
-        let error = saves.to_vec().unwrap_err();
+    let refused = |mut manager: SaveManager| {
+        manager.add(&shared(vec![shared(Gem) as Shared<dyn Item>])).unwrap();
+        let error = manager.to_vec().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WrongClass, "{error}");
         let message = "class Gem is not registered for trait Item; call";
         assert!(error.message().starts_with(message), "{error}");
     };
     refused(older());
-    let mut saves = older();
-    saves.register::<Gem>().unwrap();
-    refused(saves);
+    let manager = older();
+    manager.register::<Gem>().unwrap();
+    refused(manager);
 
-    let mut saves = older();
-    saves.add(&(shared(Gem) as Shared<dyn Item>)).unwrap();
-    let error = saves.to_vec().unwrap_err();
+    let mut manager = older();
+    manager.add(&(shared(Gem) as Shared<dyn Item>)).unwrap();
+    let error = manager.to_vec().unwrap_err();
     assert!(error.message().starts_with("the object is of class Gem that is not"), "{error}");
 }
 
 #[test]
 fn pointers_finds_all_objects_of_a_trait() {
     type World = (Vec<Shared<dyn Item>>, Vec<Rc<dyn Item>>, Arc<Mutex<dyn Item + Send>>);
-    let mut saves = manager();
+    let mut manager = manager();
     let added: Shared<dyn Item> = shared(sword(5));
-    let id = saves.add(&added).unwrap();
+    let id = manager.add(&added).unwrap();
     let cells: Vec<Shared<dyn Item>> = vec![shared(Gem), added, shared(sword(6))];
     let world: World = (cells, vec![Rc::new(Gem)], Arc::new(Mutex::new(sword(8))));
-    saves.add(&shared(world)).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    manager.add(&shared(world)).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let mut prices: Vec<u32> =
         loaded.pointers::<Shared<dyn Item>>().map(|item| item.borrow().price()).collect();
     prices.sort_unstable();

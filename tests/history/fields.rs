@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use persist::history::{CommandContext, Proof};
 use persist::{
-    Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session, Value, World, field,
+    Command, Error, ErrorKind, History, Persist, Result, Saves, Session, Value, World, field,
 };
 use persist_tests::support::{bytes, short_or_long};
 use rand::{Rng, SeedableRng};
@@ -222,7 +222,7 @@ fn shared_pointers_are_refused_at_the_first_edit_with_the_name_of_the_field() ->
     // A session is refused before it does anything; commands alone need nothing of their target.
     let folder = tempfile::tempdir().unwrap();
     let (save, journal) = (folder.path().join("shelf.sav"), folder.path().join("shelf.journal"));
-    let options = Session::<Shelf>::with(SaveManager::new(), History::new(9));
+    let options = Session::<Shelf>::with(Saves::new(), History::new(9));
     let refused = options.open(&save, &journal).unwrap_err();
     assert_eq!((refused.kind(), refused.to_string()), (error.kind(), error.to_string()));
     assert!(!save.exists() && !journal.exists());
@@ -406,7 +406,7 @@ fn a_session_continues_after_an_edit_that_can_no_longer_be_encoded() -> Result<(
     }
     let folder = tempfile::tempdir().unwrap();
     let (save, journal) = (folder.path().join("nest.sav"), folder.path().join("nest.journal"));
-    let open = || Session::<Nest>::with(SaveManager::new(), History::new(9)).open(&save, &journal);
+    let open = || Session::<Nest>::with(Saves::new(), History::new(9)).open(&save, &journal);
     let (mut session, _) = open()?;
     let refused = session.edit("", |nest| {
         nest.n = 9;
@@ -448,8 +448,7 @@ fn a_world_in_a_document_is_refused_at_the_first_edit() {
 fn a_session_of_a_document_goes_on_where_it_was() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (save, journal) = (folder.path().join("plan.sav"), folder.path().join("plan.journal"));
-    let open =
-        || Session::<Document>::with(SaveManager::new(), History::new(50)).open(&save, &journal);
+    let open = || Session::<Document>::with(Saves::new(), History::new(50)).open(&save, &journal);
     let (mut session, _) = open()?;
     session.edit("Write", |document| {
         document.pages = (0..5).map(page).collect();
@@ -494,7 +493,7 @@ fn edits_of_a_field_that_has_another_name_by_now_are_replayed() -> Result<()> {
     }
     let folder = tempfile::tempdir().unwrap();
     let (save, journal) = (folder.path().join("note.sav"), folder.path().join("note.journal"));
-    let saves = SaveManager::new;
+    let saves = Saves::new;
     let options = Session::<Note>::with(saves(), History::new(9));
     let (mut session, _) = options.open(&save, &journal)?;
     session.edit("Write", |note: &mut Note| {
@@ -558,7 +557,7 @@ impl Run {
         let (document, history) = (document(4), recent(capacity, proof));
         let naive = Naive::new(format!("{document:?}"), capacity);
         let subject = match seed % 2 {
-            0 => Subject::session(SaveManager::new(), &document, history),
+            0 => Subject::session(Saves::new(), &document, history),
             _ => Subject::Plain(document, history),
         };
         Self { subject, naive, random, proof, operations: 0 }
@@ -712,7 +711,7 @@ impl Run {
             }
             _ if matches!(self.subject, Subject::Session(..)) => {
                 let history = recent(self.naive.capacity, self.proof);
-                self.subject.reopen(SaveManager::new(), history);
+                self.subject.reopen(Saves::new(), history);
                 self.naive.last = None;
             }
             _ => {}

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use persist::history::{Capacity, CommandContext, Edit, End, Flush, Proof};
 use persist::{
-    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
+    Command, Component, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World,
 };
 
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// A session of a world with an object, which has this much memory for entries.
 fn door(folder: &Path, bytes: usize) -> Result<(Session, ObjectId)> {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Place>()?;
     let mut history: History = History::new(None);
     history.set_proof(Proof::Off);
@@ -227,7 +227,7 @@ impl Command<Numbers> for Add {
 fn commands_that_are_dropped_while_they_are_in_a_file_end_as_well() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let options = Session::<Numbers>::with(SaveManager::new(), History::new(None));
+    let options = Session::<Numbers>::with(Saves::new(), History::new(None));
     let options = options.register::<Add>()?.memory(1_000);
     let (mut session, _) = options.flush(Flush::OnIdle).open(path("save"), path("journal"))?;
     for number in 0..50 {
@@ -254,7 +254,7 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let open = || {
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         saves.register_component::<Place>()?;
         let session = Session::<World>::with(saves, History::new(None)).memory(2_000);
         Ok::<_, persist::Error>(session.open(path("level.sav"), path("level.journal"))?.0)
@@ -342,7 +342,7 @@ fn entries_in_files_count_in_a_limit_of_bytes_so_that_the_next_session_has_the_s
 {
     let folder = tempfile::tempdir().unwrap();
     let open = |memory| -> Result<Session<World>> {
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         saves.register_component::<Place>()?;
         let mut history: History = History::new(Capacity { entries: None, bytes: Some(20_000) });
         history.set_proof(Proof::Off);

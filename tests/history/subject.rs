@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use persist::codec::Reflect;
 use persist::history::{Capacity, Drag, Editable, Flush, Label, SessionOptions};
-use persist::{FieldPath, History, Persist, Result, SaveManager, SaveOptions, Session, Value};
+use persist::{FieldPath, History, Persist, Result, SaveOptions, Saves, Session, Value};
 use persist_tests::support::disk::Disk;
 
 const SAVE: &str = "target.sav";
@@ -41,16 +41,16 @@ macro_rules! alone {
 
 impl<T: Editable + Persist + Default> Subject<T> {
     /// A session that keeps few entries in memory, and begins with a save of the target.
-    pub(crate) fn session(saves: SaveManager, target: &T, history: History<T>) -> Self {
+    pub(crate) fn session(saves: Saves, target: &T, history: History<T>) -> Self {
         let disk = Disk::default();
-        let mut saves = on(saves, &disk);
-        saves.save_value(SAVE, target).expect("a save");
+        let saves = on(saves, &disk);
+        saves.file(SAVE).save(target).expect("a save");
         let session = open(Session::with(saves, history));
         Self::Session(Some(session), disk)
     }
 
     /// Ends a session, and begins one where it was, without the time that a save would take.
-    pub(crate) fn reopen(&mut self, saves: SaveManager, history: History<T>) {
+    pub(crate) fn reopen(&mut self, saves: Saves, history: History<T>) {
         if let Self::Session(session, disk) = self {
             drop(session.take());
             *session = Some(open(Session::with(on(saves, disk), history)));
@@ -158,11 +158,8 @@ impl<T: Reflect + Persist + Default> Subject<T> {
     }
 }
 
-fn on(mut saves: SaveManager, disk: &Disk) -> SaveManager {
-    saves.set_storage(disk.clone());
-    let wait = std::time::Duration::ZERO;
-    saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
-    saves
+fn on(saves: Saves, disk: &Disk) -> Saves {
+    saves.storage(disk.clone()).save_options(SaveOptions::new().wait(std::time::Duration::ZERO))
 }
 
 fn open<T: Persist + Default>(options: SessionOptions<T>) -> Session<T> {

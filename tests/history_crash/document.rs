@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use persist::history::{Drag, SessionOptions};
-use persist::{Error, ErrorKind, History, Persist, Result, SaveManager, Session, field};
+use persist::{Error, ErrorKind, History, Persist, Result, Saves, Session, field};
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -29,7 +29,7 @@ impl Target for Document {
 
     fn options() -> Result<SessionOptions<Self>> {
         // Most entries are in files.
-        Ok(Session::with(SaveManager::new(), History::new(60)).memory(4_000))
+        Ok(Session::with(Saves::new(), History::new(60)).memory(4_000))
     }
 
     fn edit(session: &mut Session<Self>, drag: &mut Option<Drag>, random: &mut Pcg64Mcg) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use persist::history::{Drag, SessionOptions};
 use persist::world::Outside;
 use persist::{
-    Component, Error, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
+    Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World,
 };
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -75,10 +75,10 @@ impl persist::Command for Gain {
 
 /// What the program has.
 pub(crate) fn options() -> Result<SessionOptions<persist::World>> {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Place>()?;
     saves.register_component::<Tags>()?;
-    saves.registry_mut().register_resource::<Score>()?;
+    saves.register_resource::<Score>()?;
     Session::with(saves, History::new(40)).register::<Join>()?.register::<Gain>()
 }
 

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{ErrorKind, Persist, Result, SaveManager};
+use persist::{ErrorKind, Persist, Result, SaveManager, Saves};
 use persist_tests::support::forge::{
     self, ADDED, Item, Load, SMALL, class, counted, record, refused, save, text, try_load, value,
 };
@@ -36,9 +36,9 @@ fn links(payloads: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn load_links(save: &[u8]) -> Result<()> {
-    let mut saves = SaveManager::new();
-    saves.registry_mut().register_pointer::<Rc<Link>>()?;
-    saves.from_slice(save).map(drop)
+    let manager = SaveManager::new();
+    manager.saves().register_pointer::<Rc<Link>>()?;
+    manager.from_slice(save).map(drop)
 }
 
 #[test]
@@ -135,9 +135,9 @@ const ONCE: &[(&str, &[u8])] =
     &[("next", &[0x10, 0x17, 0x10, 1]), ("open", &[0x10, 0x17, 0x23, 1])];
 
 fn load_once(save: &[u8]) -> Result<()> {
-    let mut saves = SaveManager::new();
-    saves.registry_mut().register_pointer::<Rc<Once>>()?;
-    let loaded = saves.from_slice(save)?;
+    let manager = SaveManager::new();
+    manager.saves().register_pointer::<Rc<Once>>()?;
+    let loaded = manager.from_slice(save)?;
     assert_eq!(loaded.strong_cycles().len(), 1);
     loaded.dismantle();
     Ok(())
@@ -151,8 +151,8 @@ fn a_circle_through_a_lock_loads_and_can_be_taken_apart() {
         record(1, if open { 0x23 } else { 0x10 }, id, &payload.concat())
     });
     let items: Vec<Item> = [class("Once", ONCE)].into_iter().chain(records).collect();
-    let mut saves = SaveManager::new();
-    saves.registry_mut().register_pointer::<Rc<Once>>().unwrap();
+    let saves = Saves::new();
+    saves.register_pointer::<Rc<Once>>().unwrap();
     // Every second one is in a lock, and the references go to and fro.
     try_load(save(&items), load_once).unwrap();
 }
@@ -185,11 +185,11 @@ fn toys() -> Vec<Item> {
 }
 
 fn load_toys(save: &[u8]) -> Result<()> {
-    let mut saves = SaveManager::new();
-    saves.register_as::<Doll, dyn Toy>()?;
-    saves.register_as::<Crate, dyn Toy>()?;
-    saves.register::<Doll>()?;
-    saves.from_slice(save).map(drop)
+    let manager = SaveManager::new();
+    manager.register_as::<Doll, dyn Toy>()?;
+    manager.register_as::<Crate, dyn Toy>()?;
+    manager.register::<Doll>()?;
+    manager.from_slice(save).map(drop)
 }
 
 /// A doll with so many in it, each in the next.
@@ -244,9 +244,9 @@ fn trait_objects_nested_beyond_the_limit_are_not_saved_on_a_small_stack() {
         {
             let doll = (0..depth)
                 .fold(Doll { inside: None }, |doll, _| Doll { inside: Some(Box::new(doll)) });
-            let mut saves = SaveManager::new();
+            let saves = Saves::new();
             saves.register_as::<Doll, dyn Toy>().unwrap();
-            let error = saves.value_to_vec(&doll).err().map(|error| error.kind());
+            let error = saves.to_vec(&doll).err().map(|error| error.kind());
             assert_eq!(error, expected, "{depth}");
             // A plain drop would recurse.
             std::mem::forget(doll);
@@ -268,10 +268,10 @@ fn a_hundred_thousand_tools_are_loaded_in_proportion() {
         toys: Vec<Box<dyn Toy>>,
     }
     let load: Load = |save| {
-        let mut saves = SaveManager::new();
-        saves.register_as::<Doll, dyn Toy>()?;
-        saves.register::<Chest>()?;
-        let loaded = saves.from_slice(save)?;
+        let manager = SaveManager::new();
+        manager.register_as::<Doll, dyn Toy>()?;
+        manager.register::<Chest>()?;
+        let loaded = manager.from_slice(save)?;
         assert_eq!(loaded.first::<Chest>()?.borrow().toys.len(), 100_000);
         Ok(())
     };

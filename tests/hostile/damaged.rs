@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use persist::{ErrorKind, Limits, Persist, SaveManager};
+use persist::{ErrorKind, Limits, Persist, Saves};
 use persist_tests::support::fixture_types::{Values, load_and_save, manager, read};
 use persist_tests::support::forge::{Forged, restamp};
 use persist_tests::support::short_or_long;
@@ -21,8 +21,8 @@ fn all_fixtures() -> [(&'static str, Vec<u8>, Load); 5] {
             "values" => Box::new(|save| persist::from_slice::<Values>(save).map(drop)),
             _ => {
                 // Registered once: that takes longer than to find a wrong bit.
-                let saves = manager(name, false);
-                Box::new(move |save| saves.from_slice(save).map(drop))
+                let manager = manager(name, false);
+                Box::new(move |save| manager.from_slice(save).map(drop))
             }
         };
         (name, read(name), load)
@@ -245,14 +245,13 @@ fn a_buffer_that_must_grow_changes_neither_bytes_nor_ids_nor_runs_hooks_again() 
         next.unwrap()
     };
     let saved = |size: Option<usize>| {
-        let mut saves = SaveManager::new();
-        saves.set_limits(Limits::default());
+        let mut manager = Saves::new().limits(Limits::default()).manager();
         if let Some(size) = size {
-            saves.value_to_vec(&vec![0_u8; size]).unwrap();
+            manager.saves().to_vec(&vec![0_u8; size]).unwrap();
         }
-        saves.add(&chain()).unwrap();
-        let save = saves.to_vec().unwrap();
-        let ids: Vec<u64> = saves.from_slice(&save).unwrap().ids().map(|id| id.get()).collect();
+        manager.add(&chain()).unwrap();
+        let save = manager.to_vec().unwrap();
+        let ids: Vec<u64> = manager.from_slice(&save).unwrap().ids().map(|id| id.get()).collect();
         (save, ids, HOOKS.take())
     };
     let expected = saved(None);

@@ -59,10 +59,10 @@ const LIST: &[(&str, &[u8])] = &[("next", &[0x10, 0x16, 1])];
 
 /// Loads objects.
 fn objects(save: &[u8]) -> Result<()> {
-    let mut saves = SaveManager::new();
-    saves.register::<List>()?;
-    saves.register::<Link>()?;
-    saves.from_slice(save).map(drop)
+    let manager = SaveManager::new();
+    manager.register::<List>()?;
+    manager.register::<Link>()?;
+    manager.from_slice(save).map(drop)
 }
 
 /// A list nested so deep: a tag for each level.
@@ -107,9 +107,9 @@ fn values_nested_beyond_the_limit_are_not_saved_on_a_small_stack() {
             let list = deep_list(depth);
             assert_eq!(persist::to_vec(&list).err().map(|error| error.kind()), expected, "{depth}");
             let object = Rc::new(RefCell::new(list));
-            let mut saves = SaveManager::new();
-            saves.add(&object).unwrap();
-            assert_eq!(saves.to_vec().err().map(|error| error.kind()), expected, "{depth}");
+            let mut manager = SaveManager::new();
+            manager.add(&object).unwrap();
+            assert_eq!(manager.to_vec().err().map(|error| error.kind()), expected, "{depth}");
             take_apart(object.replace(List { next: None }));
         }
     });
@@ -233,9 +233,9 @@ fn many_changed_classes_are_compared_soon() {
     }
     items.push(record(1, VALUE, 1, &[7]));
     try_load(save(&items), |save| {
-        let mut saves = SaveManager::new();
-        saves.register::<Blade>()?;
-        let error = saves.from_slice(save).map(drop).unwrap_err();
+        let manager = SaveManager::new();
+        manager.register::<Blade>()?;
+        let error = manager.from_slice(save).map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WrongClass, "{error}");
         Ok(())
     })
@@ -301,9 +301,9 @@ fn defaults_do_not_multiply_a_small_save() {
 fn defaults_of_many_records_are_counted_together() {
     let mut items = vec![class("Defaults", &[])];
     items.extend((1..=600_000).map(|id| record(1, ADDED, id, &[])));
-    let mut saves = SaveManager::new();
-    saves.register::<Defaults>().unwrap();
-    let error = saves.from_slice(&save(&items)).map(drop).unwrap_err();
+    let manager = SaveManager::new();
+    manager.register::<Defaults>().unwrap();
+    let error = manager.from_slice(&save(&items)).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
     assert_eq!(error.object(), Some((64 << 20) / 256 + 1));
 }
@@ -332,16 +332,15 @@ fn a_definition_of_many_units_takes_memory_in_proportion() {
 fn the_last_object_id_leaves_room_for_new_objects() {
     let link = || class("Link", &[("next", &[0x10, 0x17, 0x11, 1])]);
     for id in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1] {
-        let mut saves = SaveManager::new();
-        saves.register::<Link>().unwrap();
-        let Ok(loaded) = saves.from_slice(&save(&[link(), record(1, ADDED, id, &[0])])) else {
+        let manager = SaveManager::new();
+        manager.register::<Link>().unwrap();
+        let Ok(loaded) = manager.from_slice(&save(&[link(), record(1, ADDED, id, &[0])])) else {
             continue;
         };
         let first = loaded.first::<Link>().unwrap();
-        saves.adopt(loaded);
         first.borrow_mut().next = Some(Rc::new(RefCell::new(Link { next: None })));
-        match saves.to_vec() {
-            Ok(save) => assert_eq!(saves.from_slice(&save).unwrap().len(), 2, "after id {id}"),
+        match loaded.to_vec() {
+            Ok(save) => assert_eq!(manager.from_slice(&save).unwrap().len(), 2, "after id {id}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::TooLarge, "after id {id}: {error}"),
         }
     }

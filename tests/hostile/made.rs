@@ -33,10 +33,10 @@ const SWORD: &[(&str, &[u8])] = &[("power", &[3])];
 
 /// Loads objects.
 fn objects(save: &[u8]) -> Result<()> {
-    let mut saves = SaveManager::new();
-    saves.register::<Hero>()?;
-    saves.register::<Mode>()?;
-    saves.from_slice(save).map(drop)
+    let manager = SaveManager::new();
+    manager.register::<Hero>()?;
+    manager.register::<Mode>()?;
+    manager.from_slice(save).map(drop)
 }
 
 fn heroes(records: &[Item]) -> Vec<u8> {

@@ -1,8 +1,6 @@
 //! The fixture with every pointer, changed at random with its checksums made right
 //! again: it is refused, or it loads to what can be saved and loaded again.
 
-use std::cell::RefCell;
-
 use persist::{ErrorKind, SaveManager};
 use persist_tests::support::fixture_types::pointers::prepare;
 use persist_tests::support::forge::{Forged, Item, counted, restamp};
@@ -17,17 +15,17 @@ fn original() -> Vec<u8> {
 
 thread_local! {
     // Made once: what takes longest in a debug build is to register everything.
-    static MANAGER: RefCell<SaveManager> = {
-        let mut saves = SaveManager::new();
-        prepare(&mut saves, false).expect("every pointer");
-        saves.into()
+    static MANAGER: SaveManager = {
+        let mut manager = SaveManager::new();
+        prepare(&mut manager, false).expect("every pointer");
+        manager
     };
 }
 
 /// Loads, saves what came back, and does it again; `None` if it was refused.
 fn load(save: &[u8]) -> Option<Vec<u8>> {
-    MANAGER.with_borrow_mut(|saves| {
-        let loaded = match saves.from_slice(save) {
+    MANAGER.with(|manager| {
+        let loaded = match manager.from_slice(save) {
             Ok(loaded) => loaded,
             Err(error) => {
                 assert!(!error.message().is_empty());
@@ -37,21 +35,18 @@ fn load(save: &[u8]) -> Option<Vec<u8>> {
             }
         };
         assert!(loaded.strong_cycles().len() <= loaded.len());
-        saves.adopt(loaded);
-        let first = saves.to_vec().expect("what was loaded can be saved");
+        let first = loaded.to_vec().expect("what was loaded can be saved");
         let mut before = first.clone();
         // A weak pointer to what nothing else holds has an id once more, and then none.
         for may_dangle in [true, false] {
-            let again = saves.from_slice(&before).expect("what was saved can be loaded");
+            let again = manager.from_slice(&before).expect("what was saved can be loaded");
             let mut findings = again.report().rows().iter();
             let dangles = findings.any(|found| found.event == persist::save::LoadEvent::Dangling);
-            saves.adopt(again);
-            let after = saves.to_vec().expect("once more");
+            let after = again.to_vec().expect("once more");
             assert!(after == before || (may_dangle && dangles), "another graph comes back");
             before = after;
         }
-        saves.clear();
-        saves.from_slice(&first).expect("once more").dismantle();
+        manager.from_slice(&first).expect("once more").dismantle();
         Some(first)
     })
 }
@@ -245,7 +240,7 @@ fn every_holder_of_every_record_is_survived() {
             let Item::Record { holder, .. } = &mut changed.items[place] else { continue };
             *holder = wanted;
             let is_same = found & 0x7f == wanted & 0x7f;
-            let back = MANAGER.with_borrow(|saves| saves.from_slice(&changed.build()));
+            let back = MANAGER.with(|saves| saves.from_slice(&changed.build()));
             match back {
                 Ok(loaded) => loaded.dismantle(),
                 Err(error) if is_same => panic!("{found:02x}: {error}"),

@@ -66,13 +66,13 @@ fn of(kind: &[u8], to: &[u8], others: &[Item]) -> Vec<u8> {
 }
 
 fn manager<P: Persist>() -> Result<SaveManager> {
-    let mut saves = SaveManager::new();
-    saves.register_as::<A, dyn Tool>()?;
-    saves.register_as::<C, dyn Tool>()?;
-    saves.register::<B>()?;
-    saves.registry_mut().register_pointer::<Rc<B>>()?;
-    saves.register::<Root<P>>()?;
-    Ok(saves)
+    let manager = SaveManager::new();
+    manager.register_as::<A, dyn Tool>()?;
+    manager.register_as::<C, dyn Tool>()?;
+    manager.register::<B>()?;
+    manager.saves().register_pointer::<Rc<B>>()?;
+    manager.register::<Root<P>>()?;
+    Ok(manager)
 }
 
 /// Loads a save where the field is of this type.
@@ -82,15 +82,15 @@ fn load<P: Persist>(save: &[u8]) -> Result<()> {
 
 /// The same, where every other holder of an `A` is registered too.
 fn load_with_all<P: Persist>(save: &[u8]) -> Result<()> {
-    let mut saves = manager::<P>()?;
+    let manager = manager::<P>()?;
     macro_rules! register {
         ($($ty:ty)*) => {$(
-            saves.registry_mut().register_pointer::<Rc<$ty>>()?;
-            saves.registry_mut().register_pointer::<Arc<$ty>>()?;
+            manager.saves().register_pointer::<Rc<$ty>>()?;
+            manager.saves().register_pointer::<Arc<$ty>>()?;
         )*};
     }
     register!(A RefCell<A> Cell<A> Mutex<A> RwLock<A> OnceCell<A> OnceLock<A> Rc<A> str [u8]);
-    saves.from_slice(save).map(drop)
+    manager.from_slice(save).map(drop)
 }
 
 fn trait_name() -> Vec<u8> {

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use persist::lock::{Lock, Values};
 use persist::save::LoadPolicy;
-use persist::{Document, ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Value};
+use persist::{
+    Document, ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Saves, Value,
+};
 
 use persist_tests::support::forge::{self, Item, bare, class, counted, fields, one, one_of, text};
 
@@ -94,7 +96,7 @@ fn the_deepest_values_are_read_written_and_shown() {
                 assert!(error.offset().is_some() && error.object() == Some(1), "{error:?}");
             }
             // Deeper ones may be read, on a larger stack.
-            let limits = Limits { depth: Limits::DEFAULT.depth + 1, ..Limits::DEFAULT };
+            let limits = Limits::new().depth(Limits::DEFAULT.depth + 1);
             Document::within(&save(deepest + 1), &limits).unwrap();
         }
     });
@@ -199,8 +201,8 @@ macro_rules! versions {
 
             impl Toy for Doll {}
 
-            pub(super) fn saves() -> SaveManager {
-                let mut saves = SaveManager::new();
+            pub(super) fn saves() -> Saves {
+                let saves = Saves::new();
                 saves.register_as::<Doll, dyn Toy>().unwrap();
                 saves
             }
@@ -253,12 +255,12 @@ fn doll(depth: usize) -> old::Doll {
 /// Saves what is nested to the limit, and loads it as every type that there is for it.
 fn goes_through<Old: Persist + 'static, New: Persist + 'static>(name: &str, old: fn(usize) -> Old) {
     let depth = Limits::DEFAULT.depth as usize;
-    let save = old::saves().value_to_vec(&old(depth)).unwrap();
-    old::saves().value_from_slice::<Old>(&save).unwrap();
-    new::saves().value_from_slice::<New>(&save).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let save = old::saves().to_vec(&old(depth)).unwrap();
+    old::saves().from_slice::<Old>(&save).unwrap();
+    new::saves().from_slice::<New>(&save).unwrap_or_else(|error| panic!("{name}: {error}"));
     look(&save);
     let deeper = old(depth + 2);
-    let error = old::saves().value_to_vec(&deeper).unwrap_err();
+    let error = old::saves().to_vec(&deeper).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooDeep, "{name}: {error}");
 }
 
@@ -281,7 +283,7 @@ fn a_short_save_nested_deep_does_not_overflow_the_stack() {
             let payload = [vec![1; depth], vec![0]].concat();
             let save = one(class("Chain", &[("next", &[0x10, 0x16, 1])]), &payload);
             for result in [
-                new::saves().value_from_slice::<new::Chain>(&save).map(drop),
+                new::saves().from_slice::<new::Chain>(&save).map(drop),
                 persist::from_slice::<old::Chain>(&save).map(drop),
             ] {
                 assert_eq!(result.unwrap_err().kind(), ErrorKind::TooDeep, "{depth} levels");
@@ -303,13 +305,12 @@ fn a_short_save_nested_deep_does_not_overflow_the_stack() {
 fn deep_values_of_a_damaged_save_are_rescued() {
     on_small_stack(|| {
         let chain = std::rc::Rc::new(std::cell::RefCell::new(chain(128)));
-        let mut saves = old::saves();
-        saves.add(&chain).unwrap();
-        let mut save = saves.to_vec().unwrap();
+        let mut manager = old::saves().manager();
+        manager.add(&chain).unwrap();
+        let mut save = manager.to_vec().unwrap();
         save.truncate(save.len() - 10);
-        let policy = LoadPolicy::Salvage;
-        saves.set_load_options(LoadOptions { policy, ..LoadOptions::default() });
-        assert_eq!(saves.from_slice(&save).unwrap().len(), 1);
+        let saves = old::saves().load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
+        assert_eq!(saves.from_slice::<SaveManager>(&save).unwrap().len(), 1);
     });
 }
 

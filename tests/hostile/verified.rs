@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::rc::Rc;
 
 use persist::save::{Compression, Verified, usage, verify};
-use persist::{Document, ErrorKind, Limits, Persist, Result, SaveManager, SaveOptions};
+use persist::{Document, ErrorKind, Limits, Persist, Result, SaveOptions, Saves};
 use persist_tests::support::fixture_types::read;
 use persist_tests::support::forge::{
     ADDED, Forged, Item, MET, VALUE, bare, class, count, counted, record, restamp, save, text,
@@ -48,8 +48,8 @@ struct Hero {
 
 /// A save of several blocks, with references to objects of other blocks.
 fn heroes(compression: Compression) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.set_save_options(SaveOptions { compression, ..SaveOptions::default() });
+    let mut manager =
+        Saves::new().save_options(SaveOptions::new().compression(compression)).manager();
     let heroes: Vec<_> = (0..3000_usize)
         .map(|i| {
             let name = format!("hero {i} ").repeat(i % 9);
@@ -59,9 +59,9 @@ fn heroes(compression: Compression) -> Vec<u8> {
     for (i, hero) in heroes.iter().enumerate() {
         hero.borrow_mut().friends = vec![heroes[i * 31 % 3000].clone(), heroes[i / 2].clone()];
         hero.borrow_mut().foe = Some(Rc::downgrade(&heroes[i * 7 % 3000]));
-        saves.add(hero).expect("an object");
+        manager.add(hero).expect("an object");
     }
-    let save = saves.to_vec().expect("it can be saved");
+    let save = manager.to_vec().expect("it can be saved");
     heroes.iter().for_each(|hero| hero.borrow_mut().friends.clear());
     save
 }
@@ -349,7 +349,7 @@ fn check_limits(kind: &[u8], payload: &[u8], limits: &Limits) -> ErrorKind {
 
 #[test]
 fn limits_hold_as_for_documents() {
-    let limits = Limits { depth: 1, text: 300, empty_elements: 5, ..Limits::default() };
+    let limits = Limits::new().depth(1).text(300).empty_elements(5);
     // Five options around a number, of which four may nest.
     assert_eq!(
         check_limits(&[0x10, 0x10, 0x10, 0x10, 0x10, 3], &[1; 6], &limits),

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use persist::history::{CommandContext, Recovered};
 use persist::{
-    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
-    field,
+    Command, Component, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World, field,
 };
 use persist_tests::support::disk::Disk;
 use persist_tests::support::items::{Item, Items, item};
@@ -48,10 +47,9 @@ impl Command for Wear {
 const OLD: [&str; 3] = ["rope", "lamp", "key"];
 const NEW: [&str; 4] = ["key", "map", "lamp", "rope"];
 
-fn saves(disk: &Disk, items: &[&str]) -> Result<SaveManager> {
-    let mut saves = super::driver::manager(disk);
+fn saves(disk: &Disk, items: &[&str]) -> Result<Saves> {
+    let saves = super::driver::saves_on(disk).context(Arc::new(Items::new(items)));
     saves.register_component::<Bag>()?;
-    saves.set_context(Arc::new(Items::new(items)));
     Ok(saves)
 }
 
@@ -118,7 +116,7 @@ fn a_world_is_edited_undone_redone_saved_and_recovered_with_another_table() -> R
 #[test]
 fn an_edit_of_a_world_without_a_context_is_refused_and_rolled_back() -> Result<()> {
     let disk = Disk::default();
-    let mut saves = saves(&disk, &OLD)?;
+    let saves = saves(&disk, &OLD)?;
     let mut world = World::new();
     let mut history = History::new(None);
     let ada = history.edit(&mut world, "Add", |edit| {
@@ -136,9 +134,9 @@ fn an_edit_of_a_world_without_a_context_is_refused_and_rolled_back() -> Result<(
     history.edit(&mut world, "Set", |edit| edit.set(ada, field!(Bag.worn), "key"))?;
     assert_eq!(world.get::<Bag>(ada), Some(&Bag { worn: Item(2), items: vec![] }));
 
-    // The context of the world serves where the manager has none.
-    let save = super::driver::manager(&disk).value_to_vec(&world)?;
-    let (world, _) = saves.value_from_slice::<World>(&save)?;
+    // The context of the world serves where the saves have none.
+    let save = super::driver::saves_on(&disk).to_vec(&world)?;
+    let world = saves.from_slice::<World>(&save)?.into_inner();
     assert_eq!(world.get::<Bag>(ada), Some(&Bag { worn: Item(2), items: vec![] }));
     Ok(())
 }

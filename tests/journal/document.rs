@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use persist::history::{CommandContext, Label, Merge, SessionOptions};
-use persist::{Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session};
+use persist::{Command, Error, ErrorKind, History, Persist, Result, Saves, Session};
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Document {
@@ -183,7 +183,7 @@ pub(crate) fn history(capacity: Option<usize>) -> History<Document> {
 
 /// A session that is to be opened, with all commands of documents.
 pub(crate) fn session_of(
-    saves: SaveManager,
+    saves: Saves,
     history: History<Document>,
 ) -> Result<SessionOptions<Document>> {
     Session::with(saves, history)

@@ -1,22 +1,19 @@
 //! Sessions that are driven, and what they are expected to be.
 
 use persist::history::{Drag, Flush, Recovered, SessionOptions};
-use persist::{History, Result, SaveManager, SaveOptions, Session};
+use persist::{History, Result, SaveOptions, Saves, Session};
 
 use super::document::{Chapter, Document, Insert, Look, Remove, Rename, Type, history, session_of};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Image};
 
-pub(crate) fn manager(disk: &Disk) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
-    let wait = std::time::Duration::ZERO;
-    saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
-    saves
+pub(crate) fn saves_on(disk: &Disk) -> Saves {
+    let options = SaveOptions::new().wait(std::time::Duration::ZERO);
+    Saves::new().storage(disk.clone()).save_options(options)
 }
 
 pub(crate) fn options(disk: &Disk) -> Result<SessionOptions<Document>> {
-    session_of(manager(disk), history(None))
+    session_of(saves_on(disk), history(None))
 }
 
 pub(crate) fn open(disk: &Disk) -> Result<(Session<Document>, Recovered)> {

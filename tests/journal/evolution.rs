@@ -184,7 +184,7 @@ pub(crate) fn run() -> Result<Vec<Logged>> {
     let disk = Disk::default();
     let mut session = old::session(&disk)?;
     let save = |session: &Session<World>| {
-        old::saves(&Disk::default()).and_then(|mut saves| saves.value_to_vec(session.world()))
+        old::saves(&Disk::default()).and_then(|saves| saves.to_vec(session.world()))
     };
     let mut worlds = vec![save(&session)?];
     let mut log = Vec::new();
@@ -218,9 +218,9 @@ fn expected(save: &[u8]) -> Result<String> {
         return Ok(found);
     }
     let disk = Disk::default();
-    let mut saves = new::saves(&disk)?;
+    let saves = new::saves(&disk)?;
     disk.put(SAVE, save);
-    let (world, _) = saves.load_value::<World>(SAVE)?;
+    let world = saves.file(SAVE).load::<World>()?.into_inner();
     let found = described(&world);
     EXPECTED.with_borrow_mut(|expected| expected.insert(save.to_vec(), found.clone()));
     Ok(found)
@@ -281,9 +281,9 @@ fn a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()> {
 fn a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()> {
     let log = run()?;
     let disk = Disk::new(log[0].image.clone());
-    let mut saves = super::driver::manager(&disk);
+    let saves = super::driver::saves_on(&disk);
     saves.register_component::<new::Bag>()?;
-    saves.registry_mut().register_resource::<new::Points>()?;
+    saves.register_resource::<new::Points>()?;
     let options = Session::with(saves, History::new(None)).register::<new::Rename>()?;
     let (session, recovered) = options.open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use persist::history::{CommandContext, Recovered, SessionOptions};
-use persist::{Command, ErrorKind, History, Persist, Result, SaveManager, Session, Value};
+use persist::{Command, ErrorKind, History, Persist, Result, Saves, Session, Value};
 
 use super::driver;
 use super::{JOURNAL, SAVE};
@@ -70,7 +70,7 @@ mod old {
     }
 
     pub(super) fn options(disk: &Disk) -> Result<SessionOptions<Document>> {
-        Session::with(driver::manager(disk), history()).register::<Widen>()
+        Session::with(driver::saves_on(disk), history()).register::<Widen>()
     }
 }
 
@@ -103,14 +103,21 @@ mod new {
         pub(super) start: u32,
     }
 
-    #[derive(Persist, Default, Debug)]
-    #[persist(class = "Page")]
+    #[derive(Persist, Debug)]
+    #[persist(class = "Page", default)]
     pub(super) struct Page {
         pub(super) number: u64,
         #[persist(default = true)]
         pub(super) is_new: bool,
+        pub(super) shade: u8,
         #[persist(alias = "lines")]
         pub(super) rows: Vec<String>,
+    }
+
+    impl Default for Page {
+        fn default() -> Self {
+            Self { number: 0, is_new: false, shade: 9, rows: Vec::new() }
+        }
     }
 
     #[derive(Persist, Default, Debug)]
@@ -150,7 +157,7 @@ mod new {
     }
 
     pub(super) fn options(disk: &Disk) -> Result<SessionOptions<Document>> {
-        Session::with(driver::manager(disk), history()).register::<Widen>()
+        Session::with(driver::saves_on(disk), history()).register::<Widen>()
     }
 }
 
@@ -245,10 +252,10 @@ fn labels<T: Persist + Default>(session: &Session<T>) -> Vec<String> {
 
 /// What today's program loads.
 fn expected(document: &old::Document) -> Result<String> {
-    let save = SaveManager::new().value_to_vec(document)?;
+    let save = Saves::new().to_vec(document)?;
     let disk = Disk::default();
     disk.put(SAVE, &save);
-    let (document, _) = driver::manager(&disk).load_value::<new::Document>(SAVE)?;
+    let document = driver::saves_on(&disk).file(SAVE).load::<new::Document>()?.into_inner();
     Ok(format!("{document:?}"))
 }
 
@@ -364,7 +371,7 @@ fn a_value_that_does_not_convert_ends_the_replay_and_the_journal_is_kept() -> Re
     session.set_field("Document:margins.left", 200_u8)?;
     drop(session);
     let before = disk.image()[Path::new(JOURNAL)].clone();
-    let options = Session::<narrow::Document>::with(driver::manager(&disk), history());
+    let options = Session::<narrow::Document>::with(driver::saves_on(&disk), history());
     let (mut session, recovered) = options.open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.as_ref().unwrap();
     assert_eq!(stopped.kind, ErrorKind::InvalidValue);

@@ -11,7 +11,7 @@ use persist::{Command, ErrorKind, Result, Session};
 use persist_tests::support::short_or_long;
 
 use super::document::{Document, Insert, Rename, history, session_of};
-use super::driver::{Action, Driver, SCRIPT, check, manager, open, options};
+use super::driver::{Action, Driver, SCRIPT, check, open, options, saves_on};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Fault};
 
@@ -206,7 +206,7 @@ fn a_journal_of_another_save_is_kept_once_there_is_room() -> Result<()> {
     drop(session);
     let other = disk.image()[Path::new(JOURNAL)].clone();
     // The save is now one that this journal does not follow.
-    manager(&disk).save_value(SAVE, &Document::default())?;
+    saves_on(&disk).file(SAVE).save(&Document::default())?;
     disk.leave_room(0);
     let (mut session, recovered) = open(&disk)?;
     assert!(recovered.kept.is_empty() && session.target().lines.is_empty());
@@ -427,8 +427,7 @@ fn a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
     let disk = Disk::default();
     let refuses = Arc::new(AtomicBool::new(false));
     let storage = Refusing { disk: disk.clone(), refuses: Arc::clone(&refuses) };
-    let mut saves = manager(&disk);
-    saves.set_storage(storage);
+    let saves = saves_on(&disk).storage(storage);
     let (mut session, _) = session_of(saves, history(None))?.open(SAVE, JOURNAL)?;
     session.apply(Insert { at: 0, line: String::from("first") })?;
     refuses.store(true, Ordering::Relaxed);
@@ -502,7 +501,7 @@ impl Command<Document> for Stuck {
 #[test]
 fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Result<()> {
     let disk = Disk::default();
-    let options = session_of(manager(&disk), history(None))?.register::<Stuck>()?;
+    let options = session_of(saves_on(&disk), history(None))?.register::<Stuck>()?;
     let (mut session, _) = options.open(SAVE, JOURNAL)?;
     session.apply(Rename { title: String::from("a") })?;
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -42,10 +42,10 @@ impl Component for Shared {}
 impl Component for Light {}
 
 fn open(disk: &Disk) -> Result<(Session, Recovered)> {
-    let mut saves = super::driver::manager(disk);
+    let saves = super::driver::saves_on(disk);
     saves.register_component::<Health>()?;
     saves.register_component::<Shared>()?;
-    saves.registry_mut().register_resource::<Health>()?;
+    saves.register_resource::<Health>()?;
     Session::with(saves, History::new(None)).flush(Flush::OnIdle).open(SAVE, JOURNAL)
 }
 
@@ -112,7 +112,7 @@ fn what_holds_shared_pointers_is_neither_attached_nor_removed_in_a_session() -> 
     drop(session);
 
     // One that comes with the save.
-    let mut saves = super::driver::manager(&disk);
+    let saves = super::driver::saves_on(&disk);
     saves.register_component::<Shared>()?;
     let mut world = World::new();
     let door = world.spawn("Door");
@@ -120,8 +120,8 @@ fn what_holds_shared_pointers_is_neither_attached_nor_removed_in_a_session() -> 
     world.set_parent(door, Some(parent))?;
     world.attach(door, Shared { number: 1, rest: Some(Arc::default()) })?;
     let disk = Disk::default();
-    saves.set_storage(disk.clone());
-    saves.save_value(SAVE, &world)?;
+    let saves = saves.storage(disk.clone());
+    saves.file(SAVE).save(&world)?;
 
     let (mut session, _) = open(&disk)?;
     session.set(door, "Shared:number", 3)?;
@@ -199,7 +199,7 @@ fn a_journal_does_not_grow_when_it_is_opened() -> Result<()> {
 #[test]
 fn a_save_is_made_also_if_entries_cannot_be_read_back() -> Result<()> {
     let disk = Disk::default();
-    let mut saves = super::driver::manager(&disk);
+    let saves = super::driver::saves_on(&disk);
     saves.register_component::<Health>()?;
     let options = Session::<World>::with(saves, History::new(None)).flush(Flush::OnIdle);
     let (mut session, _) = options.memory(2_000).open(SAVE, JOURNAL)?;

@@ -11,6 +11,7 @@ mod failing;
 mod golden;
 mod held;
 mod hostile;
+mod identity;
 mod panics;
 mod prefixes;
 mod programs;

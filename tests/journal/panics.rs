@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use persist::history::CommandContext;
 use persist::storage::{NewFile, Storage, StoredFile};
-use persist::{Command, Persist, Result, SaveManager, SaveOptions, Session};
+use persist::{Command, Persist, Result, SaveOptions, Saves, Session};
 
 use super::document::{Document, Rename, history, session_of};
-use super::driver::{manager, open};
+use super::driver::{open, saves_on};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::Disk;
 
@@ -73,7 +73,7 @@ impl Command<Document> for Brittle {
 #[test]
 fn a_command_that_panics_when_it_is_written_is_rolled_back() -> Result<()> {
     let disk = Disk::default();
-    let options = || session_of(manager(&disk), history(None))?.register::<Brittle>();
+    let options = || session_of(saves_on(&disk), history(None))?.register::<Brittle>();
     let (mut session, _) = options()?.open(SAVE, JOURNAL)?;
     session.apply(Rename { title: "before".into() })?;
     panics(|| session.apply(Brittle { is_done: false }));
@@ -155,10 +155,8 @@ impl Storage for Frail {
 #[test]
 fn behind_a_storage_that_panicked_the_journal_is_whole() -> Result<()> {
     let disk = Disk::default();
-    let mut saves = SaveManager::new();
-    saves.set_storage(Frail(disk.clone()));
-    let wait = std::time::Duration::ZERO;
-    saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+    let options = SaveOptions::new().wait(std::time::Duration::ZERO);
+    let saves = Saves::new().storage(Frail(disk.clone())).save_options(options);
     let (mut session, _) = session_of(saves, history(None))?.open(SAVE, JOURNAL)?;
     let rename = |session: &mut Session<Document>, title: &str| {
         session.apply(Rename { title: title.into() })

@@ -2,7 +2,7 @@
 
 use persist::history::{CommandContext, Flush};
 use persist::{
-    Command, Component, History, ObjectId, Persist, Result, SaveManager, Session, Value, World,
+    Command, Component, History, ObjectId, Persist, Result, Saves, Session, Value, World,
 };
 
 use super::{JOURNAL, SAVE};
@@ -119,11 +119,11 @@ pub(crate) mod old {
         Ok(options.open(SAVE, JOURNAL)?.0)
     }
 
-    pub(crate) fn saves(disk: &Disk) -> Result<SaveManager> {
-        let mut saves = super::super::driver::manager(disk);
+    pub(crate) fn saves(disk: &Disk) -> Result<Saves> {
+        let saves = super::super::driver::saves_on(disk);
         saves.register_component::<Transform>()?;
         saves.register_component::<Bag>()?;
-        saves.registry_mut().register_resource::<Score>()?;
+        saves.register_resource::<Score>()?;
         saves.register_as::<Hammer, dyn Tool>()?;
         saves.register_as::<Saw, dyn Tool>()?;
         saves.register_component::<Belt>()?;
@@ -252,12 +252,12 @@ pub(crate) mod new {
         }
     }
 
-    pub(crate) fn saves(disk: &Disk) -> Result<SaveManager> {
-        let mut saves = super::super::driver::manager(disk);
+    pub(crate) fn saves(disk: &Disk) -> Result<Saves> {
+        let saves = super::super::driver::saves_on(disk);
         saves.register_component::<Belt>()?;
         saves.register_as::<Saw, dyn Tool>()?;
         saves.register_as::<Hammer, dyn Tool>()?;
-        saves.registry_mut().register_resource::<Points>()?;
+        saves.register_resource::<Points>()?;
         saves.register_component::<Bag>()?;
         saves.register_component::<Transform>()?;
         Ok(saves)

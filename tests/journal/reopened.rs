@@ -76,7 +76,7 @@ impl Command for Stroke {
 }
 
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
-    let mut saves = super::driver::manager(disk);
+    let saves = super::driver::saves_on(disk);
     saves.register_component::<Place>()?;
     let options = Session::with(saves, History::new(None)).flush(Flush::OnIdle);
     let options = options.register::<Make>()?.register::<Once>()?.register::<Stroke>()?;
@@ -262,7 +262,7 @@ impl Command for Nest {
 #[test]
 fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
     let session = |disk: &Disk| -> Result<Session> {
-        let options = Session::with(super::driver::manager(disk), History::new(None));
+        let options = Session::with(super::driver::saves_on(disk), History::new(None));
         Ok(options.register::<Nest>()?.open(SAVE, JOURNAL)?.0)
     };
     let in_thread = |stack: usize, run: Box<dyn FnOnce() -> Disk + Send>| {

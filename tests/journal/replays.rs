@@ -8,7 +8,7 @@ use persist::history::{CommandContext, HistoryEvent};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
 use super::document::{Document, Insert, Rename, history, session_of};
-use super::driver::{Action, Driver, SCRIPT, check, manager, open, options};
+use super::driver::{Action, Driver, SCRIPT, check, open, options, saves_on};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Image};
 
@@ -68,7 +68,7 @@ impl Command<Document> for Moody {
 
 fn moody(image: Image) -> Result<(Session<Document>, persist::history::Recovered, Disk)> {
     let disk = Disk::new(image);
-    let options = session_of(manager(&disk), history(None))?;
+    let options = session_of(saves_on(&disk), history(None))?;
     let options = options.register::<Moody>()?.register::<Publish>()?;
     let (session, recovered) = options.open(SAVE, JOURNAL)?;
     Ok((session, recovered, disk))
@@ -106,7 +106,7 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
         assert_eq!(history.position(), 2);
         listener.lock().expect("nobody panicked").push(*event);
     });
-    let (mut session, _) = session_of(manager(&disk), commands)?.open(SAVE, JOURNAL)?;
+    let (mut session, _) = session_of(saves_on(&disk), commands)?.open(SAVE, JOURNAL)?;
     assert_eq!(*told.lock().expect("nobody panicked"), [HistoryEvent::Recovered(2)]);
     told.lock().expect("nobody panicked").clear();
     let drag = session.begin_drag("");
@@ -118,7 +118,7 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
     let disk = Disk::default();
     let mut commands = history(None);
     commands.subscribe(|event, _| panic!("{event:?}"));
-    drop(session_of(manager(&disk), commands)?.open(SAVE, JOURNAL)?);
+    drop(session_of(saves_on(&disk), commands)?.open(SAVE, JOURNAL)?);
     Ok(())
 }
 
@@ -132,7 +132,7 @@ fn what_is_brought_up_to_date_behind_a_change_is_so_in_a_replay() -> Result<()> 
     commands.set_after_change(move |document| {
         seen.lock().expect("nobody panicked").push(document.lines.len());
     });
-    drop(session_of(manager(&Disk::new(image)), commands)?.open(SAVE, JOURNAL)?);
+    drop(session_of(saves_on(&Disk::new(image)), commands)?.open(SAVE, JOURNAL)?);
     assert_eq!(*counts.lock().expect("nobody panicked"), [1, 0, 1]);
     Ok(())
 }
@@ -226,14 +226,14 @@ fn frames_that_stand_there_twice_are_done_once() -> Result<()> {
 #[test]
 fn what_fell_out_does_not_come_back_where_there_is_more_room_by_then() -> Result<()> {
     let disk = Disk::default();
-    let (mut session, _) = session_of(manager(&disk), history(Some(1)))?.open(SAVE, JOURNAL)?;
+    let (mut session, _) = session_of(saves_on(&disk), history(Some(1)))?.open(SAVE, JOURNAL)?;
     for line in ["a", "b"] {
         session.apply(Insert { at: 0, line: line.into() })?;
     }
     session.set_capacity(5);
     assert_eq!(session.history().entries().len(), 1);
     drop(session);
-    let (session, _) = session_of(manager(&disk), history(Some(5)))?.open(SAVE, JOURNAL)?;
+    let (session, _) = session_of(saves_on(&disk), history(Some(5)))?.open(SAVE, JOURNAL)?;
     assert_eq!(session.history().entries().len(), 1);
     assert_eq!(session.target().lines, ["b", "a"]);
     Ok(())
@@ -243,7 +243,7 @@ fn what_fell_out_does_not_come_back_where_there_is_more_room_by_then() -> Result
 fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> {
     for capacity in [0, 1, 2, 3, 5, 7] {
         let disk = Disk::default();
-        let options = session_of(manager(&disk), history(Some(capacity)))?;
+        let options = session_of(saves_on(&disk), history(Some(capacity)))?;
         let (mut session, _) = options.open(SAVE, JOURNAL)?;
         let mut now = capacity;
         let mut random = 7_u64;
@@ -274,7 +274,7 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
             };
             let copy = Disk::new(disk.image());
             let (mut found, _) =
-                session_of(manager(&copy), history(Some(now)))?.open(SAVE, JOURNAL)?;
+                session_of(saves_on(&copy), history(Some(now)))?.open(SAVE, JOURNAL)?;
             assert_eq!(found.target(), session.target());
             assert_eq!(labels(&found), labels(&session), "capacity {capacity}, step {step}");
             assert_eq!(found.history().position(), session.history().position());
@@ -283,7 +283,7 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
             // One with less room drops the rest, and goes on.
             drop(found);
             let (mut small, _) =
-                session_of(manager(&copy), history(Some(1)))?.open(SAVE, JOURNAL)?;
+                session_of(saves_on(&copy), history(Some(1)))?.open(SAVE, JOURNAL)?;
             assert!(small.history().entries().len() <= 1);
             small.apply(Rename { title: String::from("small") })?;
         }

@@ -3,7 +3,7 @@
 //! by their numbers, were written to each other.
 
 use persist::history::Recovered;
-use persist::{Component, History, ObjectId, Persist, Result, SaveManager, Session, World};
+use persist::{Component, History, ObjectId, Persist, Result, Saves, Session, World};
 
 use super::driver;
 use super::{JOURNAL, SAVE};
@@ -30,8 +30,8 @@ programs! {
     }
 }
 
-fn saves<T: Component>(disk: &Disk) -> Result<SaveManager> {
-    let mut saves = driver::manager(disk);
+fn saves<T: Component>(disk: &Disk) -> Result<Saves> {
+    let saves = driver::saves_on(disk);
     saves.register_component::<T>()?;
     Ok(saves)
 }
@@ -48,7 +48,7 @@ fn begin<T: Component + Persist>(case: T) -> Result<Disk> {
     let mut world = World::new();
     let it = world.spawn("it");
     world.attach(it, case)?;
-    saves::<T>(&disk)?.save_value(SAVE, &world)?;
+    saves::<T>(&disk)?.file(SAVE).save(&world)?;
     Ok(disk)
 }
 

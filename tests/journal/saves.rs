@@ -6,7 +6,7 @@ use persist::history::Flush;
 use persist::{ErrorKind, Result};
 
 use super::document::{Document, Insert, Rename};
-use super::driver::{Action, Driver, SCRIPT, Seen, check, manager, open, options};
+use super::driver::{Action, Driver, SCRIPT, Seen, check, open, options, saves_on};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Fault, Image};
 
@@ -147,7 +147,7 @@ fn a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
     drop(driver);
     let journal = disk.image()[&PathBuf::from(JOURNAL)].clone();
     let other = Document { title: String::from("other"), lines: Vec::new() };
-    manager(&disk).save_value(SAVE, &other)?;
+    saves_on(&disk).file(SAVE).save(&other)?;
 
     let info = options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap();
     assert_eq!((info.follows_save, info.events), (false, 1));
@@ -170,7 +170,7 @@ fn a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
 fn a_journal_whose_save_is_gone_or_came_from_elsewhere_is_kept() -> Result<()> {
     let disk = Disk::default();
     drop(Driver::run(&disk, &[Action::Insert(1)])?);
-    manager(&disk).save_value(SAVE, &Document::default())?;
+    saves_on(&disk).file(SAVE).save(&Document::default())?;
     let (session, recovered) = open(&disk)?;
     assert!(session.history().entries().len() == 0 && recovered.kept.len() == 1);
     drop(session);
@@ -314,7 +314,7 @@ fn what_is_discarded_is_not_recovered() -> Result<()> {
     );
 
     let (document, mut history, _) = session.into_parts();
-    assert!(document == saved && history.entries().len() == 0);
+    assert!(*document == saved && history.entries().len() == 0);
     let mut document = document;
     history.apply(&mut document, Rename { title: String::from("free") })?;
     let (session, _) = open(&disk)?;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use persist::history::{CommandContext, Proof};
-use persist::save::Header;
+use persist::save::{Header, SlotInfo};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
 use super::document::{Document, Insert, Type, history, session_of};
-use super::driver::{Seen, manager, open};
+use super::driver::{Seen, open, saves_on};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::Disk;
 
@@ -32,7 +32,7 @@ impl Command<Document> for Lose {
 }
 
 fn losing(disk: &Disk) -> Result<Session<Document>> {
-    let options = session_of(manager(disk), history(None))?.register::<Lose>()?;
+    let options = session_of(saves_on(disk), history(None))?.register::<Lose>()?;
     Ok(options.open(SAVE, JOURNAL)?.0)
 }
 
@@ -79,7 +79,7 @@ fn what_the_history_of_a_session_proves_is_set_before_it_is_opened() -> Result<(
         let mut history = history(None);
         history.set_proof(proof);
         let disk = Disk::default();
-        let options = session_of(manager(&disk), history)?.register::<Lose>()?;
+        let options = session_of(saves_on(&disk), history)?.register::<Lose>()?;
         let (mut session, _) = options.open(SAVE, JOURNAL)?;
         session.apply(Lose { is_told: false })?;
         let undone = session.undo().map_err(|error| error.kind());
@@ -90,14 +90,14 @@ fn what_the_history_of_a_session_proves_is_set_before_it_is_opened() -> Result<(
 }
 
 #[test]
-fn the_metadata_of_the_saves_of_a_session_is_set() -> Result<()> {
+fn each_save_of_a_session_has_the_info_that_it_is_made_with() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
     for minutes in [90_u32, 91] {
-        session.set_metadata(&minutes)?;
-        session.save()?;
+        session.save_with_info(SlotInfo::new("The Mill").value(&minutes)?)?;
         let header = Header::from_reader(&disk.image()[std::path::Path::new(SAVE)][..])?;
-        assert_eq!(header.metadata()?, Some(minutes));
+        let info = header.info();
+        assert_eq!((&*info.title, info.get::<u32>()?), ("The Mill", Some(minutes)));
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ fn what_ends_a_session_gives_its_journal_free() -> Result<()> {
     // One that fails to open lets go of it, too.
     let mut history = super::document::history(None);
     history.apply(&mut super::document::Document::default(), Rename { title: "x".into() })?;
-    let options = persist::Session::with(super::driver::manager(&disk), history);
+    let options = persist::Session::with(super::driver::saves_on(&disk), history);
     assert_eq!(options.open(SAVE, JOURNAL).err().unwrap().kind(), ErrorKind::InvalidValue);
     drop(open(&disk)?);
     Ok(())
@@ -57,8 +57,7 @@ fn a_journal_that_is_reached_by_a_hard_link_is_in_use() -> Result<()> {
     let at = |name: &str| folder.path().join(name);
     let open = |save: &str, journal: &str| {
         let history = super::document::history(None);
-        super::document::session_of(persist::SaveManager::new(), history)?
-            .open(at(save), at(journal))
+        super::document::session_of(persist::Saves::new(), history)?.open(at(save), at(journal))
     };
     let link = |to: &str| std::fs::hard_link(at(JOURNAL), at(to)).unwrap();
     let (mut session, _) = open(SAVE, JOURNAL)?;

@@ -1,11 +1,11 @@
-//! Sessions, histories and savers on several threads.
+//! Sessions, histories and saves on several threads.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use persist::save::{Registry, ValueSaver};
+use persist::save::{Header, Registry};
 use persist::world::Prefab;
-use persist::{Component, History, Persist, Result, SaveManager, Session, Unknown, World, field};
+use persist::{Component, History, Loaded, Persist, Result, Saves, Session, Unknown, World, field};
 
 use persist_tests::support::disk::Disk;
 
@@ -27,12 +27,13 @@ const _: () = {
     may_be_shared::<Registry>();
     may_be_shared::<Unknown>();
     may_be_shared::<Prefab>();
-    may_be_shared::<ValueSaver>();
+    may_be_shared::<Saves>();
+    may_be_shared::<Loaded<String>>();
+    may_move::<Loaded<World>>();
 };
 
 fn open(disk: &Disk) -> Result<Session> {
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
+    let saves = Saves::new().storage(disk.clone());
     saves.register_component::<Door>()?;
     Ok(Session::with(saves, History::new(100)).open("town.sav", "town.journal")?.0)
 }
@@ -123,80 +124,57 @@ mod older {
 
 fn newer_save() -> Result<Vec<u8>> {
     let pet = newer::Pet { name: "Rex".into(), tricks: 3 };
-    let pet = Arc::new(std::sync::Mutex::new(pet));
+    let pet = Arc::new(Mutex::new(pet));
     persist::to_vec(&newer::Hero { name: "Ada".into(), mana: 7, pet })
 }
 
 #[test]
-fn a_saver_keeps_what_the_program_does_not_know_of_a_value_on_its_thread() -> Result<()> {
-    let mut saver = ValueSaver::from(SaveManager::new());
-    let (hero, report) = saver.value_from_slice::<older::Hero>(&newer_save()?)?;
-    assert!(report.summary().contains("kept"), "{}", report.summary());
-    // As a manager again, and back, it still knows.
-    let mut saver = ValueSaver::from(SaveManager::from(saver));
-    let save = saver.value_to_vec(&hero)?;
+fn a_loaded_value_keeps_what_the_program_does_not_know_of_it_on_its_thread() -> Result<()> {
+    let saves = Saves::new();
+    let hero = saves.from_slice::<older::Hero>(&newer_save()?)?;
+    assert!(hero.report().summary().contains("kept"), "{}", hero.report().summary());
+    let save = saves.to_vec(&hero)?;
     let back: newer::Hero = persist::from_slice(&save)?;
     let tricks = back.pet.lock().expect("nobody panicked").tricks;
     assert_eq!((back.name.as_str(), back.mana, tricks), ("Ada", 7, 3));
 
-    // Another thread refuses to save without it, and is told so.
-    let (error, saver, hero) = thread::spawn(move || {
-        let error = saver.value_to_vec(&hero).expect_err("an error");
-        (error, saver, hero)
+    // Another thread refuses to save without it, and reports that; it saves the value alone.
+    let saves_there = saves.clone();
+    let (error, hero) = thread::spawn(move || {
+        let error = saves_there.to_vec(&hero).expect_err("an error");
+        saves_there.to_vec(&*hero).expect("without what is unknown");
+        (error, hero)
     })
     .join()
     .expect("it does not panic");
     insta::assert_snapshot!(error);
-    let mut saver = saver;
-    drop(hero);
-    // Gone with the objects, it keeps nothing from being saved.
-    let (hero, _) = persist::SaveManager::new().value_from_slice::<older::Hero>(&save)?;
-    let back: newer::Hero = persist::from_slice(&saver.value_to_vec(&hero)?)?;
+    // What is unknown of an object is dropped with the object.
+    let mut hero = hero;
+    hero.pet = Arc::new(Mutex::new(older::Pet { name: "Rex".into() }));
+    let back: newer::Hero = persist::from_slice(&saves.to_vec(&hero)?)?;
     let tricks = back.pet.lock().expect("nobody panicked").tricks;
     assert_eq!((back.mana, tricks), (7, 0));
     Ok(())
 }
 
 #[test]
-fn a_manager_made_of_a_saver_saves_objects_if_it_has_any() -> Result<()> {
-    let mut saves = SaveManager::from(ValueSaver::from(SaveManager::new()));
-    insta::assert_snapshot!(saves.to_vec().expect_err("the values are not in it"));
-    // Values and objects are saved as by any other.
-    saves.value_to_vec(&7_u8)?;
-    saves.add(&std::rc::Rc::new(7_u8))?;
-    saves.to_vec()?;
-    let loaded = saves.from_slice(&SaveManager::new().to_vec()?)?;
-    let mut saves = SaveManager::from(ValueSaver::from(saves));
-    saves.adopt(loaded);
-    saves.to_vec().map(drop)
-}
-
-#[test]
-fn a_fork_has_the_settings_and_classes_of_a_saver_and_nothing_that_was_loaded() -> Result<()> {
-    let mut saves = SaveManager::new();
-    saves.set_application("Mill", "1.0")?;
-    saves.set_metadata(&7_u8)?;
-    let mut saver = ValueSaver::from(saves);
-    let (hero, _) = saver.value_from_slice::<older::Hero>(&newer_save()?)?;
-    let mut fork = saver.fork();
-    let header = persist::save::Header::read(&fork.value_to_vec(&hero)?)?;
-    assert_eq!(header.application.as_deref(), Some("Mill"));
-    let lacking = persist::from_slice::<newer::Hero>(&fork.value_to_vec(&hero)?);
+fn a_clone_has_the_classes_and_settings_of_its_saves_and_nothing_that_was_loaded() -> Result<()> {
+    let saves = Saves::new().application("Mill", "1.0")?;
+    let hero = saves.from_slice::<older::Hero>(&newer_save()?)?.into_inner();
+    let clone = saves.clone();
+    let application =
+        |saves: &Saves| -> Result<_> { Ok(Header::read(&saves.to_vec(&hero)?)?.application) };
+    assert_eq!(application(&clone)?.as_deref(), Some("Mill"));
+    let lacking = persist::from_slice::<newer::Hero>(&clone.to_vec(&hero)?);
     assert_eq!(
         lacking.map(|hero| hero.mana).expect_err("it has no mana").kind(),
         persist::ErrorKind::MissingField
     );
-    assert_eq!(fork.registry().classes().count(), saver.registry().classes().count());
-
-    // Metadata is cleared, or set aside for one save.
-    let metadata = |saver: &mut ValueSaver| {
-        persist::save::Header::read(&saver.value_to_vec(&7_u8)?)?.metadata::<u8>()
-    };
-    let before = fork.replace_metadata(Some(persist::to_vec(&9_u8)?))?;
-    assert_eq!(metadata(&mut fork)?, Some(9));
-    fork.replace_metadata(before)?;
-    assert_eq!(metadata(&mut fork)?, Some(7));
-    fork.set_metadata(None::<&()>)?;
-    assert_eq!(metadata(&mut fork)?, None);
+    // Classes are shared, and a setting is the clone's own.
+    clone.register_component::<Door>()?;
+    assert!(saves.registry().class("Door").is_some());
+    let clone = clone.application("Forge", "1.0")?;
+    assert_eq!(application(&clone)?.as_deref(), Some("Forge"));
+    assert_eq!(application(&saves)?.as_deref(), Some("Mill"));
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use persist::history::{Drag, Flush, JournalListing, Occurrence};
 use persist::world::{Activity, Outside};
 use persist::{
-    Component, Document, Error, ErrorKind, History, ObjectId, Persist, Result, SaveManager,
-    Session, Value, World,
+    Component, Document, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session,
+    Value, World,
 };
 use persist_tests::support::short_or_long;
 use rand::seq::SliceRandom;
@@ -38,7 +38,7 @@ struct Layer {
 #[derive(Persist, Default)]
 enum Light {
     #[default]
-    #[persist(default)]
+    #[persist(empty)]
     Off,
     On {
         bytes: Vec<u8>,
@@ -78,16 +78,15 @@ impl Component for Light {}
 impl Item for Key {}
 impl Item for Map {}
 
-fn saves() -> Result<SaveManager> {
-    let mut saves = SaveManager::new();
+fn saves() -> Result<Saves> {
+    let saves = Saves::new();
     saves.register_component::<Transform>()?;
     saves.register_component::<Light>()?;
     saves.register_component::<Bag>()?;
-    let registry = saves.registry_mut();
-    registry.register_as::<Key, dyn Item>()?;
-    registry.register_as::<Map, dyn Item>()?;
-    registry.register_resource::<Weather>()?;
-    registry.register_resource::<Score>()?;
+    saves.register_as::<Key, dyn Item>()?;
+    saves.register_as::<Map, dyn Item>()?;
+    saves.register_resource::<Weather>()?;
+    saves.register_resource::<Score>()?;
     Ok(saves)
 }
 
@@ -113,18 +112,18 @@ impl Watched {
         let door = world.spawn_in(house, "Door")?;
         world.attach(door, Transform::default())?;
         world.update(0.1);
-        let mut saves_of_mod = saves()?;
+        let saves_of_mod = saves()?;
         if seed.is_multiple_of(3) {
             for object in [house, door] {
                 world.attach(object, Modded(Some(house)))?;
             }
             world.insert_resource(ModdedRule(3))?;
             saves_of_mod.register_component::<Modded>()?;
-            saves_of_mod.registry_mut().register_resource::<ModdedRule>()?;
+            saves_of_mod.register_resource::<ModdedRule>()?;
             world.update(0.1);
         }
         world.attach(house, Light::On { bytes: vec![1] })?;
-        saves_of_mod.save_value(folder.path().join("level.sav"), &world)?;
+        saves_of_mod.file(folder.path().join("level.sav")).save(&world)?;
         let options = Session::with(saves()?, History::new(12)).flush(Flush::OnIdle);
         let (path, random) = (|name| folder.path().join(name), Pcg64Mcg::seed_from_u64(seed));
         let (session, _) = options.open(path("level.sav"), path("level.journal"))?;
@@ -154,7 +153,7 @@ impl Watched {
         let is_done = listing.events.last().is_some_and(|event| event.what == Occurrence::Done);
         self.has_refused &= count < self.states.len() || !is_done;
         self.states.resize(count + 1, None);
-        let save = saves()?.value_to_vec(self.session.target())?;
+        let save = saves()?.to_vec(self.session.target())?;
         self.states[count] = Some((save, self.has_refused));
         Ok(())
     }
@@ -267,8 +266,8 @@ fn last_id(save: &mut Document) -> &mut Value {
 
 /// A save as its program writes what it loads.
 fn again(save: &[u8]) -> Result<Document> {
-    let (world, _) = saves()?.value_from_slice::<World>(save)?;
-    Document::from_slice(&saves()?.value_to_vec(&world)?)
+    let world = saves()?.from_slice::<World>(save)?.into_inner();
+    Document::from_slice(&saves()?.to_vec(&world)?)
 }
 
 fn change(

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use persist::history::{Capacity, CommandContext, Flush, Recovered, SessionOptions};
 use persist::world::Outside;
 use persist::{
-    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
-    field,
+    Command, Component, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World, field,
 };
 
 use super::{JOURNAL, SAVE};
@@ -66,11 +65,11 @@ impl Command for Grow {
     }
 }
 
-fn saves(disk: &Disk) -> Result<SaveManager> {
-    let mut saves = super::driver::manager(disk);
+fn saves(disk: &Disk) -> Result<Saves> {
+    let saves = super::driver::saves_on(disk);
     saves.register_component::<Transform>()?;
     saves.register_component::<Bag>()?;
-    saves.registry_mut().register_resource::<Score>()?;
+    saves.register_resource::<Score>()?;
     Ok(saves)
 }
 
@@ -86,8 +85,8 @@ fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
 
 /// All that is in a world, and what it would give next.
 fn bytes(world: &World) -> Vec<u8> {
-    let mut saves = saves(&Disk::default()).unwrap();
-    saves.value_to_vec(world).unwrap()
+    let saves = saves(&Disk::default()).unwrap();
+    saves.to_vec(world).unwrap()
 }
 
 /// All that is in a world but for the ids that it has given.
@@ -382,7 +381,7 @@ fn a_journal_of_a_world_cut_anywhere_leads_to_a_state_that_was() -> Result<()> {
 fn a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()> {
     let log = run()?;
     let disk = Disk::new(log[1].image.clone());
-    let mut saves = super::driver::manager(&disk);
+    let saves = super::driver::saves_on(&disk);
     saves.register_component::<Bag>()?;
     let mut history = History::new(None);
     history.set_merge_window(Some(std::time::Duration::MAX));

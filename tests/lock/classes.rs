@@ -8,19 +8,20 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use persist::lock::{Lock, LockReport, Values, Verdict};
-use persist::{ErrorKind, Persist, SaveManager, Unknown};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist, SaveManager, Saves, Unknown};
 
 type Outcome = persist::Result<()>;
 
-fn program(register: impl FnOnce(&mut SaveManager) -> Outcome) -> SaveManager {
-    let mut saves = SaveManager::new();
-    register(&mut saves).unwrap();
+fn program(register: impl FnOnce(&Saves) -> Outcome) -> Saves {
+    let saves = Saves::new();
+    register(&saves).unwrap();
     saves
 }
 
-fn locked(register: impl FnOnce(&mut SaveManager) -> Outcome) -> Lock {
+fn locked(register: impl FnOnce(&Saves) -> Outcome) -> Lock {
     let mut lock = Lock::new();
-    lock.update("0.1.0", program(register).registry()).unwrap();
+    lock.update("0.1.0", &program(register).registry()).unwrap();
     lock
 }
 
@@ -31,9 +32,9 @@ fn verdicts(report: &LockReport) -> Vec<(&str, Verdict)> {
 }
 
 /// How the plain sample of the first version loads, without a look at the schemas.
-fn load(lock: &Lock, saves: &SaveManager) -> Result<(), ErrorKind> {
+fn load(lock: &Lock, saves: &Saves) -> Result<(), ErrorKind> {
     let sample = lock.sample("0.1.0", Values::Plain).unwrap();
-    saves.from_slice(&sample).map_err(|error| error.kind())?.dismantle();
+    saves.from_slice::<SaveManager>(&sample).map_err(|error| error.kind())?.dismantle();
     Ok(())
 }
 
@@ -93,7 +94,7 @@ enum HeroOfTwo {
 fn a_class_that_went_is_safe_and_told() {
     let lock = locked(|saves| saves.register::<Place>().and_then(|()| saves.register::<Bag>()));
     let saves = program(|saves| saves.register::<Bag>());
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert_eq!(verdicts(&report), [("Place", Verdict::Safe)]);
     assert!(report.loads() && !report.is_current(), "{report}");
     assert_eq!(load(&lock, &saves), Ok(()));
@@ -103,7 +104,7 @@ fn a_class_that_went_is_safe_and_told() {
 fn a_class_that_came_is_safe_and_told() {
     let lock = locked(|saves| saves.register::<Bag>());
     let saves = program(|saves| saves.register::<Place>().and_then(|()| saves.register::<Bag>()));
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert_eq!(verdicts(&report), [("Place", Verdict::Safe)]);
     assert!(report.loads(), "{report}");
 }
@@ -112,7 +113,7 @@ fn a_class_that_came_is_safe_and_told() {
 fn a_renamed_class_needs_an_alias_until_the_code_says_that_it_is_another() {
     let mut lock = locked(|saves| saves.register::<Place>());
     let saves = program(|saves| saves.register::<Spot>());
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     let worst = &report.differences()[0];
     assert_eq!((&*worst.class, worst.verdict), ("Place", Verdict::NeedsAlias));
     assert_eq!(worst.attribute.as_deref(), Some("#[persist(alias = \"Place\")]"));
@@ -121,13 +122,13 @@ fn a_renamed_class_needs_an_alias_until_the_code_says_that_it_is_another() {
     // The load itself only skips them.
     assert_eq!(load(&lock, &saves), Ok(()));
     let mended = program(|saves| saves.register::<SpotOfOld>());
-    let report = lock.compare(mended.registry());
+    let report = lock.compare(&mended.registry());
     assert_eq!(verdicts(&report), [("Spot", Verdict::Safe)]);
 
     // That it is another is said in the code, not by an update of the lock.
-    lock.update("0.2.0", saves.registry()).unwrap();
-    assert!(!lock.compare(saves.registry()).loads());
-    let mut registry = saves.registry().clone();
+    lock.update("0.2.0", &saves.registry()).unwrap();
+    assert!(!lock.compare(&saves.registry()).loads());
+    let mut registry = Registry::clone(&saves.registry());
     registry.removed_class("Place").unwrap();
     let report = lock.compare(&registry);
     assert_eq!(verdicts(&report), [("Place", Verdict::Safe)]);
@@ -139,26 +140,26 @@ fn a_renamed_class_that_others_hold_needs_an_alias_in_any_case() {
     let mut lock = locked(|saves| saves.register::<AtPlace>());
     let saves = program(|saves| saves.register::<AtSpot>());
     for _ in 0..2 {
-        let report = lock.compare(saves.registry());
+        let report = lock.compare(&saves.registry());
         assert!(!report.loads(), "{report}");
         let worst = report.differences().iter().find(|d| d.verdict == Verdict::NeedsAlias);
         let worst = worst.unwrap();
         assert_eq!(&*worst.class, "Place", "{report}");
         assert_eq!(worst.attribute.as_deref(), Some("#[persist(alias = \"Place\")]"));
         assert_eq!(load(&lock, &saves), Err(ErrorKind::KindMismatch));
-        lock.update("0.2.0", saves.registry()).unwrap();
+        lock.update("0.2.0", &saves.registry()).unwrap();
     }
     let mended = program(|saves| saves.register::<AtSpotOfOld>());
     assert_eq!(load(&lock, &mended), Ok(()));
     // What was locked of `Spot` is of the same class.
-    assert!(lock.compare(mended.registry()).loads());
+    assert!(lock.compare(&mended.registry()).loads());
 }
 
 /// That a change breaks is said by the report, and by a load alone.
 fn breaks<Then: Persist, Now: Persist>() -> String {
     let lock = locked(|saves| saves.register::<Then>());
     let saves = program(|saves| saves.register::<Now>());
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert!(!report.loads(), "{report}");
     let worst = &report.differences()[0];
     let error = load(&lock, &saves).unwrap_err();
@@ -189,17 +190,17 @@ fn what_breaks_is_found_by_the_schemas_and_by_the_samples_alone() {
 #[test]
 fn objects_that_moved_to_another_holder_break() {
     let mut lock = locked(|saves| saves.register::<Place>());
-    let saves = program(|saves| saves.registry_mut().register_pointer::<Arc<Mutex<Place>>>());
-    let report = lock.compare(saves.registry());
+    let saves = program(|saves| saves.register_pointer::<Arc<Mutex<Place>>>());
+    let report = lock.compare(&saves.registry());
     assert_eq!(verdicts(&report), [("Place", Verdict::Breaks)]);
     assert!(report.to_string().contains("keep `register_pointer::<Rc<RefCell<Place>>>()`"));
     let both = program(|saves| {
-        saves.registry_mut().register_pointer::<Arc<Mutex<Place>>>()?;
-        saves.registry_mut().register_pointer::<Rc<RefCell<Place>>>()
+        saves.register_pointer::<Arc<Mutex<Place>>>()?;
+        saves.register_pointer::<Rc<RefCell<Place>>>()
     });
-    assert!(lock.compare(both.registry()).loads());
-    lock.update("0.2.0", saves.registry()).unwrap();
-    assert!(!lock.compare(saves.registry()).loads());
+    assert!(lock.compare(&both.registry()).loads());
+    lock.update("0.2.0", &saves.registry()).unwrap();
+    assert!(!lock.compare(&saves.registry()).loads());
 }
 
 #[persist::dynamic]
@@ -225,7 +226,7 @@ fn without_the_place<T: Persist>() -> (LockReport, Result<(), ErrorKind>) {
         saves.register::<Place>()?;
         saves.register_as::<Bag, dyn Item>()
     });
-    (lock.compare(saves.registry()), load(&lock, &saves))
+    (lock.compare(&saves.registry()), load(&lock, &saves))
 }
 
 #[test]
@@ -255,7 +256,7 @@ fn a_class_of_a_trait_that_went_altogether_breaks() {
         saves.register::<WithItem>()?;
         saves.register_as::<Bag, dyn Item>()
     });
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert!(!report.loads(), "{report}");
     assert_eq!(load(&lock, &saves), Err(ErrorKind::WrongClass));
 }
@@ -302,7 +303,7 @@ fn what_a_stand_in_keeps_is_safe() {
         saves.register_as::<Bag, dyn Tool>()
     });
     assert_eq!(load(&lock, &saves), Ok(()));
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert_eq!(verdicts(&report), [("Place", Verdict::Safe)], "{report}");
 }
 
@@ -333,12 +334,12 @@ stern! { one_mood { Calm } }
 fn what_no_sample_can_test_is_not_taken_for_safe() {
     let lock = locked(|saves| saves.register::<two_moods::Stern>());
     let saves = program(|saves| saves.register::<two_moods::Stern>());
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert!(report.loads(), "{report}");
     let [note] = report.notes() else { panic!("{report}") };
     assert!(note.text.starts_with("Stern in Rc<RefCell> is not tested by loads"), "{note:?}");
 
     let saves = program(|saves| saves.register::<one_mood::Stern>());
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert_eq!(verdicts(&report), [("Mood", Verdict::Breaks)], "{report}");
 }

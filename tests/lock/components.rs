@@ -2,7 +2,7 @@
 
 use persist::lock::{LockReport, Values};
 use persist::save::Registry;
-use persist::{Component, Persist, Record, SaveManager, World};
+use persist::{Component, Persist, Record, SaveManager, Saves, World};
 
 use super::{locked, registry};
 
@@ -58,9 +58,9 @@ fn to_2(health: &mut Record, _from: u32) {
 fn does_nothing(_: &mut Record, _: u32) {}
 
 fn component<T: Component>() -> Registry {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<T>().unwrap();
-    saves.registry().clone()
+    Registry::clone(&saves.registry())
 }
 
 fn report<Then: Component, Now: Component>() -> LockReport {
@@ -113,19 +113,19 @@ struct Game {
 
 #[test]
 fn a_world_in_a_field_is_as_it_was() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Game>().unwrap();
     saves.register_component::<plain::Health>().unwrap();
-    let lock = locked(saves.registry());
-    let report = lock.compare(saves.registry());
+    let lock = locked(&saves.registry());
+    let report = lock.compare(&saves.registry());
     assert!(report.loads() && report.is_current() && report.notes().is_empty(), "{report}");
     for values in [Values::Plain, Values::Boundary] {
-        saves.from_slice(&lock.sample("0.1.0", values).unwrap()).unwrap();
+        saves.from_slice::<SaveManager>(&lock.sample("0.1.0", values).unwrap()).unwrap();
     }
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Game>().unwrap();
     saves.register_component::<converted::Health>().unwrap();
-    let report = lock.compare(saves.registry());
+    let report = lock.compare(&saves.registry());
     assert!(report.loads() && report.notes().is_empty(), "{report}");
 }
 
@@ -144,10 +144,10 @@ struct OldGame {
 
 #[test]
 fn a_component_class_that_is_none_any_more_is_kept_whatever_else_breaks() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<plain::Health>().unwrap();
     saves.register::<OldGame>().unwrap();
-    let lock = locked(saves.registry());
+    let lock = locked(&saves.registry());
     let mut now = registry::<BrokenGame>();
     now.register::<plain::Health>().unwrap();
     insta::assert_snapshot!(lock.compare(&now).to_string());

@@ -270,8 +270,8 @@ fn classes_of_one_name_are_told_apart() {
 fn locks_of_the_fixtures_are_read_as_they_were_written() {
     let mut lock = Lock::new();
     for name in fixture_types::NAMES {
-        let saves = fixture_types::manager(name, false);
-        lock.update(name, saves.registry()).unwrap();
+        let manager = fixture_types::manager(name, false);
+        lock.update(name, &manager.saves().registry()).unwrap();
     }
     assert_eq!(lock.to_string().parse::<Lock>().unwrap(), lock);
 }

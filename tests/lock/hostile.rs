@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 use persist::lock::{Lock, Values};
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, SaveManager, Saves};
 use persist_tests::support::fixture_types;
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn read(version: &str, added: &str) -> persist::Result<Lock> {
 fn lock() -> Lock {
     let mut lock = Lock::new();
     for name in ["pointers", "graph", "players"] {
-        lock.update(name, fixture_types::manager(name, false).registry()).unwrap();
+        lock.update(name, &fixture_types::manager(name, false).saves().registry()).unwrap();
     }
     lock
 }
@@ -121,12 +121,12 @@ fn a_class_of_too_many_parts_has_no_sample() {
 
 /// A sample is a whole save, whatever the lock is, or there is none.
 fn check_samples(lock: &Lock) {
-    let saves = SaveManager::new();
+    let saves = Saves::new();
     for version in lock.versions() {
         for values in [Values::Plain, Values::Boundary] {
             match lock.sample(version, values) {
                 // No class is known.
-                Ok(sample) => assert!(saves.from_slice(&sample).is_ok()),
+                Ok(sample) => assert!(saves.from_slice::<SaveManager>(&sample).is_ok()),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}"),
             }
         }

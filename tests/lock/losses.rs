@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use persist::lock::Verdict;
 use persist::save::Registry;
-use persist::{Record, SaveManager, Unknown};
+use persist::{Record, Saves, Unknown};
 
 use super::{bad, lock_of, locked, registry, report};
 
@@ -574,15 +574,15 @@ mod in_world {
 
 #[test]
 fn components_that_lose_something_are_not_safe() {
-    let components = |register: fn(&mut SaveManager) -> persist::Result<()>| {
-        let mut saves = SaveManager::new();
-        register(&mut saves).unwrap();
-        saves.registry().clone()
+    let components = |register: fn(&Saves) -> persist::Result<()>| {
+        let saves = Saves::new();
+        register(&saves).unwrap();
+        Registry::clone(&saves.registry())
     };
-    let lock = locked(&components(SaveManager::register_component::<in_world::Health>));
-    let narrower = lock.compare(&components(SaveManager::register_component::<in_world::Narrower>));
+    let lock = locked(&components(Saves::register_component::<in_world::Health>));
+    let narrower = lock.compare(&components(Saves::register_component::<in_world::Narrower>));
     insta::assert_snapshot!(narrower.to_string());
-    let less = lock.compare(&components(SaveManager::register_component::<in_world::Less>));
+    let less = lock.compare(&components(Saves::register_component::<in_world::Less>));
     assert_eq!(bad(&less), ["loses: Health.shield"], "{less}");
 }
 

@@ -29,7 +29,7 @@ mod saved;
 
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::save::Registry;
-use persist::{ErrorKind, Persist, SaveManager};
+use persist::{ErrorKind, Persist, SaveManager, Saves};
 use persist_tests::support::registry;
 
 fn locked(registry: &Registry) -> Lock {
@@ -80,9 +80,9 @@ fn worst(report: &LockReport) -> &Difference {
 /// What old saves say by themselves: the error of loading a plain sample.
 fn load<Then: Persist, Now: Persist>() -> Result<(), ErrorKind> {
     let sample = locked(&registry::<Then>()).sample("0.1.0", Values::Plain).unwrap();
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Now>().unwrap();
-    saves.from_slice(&sample).map(drop).map_err(|error| error.kind())
+    saves.from_slice::<SaveManager>(&sample).map(drop).map_err(|error| error.kind())
 }
 
 /// Versions of one class: `hero! { then { hp: u32 } }` makes a `then::Hero`.
@@ -172,6 +172,26 @@ fn a_new_field_needs_a_default() {
     assert_eq!(worst.above.as_deref(), Some("mana: f32"));
     assert_eq!(load::<plain::Hero, with_mana::Hero>(), Err(ErrorKind::MissingField));
     assert_eq!(load::<plain::Hero, with_default::Hero>(), Ok(()));
+}
+
+#[test]
+fn a_new_field_of_a_struct_with_a_default_is_safe() {
+    mod with_type_default {
+        #[derive(persist::Persist, Default)]
+        #[persist(default)]
+        pub(crate) struct Hero {
+            hp: u32,
+            name: String,
+            mana: f32,
+        }
+    }
+
+    let report = report::<plain::Hero, with_type_default::Hero>();
+    assert!(report.loads() && bad(&report).is_empty(), "{report}");
+    let [only] = report.differences() else { panic!("{report}") };
+    assert_eq!((only.verdict, only.field.as_deref()), (Verdict::Safe, Some("mana")));
+    assert_eq!(only.change, "the field came; old saves get its default");
+    assert_eq!(load::<plain::Hero, with_type_default::Hero>(), Ok(()));
 }
 
 #[test]
@@ -325,11 +345,11 @@ fn ten_versions_back_are_compared_and_loaded() {
     let lock = ten_versions();
     let report = lock.compare(&registry::<v5::Hero>());
     assert!(report.loads() && report.is_current(), "{report}");
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<v5::Hero>().unwrap();
     for version in lock.versions() {
         for values in [Values::Plain, Values::Boundary] {
-            saves.from_slice(&lock.sample(version, values).unwrap()).unwrap();
+            saves.from_slice::<SaveManager>(&lock.sample(version, values).unwrap()).unwrap();
         }
     }
     // The name was `name` in the first two.

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use persist::{Record, SaveManager};
+use persist::save::Registry;
+use persist::{Record, Saves};
 
 use super::{bad, lock_of, locked, registry, report};
 
@@ -205,10 +206,10 @@ fn a_variant_and_a_class_are_not_another_of_the_same_name() {
     assert!(mended.loads(), "{mended}");
 
     let lock = lock_of(&[registry::<places::Place>(), registry::<spots::Spot>()]);
-    let both = |register: fn(&mut SaveManager) -> persist::Result<()>| {
-        let mut saves = SaveManager::new();
-        register(&mut saves).unwrap();
-        saves.registry().clone()
+    let both = |register: fn(&Saves) -> persist::Result<()>| {
+        let saves = Saves::new();
+        register(&saves).unwrap();
+        Registry::clone(&saves.registry())
     };
     let again = both(|saves| {
         saves.register::<places::Place>()?;

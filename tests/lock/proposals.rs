@@ -64,17 +64,15 @@ fn turned<Old: Persist, New: Persist>(old: &Old) -> New {
 
 /// Loads an object, saves it, and loads it by a third program.
 fn passed_on<Old: Persist, New: Persist, Last: Persist>(old: Old) -> Rc<RefCell<Last>> {
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(old))).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<New>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
-    saves.adopt(loaded);
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<Last>().unwrap();
-    saves.from_slice(&save).unwrap().first::<Last>().unwrap()
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(old))).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register::<New>().unwrap();
+    let save = manager.from_slice(&save).unwrap().to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Last>().unwrap();
+    manager.from_slice(&save).unwrap().first::<Last>().unwrap()
 }
 
 programs! {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use persist::lock::{Values, Verdict};
-use persist::{LoadOptions, Persist, SaveManager, Unknown};
+use persist::{LoadOptions, Persist, SaveManager, Saves, Unknown};
 
 use super::locked;
 
@@ -20,18 +20,18 @@ macro_rules! programs {
         })*
 
         fn programs() -> Vec<Program> {
-            vec![$(Program { name: stringify!($program), manager: manager::<$program::Case> }),*]
+            vec![$(Program { name: stringify!($program), saves: saves::<$program::Case> }),*]
         }
     };
 }
 
 struct Program {
     name: &'static str,
-    manager: fn() -> SaveManager,
+    saves: fn() -> Saves,
 }
 
-fn manager<T: Persist>() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn saves<T: Persist>() -> Saves {
+    let saves = Saves::new();
     saves.register::<T>().unwrap();
     saves
 }
@@ -147,19 +147,16 @@ programs! {
 
 /// What a program makes of a save: without what it does not know.
 fn view(program: &Program, save: &[u8]) -> Result<Vec<u8>, String> {
-    let mut saves = (program.manager)();
-    saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
-    let loaded = saves.from_slice(save).map_err(|error| error.to_string())?;
-    saves.adopt(loaded);
-    Ok(saves.to_vec().unwrap())
+    let saves = (program.saves)().load_options(LoadOptions::new().drop_unknown(true));
+    let loaded = saves.from_slice::<SaveManager>(save).map_err(|error| error.to_string())?;
+    Ok(loaded.to_vec().unwrap())
 }
 
 /// The save of a program that has loaded another's.
 fn passed_on(program: &Program, save: &[u8]) -> Result<Vec<u8>, String> {
-    let mut saves = (program.manager)();
-    let loaded = saves.from_slice(save).map_err(|error| error.to_string())?;
-    saves.adopt(loaded);
-    Ok(saves.to_vec().unwrap())
+    let loaded =
+        (program.saves)().from_slice::<SaveManager>(save).map_err(|error| error.to_string())?;
+    Ok(loaded.to_vec().unwrap())
 }
 
 #[test]
@@ -167,9 +164,9 @@ fn what_is_called_safe_comes_back_with_every_value() {
     let programs = programs();
     let mut safe = Vec::new();
     for old in &programs {
-        let lock = locked((old.manager)().registry());
+        let lock = locked(&(old.saves)().registry());
         for new in &programs {
-            let report = lock.compare((new.manager)().registry());
+            let report = lock.compare(&(new.saves)().registry());
             if report.differences().iter().any(|found| found.verdict != Verdict::Safe) {
                 continue;
             }

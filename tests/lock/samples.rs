@@ -13,43 +13,43 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
 use persist::lock::{Lock, Values};
-use persist::{Arena, Handle, Loaded, Persist, SaveManager};
+use persist::{Arena, Handle, Persist, SaveManager, Saves};
 use persist_tests::support::fixture_types as fixture;
 
-fn lock_of(saves: &SaveManager) -> Lock {
+fn lock_of(saves: &Saves) -> Lock {
     let mut lock = Lock::new();
-    lock.update("0.1.0", saves.registry()).unwrap();
+    lock.update("0.1.0", &saves.registry()).unwrap();
     lock
 }
 
-/// Managers with the classes of all fixtures and of the example.
-fn managers() -> Vec<SaveManager> {
-    let mut managers: Vec<_> =
-        ["players", "graph", "pointers"].map(|name| fixture::manager(name, false)).into();
-    let mut values = SaveManager::new();
+/// The classes of each fixture and of the example.
+fn programs() -> Vec<Saves> {
+    let names = ["players", "graph", "pointers"];
+    let mut programs: Vec<_> =
+        names.map(|name| fixture::manager(name, false).saves().clone()).into();
+    let values = Saves::new();
     values.register::<fixture::Values>().unwrap();
-    managers.push(values);
-    let mut quest = SaveManager::new();
+    programs.push(values);
+    let quest = Saves::new();
     quest.register::<world::World>().unwrap();
-    managers.push(quest);
-    managers
+    programs.push(quest);
+    programs
 }
 
 #[test]
 fn samples_load_with_the_classes_that_they_are_of() {
-    for mut saves in managers() {
+    for saves in programs() {
         let lock = lock_of(&saves);
         let sample = lock.sample("0.1.0", Values::Plain).unwrap();
-        let loaded = saves.from_slice(&sample).unwrap();
+        let loaded = saves.from_slice::<SaveManager>(&sample).unwrap();
         assert!(loaded.report().is_clean(), "{}", loaded.report());
         for (class, count) in loaded.report().objects() {
             assert!(count >= 3, "{count} of {class}");
         }
         // What came back can be saved.
         let count = loaded.len();
-        saves.adopt(loaded);
-        let again = saves.to_vec().unwrap();
-        let loaded = saves.from_slice(&again).unwrap();
+        let again = loaded.to_vec().unwrap();
+        let loaded = saves.from_slice::<SaveManager>(&again).unwrap();
         assert_eq!(loaded.len(), count);
         loaded.dismantle();
     }
@@ -58,8 +58,8 @@ fn samples_load_with_the_classes_that_they_are_of() {
 #[test]
 fn what_the_schema_does_not_show_is_a_note() {
     let mut notes = Vec::new();
-    for saves in managers() {
-        let report = lock_of(&saves).compare(saves.registry());
+    for saves in programs() {
+        let report = lock_of(&saves).compare(&saves.registry());
         assert!(report.loads() && report.is_current(), "{report}");
         assert!(report.differences().is_empty(), "{report}");
         notes.extend(report.notes().iter().map(|note| note.text.clone()));
@@ -74,7 +74,7 @@ fn what_the_schema_does_not_show_is_a_note() {
 
 #[test]
 fn equal_locks_make_equal_samples() {
-    for saves in managers() {
+    for saves in programs() {
         let lock = lock_of(&saves);
         let again: Lock = lock.to_string().parse().unwrap();
         for values in [Values::Plain, Values::Boundary] {
@@ -130,10 +130,10 @@ struct Inside {
 
 #[test]
 fn a_sample_has_the_boundaries_of_every_kind() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Everything>().unwrap();
     let sample = lock_of(&saves).sample("0.1.0", Values::Boundary).unwrap();
-    let loaded = saves.from_slice(&sample).unwrap();
+    let loaded = saves.from_slice::<SaveManager>(&sample).unwrap();
     let found: Vec<_> = loaded.iter::<Everything>().collect();
     let all = |look: &dyn Fn(&Everything) -> String| -> BTreeSet<String> {
         found.iter().map(|object| look(&object.borrow())).collect()
@@ -199,10 +199,10 @@ enum Colour {
 
 #[test]
 fn recursive_classes_end_and_every_variant_is_there() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Branch>().unwrap();
     let sample = lock_of(&saves).sample("0.1.0", Values::Plain).unwrap();
-    let loaded = saves.from_slice(&sample).unwrap();
+    let loaded = saves.from_slice::<SaveManager>(&sample).unwrap();
     fn walk(tree: &Tree, found: &mut HashSet<String>) {
         match tree {
             Tree::Leaf(Leaf { colour }) => {
@@ -240,9 +240,9 @@ fn recursive_classes_end_and_every_variant_is_there() {
 }
 
 /// Looks at the objects of a class, with and without a cell.
-fn each<T: Persist + persist::codec::Pointee>(loaded: &Loaded, mut look: impl FnMut(&T)) {
-    loaded.iter::<T>().for_each(|object| look(&object.borrow()));
-    loaded.pointers::<Rc<T>>().for_each(|object| look(&object));
+fn each<T: Persist + persist::codec::Pointee>(manager: &SaveManager, mut look: impl FnMut(&T)) {
+    manager.iter::<T>().for_each(|object| look(&object.borrow()));
+    manager.pointers::<Rc<T>>().for_each(|object| look(&object));
 }
 
 #[persist::dynamic]
@@ -284,12 +284,12 @@ struct Knight {
 
 #[test]
 fn a_sample_has_every_class_of_a_trait_and_circles_where_a_cell_allows() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Knight>().unwrap();
     saves.register_as::<Bag, dyn Item>().unwrap();
     saves.register_as::<Sword, dyn Item>().unwrap();
     let sample = lock_of(&saves).sample("0.1.0", Values::Plain).unwrap();
-    let loaded = saves.from_slice(&sample).unwrap();
+    let loaded = saves.from_slice::<SaveManager>(&sample).unwrap();
     let mut found = HashSet::new();
     let look = |knight: &Knight| {
         found.insert(format!("boxed {}", knight.boxed.name()));
@@ -358,10 +358,10 @@ struct OwnerOfNever {
 
 #[test]
 fn refusals_of_the_program_are_notes_and_the_rest_is_loaded() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Owner>().unwrap();
     saves.register::<OwnerOfNever>().unwrap();
-    let report = lock_of(&saves).compare(saves.registry());
+    let report = lock_of(&saves).compare(&saves.registry());
     assert!(report.loads(), "{report}");
     let notes: Vec<&str> = report.notes().iter().map(|note| &*note.text).collect();
     insta::assert_snapshot!(notes.join("\n"), @"

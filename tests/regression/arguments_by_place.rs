@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use persist::save::LoadEvent;
-use persist::{ErrorKind, Persist, SaveManager};
+use persist::{ErrorKind, Persist, SaveManager, Saves};
 use persist_tests::support::Shared;
 
 #[derive(Persist, Debug, PartialEq)]
@@ -75,18 +75,18 @@ fn contents_that_do_not_convert_are_an_error_in_an_owned_value() {
 }
 
 fn objects() -> Vec<u8> {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let first = shared(1_u8);
-    saves.add(&Rc::new(RefCell::new(OldShared { first: first.clone(), second: first }))).unwrap();
-    saves.add(&shared(2_u8)).unwrap();
-    saves.to_vec().unwrap()
+    manager.add(&Rc::new(RefCell::new(OldShared { first: first.clone(), second: first }))).unwrap();
+    manager.add(&shared(2_u8)).unwrap();
+    manager.to_vec().unwrap()
 }
 
 #[test]
 fn objects_become_the_one_instance_that_the_program_has() {
-    let mut saves = SaveManager::new();
-    saves.register::<NewShared>().unwrap();
-    let loaded = saves.from_slice(&objects()).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<NewShared>().unwrap();
+    let loaded = manager.from_slice(&objects()).unwrap();
     let bag = loaded.first::<NewShared>().unwrap();
     let bag = bag.borrow();
     assert!(Rc::ptr_eq(&bag.first, &bag.second));
@@ -97,35 +97,34 @@ fn objects_become_the_one_instance_that_the_program_has() {
 
 #[test]
 fn objects_that_could_become_several_instances_are_an_error_that_names_them() {
-    let mut saves = SaveManager::new();
-    saves.register::<TwoShared>().unwrap();
-    let error = saves.from_slice(&objects()).map(drop).unwrap_err();
+    let manager = SaveManager::new();
+    manager.register::<TwoShared>().unwrap();
+    let error = manager.from_slice(&objects()).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KindMismatch);
     insta::assert_snapshot!("several_instances", error.to_string());
 }
 
 #[test]
 fn objects_that_cannot_become_the_one_instance_are_kept() {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(Sword { sharp: 9 })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<Slot<u8>>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(Sword { sharp: 9 })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Slot<u8>>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let [finding] = loaded.report().rows() else { panic!("{}", loaded.report()) };
     assert_eq!((finding.event, &*finding.class), (LoadEvent::Kept, "Slot<Sword>"));
-    saves.adopt(loaded);
-    let mut saves_again = SaveManager::new();
-    saves_again.register::<Slot<Sword>>().unwrap();
-    let loaded = saves_again.from_slice(&saves.to_vec().unwrap()).unwrap();
+    let again = SaveManager::new();
+    again.register::<Slot<Sword>>().unwrap();
+    let loaded = again.from_slice(&loaded.to_vec().unwrap()).unwrap();
     assert_eq!(loaded.first::<Slot<Sword>>().unwrap().borrow().item, Sword { sharp: 9 });
 }
 
 #[test]
 fn objects_of_a_generic_class_that_is_gone_are_kept() {
-    let mut saves = SaveManager::new();
-    saves.register::<Nothing>().unwrap();
-    let loaded = saves.from_slice(&objects()).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Nothing>().unwrap();
+    let loaded = manager.from_slice(&objects()).unwrap();
     let kept: Vec<&str> = loaded.report().rows().iter().map(|f| &*f.class).collect();
     assert!(kept.contains(&"Slot<u8>"), "{}", loaded.report());
 }
@@ -153,9 +152,9 @@ boards! {
 #[test]
 fn a_longer_array_ends_as_its_default() {
     let save = persist::to_vec(&Small { cells: [1, 2], level: 3 }).unwrap();
-    let (board, loaded) = SaveManager::new().value_from_slice::<Large>(&save).unwrap();
-    assert_eq!(board, Large { cells: [1, 2, 7, 7], level: 3 });
-    let rows: Vec<_> = loaded
+    let board = Saves::new().from_slice::<Large>(&save).unwrap();
+    assert_eq!(*board, Large { cells: [1, 2, 7, 7], level: 3 });
+    let rows: Vec<_> = board
         .report()
         .rows()
         .iter()

@@ -14,12 +14,12 @@ use persist::{Error, ErrorKind, Persist, Record, SaveManager, Value};
 
 /// The error of loading an object.
 fn error<Then: Persist, Now: Persist>(then: Then) -> Error {
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(then))).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<Now>().unwrap();
-    saves.from_slice(&save).map(drop).unwrap_err()
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(then))).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Now>().unwrap();
+    manager.from_slice(&save).map(drop).unwrap_err()
 }
 
 fn place(error: &Error) -> (Option<&str>, Option<&str>, Option<u64>) {

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use persist::storage::{Memory, NewFile, Storage, StoredFile};
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, Saves};
 
 struct Full;
 
@@ -66,8 +66,7 @@ impl Storage for FullDisk {
 
 #[test]
 fn what_a_buffered_writer_cannot_write_is_an_error() {
-    let mut saves = SaveManager::new();
-    saves.set_storage(FullDisk(Memory::default()));
-    let error = saves.save_value("game.sav", &7_u8).unwrap_err();
+    let saves = Saves::new().storage(FullDisk(Memory::default()));
+    let error = saves.file("game.sav").save(&7_u8).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSpace);
 }

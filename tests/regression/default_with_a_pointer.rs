@@ -22,20 +22,20 @@ struct Hero {
 
 #[test]
 fn a_default_with_a_pointer_is_refused_by_field() {
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(Old { level: 1 }))).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(Old { level: 1 }))).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    saves.register::<Hero>().unwrap();
-    let error = saves.from_slice(&save).unwrap_err();
+    let mut manager = SaveManager::new();
+    manager.register::<Hero>().unwrap();
+    let error = manager.from_slice(&save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!((error.class(), error.field()), (Some("Hero"), Some("pet")));
     assert!(error.message().contains("its default holds a shared pointer"), "{error}");
 
     let whole = Rc::new(RefCell::new(Hero { level: 2, pet: Rc::default() }));
-    saves.add(&whole).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).map(|loaded| loaded.len());
+    manager.add(&whole).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).map(|loaded| loaded.len());
     assert_eq!(loaded.ok(), Some(2));
 }

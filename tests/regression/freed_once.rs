@@ -30,10 +30,10 @@ struct Crowd {
 #[test]
 fn an_object_is_freed_once_however_many_references_lead_to_it() {
     let one = Rc::new(RefCell::new(Costly { next: None, cache: make() }));
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(Crowd { all: vec![one; 1000] }))).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(Crowd { all: vec![one; 1000] }))).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let costly = loaded.first::<Costly>().unwrap();
     assert_eq!((costly.borrow().next.is_none(), costly.borrow().cache.len()), (true, 1000));
     drop(costly);

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use persist::storage::Memory;
-use persist::{Persist, SaveManager};
+use persist::{Persist, Saves};
 
 #[derive(Persist)]
 #[persist(before_save = check)]
@@ -21,11 +21,10 @@ fn check(bomb: &mut Bomb) {
 #[test]
 fn a_save_into_memory_has_no_generation_after_a_panic() {
     let bomb = Rc::new(RefCell::new(Bomb { armed: true }));
-    let mut saves = SaveManager::new();
-    saves.set_storage(Memory::default());
-    saves.add(&bomb).unwrap();
-    assert!(catch_unwind(AssertUnwindSafe(|| saves.save("game.sav"))).is_err());
+    let mut manager = Saves::new().storage(Memory::default()).manager();
+    manager.add(&bomb).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| manager.save("game.sav"))).is_err());
     bomb.borrow_mut().armed = false;
-    let save = saves.to_vec().unwrap();
-    assert_eq!(saves.from_slice(&save).unwrap().report().header().generation, 0);
+    let save = manager.to_vec().unwrap();
+    assert_eq!(manager.from_slice(&save).unwrap().report().header().generation, 0);
 }

@@ -25,27 +25,27 @@ fn slot<T>(item: T) -> Shared<Slot<T>> {
 }
 
 fn save<T: Persist>(object: T) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(object)).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = SaveManager::new();
+    manager.add(&shared(object)).unwrap();
+    manager.to_vec().unwrap()
 }
 
 /// A manager of a few classes.
 macro_rules! manager {
     ($($class:ty),*) => {{
-        let mut saves = SaveManager::new();
-        $(saves.register::<$class>().unwrap();)*
-        saves
+        let manager = SaveManager::new();
+        $(manager.register::<$class>().unwrap();)*
+        manager
     }};
 }
 
-fn refused(saves: &SaveManager, save: &[u8]) -> Error {
-    let error = saves.from_slice(save).map(drop).unwrap_err();
+fn refused(manager: &SaveManager, save: &[u8]) -> Error {
+    let error = manager.from_slice(save).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KindMismatch, "{error}");
     error
 }
 
-fn kept(loaded: &Loaded) -> Vec<String> {
+fn kept(loaded: &Loaded<SaveManager>) -> Vec<String> {
     let lines = loaded.report().rows().iter().map(ToString::to_string);
     lines.filter(|line| line.starts_with("kept as unknown")).collect()
 }
@@ -53,25 +53,26 @@ fn kept(loaded: &Loaded) -> Vec<String> {
 #[test]
 fn an_object_that_nobody_refers_to_and_could_become_several_is_refused() {
     let save = save(Slot { item: 7_u8 });
-    let mut saves = manager!(Slot<u16>, Slot<u32>);
-    insta::assert_snapshot!("several", refused(&saves, &save).to_string());
-    saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
-    refused(&saves, &save);
+    let manager = manager!(Slot<u16>, Slot<u32>);
+    let saves = manager.saves();
+    insta::assert_snapshot!("several", refused(&manager, &save).to_string());
+    let dropping = saves.clone().load_options(LoadOptions::new().drop_unknown(true));
+    refused(&dropping.manager(), &save);
 
     // What the message advises.
     let loaded = manager!(Slot<u8>, Slot<u16>, Slot<u32>).from_slice(&save).unwrap();
     assert_eq!(loaded.first::<Slot<u8>>().unwrap().borrow().item, 7);
     let loaded = manager!(Slot<u32>).from_slice(&save).unwrap();
     assert_eq!(loaded.first::<Slot<u32>>().unwrap().borrow().item, 7);
-    saves.registry_mut().removed_class("Slot<u8>").unwrap();
-    assert_eq!(saves.from_slice(&save).unwrap().len(), 0);
+    saves.removed_class("Slot<u8>").unwrap();
+    assert_eq!(manager.from_slice(&save).unwrap().len(), 0);
 }
 
 #[test]
 fn a_removed_class_does_not_become_another_instance() {
-    let mut saves = manager!(Slot<u16>);
-    saves.registry_mut().removed_class("Slot<u8>").unwrap();
-    assert_eq!(saves.from_slice(&save(Slot { item: 7_u8 })).unwrap().len(), 0);
+    let manager = manager!(Slot<u16>);
+    manager.saves().removed_class("Slot<u8>").unwrap();
+    assert_eq!(manager.from_slice(&save(Slot { item: 7_u8 })).unwrap().len(), 0);
 }
 
 #[test]
@@ -85,11 +86,10 @@ fn an_object_that_cannot_become_the_one_instance_is_refused() {
 #[test]
 fn an_instance_of_a_class_that_the_program_does_not_have_is_unknown() {
     let save = save(Slot { item: Sword { sharp: 3 } });
-    for mut saves in [manager!(Slot<u8>), manager!(Slot<u16>, Slot<u32>)] {
-        let loaded = saves.from_slice(&save).unwrap();
+    for manager in [manager!(Slot<u8>), manager!(Slot<u16>, Slot<u32>)] {
+        let loaded = manager.from_slice(&save).unwrap();
         assert_eq!(kept(&loaded), ["kept as unknown: Slot<Sword>, 1 times, first in object #1"]);
-        saves.adopt(loaded);
-        let loaded = manager!(Slot<Sword>).from_slice(&saves.to_vec().unwrap()).unwrap();
+        let loaded = manager!(Slot<Sword>).from_slice(&loaded.to_vec().unwrap()).unwrap();
         assert_eq!(loaded.first::<Slot<Sword>>().unwrap().borrow().item.sharp, 3);
     }
 }
@@ -117,19 +117,19 @@ struct OwningBag {
 #[test]
 fn an_instance_that_is_held_by_value_alone_is_no_candidate() {
     let object = slot(2_u8);
-    let mut saves = SaveManager::new();
-    saves.add(&shared(OldBag { owned: Slot { item: 1 }, shared: object.clone() })).unwrap();
-    saves.add(&object).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(OldBag { owned: Slot { item: 1 }, shared: object.clone() })).unwrap();
+    manager.add(&object).unwrap();
+    let save = manager.to_vec().unwrap();
     let loaded = manager!(Bag).from_slice(&save).unwrap();
     let bag = loaded.first::<Bag>().unwrap();
     assert_eq!((bag.borrow().owned.item, bag.borrow().shared.borrow().item), (1, 2));
 
     // An object that is a value now takes the arguments of its place.
     let bag = OldBag { owned: Slot { item: 1 }, shared: slot(2) };
-    let mut saves = SaveManager::new();
-    saves.add(&shared(bag)).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(bag)).unwrap();
+    let save = manager.to_vec().unwrap();
     let loaded = manager!(OwningBag, Slot<u16>, Slot<u32>).from_slice(&save).unwrap();
     let bag = loaded.first::<OwningBag>().unwrap();
     assert_eq!((bag.borrow().owned.item, bag.borrow().shared.item), (1, 2));
@@ -197,15 +197,13 @@ fn what_a_mod_refers_to_is_as_it_was_when_the_mod_is_back() {
         manager!(RoomyHero),
         manager!(RoomyHero, Slot<u32>, Slot<String>),
     ];
-    for mut saves in without {
+    for manager in without {
         let mut save = first.clone();
         for _day in 0..2 {
-            let loaded = saves.from_slice(&save).unwrap();
+            let loaded = manager.from_slice(&save).unwrap();
             let kept = kept(&loaded);
             assert!(kept.iter().any(|line| line.contains("Slot<u8>, 3 times")), "{kept:?}");
-            saves.adopt(loaded);
-            save = saves.to_vec().unwrap();
-            saves.clear();
+            save = loaded.to_vec().unwrap();
         }
         let loaded = manager!(modded::Hero).from_slice(&save).unwrap();
         assert_eq!(kept(&loaded), [""; 0]);
@@ -233,10 +231,8 @@ struct LaterHero {
 fn a_kept_field_that_comes_back_is_a_place_of_the_program() {
     let chest = modded::Chest { slot: slot(1), list: shared(Vec::new()) };
     let first = save(modded::Hero { chest: shared(chest), extra: slot(3), own: slot(4) });
-    for mut saves in [manager!(Hero), manager!(RoomyHero)] {
-        let loaded = saves.from_slice(&first).unwrap();
-        saves.adopt(loaded);
-        let second = saves.to_vec().unwrap();
+    for manager in [manager!(Hero), manager!(RoomyHero)] {
+        let second = manager.from_slice(&first).unwrap().to_vec().unwrap();
         let loaded = manager!(LaterHero).from_slice(&second).unwrap();
         let hero = loaded.first::<LaterHero>().unwrap();
         assert_eq!((hero.borrow().own.borrow().item, hero.borrow().more.borrow().item), (4, 3));
@@ -270,11 +266,11 @@ fn trait_objects_follow_the_same_rule() {
     old.register_as::<Slot<u8>, dyn Thing>().unwrap();
     old.add(&shared(Boxes { thing: Some(Box::new(Slot { item: 5_u8 })) })).unwrap();
     let boxes = old.to_vec().unwrap();
-    old.clear();
+    let mut old = old.saves().manager();
     old.add(&shared(Pointers { thing: slot(6_u8) })).unwrap();
     let pointers = old.to_vec().unwrap();
 
-    let mut one = manager!(Boxes, Pointers);
+    let one = manager!(Boxes, Pointers);
     one.register_as::<Slot<u16>, dyn Thing>().unwrap();
     let loaded = one.from_slice(&boxes).unwrap();
     let found = loaded.first::<Boxes>().unwrap();
@@ -282,7 +278,7 @@ fn trait_objects_follow_the_same_rule() {
     let loaded = one.from_slice(&pointers).unwrap();
     assert_eq!(loaded.first::<Pointers>().unwrap().borrow().thing.borrow().number(), 6);
 
-    let mut two = one;
+    let two = one;
     two.register_as::<Slot<u32>, dyn Thing>().unwrap();
     let errors = [refused(&two, &boxes), refused(&two, &pointers)].map(|error| error.to_string());
     insta::assert_snapshot!("trait_objects", errors.join("\n"));

@@ -3,7 +3,7 @@
 //! struct.
 
 use persist::save::LoadEvent;
-use persist::{LoadOptions, Persist, SaveManager};
+use persist::{LoadOptions, Persist, Saves};
 
 #[derive(Persist)]
 #[persist(class = "Purse")]
@@ -64,33 +64,29 @@ enum Shape {
 #[test]
 fn a_field_that_is_unknown_in_a_small_struct_is_kept_and_dropped_on_request() {
     let save = persist::to_vec(&modded::Case { a: 1, b: 2 }).unwrap();
-    let mut saves = SaveManager::new();
-    let (case, loaded) = saves.value_from_slice::<Case>(&save).unwrap();
-    saves.adopt(loaded);
-    let kept = saves.value_to_vec(&case).unwrap();
+    let saves = Saves::new();
+    let kept = saves.to_vec(&saves.from_slice::<Case>(&save).unwrap()).unwrap();
     assert_eq!(persist::from_slice::<modded::Case>(&kept).unwrap().b, 2);
 
-    saves.clear();
-    saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
-    let (case, loaded) = saves.value_from_slice::<Case>(&kept).unwrap();
-    let changes: Vec<LoadEvent> = loaded.report().rows().iter().map(|row| row.event).collect();
+    let saves = saves.load_options(LoadOptions::new().drop_unknown(true));
+    let case = saves.from_slice::<Case>(&kept).unwrap();
+    let changes: Vec<LoadEvent> = case.report().rows().iter().map(|row| row.event).collect();
     assert_eq!(changes, [LoadEvent::Dropped]);
-    saves.adopt(loaded);
-    let dropped = saves.value_to_vec(&case).unwrap();
+    let dropped = saves.to_vec(&case).unwrap();
     assert_eq!(dropped, persist::to_vec(&Case { a: 1 }).unwrap());
 }
 
 #[test]
 fn what_is_kept_of_one_variant_is_not_given_to_another() {
     let save = persist::to_vec(&modded::Shape::Circle { radius: 1, colour: 7 }).unwrap();
-    let mut saves = SaveManager::new();
-    let (_, loaded) = saves.value_from_slice::<Shape>(&save).unwrap();
-    saves.adopt(loaded);
-    let same = saves.value_to_vec(&Shape::Circle { radius: 2 }).unwrap();
+    let mut shape = Saves::new().from_slice::<Shape>(&save).unwrap();
+    *shape = Shape::Circle { radius: 2 };
+    let same = persist::to_vec(&shape).unwrap();
     let modded::Shape::Circle { radius: 2, colour: 7 } = persist::from_slice(&same).unwrap() else {
         panic!("a circle with its colour")
     };
-    let other = saves.value_to_vec(&Shape::Square { side: 2 }).unwrap();
+    *shape = Shape::Square { side: 2 };
+    let other = persist::to_vec(&shape).unwrap();
     let modded::Shape::Square { side: 2, colour: 0 } = persist::from_slice(&other).unwrap() else {
         panic!("a square with the default colour")
     };

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use persist::save::LoadPolicy;
-use persist::{Document, ErrorKind, LoadOptions, Persist, SaveManager};
+use persist::{Document, ErrorKind, LoadOptions, Persist, SaveManager, Saves};
 
 #[derive(Persist)]
 struct Bag {
@@ -26,10 +26,10 @@ fn changed(from: &[u8], to: &[u8]) -> Vec<u8> {
             pairs: [(8, 8), (9, 9)].into(),
         }))
     };
-    let mut saves = SaveManager::new();
-    saves.add(&bag()).unwrap();
-    saves.add(&bag()).unwrap();
-    let mut save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&bag()).unwrap();
+    manager.add(&bag()).unwrap();
+    let mut save = manager.to_vec().unwrap();
     let place = save.windows(from.len()).rposition(|bytes| bytes == from).unwrap();
     save[place..place + to.len()].copy_from_slice(to);
     let end = save.len() - 29 - 4;
@@ -57,11 +57,9 @@ fn are_refused_when_a_document_is_read() {
 fn cost_a_wreck_their_own_object_alone() {
     let mut save = changed(b"\x03two", b"\x03one");
     save.truncate(save.len() - 3);
-    let mut saves = SaveManager::new();
+    let saves = Saves::new().load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
     saves.register::<Bag>().unwrap();
-    let policy = LoadPolicy::Salvage;
-    saves.set_load_options(LoadOptions { policy, ..LoadOptions::default() });
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = saves.from_slice::<SaveManager>(&save).unwrap();
     assert_eq!(loaded.len(), 1);
     assert_eq!(loaded.first::<Bag>().unwrap().borrow().counts["two"], 2);
 }

@@ -133,9 +133,9 @@ fn the_sample_of_the_lock_itself_is_of_any_text() {
     registry.register::<OldPet>().unwrap();
     let mut lock = Lock::new();
     lock.update("0.1.0", &registry).unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<OldPet>().unwrap();
-    let loaded = saves.from_slice(&lock.sample("0.1.0", Values::Plain).unwrap()).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<OldPet>().unwrap();
+    let loaded = manager.from_slice(&lock.sample("0.1.0", Values::Plain).unwrap()).unwrap();
     assert!(loaded.iter::<OldPet>().any(|pet| pet.borrow().mood == "a"));
 }
 

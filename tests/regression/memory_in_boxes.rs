@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{ErrorKind, Limits, Persist, SaveManager};
+use persist::{ErrorKind, Limits, Persist, SaveManager, Saves};
 
 #[persist::dynamic]
 trait Thing {}
@@ -33,15 +33,14 @@ struct Boxes {
 
 fn is_bounded(boxes: impl Fn(usize) -> Boxes) {
     let with = |count: usize, expansion: u64| {
-        let mut saves = SaveManager::new();
-        saves.register_as::<Cached, dyn Thing>().unwrap();
-        saves.set_limits(Limits { expansion, ..Limits::default() });
-        saves.add(&Rc::new(RefCell::new(boxes(count)))).unwrap();
-        saves
+        let mut manager = Saves::new().limits(Limits::new().expansion(expansion)).manager();
+        manager.register_as::<Cached, dyn Thing>().unwrap();
+        manager.add(&Rc::new(RefCell::new(boxes(count)))).unwrap();
+        manager
     };
-    let mut saves = with(2000, 256);
-    let save = saves.to_vec().unwrap();
-    let back = saves.from_slice(&save).unwrap().first::<Boxes>().unwrap();
+    let manager = with(2000, 256);
+    let save = manager.to_vec().unwrap();
+    let back = manager.from_slice(&save).unwrap().first::<Boxes>().unwrap();
     let back = back.borrow();
     let boxed = back.plain.iter().chain(back.maybe.iter().flatten());
     let loaded = boxed.filter(|one| (one.id, one.cache[0]) == (7, 0)).count();
@@ -50,7 +49,7 @@ fn is_bounded(boxes: impl Fn(usize) -> Boxes) {
     let saved = with(10_000, 256).to_vec();
     assert_eq!(saved.unwrap_err().kind(), ErrorKind::TooLarge);
     let save = with(10_000, 1 << 20).to_vec().unwrap();
-    let error = saves.from_slice(&save).map(drop).unwrap_err();
+    let error = manager.from_slice(&save).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
     assert!(error.message().ends_with("raise `Limits::expansion`"), "{error}");
 }
@@ -78,13 +77,13 @@ struct Holder {
 
 #[test]
 fn an_empty_object_counts_with_what_its_boxes_do_not_save() {
-    let mut saves = SaveManager::new();
-    saves.set_limits(Limits { expansion: 1 << 20, ..Limits::default() });
+    let mut manager = Saves::new().limits(Limits::new().expansion(1 << 20)).manager();
     for _ in 0..10_000 {
-        saves.add(&Rc::new(RefCell::new(Holder { one: cached(7) }))).unwrap();
+        manager.add(&Rc::new(RefCell::new(Holder { one: cached(7) }))).unwrap();
     }
-    let save = saves.to_vec().unwrap();
-    saves.set_limits(Limits::default());
-    assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
-    assert_eq!(saves.from_slice(&save).map(drop).unwrap_err().kind(), ErrorKind::TooLarge);
+    let save = manager.to_vec().unwrap();
+    let saves = manager.saves().clone().limits(Limits::default());
+    assert_eq!(saves.to_vec(&manager).unwrap_err().kind(), ErrorKind::TooLarge);
+    let error = saves.from_slice::<SaveManager>(&save).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
 }

@@ -2,7 +2,7 @@
 //! under the strict policy.
 
 use persist::save::{LoadEvent, LoadPolicy};
-use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
+use persist::{ErrorKind, LoadOptions, Persist, Saves};
 
 mod newer {
     #[derive(persist::Persist)]
@@ -20,17 +20,16 @@ struct Purse {
 #[test]
 fn a_newer_version_of_the_same_fields_is_noticed() {
     let save = persist::to_vec(&newer::Purse { coins: 200 }).unwrap();
-    let mut saves = SaveManager::new();
-    let (purse, loaded) = saves.value_from_slice::<Purse>(&save).unwrap();
+    let saves = Saves::new();
+    let purse = saves.from_slice::<Purse>(&save).unwrap();
     assert_eq!(purse.coins, 200);
-    let [finding] = loaded.report().rows() else { panic!("{}", loaded.report()) };
+    let [finding] = purse.report().rows() else { panic!("{}", purse.report()) };
     assert_eq!((finding.event, &*finding.class, finding.count), (LoadEvent::Newer, "Purse", 1));
     assert_eq!(finding.object.map(persist::ObjectId::get), Some(1));
     assert_eq!(finding.detail.as_deref(), Some("version 2 to 1"));
 
-    let policy = LoadPolicy::Strict;
-    saves.set_load_options(LoadOptions { policy, ..LoadOptions::default() });
-    let error = saves.value_from_slice::<Purse>(&save).map(drop).unwrap_err();
+    let saves = saves.load_options(LoadOptions::new().policy(LoadPolicy::Strict));
+    let error = saves.from_slice::<Purse>(&save).map(drop).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Purse")));
 }
 

@@ -47,17 +47,17 @@ fn an_option_is_not_none_for_what_is_inside_of_its_value() {
     let other = |worth| Rc::new(RefCell::new(Other { worth }));
     let ring = Ring { twin: other(1), gem: Box::new(Gem { worth: 7 }), carved: 2 };
     let hand = Hand { ring: Some(Box::new(ring)), glove: other(2), fingers: vec![9] };
-    let mut saves = SaveManager::new();
-    saves.register_as::<Ring, dyn Outer>().expect("the class");
-    saves.register_as::<Gem, dyn Inner>().expect("the class");
-    saves.add(&Rc::new(RefCell::new(hand))).expect("the hand");
-    let save = saves.to_vec().expect("a save");
+    let mut manager = SaveManager::new();
+    manager.register_as::<Ring, dyn Outer>().expect("the class");
+    manager.register_as::<Gem, dyn Inner>().expect("the class");
+    manager.add(&Rc::new(RefCell::new(hand))).expect("the hand");
+    let save = manager.to_vec().expect("a save");
 
-    let mut saves = SaveManager::new();
-    saves.register::<Hand>().expect("the class");
-    saves.register_as::<Ring, dyn Outer>().expect("the class");
-    saves.register_as::<Other, dyn Inner>().expect("the class");
-    let error = saves.from_slice(&save).map(drop).expect_err("a class that is not there");
+    let manager = SaveManager::new();
+    manager.register::<Hand>().expect("the class");
+    manager.register_as::<Ring, dyn Outer>().expect("the class");
+    manager.register_as::<Other, dyn Inner>().expect("the class");
+    let error = manager.from_slice(&save).map(drop).expect_err("a class that is not there");
     assert_eq!(error.kind(), ErrorKind::WrongClass);
     assert!(error.message().starts_with("class Gem is not registered for trait Inner"), "{error}");
     assert_eq!(error.field(), Some("ring.gem"));

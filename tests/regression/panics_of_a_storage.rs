@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use persist::storage::{Memory, NewFile, Storage, StoredFile};
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, Saves};
 
 /// Panics in the middle of a file, and everywhere from then on.
 #[derive(Clone, Default)]
@@ -95,21 +95,19 @@ impl Storage for Poisoned {
 fn a_storage_that_goes_on_panicking_leaves_the_old_save() {
     for in_background in [false, true] {
         let storage = Poisoned::default();
-        let mut saves = SaveManager::new();
-        saves.set_storage(storage.clone());
-        saves.save_value("game.sav", &1_u8).unwrap();
+        let saves = Saves::new().storage(storage.clone());
+        saves.file("game.sav").save(&1_u8).unwrap();
         storage.armed.store(true, Ordering::SeqCst);
         if in_background {
-            let error = saves.save_value_in_background("game.sav", &2_u8).unwrap().wait();
+            let error = saves.file("game.sav").save_in_background(&2_u8).unwrap().wait();
             assert_eq!(error.unwrap_err().kind(), ErrorKind::Io);
         } else {
-            let panicked = catch_unwind(AssertUnwindSafe(|| saves.save_value("game.sav", &2_u8)));
+            let panicked = catch_unwind(AssertUnwindSafe(|| saves.file("game.sav").save(&2_u8)));
             assert!(panicked.is_err());
         }
-        let memory = storage.memory.clone();
-        saves.set_storage(memory);
-        assert_eq!(saves.load_value::<u8>("game.sav").unwrap().0, 1);
-        saves.save_value("game.sav", &3_u8).unwrap();
-        assert_eq!(saves.load_value::<u8>("game.sav").unwrap().0, 3);
+        let saves = saves.storage(storage.memory.clone());
+        assert_eq!(*saves.file("game.sav").load::<u8>().unwrap(), 1);
+        saves.file("game.sav").save(&3_u8).unwrap();
+        assert_eq!(*saves.file("game.sav").load::<u8>().unwrap(), 3);
     }
 }

@@ -42,13 +42,13 @@ fn every_key_keeps_its_object() {
             (set, Rc::new(RefCell::new(names.concat())))
         })
         .collect();
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(old::World { by_marks }))).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(old::World { by_marks }))).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    saves.register::<new::World>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<new::World>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let world = loaded.first::<new::World>().unwrap();
     assert_eq!(world.borrow().by_marks.len(), 7);
     for (set, name) in &world.borrow().by_marks {

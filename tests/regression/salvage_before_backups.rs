@@ -10,26 +10,26 @@ use std::rc::Rc;
 
 use persist::save::LoadPolicy;
 use persist::storage::{Memory, Storage};
-use persist::{ErrorKind, LoadOptions, SaveManager};
+use persist::{ErrorKind, LoadOptions, SaveManager, Saves};
 
 const SAVE: &str = "game.sav";
 
 fn manager(disk: &Memory) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
-    saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
+    let saves = Saves::new()
+        .storage(disk.clone())
+        .load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
     saves.register::<String>().unwrap();
-    saves
+    saves.manager()
 }
 
 /// Saves many objects with a text.
 fn save(disk: &Memory, text: &str) {
-    let mut saves = manager(disk);
+    let mut manager = manager(disk);
     let objects: Vec<_> = (0..300).map(|_| Rc::new(RefCell::new(text.repeat(1_000)))).collect();
     for object in &objects {
-        saves.add(object).unwrap();
+        manager.add(object).unwrap();
     }
-    saves.save(SAVE).unwrap();
+    manager.save(SAVE).unwrap();
 }
 
 fn read(disk: &Memory, name: &str) -> Vec<u8> {

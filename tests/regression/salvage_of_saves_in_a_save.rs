@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
-use persist::save::{Compression, LoadPolicy};
-use persist::{LoadOptions, Loaded, Result, SaveManager, SaveOptions};
+use persist::save::{Compression, LoadPolicy, SlotInfo};
+use persist::storage::{Memory, Storage};
+use persist::{LoadOptions, Loaded, Result, SaveManager, SaveOptions, Saves};
 use persist_tests::support::Shared;
 use persist_tests::support::short_or_long;
 
@@ -15,27 +17,34 @@ fn numbers(from: u32, many: u32) -> Vec<Shared<u32>> {
     (from..from + many).map(|number| Rc::new(RefCell::new(number))).collect()
 }
 
-fn saved(objects: &[Shared<u32>], saves: &mut SaveManager) -> Vec<u8> {
-    for object in objects {
-        saves.add(object).unwrap();
-    }
-    saves.to_vec().unwrap()
+fn saved(objects: &[Shared<u32>], manager: &mut SaveManager) -> Vec<u8> {
+    add(objects, manager);
+    manager.to_vec().unwrap()
 }
 
-fn salvage(save: &[u8]) -> Result<Loaded> {
-    let mut saves = SaveManager::new();
+fn add(objects: &[Shared<u32>], manager: &mut SaveManager) {
+    for object in objects {
+        manager.add(object).unwrap();
+    }
+}
+
+fn salvage(save: &[u8]) -> Result<Loaded<SaveManager>> {
+    let saves = Saves::new().load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
     saves.register::<u32>().unwrap();
     saves.register::<Vec<u8>>().unwrap();
-    saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
     saves.from_slice(save)
 }
 
 #[test]
 fn a_damaged_header_costs_the_metadata_alone() {
-    let mut saves = SaveManager::new();
-    saves.set_metadata(&(7_u32, String::from("seven"))).unwrap();
-    let save = saved(&numbers(1, 100), &mut saves);
-    let header = 20 + usize::from(save[12]);
+    let disk = Memory::default();
+    let mut manager = Saves::new().storage(disk.clone()).manager();
+    add(&numbers(1, 100), &mut manager);
+    let info = SlotInfo::new("seven").value(&(7_u32, String::from("seven"))).unwrap();
+    manager.saves().file("a.sav").info(info).save(&manager).unwrap();
+    let mut save = Vec::new();
+    disk.open(Path::new("a.sav")).unwrap().read_to_end(&mut save).unwrap();
+    let header = 20 + u32::from_le_bytes(save[12..16].try_into().unwrap()) as usize;
     for bit in 0..header * 8 {
         let mut save = save.clone();
         save[bit / 8] ^= 1 << (bit % 8);
@@ -51,14 +60,14 @@ fn a_damaged_header_costs_the_metadata_alone() {
 /// Many objects with saves as their bytes, and a hundred numbers behind them.
 fn world(compression: Compression) -> Vec<u8> {
     let inner = saved(&numbers(1_000, 50), &mut SaveManager::new());
-    let mut saves = SaveManager::new();
-    saves.set_save_options(SaveOptions { compression, ..SaveOptions::default() });
+    let mut manager =
+        Saves::new().save_options(SaveOptions::new().compression(compression)).manager();
     let chunks: Vec<Shared<Vec<u8>>> =
         (0..400).map(|_| Rc::new(RefCell::new(inner.clone()))).collect();
     for chunk in &chunks {
-        saves.add(chunk).unwrap();
+        manager.add(chunk).unwrap();
     }
-    saved(&numbers(1, 100), &mut saves)
+    saved(&numbers(1, 100), &mut manager)
 }
 
 fn check(save: &[u8], what: &str) -> (usize, usize) {

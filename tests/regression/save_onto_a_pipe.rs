@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::Command;
 
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, Saves};
 
 fn make_pipe(pipe: &Path) {
     let made = Command::new("mkfifo").arg(pipe).status();
@@ -25,7 +25,7 @@ fn what_is_no_file_is_no_slot() {
     link("nothing", "nothing behind a link.sav");
     persist::save(folder.join("folder.sav/game"), &1_u8).unwrap();
     link("folder.sav/game", "save behind a link.sav");
-    let slots = SaveManager::new().slots(folder).list().unwrap();
+    let slots = Saves::new().slots(folder).list().unwrap();
     let names: Vec<_> = slots.iter().map(|slot| &*slot.name).collect();
     assert_eq!(names, ["save behind a link"]);
 }

@@ -79,17 +79,19 @@ fn a_ring_behind_a_field_that_is_gone_is_freed() {
 #[test]
 fn a_chain_from_the_last_object_on_is_freed_in_a_small_thread() {
     let run = || {
-        let mut saves = SaveManager::new();
+        let mut manager = SaveManager::new();
         let mut last = None;
         for _ in 0..100_000 {
             let link = Rc::new(RefCell::new(Link { next: last, _counted: Counted::default() }));
-            saves.add(&link).unwrap();
+            manager.add(&link).unwrap();
             last = Some(link);
         }
-        let save = saves.to_vec().unwrap();
+        let save = manager.to_vec().unwrap();
         cut(&last.unwrap());
-        saves.clear();
-        let loaded = saves.from_slice(&save).unwrap();
+        let saves = manager.saves().clone();
+        drop(manager);
+        assert_eq!(ALIVE.get(), 0);
+        let loaded = saves.from_slice::<SaveManager>(&save).unwrap();
         assert_eq!(loaded.len(), 100_000);
         drop(loaded);
         assert_eq!(ALIVE.get(), 0);

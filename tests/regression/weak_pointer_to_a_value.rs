@@ -33,13 +33,13 @@ fn a_weak_pointer_to_an_object_that_became_a_value_is_reported() {
     let boss = Rc::new(RefCell::new(Boss { health: 7 }));
     let target = Rc::downgrade(&boss);
     let game = Rc::new(RefCell::new(old::Game { boss, target }));
-    let mut saves = SaveManager::new();
-    saves.add(&game).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&game).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    saves.register::<Game>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Game>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let game = loaded.first::<Game>().unwrap();
     assert_eq!(game.borrow().boss.health, 7);
     assert!(game.borrow().target.upgrade().is_none());

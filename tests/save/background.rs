@@ -9,10 +9,11 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
+use std::time::SystemTime;
 
 use persist::save::SaveOutcome;
 use persist::storage::{Memory, NewFile, Storage, StoredFile};
-use persist::{ErrorKind, Persist, SaveManager, SaveOptions};
+use persist::{ErrorKind, Persist, SaveOptions, Saves};
 
 /// Memory behind a gate: while it is shut, no file can be created.
 #[derive(Clone, Default)]
@@ -83,6 +84,11 @@ impl Storage for Gate {
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.memory.lock(path)
     }
+
+    /// So that the bytes of two saves are equal.
+    fn now(&self) -> Option<SystemTime> {
+        None
+    }
 }
 
 #[derive(Persist, Clone, Debug, PartialEq)]
@@ -97,24 +103,23 @@ fn game(level: u32) -> Game {
     Game { level, map: vec![3; 300_000], hooks: 0 }
 }
 
-fn manager() -> (SaveManager, Gate) {
+fn saves() -> (Saves, Gate) {
     let gate = Gate::default();
-    let mut saves = SaveManager::new();
-    saves.set_storage(gate.clone());
-    (saves, gate)
+    (Saves::new().storage(gate.clone()), gate)
 }
 
-fn level(saves: &mut SaveManager, path: &str) -> u32 {
-    saves.load_value::<Game>(path).unwrap().0.level
+fn level(saves: &Saves, path: &str) -> u32 {
+    saves.file(path).load::<Game>().unwrap().into_inner().level
 }
 
 #[test]
 fn a_save_in_the_background_is_the_save_of_its_moment() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
+    let mut manager = saves.manager();
     gate.shut(true);
     let object = Rc::new(RefCell::new(game(1)));
-    saves.add(&object).unwrap();
-    let save = saves.save_in_background("game.sav").unwrap();
+    manager.add(&object).unwrap();
+    let save = saves.file("game.sav").save_in_background(&manager).unwrap();
     // What changes now is not in it.
     object.borrow_mut().level = 2;
     gate.wait_for(1);
@@ -125,25 +130,25 @@ fn a_save_in_the_background_is_the_save_of_its_moment() {
     gate.shut(false);
     assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
     assert_ne!(*gate.control.writer.lock().unwrap(), Some(thread::current().id()));
-    let loaded = saves.load("game.sav").unwrap();
+    let loaded = manager.load("game.sav").unwrap();
     assert_eq!(loaded.first::<Game>().unwrap().borrow().level, 1);
 }
 
 #[test]
 fn the_bytes_are_those_of_a_save_in_the_foreground() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     let bytes = |path: &str| {
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut *gate.memory.open(Path::new(path)).unwrap(), &mut bytes)
             .unwrap();
         bytes
     };
-    saves.set_application("quest", "2").unwrap();
+    let saves = saves.application("quest", "2").unwrap();
     // Many blocks, and none.
     for many in [Vec::new(), vec![game(1), game(2), game(3)]] {
-        saves.save_value(format!("{}.sav", many.len()), &many).unwrap();
+        saves.file(format!("{}.sav", many.len())).save(&many).unwrap();
         let path = format!("{}.background.sav", many.len());
-        let save = saves.save_value_in_background(&path, &many).unwrap();
+        let save = saves.file(&path).save_in_background(&many).unwrap();
         save.wait().unwrap();
         assert!(bytes(&path) == bytes(&format!("{}.sav", many.len())));
     }
@@ -151,116 +156,116 @@ fn the_bytes_are_those_of_a_save_in_the_foreground() {
 
 #[test]
 fn of_saves_of_one_file_that_wait_the_newest_is_written() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.shut(true);
-    let first = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    let first = saves.file("game.sav").save_in_background(&game(1)).unwrap();
     gate.wait_for(1);
-    let second = saves.save_value_in_background("game.sav", &game(2)).unwrap();
-    let other = saves.save_value_in_background("other.sav", &game(10)).unwrap();
-    let third = saves.save_value_in_background("game.sav", &game(3)).unwrap();
+    let second = saves.file("game.sav").save_in_background(&game(2)).unwrap();
+    let other = saves.file("other.sav").save_in_background(&game(10)).unwrap();
+    let third = saves.file("game.sav").save_in_background(&game(3)).unwrap();
     assert!(second.is_done());
     assert_eq!(second.wait().unwrap(), SaveOutcome::Superseded);
     gate.shut(false);
     for save in [first, other, third] {
         assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
     }
-    assert_eq!((level(&mut saves, "game.sav"), level(&mut saves, "other.sav")), (3, 10));
+    assert_eq!((level(&saves, "game.sav"), level(&saves, "other.sav")), (3, 10));
 }
 
 #[test]
 fn saves_of_one_path_in_two_storages_are_both_written() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.shut(true);
-    let first = saves.save_value_in_background("first.sav", &game(1)).unwrap();
+    let first = saves.file("first.sav").save_in_background(&game(1)).unwrap();
     gate.wait_for(1);
-    let here = saves.save_value_in_background("game.sav", &game(2)).unwrap();
-    saves.set_storage(Memory::default());
-    let there = saves.save_value_in_background("game.sav", &game(3)).unwrap();
+    let here = saves.file("game.sav").save_in_background(&game(2)).unwrap();
+    let elsewhere = saves.clone().storage(Memory::default());
+    let there = elsewhere.file("game.sav").save_in_background(&game(3)).unwrap();
     gate.shut(false);
     for save in [first, here, there] {
         assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
     }
-    assert_eq!(level(&mut saves, "game.sav"), 3);
-    saves.set_storage(gate);
-    assert_eq!(level(&mut saves, "game.sav"), 2);
+    assert_eq!(level(&elsewhere, "game.sav"), 3);
+    assert_eq!(level(&saves, "game.sav"), 2);
 }
 
 #[test]
 fn a_load_waits_for_the_saves_of_its_file() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.shut(true);
-    drop(saves.save_value_in_background("game.sav", &game(1)).unwrap());
+    drop(saves.file("game.sav").save_in_background(&game(1)).unwrap());
     gate.wait_for(1);
-    drop(saves.save_value_in_background("game.sav", &game(2)).unwrap());
+    drop(saves.file("game.sav").save_in_background(&game(2)).unwrap());
     let opener = gate.clone();
     thread::spawn(move || {
         thread::sleep(std::time::Duration::from_millis(20));
         opener.shut(false);
     });
-    assert_eq!(level(&mut saves, "game.sav"), 2);
+    assert_eq!(level(&saves, "game.sav"), 2);
 }
 
 #[test]
 fn a_save_in_the_foreground_comes_behind_those_in_the_background() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.shut(true);
-    let first = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    let first = saves.file("game.sav").save_in_background(&game(1)).unwrap();
     gate.wait_for(1);
-    let second = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    let second = saves.file("game.sav").save_in_background(&game(2)).unwrap();
     let opener = gate.clone();
     thread::spawn(move || {
         thread::sleep(std::time::Duration::from_millis(20));
         opener.shut(false);
     });
-    saves.save_value("game.sav", &game(3)).unwrap();
+    saves.file("game.sav").save(&game(3)).unwrap();
     assert_eq!(first.wait().unwrap(), SaveOutcome::Saved);
     assert_eq!(second.wait().unwrap(), SaveOutcome::Saved);
-    assert_eq!(level(&mut saves, "game.sav"), 3);
+    assert_eq!(level(&saves, "game.sav"), 3);
 }
 
 #[test]
 fn a_save_in_the_foreground_that_fails_leaves_the_one_that_waits() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
+    let mut manager = saves.manager();
     gate.shut(true);
     let object = Rc::new(RefCell::new(game(1)));
-    saves.add(&object).unwrap();
-    let first = saves.save_in_background("game.sav").unwrap();
+    manager.add(&object).unwrap();
+    let first = saves.file("game.sav").save_in_background(&manager).unwrap();
     gate.wait_for(1);
     object.borrow_mut().level = 2;
-    let second = saves.save_in_background("game.sav").unwrap();
+    let second = saves.file("game.sav").save_in_background(&manager).unwrap();
     let opener = gate.clone();
     thread::spawn(move || {
         thread::sleep(std::time::Duration::from_millis(20));
         opener.shut(false);
     });
     let borrow = object.borrow_mut();
-    assert_eq!(saves.save("game.sav").unwrap_err().kind(), ErrorKind::Borrowed);
+    assert_eq!(manager.save("game.sav").unwrap_err().kind(), ErrorKind::Borrowed);
     drop(borrow);
     for save in [first, second] {
         assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
     }
-    let loaded = saves.load("game.sav").unwrap();
+    let loaded = manager.load("game.sav").unwrap();
     assert_eq!(loaded.first::<Game>().unwrap().borrow().level, 2);
 }
 
 #[test]
 fn a_cancelled_save_leaves_the_one_before() {
-    let (mut saves, gate) = manager();
-    saves.save_value("game.sav", &game(1)).unwrap();
+    let (saves, gate) = saves();
+    saves.file("game.sav").save(&game(1)).unwrap();
     gate.shut(true);
-    let running = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    let running = saves.file("game.sav").save_in_background(&game(2)).unwrap();
     gate.wait_for(2);
-    let waiting = saves.save_value_in_background("game.sav", &game(3)).unwrap();
+    let waiting = saves.file("game.sav").save_in_background(&game(3)).unwrap();
     running.cancel();
     waiting.cancel();
     gate.shut(false);
     assert_eq!(running.wait().unwrap(), SaveOutcome::Cancelled);
     assert_eq!(waiting.wait().unwrap(), SaveOutcome::Cancelled);
-    assert_eq!(level(&mut saves, "game.sav"), 1);
+    assert_eq!(level(&saves, "game.sav"), 1);
     let names = gate.memory.list(Path::new(".")).unwrap();
     assert_eq!(names, [PathBuf::from("game.sav")]);
     // Too late.
-    let save = saves.save_value_in_background("game.sav", &game(4)).unwrap();
+    let save = saves.file("game.sav").save_in_background(&game(4)).unwrap();
     while !save.is_done() {
         thread::yield_now();
     }
@@ -270,91 +275,90 @@ fn a_cancelled_save_leaves_the_one_before() {
 
 #[test]
 fn a_save_that_waits_for_another_program_can_be_cancelled() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     let wait = std::time::Duration::from_millis(30);
-    saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+    let saves = saves.save_options(SaveOptions::new().wait(wait));
     let lock = gate.memory.lock(Path::new(".game.sav.lock")).unwrap();
-    let save = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    let save = saves.file("game.sav").save_in_background(&game(1)).unwrap();
     save.cancel();
     assert_eq!(save.wait().unwrap(), SaveOutcome::Cancelled);
     drop(lock);
 }
 
 #[test]
-fn dropping_the_manager_waits_for_its_saves() {
-    let (mut saves, gate) = manager();
+fn dropping_the_last_clone_waits_for_its_saves() {
+    let (saves, gate) = saves();
     for i in 0..4 {
-        drop(saves.save_value_in_background(format!("{i}.sav"), &game(i)).unwrap());
+        drop(saves.file(format!("{i}.sav")).save_in_background(&game(i)).unwrap());
     }
-    drop(saves);
-    let mut saves = SaveManager::new();
-    saves.set_storage(gate.memory.clone());
+    drop((saves.clone(), saves));
+    let saves = Saves::new().storage(gate.memory.clone());
     for i in 0..4 {
-        assert_eq!(level(&mut saves, &format!("{i}.sav")), i);
+        assert_eq!(level(&saves, &format!("{i}.sav")), i);
     }
 }
 
 #[test]
 fn an_error_is_told_once() {
-    let (mut saves, gate) = manager();
-    saves.save_value("game.sav", &game(1)).unwrap();
+    let (saves, gate) = saves();
+    saves.file("game.sav").save(&game(1)).unwrap();
     gate.control.fails.store(true, Ordering::SeqCst);
-    let save = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    let save = saves.file("game.sav").save_in_background(&game(2)).unwrap();
     assert_eq!(save.wait().unwrap_err().kind(), ErrorKind::NoSpace);
-    saves.wait_for_saves().unwrap();
+    saves.wait().unwrap();
     // Nobody asks this one.
-    drop(saves.save_value_in_background("game.sav", &game(3)).unwrap());
-    let error = saves.wait_for_saves().unwrap_err();
+    drop(saves.file("game.sav").save_in_background(&game(3)).unwrap());
+    let error = saves.wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSpace);
-    saves.wait_for_saves().unwrap();
-    assert_eq!(level(&mut saves, "game.sav"), 1);
-    // The manager is as good as before.
+    saves.wait().unwrap();
+    assert_eq!(level(&saves, "game.sav"), 1);
+    // The next save is as good as before.
     gate.control.fails.store(false, Ordering::SeqCst);
-    drop(saves.save_value_in_background("game.sav", &game(4)).unwrap());
-    saves.wait_for_saves().unwrap();
-    assert_eq!(level(&mut saves, "game.sav"), 4);
+    drop(saves.file("game.sav").save_in_background(&game(4)).unwrap());
+    saves.wait().unwrap();
+    assert_eq!(level(&saves, "game.sav"), 4);
 }
 
 #[test]
 fn an_error_is_told_however_soon_somebody_asks() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.control.fails.store(true, Ordering::SeqCst);
     for round in 0..20_000 {
-        drop(saves.save_value_in_background("game.sav", &1_u8).unwrap());
+        drop(saves.file("game.sav").save_in_background(&1_u8).unwrap());
         // At any moment between the failure and the end of its thread's work.
         (0..round % 200 * 10).for_each(|_| std::hint::spin_loop());
-        assert!(saves.wait_for_saves().is_err(), "round {round}");
+        assert!(saves.wait().is_err(), "round {round}");
     }
 }
 
 #[test]
 fn a_failed_save_is_told_by_its_handle_whoever_told_it_before() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.control.fails.store(true, Ordering::SeqCst);
-    let save = saves.save_value_in_background("game.sav", &game(1)).unwrap();
-    let told = saves.wait_for_saves().unwrap_err();
+    let save = saves.file("game.sav").save_in_background(&game(1)).unwrap();
+    let told = saves.wait().unwrap_err();
     let error = save.wait().unwrap_err();
     assert_eq!((error.kind(), error.to_string()), (ErrorKind::NoSpace, told.to_string()));
 }
 
 #[test]
 fn errors_that_were_told_take_no_room_from_those_that_were_not() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.control.fails.store(true, Ordering::SeqCst);
-    let mut save = || saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    let save = || saves.file("game.sav").save_in_background(&game(1)).unwrap();
     (0..20).for_each(|_| drop(save().wait().unwrap_err()));
     drop(save());
-    assert_eq!(saves.wait_for_saves().unwrap_err().kind(), ErrorKind::NoSpace);
+    assert_eq!(saves.wait().unwrap_err().kind(), ErrorKind::NoSpace);
 }
 
 #[test]
 fn a_storage_that_panics_is_an_error() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
     gate.control.panics.store(true, Ordering::SeqCst);
-    let save = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    let save = saves.file("game.sav").save_in_background(&game(1)).unwrap();
     assert_eq!(save.wait().unwrap_err().kind(), ErrorKind::Io);
     gate.control.panics.store(false, Ordering::SeqCst);
-    let save = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    let save = saves.file("game.sav").save_in_background(&game(2)).unwrap();
     assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
 }
 
@@ -371,11 +375,12 @@ fn note(hooked: &mut Hooked) {
 
 #[test]
 fn hooks_run_before_the_call_returns() {
-    let (mut saves, gate) = manager();
+    let (saves, gate) = saves();
+    let mut manager = saves.manager();
     gate.shut(true);
     let object = Rc::new(RefCell::new(Hooked { ran_on: None }));
-    saves.add(&object).unwrap();
-    let save = saves.save_in_background("game.sav").unwrap();
+    manager.add(&object).unwrap();
+    let save = saves.file("game.sav").save_in_background(&manager).unwrap();
     assert_eq!(object.borrow().ran_on, Some(thread::current().id()));
     gate.shut(false);
     save.wait().unwrap();
@@ -383,12 +388,13 @@ fn hooks_run_before_the_call_returns() {
 
 #[test]
 fn what_an_object_refuses_is_told_at_once() {
-    let (mut saves, _) = manager();
+    let (saves, _) = saves();
+    let mut manager = saves.manager();
     let object = Rc::new(RefCell::new(game(1)));
-    saves.add(&object).unwrap();
+    manager.add(&object).unwrap();
     let borrow = object.borrow_mut();
-    let error = saves.save_in_background("game.sav").unwrap_err();
+    let error = saves.file("game.sav").save_in_background(&manager).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Borrowed);
     drop(borrow);
-    assert!(saves.load("game.sav").is_err());
+    assert!(manager.load("game.sav").is_err());
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist::{ErrorKind, ObjectId, Persist, Record, SaveManager, Value};
+use persist::{ErrorKind, Loaded, ObjectId, Persist, Record, SaveManager, Saves, Value};
 use persist_tests::support::items::{Item, Items, item};
 use tempfile::tempdir;
 
@@ -41,60 +41,74 @@ fn hero(items: [usize; 2]) -> Hero {
     Hero { name: "Ada".into(), chest, worn: [(first, 1), (second, 2)].into() }
 }
 
+fn saves(context: Option<Items>) -> Saves {
+    let saves = Saves::new();
+    match context {
+        Some(context) => saves.context(Arc::new(context)),
+        None => saves,
+    }
+}
+
 /// A manager with one hero, and this context.
 fn manager(context: Option<Items>) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(hero([0, 1])))).unwrap();
-    if let Some(context) = context {
-        saves.set_context(Arc::new(context));
-    }
-    saves
+    let mut manager = saves(context).manager();
+    manager.add(&Rc::new(RefCell::new(hero([0, 1])))).unwrap();
+    manager
 }
 
 #[test]
 fn a_save_and_a_load_get_a_context_of_their_own() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("a.sav");
-    let mut saves = manager(None);
-    saves.save_with(&path, &old()).unwrap();
-    let loaded = saves.load_with(&path, &new()).unwrap();
+    let manager = manager(None);
+    let with = |context: Items| manager.saves().clone().context(Arc::new(context)).file(&path);
+    with(old()).save(&manager).unwrap();
+    let loaded = with(new()).load::<SaveManager>().unwrap();
     assert_eq!(*loaded.first::<Hero>().unwrap().borrow(), hero([3, 2]));
+    // The one that was cloned has none, as before.
+    assert_eq!(manager.load(&path).unwrap_err().kind(), ErrorKind::WrongContext);
 }
 
 #[test]
-fn a_context_of_the_call_is_used_in_place_of_the_managers() {
+fn the_context_of_the_saves_is_used_in_place_of_the_managers() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("a.sav");
-    let mut saves = manager(Some(Items::new(&[])));
-    saves.save_with(&path, &old()).unwrap();
-    let loaded = saves.load_with(&path, &new()).unwrap();
+    let manager = manager(Some(Items::new(&[])));
+    let with = |context: Items| manager.saves().clone().context(Arc::new(context)).file(&path);
+    with(old()).save(&manager).unwrap();
+    let loaded = with(new()).load::<SaveManager>().unwrap();
     assert_eq!(*loaded.first::<Hero>().unwrap().borrow(), hero([3, 2]));
+    // Saves without a context take the manager's.
+    let error = saves(None).to_vec(&manager).unwrap_err();
+    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidValue, "there is no item 0"));
 }
 
 #[test]
-fn all_saves_and_loads_of_a_manager_get_its_context() {
+fn all_saves_and_loads_get_the_context() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("a.sav");
-    let mut saves = manager(Some(old()));
-    let is_hero = |loaded: persist::Loaded| {
+    let manager = manager(Some(old()));
+    let saves = manager.saves();
+    let next = saves.clone().context(Arc::new(new()));
+    let is_hero = |loaded: Loaded<SaveManager>| {
         assert_eq!(*loaded.first::<Hero>().unwrap().borrow(), hero([3, 2]));
     };
-    let mut next = manager(Some(new()));
 
-    saves.save(&path).unwrap();
-    is_hero(next.load(&path).unwrap());
-    saves.save_in_background(&path).unwrap().wait().unwrap();
-    is_hero(next.load(&path).unwrap());
-    is_hero(next.from_slice(&saves.to_vec().unwrap()).unwrap());
-    saves.slots(folder.path()).save("slot").unwrap();
-    is_hero(next.slots(folder.path()).load("slot").unwrap());
+    manager.save(&path).unwrap();
+    is_hero(next.file(&path).load().unwrap());
+    saves.file(&path).save_in_background(&manager).unwrap().wait().unwrap();
+    is_hero(next.file(&path).load().unwrap());
+    is_hero(next.manager().load(&path).unwrap());
+    is_hero(next.from_slice(&manager.to_vec().unwrap()).unwrap());
+    saves.slots(folder.path()).slot("slot").save(&manager).unwrap();
+    is_hero(next.slots(folder.path()).slot("slot").load().unwrap());
 
-    saves.save_value(&path, &hero([0, 1])).unwrap();
-    assert_eq!(next.load_value::<Hero>(&path).unwrap().0, hero([3, 2]));
-    saves.save_value_in_background(&path, &hero([0, 1])).unwrap().wait().unwrap();
-    assert_eq!(next.load_value::<Hero>(&path).unwrap().0, hero([3, 2]));
-    let save = saves.value_to_vec(&hero([0, 1])).unwrap();
-    assert_eq!(next.value_from_slice::<Hero>(&save).unwrap().0, hero([3, 2]));
+    saves.file(&path).save(&hero([0, 1])).unwrap();
+    assert_eq!(*next.file(&path).load::<Hero>().unwrap(), hero([3, 2]));
+    saves.file(&path).save_in_background(&hero([0, 1])).unwrap().wait().unwrap();
+    assert_eq!(*next.file(&path).load::<Hero>().unwrap(), hero([3, 2]));
+    let save = saves.to_vec(&hero([0, 1])).unwrap();
+    assert_eq!(*next.from_slice::<Hero>(&save).unwrap(), hero([3, 2]));
 }
 
 #[test]
@@ -110,12 +124,11 @@ fn a_cell_as_context_shows_what_the_program_changes() {
     }
 
     let seen = Arc::new(Mutex::new(vec![1_u8]));
-    let mut saves = SaveManager::new();
-    saves.set_context(Arc::clone(&seen));
-    let save = saves.value_to_vec(&Seen(3)).unwrap();
+    let saves = Saves::new().context(Arc::clone(&seen));
+    let save = saves.to_vec(&Seen(3)).unwrap();
     seen.lock().unwrap().push(2);
-    saves.value_from_slice::<Seen>(&save).unwrap();
-    assert_eq!(*seen.lock().unwrap(), [1, 2, 3]);
+    saves.from_slice::<Seen>(&save).unwrap();
+    assert_eq!(*seen.lock().unwrap(), [1, 3, 2, 3]);
 }
 
 #[test]
@@ -136,10 +149,10 @@ fn a_missing_context_names_the_object_its_class_and_the_field() {
 #[test]
 fn a_context_of_another_type_is_an_error_that_names_both() {
     let save = manager(Some(old())).to_vec().unwrap();
-    let mut saves = manager(None);
-    saves.set_context(Arc::new(Quests));
-    assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::WrongContext);
-    let error = saves.from_slice(&save).unwrap_err();
+    let mut other = Saves::new().context(Arc::new(Quests)).manager();
+    other.add(&Rc::new(RefCell::new(hero([0, 1])))).unwrap();
+    assert_eq!(other.to_vec().unwrap_err().kind(), ErrorKind::WrongContext);
+    let error = other.from_slice(&save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
     insta::assert_snapshot!(error);
 }
@@ -180,27 +193,33 @@ impl Hooked {
     }
 }
 
+/// Saves what a load as [`Hooked`] refuses.
+#[derive(Persist)]
+#[persist(class = "Hooked")]
+struct Unchecked {
+    number: u32,
+}
+
 #[test]
 fn hooks_get_the_context() {
     let log = Arc::new(Mutex::new(Vec::<String>::new()));
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let hooked = Rc::new(RefCell::new(Hooked { number: 3 }));
-    saves.add(&hooked).unwrap();
+    manager.add(&hooked).unwrap();
 
-    let error = saves.to_vec().unwrap_err();
+    let error = manager.to_vec().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
     assert_eq!((error.object(), error.class()), (Some(1), Some("Hooked")));
     insta::assert_snapshot!(error);
-    saves.set_context(Arc::clone(&log));
-    let save = saves.to_vec().unwrap();
-    saves.from_slice(&save).unwrap();
-    assert_eq!(*log.lock().unwrap(), ["tidy 3", "check 4", "wake 4"]);
+    let saves = manager.saves().clone().context(Arc::clone(&log));
+    let save = saves.to_vec(&manager).unwrap();
+    saves.from_slice::<SaveManager>(&save).unwrap();
+    assert_eq!(*log.lock().unwrap(), ["tidy 3", "check 4", "check 4", "wake 4"]);
 
-    let save = saves.to_vec().unwrap();
-    assert_eq!(
-        saves.from_slice(&save).unwrap_err().message(),
-        "`validate` of Hooked refused: too large"
-    );
+    let refused = "`validate` of Hooked refused: too large";
+    assert_eq!(saves.to_vec(&manager).unwrap_err().message(), refused);
+    let save = persist::to_vec(&Unchecked { number: 5 }).unwrap();
+    assert_eq!(saves.from_slice::<Hooked>(&save).unwrap_err().message(), refused);
 }
 
 #[test]
@@ -227,14 +246,13 @@ fn migrations_get_the_context() {
         }
     }
 
-    let mut saves = SaveManager::new();
-    let save = saves.value_to_vec(&Before { item: 1 }).unwrap();
-    let mut saves = SaveManager::new();
-    let error = saves.value_from_slice::<Slot>(&save).unwrap_err();
+    let save = persist::to_vec(&Before { item: 1 }).unwrap();
+    let saves = Saves::new();
+    let error = saves.from_slice::<Slot>(&save).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::WrongContext, Some("Slot")));
     insta::assert_snapshot!(error);
-    saves.set_context(Arc::new(old()));
-    let slot = saves.value_from_slice::<Slot>(&save).unwrap().0;
+    let saves = saves.context(Arc::new(old()));
+    let slot = saves.from_slice::<Slot>(&save).unwrap().into_inner();
     assert_eq!(slot, Slot { name: "lamp".into() });
 }
 
@@ -254,11 +272,11 @@ fn the_default_of_a_new_field_is_made_with_the_context() {
     }
 
     let save = persist::to_vec(&Before { size: 3 }).unwrap();
-    let mut saves = SaveManager::new();
-    let error = saves.value_from_slice::<Bag>(&save).unwrap_err();
+    let saves = Saves::new();
+    let error = saves.from_slice::<Bag>(&save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
-    saves.set_context(Arc::new(old()));
-    let bag = saves.value_from_slice::<Bag>(&save).unwrap().0;
+    let saves = saves.context(Arc::new(old()));
+    let bag = saves.from_slice::<Bag>(&save).unwrap().into_inner();
     assert_eq!(bag, Bag { size: 3, item: Item(2) });
 }
 
@@ -294,26 +312,25 @@ fn knight([first, second]: [usize; 2]) -> Knight {
 
 #[test]
 fn modules_get_the_context() {
-    let mut saves = SaveManager::new();
-    saves.set_context(Arc::new(old()));
-    let save = saves.value_to_vec(&knight([0, 1])).unwrap();
-    saves.set_context(Arc::new(new()));
-    assert_eq!(saves.value_from_slice::<Knight>(&save).unwrap().0, knight([3, 2]));
-    saves.set_context(Arc::new(Items::new(&["lamp"])));
-    let error = saves.value_from_slice::<Knight>(&save).unwrap_err();
+    let saves = Saves::new().context(Arc::new(old()));
+    let save = saves.to_vec(&knight([0, 1])).unwrap();
+    let saves = saves.context(Arc::new(new()));
+    assert_eq!(saves.from_slice::<Knight>(&save).unwrap().into_inner(), knight([3, 2]));
+    let saves = saves.context(Arc::new(Items::new(&["lamp"])));
+    let error = saves.from_slice::<Knight>(&save).unwrap_err();
     insta::assert_snapshot!(error);
 }
 
 #[test]
 fn a_module_without_its_context_names_the_field() {
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(Worn(Some(1))))).unwrap();
-    saves.add(&Rc::new(RefCell::new(knight([0, 1])))).unwrap();
-    let error = saves.to_vec().unwrap_err();
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(Worn(Some(1))))).unwrap();
+    manager.add(&Rc::new(RefCell::new(knight([0, 1])))).unwrap();
+    let error = manager.to_vec().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
-    let first = saves.ids().next().unwrap();
-    saves.remove(first);
-    let error = saves.to_vec().unwrap_err();
+    let first = manager.ids().next().unwrap();
+    manager.remove(first);
+    let error = manager.to_vec().unwrap_err();
     insta::assert_snapshot!(error);
 }
 
@@ -329,12 +346,11 @@ fn cycles_of_objects_that_need_the_context_are_found() {
     let links = [0, 1].map(|item| Rc::new(RefCell::new(Link { item: Item(item), next: None })));
     links[0].borrow_mut().next = Some(Rc::clone(&links[1]));
     links[1].borrow_mut().next = Some(Rc::clone(&links[0]));
-    let mut saves = SaveManager::new();
-    saves.set_context(Arc::new(old()));
-    saves.add(&links[0]).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
-    assert_eq!(loaded.strong_cycles(), [saves.ids().chain(ObjectId::new(2)).collect::<Vec<_>>()]);
+    let mut manager = Saves::new().context(Arc::new(old())).manager();
+    manager.add(&links[0]).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
+    assert_eq!(loaded.strong_cycles(), [manager.ids().chain(ObjectId::new(2)).collect::<Vec<_>>()]);
     loaded.dismantle();
     links[0].borrow_mut().next = None;
 }

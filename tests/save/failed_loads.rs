@@ -105,19 +105,19 @@ fn assert_fails<T>(result: Result<T, Error>, mood: Mood) {
 fn of_a_ring_of_objects() {
     on_a_small_stack(|| {
         let save = ring(|first| {
-            let mut saves = SaveManager::new();
-            saves.add(first).unwrap();
-            saves.to_vec().unwrap()
+            let mut manager = SaveManager::new();
+            manager.add(first).unwrap();
+            manager.to_vec().unwrap()
         });
-        let mut saves = SaveManager::new();
-        saves.register::<Ring>().unwrap();
+        let manager = SaveManager::new();
+        manager.register::<Ring>().unwrap();
         for mood in [Mood::Invalid, Mood::Angry] {
             MOOD.set(mood);
-            assert_fails(saves.from_slice(&save), mood);
+            assert_fails(manager.from_slice(&save), mood);
         }
         // The count counts: a load that succeeds makes a ring.
         MOOD.set(Mood::Fine);
-        let loaded = saves.from_slice(&save).unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
         assert_eq!(ALIVE.get(), 20_000);
         loaded.iter::<Ring>().for_each(|one| cut(&one));
         drop(loaded);

@@ -38,13 +38,13 @@ fn a_save_and_its_backup_are_the_only_files_that_are_left() {
     let folder = folder();
     let path = folder.path().join("game.sav");
     persist::save(&path, &game(1)).unwrap();
-    persist::save::save_mut(&path, &mut game(2)).unwrap();
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(game(3)))).unwrap();
-    saves.save(folder.path().join("objects.sav")).unwrap();
+    persist::save(&path, &mut game(2)).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(game(3)))).unwrap();
+    manager.save(folder.path().join("objects.sav")).unwrap();
     assert_eq!(names(folder.path()), ["game.sav", "game.sav.bak", "objects.sav"]);
     assert_eq!(persist::load::<Game>(&path).unwrap(), game(2));
-    let loaded = saves.load(folder.path().join("objects.sav")).unwrap();
+    let loaded = manager.load(folder.path().join("objects.sav")).unwrap();
     assert_eq!(*loaded.first::<Game>().unwrap().borrow(), game(3));
 }
 
@@ -67,21 +67,21 @@ fn the_file_has_the_bytes_that_memory_has_and_its_generation() {
 fn a_save_that_fails_leaves_the_old_one_untouched() {
     let folder = folder();
     let path = folder.path().join("game.sav");
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let objects: Vec<_> = (0..10).map(|level| Rc::new(RefCell::new(game(level)))).collect();
     for object in &objects {
-        saves.add(object).unwrap();
+        manager.add(object).unwrap();
     }
-    saves.save(&path).unwrap();
+    manager.save(&path).unwrap();
     let old = fs::read(&path).unwrap();
     objects.iter().for_each(|object| object.borrow_mut().level += 100);
     // The last is met when megabytes have been written.
     let borrow = objects[9].borrow_mut();
-    assert_eq!(saves.save(&path).unwrap_err().kind(), ErrorKind::Borrowed);
+    assert_eq!(manager.save(&path).unwrap_err().kind(), ErrorKind::Borrowed);
     drop(borrow);
     assert!(fs::read(&path).unwrap() == old);
     assert_eq!(names(folder.path()), ["game.sav"]);
-    saves.save(&path).unwrap();
+    manager.save(&path).unwrap();
     assert!(fs::read(&path).unwrap() != old);
 }
 
@@ -260,7 +260,7 @@ mod on_unix {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use persist::{Document, ErrorKind, History, SaveManager, Session};
+    use persist::{Document, ErrorKind, History, Saves, Session};
 
     fn pipe(path: &Path) {
         let made = Command::new("mkfifo").arg(path).status().expect("`mkfifo` is there");
@@ -278,43 +278,41 @@ mod on_unix {
 
     const USES: [(&str, Use); 14] = [
         ("load", |path| persist::load::<u32>(path).map(drop)),
-        ("load_value", |path| SaveManager::new().load_value::<u32>(path).map(drop)),
+        ("Slot::load", |path| Saves::new().file(path).load::<u32>().map(drop)),
         ("Document::open", |path| Document::open(path).map(drop)),
         ("save", |path| persist::save(path, &7_u32).map(drop)),
         ("Session", |path| {
-            let session = Session::<u32>::with(SaveManager::new(), History::new(8));
+            let session = Session::<u32>::with(Saves::new(), History::new(8));
             session.open(path, path.with_extension("journal")).map(drop)
         }),
         ("a session's save", |path| {
-            let session = Session::<u32>::with(SaveManager::new(), History::new(8)).memory(1);
+            let session = Session::<u32>::with(Saves::new(), History::new(8)).memory(1);
             session.open(path, path.with_extension("journal"))?.0.save().map(drop)
         }),
         ("inspect", |path| {
-            let session = Session::<u32>::with(SaveManager::new(), History::new(8));
+            let session = Session::<u32>::with(Saves::new(), History::new(8));
             session.inspect(path, path.with_extension("journal")).map(drop)
         }),
         ("save_in_background", |path| {
-            SaveManager::new().save_value_in_background(path, &7_u32)?.wait().map(drop)
+            Saves::new().file(path).save_in_background(&7_u32)?.wait().map(drop)
         }),
         ("Document::save", |path| {
             Document::from_slice(&persist::to_vec(&7_u32)?)?.save(path).map(drop)
         }),
-        ("slots", |path| {
-            SaveManager::new().slots(path.parent().expect("a folder")).list().map(drop)
+        ("Slots::list", |path| {
+            Saves::new().slots(path.parent().expect("a folder")).list().map(drop)
         }),
         ("reconcile", |path| {
             let other = path.with_extension("other");
             persist::save(&other, &7_u32)?;
-            SaveManager::new().reconcile(path, other, persist::save::Keep::Remote).map(drop)
+            Saves::new().file(path).reconcile(other, persist::save::Keep::Remote).map(drop)
         }),
-        ("rename_slot", |path| {
-            SaveManager::new().slots(path.parent().expect("a folder")).rename("a", "b")
+        ("Slots::rename", |path| {
+            Saves::new().slots(path.parent().expect("a folder")).rename("a", "b")
         }),
-        ("copy_slot", |path| {
-            SaveManager::new().slots(path.parent().expect("a folder")).copy("a", "b")
-        }),
-        ("delete_slot", |path| {
-            SaveManager::new().slots(path.parent().expect("a folder")).delete("a")
+        ("Slots::copy", |path| Saves::new().slots(path.parent().expect("a folder")).copy("a", "b")),
+        ("Slot::delete", |path| {
+            Saves::new().slots(path.parent().expect("a folder")).slot("a").delete()
         }),
     ];
 
@@ -322,10 +320,10 @@ mod on_unix {
     fn a_pipe_in_the_place_of_a_save_is_refused_at_once() {
         for (name, act) in USES {
             let folder = tempfile::tempdir().expect("a folder");
-            let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
+            let path = Saves::new().slots(folder.path()).slot("a").path().expect("a name");
             pipe(&path);
             let result = soon(move || act(&path));
-            if name == "slots" {
+            if name == "Slots::list" {
                 continue;
             }
             let error = result.expect_err(name);
@@ -341,7 +339,7 @@ mod on_unix {
         for beside in of_saves.into_iter().chain(of_journals) {
             for (name, act) in USES {
                 let folder = tempfile::tempdir().expect("a folder");
-                let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
+                let path = Saves::new().slots(folder.path()).slot("a").path().expect("a name");
                 persist::save(&path, &1_u32).expect("a save");
                 pipe(&folder.path().join(beside));
                 let used = path.clone();
@@ -349,7 +347,7 @@ mod on_unix {
                 if let Err(error) = result {
                     assert_eq!(error.kind(), ErrorKind::Io, "{beside}, {name}: {error}");
                 }
-                if name.starts_with("load") {
+                if name.ends_with("load") {
                     assert_eq!(soon(move || persist::load::<u32>(path)).expect(beside), 1);
                 }
             }
@@ -359,13 +357,13 @@ mod on_unix {
     #[test]
     fn what_is_no_file_is_not_replaced_by_the_backup_of_a_renamed_slot() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
+        let path = Saves::new().slots(folder.path()).slot("a").path().expect("a name");
         for level in 1..=2 {
             persist::save(&path, &level).expect("a save");
         }
         let other = folder.path().join("b.sav.bak");
         pipe(&other);
-        let error = SaveManager::new().slots(folder.path()).rename("a", "b").expect_err("a pipe");
+        let error = Saves::new().slots(folder.path()).rename("a", "b").expect_err("a pipe");
         assert_eq!(error.kind(), ErrorKind::Io);
         assert!(error.message().contains("b.sav.bak"), "{error}");
         assert!(!other.is_file(), "the pipe is gone");
@@ -377,7 +375,7 @@ mod on_unix {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("circle");
         std::os::unix::fs::symlink(&path, &path).expect("a link");
-        let session = Session::<u32>::with(SaveManager::new(), History::new(8));
+        let session = Session::<u32>::with(Saves::new(), History::new(8));
         let opened = session.open(path.join("a.sav"), path.join("a.journal"));
         let saved = persist::save(path.join("a.sav"), &7_u32).map(drop);
         for error in [opened.map(drop).expect_err("a circle"), saved.expect_err("a circle")] {
@@ -389,7 +387,7 @@ mod on_unix {
     #[test]
     fn a_folder_in_the_place_of_a_backup_is_an_error_and_makes_no_damaged_saves() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
+        let path = Saves::new().slots(folder.path()).slot("a").path().expect("a name");
         persist::save(&path, &1_u32).expect("a save");
         fs::create_dir(folder.path().join("a.sav.bak")).expect("a folder");
         for _ in 0..3 {
@@ -408,15 +406,15 @@ mod on_unix {
     fn whatever_lies_beside_a_private_save_is_private() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
-        let path = SaveManager::new().slots(folder).path("a").expect("a name");
+        let path = Saves::new().slots(folder).slot("a").path().expect("a name");
         persist::save(&path, &1_u32).expect("a save");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         saves.slots(folder).copy("a", "b").expect("a copy");
-        saves.save_value(&path, &2_u32).expect("a save");
+        saves.file(&path).save(&2_u32).expect("a save");
         let history = History::<u32>::new(8);
         let journal = folder.join("a.journal");
-        let session = Session::<u32>::with(SaveManager::new(), history).memory(1);
+        let session = Session::<u32>::with(Saves::new(), history).memory(1);
         let (mut session, _) = session.open(&path, &journal).expect("a session");
         session.save().expect("a save");
         let names = |entry: fs::DirEntry| entry.path();

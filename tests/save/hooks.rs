@@ -91,21 +91,21 @@ fn cut(spies: &[Shared<Spy>]) {
 }
 
 fn manager(spies: &[Shared<Spy>]) -> SaveManager {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     for spy in spies {
-        saves.add(spy).unwrap();
+        manager.add(spy).unwrap();
     }
-    saves
+    manager
 }
 
 #[test]
-fn before_save_runs_once_for_each_object_and_save() {
+fn before_save_and_validate_run_once_for_each_object_and_save() {
     let spies = ring();
-    let mut saves = manager(&spies[..1]);
-    saves.to_vec().unwrap();
-    assert_eq!(logged(), ["hide 1", "hide 2", "hide 3"]);
-    saves.to_vec().unwrap();
-    assert_eq!(logged(), ["hide 1", "hide 2", "hide 3"]);
+    let manager = manager(&spies[..1]);
+    for _ in 0..2 {
+        manager.to_vec().unwrap();
+        assert_eq!(logged(), ["hide 1", "check 1", "hide 2", "check 2", "hide 3", "check 3"]);
+    }
     assert!(spies.iter().all(|spy| spy.borrow().saves == 2));
     cut(&spies);
 }
@@ -132,10 +132,10 @@ fn before_save_that_adds_a_pointer_saves_its_target() {
             self.found.push(shared(7));
         }
     }
-    let mut saves = SaveManager::new();
-    saves.add(&shared(Scout { found: Vec::new() })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(Scout { found: Vec::new() })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let scout = loaded.first::<Scout>().unwrap();
     assert_eq!(*scout.borrow().found[0].borrow(), 7);
 }
@@ -146,7 +146,7 @@ fn a_plain_save_refuses_a_class_with_before_save() {
     let error = persist::to_vec(&spy).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().starts_with("Spy holds a class with a `before_save` hook"), "{error}");
-    assert!(error.message().contains("`persist::save::save_mut`"), "{error}");
+    assert!(error.message().contains("save it as `&mut`"), "{error}");
     let error = persist::to_vec(&vec![Some(Spy::new(5))]).unwrap_err();
     assert!(error.message().starts_with("Vec<Option<Spy>> holds"), "{error}");
     assert_eq!(logged(), [""; 0]);
@@ -155,9 +155,9 @@ fn a_plain_save_refuses_a_class_with_before_save() {
     let path = folder.path().join("spy.sav");
     assert!(persist::save(&path, &spy).is_err());
     assert!(!path.exists());
-    persist::save::save_mut(&path, &mut spy).unwrap();
+    persist::save(&path, &mut spy).unwrap();
     assert_eq!((spy.saves, persist::load::<Spy>(&path).unwrap().saves), (1, 1));
-    let save = persist::save::to_vec_mut(&mut spy).unwrap();
+    let save = persist::to_vec(&mut spy).unwrap();
     assert_eq!(persist::from_slice::<Spy>(&save).unwrap().saves, 2);
 }
 
@@ -165,17 +165,18 @@ fn a_plain_save_refuses_a_class_with_before_save() {
 fn a_value_that_only_points_to_one_runs_its_before_save() {
     let spy = shared(Spy::new(6));
     persist::to_vec(&(1_u8, spy.clone())).unwrap();
-    assert_eq!((spy.borrow().saves, logged()), (1, vec![String::from("hide 6")]));
+    assert_eq!(spy.borrow().saves, 1);
+    assert_eq!(logged(), ["hide 6", "check 6"]);
 }
 
 #[test]
 fn after_load_runs_when_all_pointers_of_all_objects_are_in_place() {
     let spies = ring();
-    let mut saves = manager(&spies[..1]);
-    let save = saves.to_vec().unwrap();
+    let manager = manager(&spies[..1]);
+    let save = manager.to_vec().unwrap();
     cut(&spies);
     logged();
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert_eq!(
         logged(),
         [
@@ -193,11 +194,10 @@ fn after_load_runs_when_all_pointers_of_all_objects_are_in_place() {
 #[test]
 fn after_load_of_a_value_runs_when_its_objects_are_in_place() {
     let spies = ring();
-    let save =
-        persist::save::to_vec_mut(&mut Spy { friend: Some(spies[0].clone()), ..Spy::new(8) });
+    let save = persist::to_vec(&mut Spy { friend: Some(spies[0].clone()), ..Spy::new(8) }).unwrap();
     cut(&spies);
     logged();
-    let spy = persist::from_slice::<Spy>(&save.unwrap()).unwrap();
+    let spy = persist::from_slice::<Spy>(&save).unwrap();
     let log = logged();
     assert_eq!(log[..5], ["check 8", "check 1", "check 2", "check 3", "wake [8, 1, 2, 3] None"]);
     assert_eq!(spy.friend.as_ref().map(|friend| friend.borrow().id), Some(1));
@@ -207,15 +207,65 @@ fn after_load_of_a_value_runs_when_its_objects_are_in_place() {
 #[test]
 fn validate_refuses_with_its_message_before_anything_wakes() {
     let spies = ring();
-    let mut saves = manager(&spies[..1]);
-    let save = saves.to_vec().unwrap();
+    let manager = manager(&spies[..1]);
+    let save = manager.to_vec().unwrap();
     cut(&spies);
     logged();
-    let error = refusing(2, || saves.from_slice(&save)).map(drop).unwrap_err();
+    let error = refusing(2, || manager.from_slice(&save)).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(error.message(), "`validate` of Spy refused: 2 is unmasked");
     assert_eq!((error.object(), error.class()), (Some(2), Some("Spy")));
     assert_eq!(logged(), ["check 1", "check 2"]);
+}
+
+#[test]
+fn validate_refuses_a_save_before_its_file_is_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spies.sav");
+    let spies = ring();
+    let manager = manager(&spies[..1]);
+    let saves = manager.saves();
+    manager.save(&path).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let place = |error: persist::Error| {
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        assert_eq!(error.message(), "`validate` of Spy refused: 2 is unmasked");
+        (error.object(), error.class().map(str::to_owned))
+    };
+    refusing(2, || {
+        let object = (Some(2), Some("Spy".into()));
+        assert_eq!(place(manager.save(&path).unwrap_err()), object);
+        assert_eq!(place(saves.file(&path).save_in_background(&manager).unwrap_err()), object);
+        let value = (None, Some("Spy".into()));
+        assert_eq!(place(persist::save(&path, &mut Spy::new(2)).unwrap_err()), value);
+        assert_eq!(place(saves.to_vec(&mut Spy::new(2)).unwrap_err()), value);
+        let background = saves.file(&path).save_in_background(&mut Spy::new(2));
+        assert_eq!(place(background.unwrap_err()), value);
+    });
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    cut(&spies);
+}
+
+#[test]
+fn validate_reads_an_object_that_others_read_too() {
+    #[derive(Persist)]
+    #[persist(validate = Self::check)]
+    struct Checked(u32);
+
+    impl Checked {
+        fn check(&self) {
+            log(format!("check {}", self.0));
+        }
+    }
+
+    let checked = shared(Checked(7));
+    let reader = checked.borrow();
+    persist::to_vec(&checked).unwrap();
+    persist::to_vec(&Rc::new(Checked(8))).unwrap();
+    persist::to_vec(&vec![Checked(9)]).unwrap();
+    assert_eq!(logged(), ["check 7", "check 8", "check 9"]);
+    drop(reader);
 }
 
 /// A hook that fails, with an error of any type that can be shown.
@@ -237,9 +287,9 @@ impl Mole {
 
 #[test]
 fn before_save_can_refuse_and_the_save_fails() {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(vec![Mole { deep: false }, Mole { deep: true }])).unwrap();
-    let error = saves.to_vec().unwrap_err();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(vec![Mole { deep: false }, Mole { deep: true }])).unwrap();
+    let error = manager.to_vec().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.message().starts_with("`before_save` of Mole refused: "), "{error}");
     assert_eq!((error.object(), error.class()), (Some(1), Some("Vec<Mole>")));
@@ -248,10 +298,10 @@ fn before_save_can_refuse_and_the_save_fails() {
 
 #[test]
 fn after_load_can_refuse_and_the_load_fails() {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(Mole { deep: false })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let error = saves.from_slice(&save).unwrap_err();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(Mole { deep: false })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let error = manager.from_slice(&save).unwrap_err();
     assert_eq!(error.message(), "`after_load` of Mole refused: it is too bright");
     assert_eq!((error.object(), error.class()), (Some(1), Some("Mole")));
 }
@@ -325,13 +375,18 @@ fn lines(what: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn hooks_of_values_inside_run_outer_first_to_save_and_inner_first_to_load() {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(outer())).unwrap();
-    let save = saves.to_vec().unwrap();
-    let hidden: Vec<String> = ["hide outer".into()].into_iter().chain(lines("hide")).collect();
-    assert_eq!(logged(), hidden);
-    saves.from_slice(&save).unwrap();
+fn before_save_of_values_inside_runs_outer_first_and_the_other_hooks_inner_first() {
+    let mut manager = SaveManager::new();
+    manager.add(&shared(outer())).unwrap();
+    let save = manager.to_vec().unwrap();
+    let saved: Vec<String> = ["hide outer".into()]
+        .into_iter()
+        .chain(lines("hide"))
+        .chain(lines("check"))
+        .chain(["check outer".into()])
+        .collect();
+    assert_eq!(logged(), saved);
+    manager.from_slice(&save).unwrap();
     let loaded: Vec<String> = lines("check")
         .chain(["check outer".into()])
         .chain(lines("wake"))
@@ -339,8 +394,8 @@ fn hooks_of_values_inside_run_outer_first_to_save_and_inner_first_to_load() {
         .collect();
     assert_eq!(logged(), loaded);
 
-    let save = persist::save::to_vec_mut(&mut outer()).unwrap();
-    assert_eq!(logged(), hidden);
+    let save = persist::to_vec(&mut outer()).unwrap();
+    assert_eq!(logged(), saved);
     let value = persist::from_slice::<Outer>(&save).unwrap();
     assert_eq!(logged(), loaded);
     assert!(!matches!(value.case, Case::Empty));
@@ -348,12 +403,14 @@ fn hooks_of_values_inside_run_outer_first_to_save_and_inner_first_to_load() {
 
 #[test]
 fn a_refusal_of_a_value_inside_has_its_path() {
-    let save = persist::save::to_vec_mut(&mut outer()).unwrap();
+    let save = persist::to_vec(&mut outer()).unwrap();
     let paths = ["plain", "list[0]", "list[1]", "maybe", "by_name[0]", "by_name[1]"];
     let more = ["by_number[0].1", "array[0]", "array[1]", "case.inner"];
     for (id, path) in (1..).zip(paths.into_iter().chain(more)) {
         let error = refusing(id, || persist::from_slice::<Outer>(&save)).map(drop).unwrap_err();
         assert_eq!((error.class(), error.field()), (Some("Outer"), Some(path)), "{id}");
         assert!(error.message().starts_with("`validate` of Inner refused: "), "{error}");
+        let error = refusing(id, || persist::to_vec(&mut outer())).unwrap_err();
+        assert_eq!((error.class(), error.field()), (Some("Outer"), Some(path)), "{id}");
     }
 }

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use persist::save::Counted;
-use persist::{Error, ErrorKind, Limits, Persist, Result, SaveManager};
+use persist::{Error, ErrorKind, Limits, Persist, Result, Saves};
 
 #[persist::dynamic]
 trait Item: Send + Sync {}
@@ -30,18 +30,17 @@ impl Item for Hero {}
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(40);
 
-fn manager(wait: Duration) -> SaveManager {
-    let mut saves = SaveManager::new();
+fn saves(wait: Duration) -> Saves {
+    let saves = Saves::new().limits(Limits::new().lock_wait(wait));
     saves.register_as::<Hero, dyn Item>().unwrap();
-    saves.set_limits(Limits { lock_wait: wait, ..Limits::default() });
     saves
 }
 
 /// Saves an object behind another one, as object 2.
 fn save_as<Q: Counted + Persist + Clone>(object: &Q, wait: Duration) -> Result<Vec<u8>> {
-    let mut saves = manager(wait);
-    saves.add(&Rc::new(RefCell::new(vec![object.clone()])))?;
-    saves.to_vec()
+    let mut manager = saves(wait).manager();
+    manager.add(&Rc::new(RefCell::new(vec![object.clone()])))?;
+    manager.to_vec()
 }
 
 /// The error of a save of an object that stays locked.
@@ -270,12 +269,12 @@ fn a_lock_in_a_field_is_an_error_with_the_field() {
 #[test]
 fn a_lock_in_a_value_of_its_own_is_an_error_with_the_field() {
     let value = town();
-    let save = || manager(SHORT).value_to_vec(&value).unwrap_err();
+    let save = || saves(SHORT).to_vec(&value).unwrap_err();
     each_lock(&value, &save, &|error, field| {
         assert_eq!(error.kind(), ErrorKind::Borrowed);
         assert_eq!((error.class(), error.field()), (Some("Town"), Some(field)), "{error}");
     });
-    manager(SHORT).value_to_vec(&value).unwrap();
+    saves(SHORT).to_vec(&value).unwrap();
 }
 
 #[derive(Persist, Default)]

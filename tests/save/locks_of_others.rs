@@ -10,15 +10,14 @@ use std::time::{Duration, Instant};
 
 use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
 use persist::reflect::Kind;
-use persist::{Limits, Persist, SaveManager};
+use persist::{Limits, Persist, SaveManager, Saves};
 
 const LONG: Duration = Duration::from_secs(60);
 
 fn manager() -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_limits(Limits { lock_wait: LONG, ..Limits::default() });
+    let saves = Saves::new().limits(Limits::new().lock_wait(LONG));
     saves.register_as::<Place, dyn Spot>().unwrap();
-    saves
+    saves.manager()
 }
 
 /// One of a ring, both ways around.
@@ -116,13 +115,13 @@ fn a_ring_is_saved_while_others_lock_its_objects_in_both_orders() {
             spots.iter().for_each(|spot| spot.lock().unwrap().visit());
         }
     });
-    let mut saves = manager();
-    saves.add(&places[3]).unwrap();
+    let mut manager = manager();
+    manager.add(&places[3]).unwrap();
     let start = Instant::now();
     let mut rounds = 0;
     while rounds < 200 && (rounds < 20 || start.elapsed() < Duration::from_secs(2)) {
-        let save = saves.to_vec().unwrap();
-        let loaded = saves.from_slice(&save).unwrap();
+        let save = manager.to_vec().unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
         assert_eq!(loaded.len(), places.len());
         let first = loaded.first_pointer::<Arc<Mutex<Place>>>().unwrap();
         assert_eq!(first.lock().unwrap().number, 3);
@@ -183,12 +182,12 @@ fn one_object_is_locked_at_a_time() {
         one.probe = Probe(all.iter().map(Arc::downgrade).collect());
         one.also = all.clone();
     }
-    let mut saves = manager();
-    saves.add(&all[0]).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = manager();
+    manager.add(&all[0]).unwrap();
+    let save = manager.to_vec().unwrap();
     // The one that is being written.
     assert_eq!(MOST_LOCKED.with(|most| most.load(Ordering::Relaxed)), 1);
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert_eq!(loaded.len(), 10);
     loaded.dismantle();
     for one in &all {
@@ -219,11 +218,11 @@ fn trait_objects_are_saved_while_others_lock_them() {
             })
         })
         .into();
-    let mut saves = manager();
-    saves.add(&town).unwrap();
+    let mut manager = manager();
+    manager.add(&town).unwrap();
     for _ in 0..50 {
-        let save = saves.to_vec().unwrap();
-        let loaded = saves.from_slice(&save).unwrap();
+        let save = manager.to_vec().unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
         assert_eq!(loaded.len(), 8);
         let town = loaded.first_pointer::<Arc<Mutex<Place>>>().unwrap();
         let town = town.lock().unwrap();
@@ -235,12 +234,12 @@ fn trait_objects_are_saved_while_others_lock_them() {
 
 #[test]
 fn what_is_locked_when_a_graph_is_taken_apart_stays_as_it_is() {
-    let mut saves = manager();
+    let mut manager = manager();
     let places = ring(4);
-    saves.add(&places[0]).unwrap();
-    let save = saves.to_vec().unwrap();
+    manager.add(&places[0]).unwrap();
+    let save = manager.to_vec().unwrap();
     cut(&places);
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let first = loaded.first_pointer::<Arc<Mutex<Place>>>().unwrap();
     let guard = first.lock().unwrap();
     let start = Instant::now();

@@ -12,3 +12,4 @@ mod manager;
 mod many_saves;
 mod metadata;
 mod streams;
+mod ways;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use persist::SaveManager;
+use persist::Saves;
 use persist::storage::{Memory, NewFile, Storage, StoredFile};
 
 /// Remembers the most that it was given at once, and how much that was together.
@@ -65,13 +65,12 @@ impl Storage for Pieces {
 #[test]
 fn a_save_is_streamed_in_blocks() {
     let pieces = Pieces::default();
-    let mut saves = SaveManager::new();
-    saves.set_storage(pieces.clone());
+    let mut manager = Saves::new().storage(pieces.clone()).manager();
     for i in 0..1000 {
-        saves.add(&Rc::new(RefCell::new(vec![i; 100]))).unwrap();
+        manager.add(&Rc::new(RefCell::new(vec![i; 100]))).unwrap();
     }
-    saves.save("game.sav").unwrap();
+    manager.save("game.sav").unwrap();
     let [largest, whole] = [&pieces.largest, &pieces.whole].map(|n| n.load(Ordering::Relaxed));
     assert!(whole > 400_000 && largest < 70_000, "{whole}, {largest}");
-    assert_eq!(saves.load("game.sav").unwrap().len(), 1000);
+    assert_eq!(manager.load("game.sav").unwrap().len(), 1000);
 }

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::io::ErrorKind as Io;
 use std::rc::Rc;
 
-use persist::{Arena, ErrorKind, Handle, ObjectId, Persist, SaveManager};
+use persist::{Arena, ErrorKind, Handle, Loaded, ObjectId, Persist, SaveManager};
 use persist_tests::support::Shared;
 
-use super::{SAVE, manager};
+use super::{SAVE, saves};
 use persist_tests::support::disk::{Disk, Fault, Image};
 
 struct Arrows;
@@ -62,19 +62,18 @@ impl Hero {
     }
 }
 
-/// A manager that has adopted what it does not know, with objects that are added and met.
-fn world(disk: &Disk) -> (SaveManager, Vec<Shared<Hero>>) {
+/// A loaded list with what it does not know, and objects that are added and met.
+fn world(disk: &Disk) -> (Loaded<SaveManager>, Vec<Shared<Hero>>) {
     let collar = Some(Rc::new(RefCell::new(modded::Collar { color: 7 })));
     let pet = modded::Pet { name: "Rex".into(), collar };
-    let mut saves = manager(disk, 1);
-    saves.add(&Rc::new(RefCell::new(pet))).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = saves(disk, 1).manager();
+    manager.add(&Rc::new(RefCell::new(pet))).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut saves = manager(disk, 1);
+    let saves = saves(disk, 1);
     saves.register::<Pet>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
-    let pet = loaded.first::<Pet>().unwrap();
-    saves.adopt(loaded);
+    let mut manager = saves.from_slice::<SaveManager>(&save).unwrap();
+    let pet = manager.first::<Pet>().unwrap();
     let heroes: Vec<_> = (0..30)
         .map(|number| {
             let (name, arrow) = ("Ada".repeat(100), Handle::new(number));
@@ -83,25 +82,25 @@ fn world(disk: &Disk) -> (SaveManager, Vec<Shared<Hero>>) {
         })
         .collect();
     for hero in &heroes {
-        saves.add(hero).unwrap();
+        manager.add(hero).unwrap();
     }
     // It is met from now on, and keeps its id.
-    let first = saves.ids().next().unwrap();
-    assert!(saves.remove(first));
-    (saves, heroes)
+    let first = manager.ids().next().unwrap();
+    assert!(manager.remove(first));
+    (manager, heroes)
 }
 
 /// All that a save sees.
-fn state(saves: &mut SaveManager) -> (Vec<ObjectId>, Vec<u8>) {
-    (saves.ids().collect(), saves.to_vec().unwrap())
+fn state(manager: &SaveManager) -> (Vec<ObjectId>, Vec<u8>) {
+    (manager.ids().collect(), manager.to_vec().unwrap())
 }
 
 /// The save has all of it, also what the mod wrote.
-fn assert_complete(saves: &SaveManager, disk: &Disk) {
-    let loaded = saves.load(SAVE).unwrap();
+fn assert_complete(manager: &SaveManager, disk: &Disk) {
+    let loaded = manager.load(SAVE).unwrap();
     assert_eq!(loaded.iter::<Hero>().count(), 30);
     assert!(loaded.iter::<Hero>().all(|hero| hero.borrow().letters == 300));
-    let mut modded = manager(disk, 1);
+    let modded = saves(disk, 1).manager();
     modded.register::<modded::Pet>().unwrap();
     let loaded = modded.load(SAVE).unwrap();
     let pet = loaded.iter::<modded::Pet>().next().unwrap();
@@ -114,25 +113,30 @@ fn a_save_that_fails_leaves_objects_ids_and_what_is_kept_as_they_were() {
     for in_background in [false, true] {
         for fault in [Fault::Once(Io::Other), Fault::Ever(Io::StorageFull)] {
             let disk = Disk::new(Image::new());
-            let (mut saves, _heroes) = world(&disk);
-            let before = state(&mut saves);
+            let (manager, _heroes) = world(&disk);
+            let before = state(&manager);
             let mut number = 1;
             loop {
                 disk.fail(number, fault);
                 let result = if in_background {
-                    saves.save_in_background(SAVE).and_then(|save| save.wait()).map(drop)
+                    manager
+                        .saves()
+                        .file(SAVE)
+                        .save_in_background(&manager)
+                        .and_then(|save| save.wait())
+                        .map(drop)
                 } else {
-                    saves.save(SAVE).map(drop)
+                    manager.save(SAVE).map(drop)
                 };
                 if !disk.end_faults() {
                     result.unwrap();
                     break;
                 }
-                assert!(state(&mut saves) == before, "operation {number}: {result:?}");
+                assert!(state(&manager) == before, "operation {number}: {result:?}");
                 number += 1;
             }
             assert!(number > 8, "{number}");
-            assert_complete(&saves, &disk);
+            assert_complete(&manager, &disk);
         }
     }
 }
@@ -140,17 +144,20 @@ fn a_save_that_fails_leaves_objects_ids_and_what_is_kept_as_they_were() {
 #[test]
 fn a_save_that_an_object_refuses_half_way_leaves_the_others_as_they_were() {
     let disk = Disk::new(Image::new());
-    let (mut saves, heroes) = world(&disk);
-    let before = state(&mut saves);
+    let (manager, heroes) = world(&disk);
+    let before = state(&manager);
     for hero in [&heroes[0], &heroes[15], &heroes[29]] {
         let borrow = hero.borrow_mut();
-        assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::Borrowed);
-        assert_eq!(saves.save(SAVE).unwrap_err().kind(), ErrorKind::Borrowed);
-        assert_eq!(saves.save_in_background(SAVE).unwrap_err().kind(), ErrorKind::Borrowed);
+        assert_eq!(manager.to_vec().unwrap_err().kind(), ErrorKind::Borrowed);
+        assert_eq!(manager.save(SAVE).unwrap_err().kind(), ErrorKind::Borrowed);
+        assert_eq!(
+            manager.saves().file(SAVE).save_in_background(&manager).unwrap_err().kind(),
+            ErrorKind::Borrowed
+        );
         drop(borrow);
-        assert!(state(&mut saves) == before);
+        assert!(state(&manager) == before);
         assert!(disk.names().is_empty(), "{:?}", disk.names());
     }
-    saves.save(SAVE).unwrap();
-    assert_complete(&saves, &disk);
+    manager.save(SAVE).unwrap();
+    assert_complete(&manager, &disk);
 }

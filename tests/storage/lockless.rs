@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::save::SaveOutcome;
-use persist::{ErrorKind, Persist, SaveManager};
+use persist::{ErrorKind, Persist};
 
-use super::{Disk, Image, SAVE, assert_no_strays, game, load, manager, path, save, saved};
+use super::{Disk, Image, SAVE, assert_no_strays, game, load, path, save, saved, saves};
 
 thread_local! {
     /// What another program does while this one encodes its save.
@@ -37,36 +37,37 @@ fn lockless() -> Disk {
 /// Saves while another program does something.
 fn save_beside(disk: &Disk, act: impl FnOnce() + 'static) -> persist::Result<SaveOutcome> {
     let slow = Rc::new(RefCell::new(Slow { level: 3 }));
-    let mut saves: SaveManager = manager(disk, 1);
-    saves.add(&slow)?;
+    let mut manager = saves(disk, 1).manager();
+    manager.add(&slow)?;
     MEANWHILE.set(Some(Box::new(act)));
-    saves.save(SAVE)
+    manager.save(SAVE)
 }
 
 #[test]
 fn a_save_without_locks_is_made_and_says_so() {
     let disk = lockless();
-    let mut saves = manager(&disk, 1);
+    let slot = saves(&disk, 1).file(SAVE);
     for level in 1..=3 {
-        let outcome = saves.save_value(SAVE, &game(level)).unwrap();
+        let outcome = slot.save(&game(level)).unwrap();
         assert_eq!(outcome, SaveOutcome::SavedUnlocked);
     }
     assert_eq!(load(&disk).unwrap(), 3);
     assert_no_strays(&disk, "a save without locks");
-    let disk = Disk::new(Image::new());
-    let outcome = manager(&disk, 1).save_value(SAVE, &game(1)).unwrap();
+    let outcome = saves(&Disk::new(Image::new()), 1).file(SAVE).save(&game(1)).unwrap();
     assert_eq!(outcome, SaveOutcome::Saved);
 }
 
 #[test]
 fn an_automatic_save_without_locks_says_so() {
-    let mut saves = manager(&lockless(), 1);
-    for name in ["auto1", "auto2"] {
-        let saved = saves.slots("").auto_save_value(2, &game(1)).unwrap();
-        assert_eq!(saved, (name.to_owned(), SaveOutcome::SavedUnlocked));
+    let slots = saves(&lockless(), 1).slots("");
+    for name in ["auto1", "auto2", "auto1"] {
+        assert_eq!(slots.auto(2).save(&game(1)).unwrap(), SaveOutcome::SavedUnlocked);
+        assert_eq!(slots.auto(2).path().unwrap(), path(&format!("{name}.sav")));
     }
-    let saved = saves.slots("").auto_save(2).unwrap();
-    assert_eq!(saved, ("auto1".to_owned(), SaveOutcome::SavedUnlocked));
+    let mut manager = saves(&lockless(), 1).manager();
+    manager.add(&Rc::new(RefCell::new(game(1)))).unwrap();
+    let slots = manager.saves().slots("");
+    assert_eq!(slots.auto(2).save(&manager).unwrap(), SaveOutcome::SavedUnlocked);
 }
 
 #[test]
@@ -98,11 +99,11 @@ fn a_copy_of_a_slot_does_not_replace_one_that_came_meanwhile_without_locks() {
     let disk = Disk::new(saved([1], 1));
     disk.never_lock();
     disk.put_after("sync .other.sav.tmp", "other.sav", b"theirs");
-    let error = manager(&disk, 1).slots("").copy("game", "other").unwrap_err();
+    let error = saves(&disk, 1).slots("").copy("game", "other").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     assert_eq!(disk.image()[&path("other.sav")], b"theirs");
     disk.put_after("sync .third.sav.tmp", ".third.sav.tmp", b"half of theirs");
-    let error = manager(&disk, 1).slots("").copy("game", "third").unwrap_err();
+    let error = saves(&disk, 1).slots("").copy("game", "third").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InUse);
     assert_eq!(disk.image()[&path(".third.sav.tmp")], b"half of theirs");
 }
@@ -111,7 +112,7 @@ fn a_copy_of_a_slot_does_not_replace_one_that_came_meanwhile_without_locks() {
 fn a_recovery_does_not_replace_a_save_that_came_meanwhile_without_locks() {
     let theirs = saved([1, 2, 3], 1)[&path(SAVE)].clone();
     let mut image = saved([1, 2], 1);
-    image.get_mut(&path(SAVE)).unwrap()[300] ^= 1;
+    image.get_mut(&path(SAVE)).unwrap()[900] ^= 1;
     let disk = Disk::new(image);
     disk.never_lock();
     disk.put_after("sync .game.sav.tmp", SAVE, &theirs);

@@ -8,18 +8,22 @@ mod devices;
 mod failed_saves;
 mod hosts;
 mod lockless;
+mod own_storage;
 mod power_cuts;
 mod reading;
 mod reconcile;
 mod recovery;
+mod refused;
 mod salvage;
 mod single_faults;
 mod slot_folder;
 mod slots;
+mod surplus;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use persist::{Persist, SaveManager, SaveOptions};
+use persist::{Persist, SaveOptions, Saves};
 
 use persist_tests::support::disk::{Disk, Image};
 
@@ -36,21 +40,18 @@ fn game(level: u32) -> Game {
     Game { level, map: vec![u8::try_from(level % 251).unwrap(); 1_200] }
 }
 
-fn manager(disk: &Disk, backups: u32) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
-    let wait = std::time::Duration::ZERO;
-    saves.set_save_options(SaveOptions { backups, wait, ..SaveOptions::default() });
-    saves
+fn saves(disk: &Disk, backups: u32) -> Saves {
+    let options = SaveOptions::new().backups(backups).wait(Duration::ZERO);
+    Saves::new().storage(disk.clone()).save_options(options)
 }
 
 fn save(disk: &Disk, backups: u32, level: u32) -> persist::Result<()> {
-    manager(disk, backups).save_value(SAVE, &game(level)).map(drop)
+    saves(disk, backups).file(SAVE).save(&game(level)).map(drop)
 }
 
 fn load(disk: &Disk) -> persist::Result<u32> {
-    let (found, _) = manager(disk, 1).load_value::<Game>(SAVE)?;
-    assert_eq!(found, game(found.level), "a mixture of two saves");
+    let found = saves(disk, 1).file(SAVE).load::<Game>()?;
+    assert_eq!(*found, game(found.level), "a mixture of two saves");
     Ok(found.level)
 }
 

@@ -1,8 +1,8 @@
 //! Files that cannot be opened or read for a moment, or at all: an error of the system is never taken for an answer.
 
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, Saves};
 
-use super::{Disk, Image, SAVE, game, load, manager, path, save, saved};
+use super::{Disk, Image, SAVE, game, load, path, save, saved, saves};
 
 /// EIO, EMFILE and EACCES, as Unix numbers them.
 const EIO: i32 = 5;
@@ -12,11 +12,11 @@ const EACCES: i32 = 13;
 /// More often than any operation tries.
 const ALWAYS: usize = usize::MAX;
 
-fn slots(names: &[&str]) -> (Disk, SaveManager) {
+fn slots(names: &[&str]) -> (Disk, Saves) {
     let disk = Disk::new(Image::new());
-    let mut saves = manager(&disk, 1);
+    let saves = saves(&disk, 1);
     for (level, name) in (1..).zip(names) {
-        saves.save_value(format!("{name}.sav"), &game(level)).unwrap();
+        saves.file(format!("{name}.sav")).save(&game(level)).unwrap();
     }
     (disk, saves)
 }
@@ -24,7 +24,7 @@ fn slots(names: &[&str]) -> (Disk, SaveManager) {
 #[test]
 fn a_slot_that_cannot_be_opened_is_not_overwritten_by_a_rename_or_a_copy() {
     for code in [EIO, EMFILE, EACCES] {
-        let (disk, mut saves) = slots(&["a", "b"]);
+        let (disk, saves) = slots(&["a", "b"]);
         let before = disk.image();
         disk.fail_opens("./b.sav", ALWAYS, code);
         disk.fail_opens("b.sav", ALWAYS, code);
@@ -39,13 +39,13 @@ fn a_slot_that_cannot_be_opened_is_not_overwritten_by_a_rename_or_a_copy() {
 #[test]
 fn an_automatic_save_does_not_take_an_unreadable_slot_for_the_oldest() {
     for code in [EIO, EMFILE, EACCES] {
-        let (disk, mut saves) = slots(&[]);
+        let (disk, saves) = slots(&[]);
         for level in 1..=3 {
-            saves.slots("").auto_save_value(3, &game(level)).unwrap();
+            saves.slots("").auto(3).save(&game(level)).unwrap();
         }
         let before = disk.image();
         disk.fail_opens("auto3.sav", ALWAYS, code);
-        let error = saves.slots("").auto_save_value(3, &game(4)).unwrap_err();
+        let error = saves.slots("").auto(3).save(&game(4)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
         assert_eq!(disk.image(), before);
     }
@@ -54,7 +54,7 @@ fn an_automatic_save_does_not_take_an_unreadable_slot_for_the_oldest() {
 #[test]
 fn a_damaged_save_is_not_kept_in_the_place_of_one_that_cannot_be_opened() {
     let mut image = saved([1, 2], 1);
-    image.get_mut(&path(SAVE)).unwrap()[300] ^= 1;
+    image.get_mut(&path(SAVE)).unwrap()[900] ^= 1;
     image.insert(path("game.sav.damaged"), b"kept before".to_vec());
     let disk = Disk::new(image);
     disk.fail_opens("game.sav.damaged", ALWAYS, EACCES);
@@ -73,7 +73,7 @@ fn an_error_that_passes_within_three_tries_is_not_seen() {
     assert_eq!(disk.image(), before);
 
     let mut image = before;
-    image.get_mut(&path(SAVE)).unwrap()[300] ^= 1;
+    image.get_mut(&path(SAVE)).unwrap()[900] ^= 1;
     let disk = Disk::new(image);
     disk.fail_opens("game.sav.bak", 3, EIO);
     assert_eq!(load(&disk).unwrap(), 2);
@@ -93,7 +93,7 @@ fn a_save_that_cannot_be_read_does_not_give_way_to_its_backup() {
 #[test]
 fn a_backup_that_cannot_be_read_does_not_give_way_to_an_older_one() {
     let mut image = saved([1, 2, 3], 2);
-    image.get_mut(&path(SAVE)).unwrap()[300] ^= 1;
+    image.get_mut(&path(SAVE)).unwrap()[900] ^= 1;
     let disk = Disk::new(image);
     let before = disk.image();
     disk.fail_opens("game.sav.bak", ALWAYS, EIO);

@@ -1,9 +1,9 @@
 use std::io::ErrorKind as Io;
 
-use persist::SaveManager;
+use persist::Saves;
 use persist::save::{Keep, Lineage};
 
-use super::{SAVE, load, manager, path, saved};
+use super::{SAVE, load, path, saved, saves};
 use persist_tests::support::disk::{Disk, Fault, Image};
 
 const REMOTE: &str = "remote";
@@ -12,7 +12,7 @@ const REMOTE: &str = "remote";
 fn diverged() -> Image {
     let on = |image: Image, device: &str, level: u32| {
         let disk = Disk::new(image);
-        named(&disk, device).save_value(SAVE, &super::game(level)).unwrap();
+        named(&disk, device).file(SAVE).save(&super::game(level)).unwrap();
         disk.image()
     };
     let first = on(saved([], 1), "deck", 1);
@@ -22,10 +22,8 @@ fn diverged() -> Image {
     image
 }
 
-fn named(disk: &Disk, device: &str) -> SaveManager {
-    let mut saves = manager(disk, 1);
-    saves.set_device(device).unwrap();
-    saves
+fn named(disk: &Disk, device: &str) -> Saves {
+    saves(disk, 1).device(device).unwrap()
 }
 
 /// S18 with S1 and S9.
@@ -39,7 +37,7 @@ fn a_choice_that_is_cut_off_or_fails_leaves_the_old_save_or_the_chosen_one() {
                 loop {
                     let disk = new(before.clone());
                     disk.fail(number, fault);
-                    let result = named(&disk, "deck").reconcile(SAVE, REMOTE, keep);
+                    let result = named(&disk, "deck").file(SAVE).reconcile(REMOTE, keep);
                     if !disk.end_faults() {
                         result.unwrap();
                         assert!(number > 8, "{number}");
@@ -53,9 +51,9 @@ fn a_choice_that_is_cut_off_or_fails_leaves_the_old_save_or_the_chosen_one() {
                     for bytes in [&before[&path(SAVE)], &before[&path(REMOTE)]] {
                         assert!(image.values().any(|file| file == bytes), "{what}");
                     }
-                    let mut saves = named(&disk, "deck");
-                    saves.reconcile(SAVE, REMOTE, keep).unwrap();
-                    let lineage = saves.compare(SAVE, REMOTE).unwrap().lineage;
+                    let saves = named(&disk, "deck");
+                    saves.file(SAVE).reconcile(REMOTE, keep).unwrap();
+                    let lineage = saves.file(SAVE).compare(REMOTE).unwrap().lineage;
                     assert_eq!(lineage, Lineage::Newer, "{what}");
                     number += 1;
                 }

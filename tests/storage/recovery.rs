@@ -1,10 +1,10 @@
 use std::io::ErrorKind as Io;
 
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, Saves};
 use persist_tests::support::short_or_long;
 
 use super::power_cuts::each_image;
-use super::{Game, SAVE, assert_no_strays, game, load, manager, path, save, saved};
+use super::{Game, SAVE, assert_no_strays, game, load, path, save, saved, saves};
 use persist_tests::support::disk::{Disk, Fault, Image};
 
 /// The disk with a file damaged in one way or another.
@@ -33,27 +33,27 @@ fn a_damaged_save_gives_way_to_its_newest_good_backup() {
         let image = damaged(saved([1, 2, 3], 3), SAVE, how);
         let bytes = image[&path(SAVE)].clone();
         let disk = Disk::new(image);
-        let (found, loaded) = manager(&disk, 3).load_value::<Game>(SAVE).unwrap();
-        assert_eq!(found, game(2), "way {how}");
-        let recovery = loaded.report().recovery().expect("it was recovered");
-        assert_eq!(recovery.backup, path("game.sav.bak"));
+        let found = saves(&disk, 3).file(SAVE).load::<Game>().unwrap();
+        assert_eq!(*found, game(2), "way {how}");
+        let recovery = found.recovery().expect("it was recovered");
+        assert_eq!(recovery.backup, Some(path("game.sav.bak")));
         assert_eq!(recovery.damaged, Some(path("game.sav.damaged")));
-        assert!(!loaded.report().is_clean());
+        assert!(!found.report().is_clean());
         // What is left of the header says how many.
         let lost = match how {
             0 | 2 | 5 => "it is not known how many saves are lost",
             _ => "1 save is lost",
         };
         assert_eq!(
-            loaded.report().summary(),
+            found.report().summary(),
             format!(
                 "the save was damaged, a backup was loaded in its place; {lost}; the damaged file is kept as game.sav.damaged"
             )
         );
         // Nothing is lost, and the next load finds nothing to do.
         assert_eq!(disk.image()[&path("game.sav.damaged")], bytes);
-        let (found, loaded) = manager(&disk, 3).load_value::<Game>(SAVE).unwrap();
-        assert_eq!((found, loaded.report().recovery()), (game(2), None));
+        let found = saves(&disk, 3).file(SAVE).load::<Game>().unwrap();
+        assert_eq!((&*found, found.recovery()), (&game(2), None));
         assert_no_strays(&disk, "a recovery");
         // The next save has a generation of its own.
         save(&disk, 3, 4).unwrap();
@@ -81,7 +81,7 @@ fn a_save_whose_backups_are_damaged_too_names_all_causes_and_keeps_all_files() {
         let image = damaged(saved([1, 2], 1), SAVE, how);
         let image = damaged(image, "game.sav.bak", (how + 1) % WAYS);
         let disk = Disk::new(image.clone());
-        let error = manager(&disk, 1).load_value::<Game>(SAVE).map(drop).unwrap_err();
+        let error = saves(&disk, 1).file(SAVE).load::<Game>().map(drop).unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::NotASave | ErrorKind::Truncated | ErrorKind::Damaged),
             "{error}"
@@ -115,10 +115,10 @@ fn older_backups_are_taken_if_newer_ones_are_damaged() {
 #[test]
 fn a_save_of_another_kind_does_not_give_way() {
     let disk = Disk::new(saved([1], 1));
-    manager(&disk, 1).save_value(SAVE, &7_u8).unwrap();
-    let error = manager(&disk, 1).load_value::<Game>(SAVE).map(drop).unwrap_err();
+    saves(&disk, 1).file(SAVE).save(&7_u8).unwrap();
+    let error = saves(&disk, 1).file(SAVE).load::<Game>().map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongClass);
-    assert_eq!(manager(&disk, 1).load_value::<u8>(SAVE).unwrap().0, 7);
+    assert_eq!(saves(&disk, 1).file(SAVE).load::<u8>().unwrap().into_inner(), 7);
 }
 
 #[test]
@@ -177,18 +177,6 @@ fn a_save_that_was_deleted_does_not_come_back_after_a_save_that_was_killed() {
     assert_eq!(disk.names(), ["game.sav.bak"]);
 }
 
-/// Those that are too many since fewer are asked for.
-#[test]
-fn a_backup_that_was_left_behind_says_how_many_saves_are_lost() {
-    let disk = Disk::new(saved([1, 2, 3], 2));
-    (4..=22).for_each(|level| save(&disk, 0, level).unwrap());
-    assert_eq!(disk.names(), ["game.sav", "game.sav.bak", "game.sav.bak2"]);
-    let disk = Disk::new(damaged(disk.image(), SAVE, 1));
-    let (found, loaded) = manager(&disk, 0).load_value::<Game>(SAVE).unwrap();
-    assert_eq!((found, loaded.report().recovery().unwrap().lost), (game(2), Some(20)));
-    assert!(loaded.report().summary().contains("; 20 saves are lost; "));
-}
-
 #[test]
 fn a_load_waits_for_a_lock_as_long_as_a_save_does() {
     use persist::SaveOptions;
@@ -197,12 +185,11 @@ fn a_load_waits_for_a_lock_as_long_as_a_save_does() {
     let disk = Disk::new(damaged(saved([1, 2], 1), SAVE, 1));
     let _lock = disk.lock(&path(".game.sav.lock")).unwrap();
     for wait in [0, 50] {
-        let mut saves = manager(&disk, 1);
         let wait = Duration::from_millis(wait);
-        saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+        let saves = saves(&disk, 1).save_options(SaveOptions::new().wait(wait));
         let start = Instant::now();
-        let (found, loaded) = saves.load_value::<Game>(SAVE).unwrap();
-        assert_eq!((found, &loaded.report().recovery().unwrap().damaged), (game(1), &None));
+        let found = saves.file(SAVE).load::<Game>().unwrap();
+        assert_eq!((&*found, &found.recovery().unwrap().damaged), (&game(1), &None));
         assert!(start.elapsed() >= wait && start.elapsed() < Duration::from_millis(900));
     }
 }
@@ -229,11 +216,12 @@ fn what_cannot_be_loaded_is_kept_by_a_save_in_its_place() {
         assert_eq!(disk.image()[&path("game.sav.damaged")], image[&path(SAVE)], "way {how}");
     }
     let mut image = saved([1], 1);
-    // A format that nobody knows yet; the checksum is behind the field of the generation.
+    // A format that nobody knows yet; the checksum is after the fields.
     let newer = image.get_mut(&path(SAVE)).unwrap();
     newer[8] = 9;
-    let crc = crc32fast::hash(&newer[..29]);
-    newer[29..33].copy_from_slice(&crc.to_le_bytes());
+    let end = 16 + u32::from_le_bytes(newer[12..16].try_into().unwrap()) as usize;
+    let crc = crc32fast::hash(&newer[..end]);
+    newer[end..end + 4].copy_from_slice(&crc.to_le_bytes());
     let disk = Disk::new(image.clone());
     save(&disk, 1, 2).unwrap();
     assert_eq!(disk.image()[&path("game.sav.bak")], image[&path(SAVE)]);
@@ -313,14 +301,14 @@ fn generations_grow_with_every_save_of_a_slot() {
     let disk = Disk::new(Image::new());
     for expected in 1..5 {
         save(&disk, 2, 1).unwrap();
-        let (_, loaded) = manager(&disk, 2).load_value::<Game>(SAVE).unwrap();
+        let loaded = saves(&disk, 2).file(SAVE).load::<Game>().unwrap();
         assert_eq!(loaded.report().header().generation, expected);
     }
     // Also after a fall back to a backup.
     let disk = Disk::new(damaged(disk.image(), SAVE, 3));
     assert_eq!(load(&disk).unwrap(), 1);
     save(&disk, 2, 1).unwrap();
-    let (_, loaded) = manager(&disk, 2).load_value::<Game>(SAVE).unwrap();
+    let loaded = saves(&disk, 2).file(SAVE).load::<Game>().unwrap();
     assert!(loaded.report().header().generation >= 4);
 }
 
@@ -340,9 +328,8 @@ fn a_load_waits_for_a_save_that_has_moved_the_old_one_away() {
         other.rename(&path(".game.sav.tmp"), &path(SAVE)).unwrap();
         drop(lock);
     });
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
-    assert_eq!(saves.load_value::<Game>(SAVE).unwrap().0, game(2));
+    let saves = Saves::new().storage(disk.clone());
+    assert_eq!(saves.file(SAVE).load::<Game>().unwrap().into_inner(), game(2));
     writer.join().unwrap();
 }
 

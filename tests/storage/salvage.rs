@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
 use persist::save::LoadPolicy;
-use persist::{ErrorKind, LoadOptions, Loaded, ObjectId, Persist, SaveManager};
+use persist::{ErrorKind, LoadOptions, Loaded, Persist, SaveManager, Saves};
 use persist_tests::support::Shared;
 
 use rand::{Rng, SeedableRng};
@@ -60,11 +60,11 @@ fn world_of(rooms: u32) -> (SaveManager, Vec<Shared<Room>>) {
         pair[0].borrow_mut().next = Some(pair[1].clone());
         pair[1].borrow_mut().back = Rc::downgrade(&pair[0]);
     }
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     for room in &rooms {
-        saves.add(room).unwrap();
+        manager.add(room).unwrap();
     }
-    (saves, rooms)
+    (manager, rooms)
 }
 
 fn unlink(rooms: &[Shared<Room>]) {
@@ -72,15 +72,14 @@ fn unlink(rooms: &[Shared<Room>]) {
 }
 
 fn salvaging() -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new().load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
     saves.register::<Room>().unwrap();
     saves.register::<Hand>().unwrap();
-    saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
-    saves
+    saves.manager()
 }
 
 /// Checks everything that came back; returns how many rooms and items that are.
-fn check(loaded: &Loaded) -> (u64, u64) {
+fn check(loaded: &Loaded<SaveManager>) -> (u64, u64) {
     let (mut rooms, mut items) = (0, 0);
     let check_item = |item: &Shared<Item>| {
         let item = item.borrow();
@@ -126,8 +125,8 @@ fn blocks(save: &[u8]) -> Vec<(usize, usize)> {
 
 #[test]
 fn a_save_that_is_cut_off_gives_what_is_before() {
-    let (mut saves, rooms) = world();
-    let save = saves.to_vec().unwrap();
+    let (manager, rooms) = world();
+    let save = manager.to_vec().unwrap();
     let blocks = blocks(&save);
     assert!(blocks.len() > 5);
     let mut before = 0;
@@ -153,8 +152,8 @@ fn a_save_that_is_cut_off_gives_what_is_before() {
 
 #[test]
 fn bit_rot_costs_the_objects_of_its_block_alone() {
-    let (mut saves, rooms) = world();
-    let save = saves.to_vec().unwrap();
+    let (manager, rooms) = world();
+    let save = manager.to_vec().unwrap();
     let whole = u64::from(ROOMS) * 3;
     // The classes are defined in the first, and once more at the end.
     for (start, end) in blocks(&save) {
@@ -180,8 +179,8 @@ fn bit_rot_costs_the_objects_of_its_block_alone() {
 
 #[test]
 fn no_block_costs_the_definitions_of_the_others() {
-    let (mut saves, rooms) = world();
-    let save = saves.to_vec().unwrap();
+    let (manager, rooms) = world();
+    let save = manager.to_vec().unwrap();
     let blocks = blocks(&save);
     // Several at once, the first among them.
     let mut wreck = save.clone();
@@ -216,8 +215,8 @@ fn no_block_costs_the_definitions_of_the_others() {
 /// An empty game would go for a whole one.
 #[test]
 fn a_wreck_without_a_whole_object_is_an_error_that_counts_them() {
-    let (mut saves, rooms) = world_of(40);
-    let save = saves.to_vec().unwrap();
+    let (manager, rooms) = world_of(40);
+    let save = manager.to_vec().unwrap();
     let blocks = blocks(&save);
     assert_eq!(blocks.len(), 1);
     let mut wreck = save.clone();
@@ -225,8 +224,8 @@ fn a_wreck_without_a_whole_object_is_an_error_that_counts_them() {
     let error = salvaging().from_slice(&wreck).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     // Two blocks, and the objects of the one that is whole are of no class that is known.
-    let (mut saves, more) = world_of(400);
-    let mut wreck = saves.to_vec().unwrap();
+    let (manager, more) = world_of(400);
+    let mut wreck = manager.to_vec().unwrap();
     wreck[40] ^= 1;
     let second = wreck.len() - 40;
     wreck[second] ^= 1;
@@ -239,16 +238,14 @@ fn a_wreck_without_a_whole_object_is_an_error_that_counts_them() {
 
 #[test]
 fn what_is_saved_again_is_whole() {
-    let (mut saves, rooms) = world();
-    let mut save = saves.to_vec().unwrap();
+    let (manager, rooms) = world();
+    let mut save = manager.to_vec().unwrap();
     let (start, end) = blocks(&save)[2];
     save[start..end].fill(0);
-    let mut saves = salvaging();
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = salvaging().from_slice(&save).unwrap();
     let found = check(&loaded);
-    saves.adopt(loaded);
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let save = loaded.to_vec().unwrap();
+    let loaded = salvaging().from_slice(&save).unwrap();
     assert_eq!(loaded.report().salvage(), None);
     assert_eq!(check(&loaded), found);
     loaded.dismantle();
@@ -257,8 +254,8 @@ fn what_is_saved_again_is_whole() {
 
 #[test]
 fn a_damaged_header_costs_no_object() {
-    let (mut saves, rooms) = world();
-    let save = saves.to_vec().unwrap();
+    let (manager, rooms) = world();
+    let save = manager.to_vec().unwrap();
     for at in [0, 5, 13, 17] {
         let mut save = save.clone();
         save[at] ^= 0x20;
@@ -271,14 +268,14 @@ fn a_damaged_header_costs_no_object() {
 
 #[test]
 fn what_cannot_be_without_a_lost_object_is_lost_with_it() {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let hands: Vec<Shared<Hand>> = (0..3_000)
         .map(|holder| Rc::new(RefCell::new(Hand { holds: item(holder), holder })))
         .collect();
     for hand in &hands {
-        saves.add(hand).unwrap();
+        manager.add(hand).unwrap();
     }
-    let mut save = saves.to_vec().unwrap();
+    let mut save = manager.to_vec().unwrap();
     let blocks = blocks(&save);
     let last = blocks[blocks.len() - 2];
     save[last.0 + 10] ^= 1;
@@ -310,32 +307,32 @@ fn objects_behind_a_lost_definition_are_never_of_another_class() {
     struct Late {
         text: String,
     }
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let mut keep: Vec<Rc<dyn std::any::Any>> = Vec::new();
     let text = |of: &str| format!("{of} ").repeat(200);
     for _ in 0..100 {
         let object = Rc::new(RefCell::new(Early { text: text("early") }));
-        saves.add(&object).unwrap();
+        manager.add(&object).unwrap();
         keep.push(object);
     }
     for _ in 0..100 {
         let object = Rc::new(RefCell::new(Middle { text: text("middle") }));
-        saves.add(&object).unwrap();
+        manager.add(&object).unwrap();
         keep.push(object);
     }
     for _ in 0..100 {
         let object = Rc::new(RefCell::new(Late { text: text("late") }));
-        saves.add(&object).unwrap();
+        manager.add(&object).unwrap();
         keep.push(object);
     }
-    let save = saves.to_vec().unwrap();
+    let save = manager.to_vec().unwrap();
     let blocks = blocks(&save);
     let load = |save: &[u8]| {
-        let mut saves = salvaging();
-        saves.register::<Early>().unwrap();
-        saves.register::<Middle>().unwrap();
-        saves.register::<Late>().unwrap();
-        let loaded = saves.from_slice(save)?;
+        let manager = salvaging();
+        manager.register::<Early>().unwrap();
+        manager.register::<Middle>().unwrap();
+        manager.register::<Late>().unwrap();
+        let loaded = manager.from_slice(save)?;
         let of = |text: &str, of: &str| assert!(text.starts_with(of), "{text} as {of}");
         loaded.iter::<Early>().for_each(|object| of(&object.borrow().text, "early"));
         loaded.iter::<Middle>().for_each(|object| of(&object.borrow().text, "middle"));
@@ -364,8 +361,8 @@ fn objects_behind_a_lost_definition_are_never_of_another_class() {
 /// Whatever has become of it: what comes back is true, and the loss is told.
 #[test]
 fn wrecks_of_every_sort_give_true_objects_or_an_error() {
-    let (mut saves, rooms) = world_of(500);
-    let save = saves.to_vec().unwrap();
+    let (manager, rooms) = world_of(500);
+    let save = manager.to_vec().unwrap();
     let mut random = Lcg64Xsh32::seed_from_u64(19);
     let mut came_back = 0;
     for _ in 0..150 {
@@ -406,15 +403,15 @@ fn a_save_of_a_newer_format_is_no_wreck() {
     save[8] = 3;
     save[16..20].copy_from_slice(&persist::to_vec(&7_u8).unwrap()[16..20]);
     assert_eq!(persist::from_slice::<u8>(&save).unwrap_err().kind(), ErrorKind::Damaged);
-    let (value, loaded) = salvaging().value_from_slice::<u8>(&save).unwrap();
-    assert_eq!((value, loaded.report().salvage().is_some()), (7, true));
+    let value = salvaging().saves().from_slice::<u8>(&save).unwrap();
+    assert_eq!((*value, value.report().salvage().is_some()), (7, true));
 }
 
 /// A trailer that counts any number of definitions makes nobody believe that so many are lost.
 #[test]
 fn lost_definitions_are_no_more_than_the_lost_bytes_held() {
-    let (mut saves, rooms) = world_of(500);
-    let mut save = saves.to_vec().unwrap();
+    let (manager, rooms) = world_of(500);
+    let mut save = manager.to_vec().unwrap();
     let (start, _) = blocks(&save)[1];
     save[start] ^= 1;
     let trailer = save.len() - 29;
@@ -445,10 +442,9 @@ fn a_value_whose_block_is_whole_comes_back_without_what_is_lost() {
     let blocks = blocks(&save);
     let (start, _) = blocks[blocks.len() - 1];
     save[start] ^= 1;
-    let (value, loaded) = salvaging().value_from_slice::<Vec<Shared<Room>>>(&save).unwrap();
+    let value = salvaging().saves().from_slice::<Vec<Shared<Room>>>(&save).unwrap();
     assert!(value.len() > 300 && value.len() <= 1_000, "{}", value.len());
-    assert!(loaded.report().salvage().unwrap().cut > 0);
-    assert!(loaded.ids().all(|id: ObjectId| id.get() > 0));
+    assert!(value.report().salvage().unwrap().cut > 0);
     unlink(&value);
     unlink(&rooms);
 }

@@ -221,26 +221,26 @@ impl Bomb {
 #[test]
 fn a_panic_of_the_program_in_a_save_leaves_the_old_one() {
     let disk = Disk::new(Image::new());
-    let mut saves = super::manager(&disk, 1);
+    let mut manager = super::saves(&disk, 1).manager();
     // The last of many, met when some are written.
     let bombs: Vec<_> = (0..20)
         .map(|_| Rc::new(RefCell::new(Bomb { level: 1, text: vec!["x".repeat(100); 100] })))
         .collect();
     for bomb in &bombs {
-        saves.add(bomb).unwrap();
+        manager.add(bomb).unwrap();
     }
-    saves.save("game.sav").unwrap();
-    let (before, in_memory) = (disk.image(), saves.to_vec().unwrap());
+    manager.save("game.sav").unwrap();
+    let (before, in_memory) = (disk.image(), manager.to_vec().unwrap());
     bombs[19].borrow_mut().level = 3;
-    let panicked = catch_unwind(AssertUnwindSafe(|| saves.save("game.sav")));
+    let panicked = catch_unwind(AssertUnwindSafe(|| manager.save("game.sav")));
     assert!(panicked.is_err());
     assert_eq!(disk.image(), before);
     // Nothing is locked or half done.
     bombs[19].borrow_mut().level = 1;
-    assert!(saves.to_vec().unwrap() == in_memory);
+    assert!(manager.to_vec().unwrap() == in_memory);
     bombs[19].borrow_mut().level = 2;
-    saves.save("game.sav").unwrap();
-    let loaded = saves.load("game.sav").unwrap();
+    manager.save("game.sav").unwrap();
+    let loaded = manager.load("game.sav").unwrap();
     assert_eq!(loaded.iter::<Bomb>().last().unwrap().borrow().level, 2);
     assert_no_strays(&disk, "a panic");
 }

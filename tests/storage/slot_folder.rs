@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persist::save::{Header, Lineage};
+use persist::save::{Header, Lineage, Slots};
 use persist::storage::{Files, Memory, SlotFolder, SlotStore, SlotVersion};
-use persist::{ErrorKind, SaveManager, SaveOptions};
+use persist::{ErrorKind, SaveOptions, Saves};
 
 use persist_tests::support::disk::{Disk, Fault, Image};
 use persist_tests::support::slot_store::{self, Store, read, save};
 
 fn on(disk: &Disk) -> SlotFolder {
-    let options = SaveOptions { wait: Duration::ZERO, ..SaveOptions::default() };
-    SlotFolder::new(disk.clone(), "").with_options(options)
+    let options = SaveOptions::new().wait(Duration::ZERO);
+    SlotFolder::new(disk.clone(), "").options(options)
 }
 
 fn lockless() -> Disk {
@@ -48,10 +48,10 @@ fn large_saves_come_back_from_a_folder() {
 #[test]
 fn no_writer_of_a_folder_overwrites_another() {
     let folder = tempfile::tempdir().unwrap();
-    let patient = SaveOptions { wait: Duration::from_secs(60), ..SaveOptions::default() };
+    let patient = SaveOptions::new().wait(Duration::from_secs(60));
     let stores: [Store; 2] = [
-        Arc::new(SlotFolder::new(Memory::default(), "saves").with_options(patient)),
-        Arc::new(SlotFolder::new(Files, folder.path()).with_options(patient)),
+        Arc::new(SlotFolder::new(Memory::default(), "saves").options(patient)),
+        Arc::new(SlotFolder::new(Files, folder.path()).options(patient)),
     ];
     for store in stores {
         slot_store::no_writer_overwrites_another(&store, 4, 10);
@@ -68,18 +68,17 @@ fn a_folder_that_is_not_there_has_no_slots() {
 
 /// Both are the slots of one folder.
 #[test]
-fn a_manager_and_a_store_share_a_folder() {
+fn slots_and_a_store_share_a_folder() {
     let disk = Disk::new(Image::new());
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
-    saves.slots("").save_value("Ada", &1_u32).unwrap();
+    let saves = Saves::new().storage(disk.clone());
+    saves.slots("").slot("Ada").save(&1_u32).unwrap();
     let store = on(&disk);
     let (number, version) = read(&store, "Ada").unwrap();
     assert_eq!(number, 1);
     store.put_if("Ada", Some(&version), &save(2)).unwrap();
     let slots = saves.slots("").list().unwrap();
     assert_eq!(slots[0].backups.len(), 1, "the save before is a backup");
-    assert_eq!(saves.slots("").load_value::<u32>("Ada").unwrap().0, 2);
+    assert_eq!(saves.slots("").slot("Ada").load::<u32>().unwrap().into_inner(), 2);
 }
 
 #[test]
@@ -156,12 +155,10 @@ fn a_save_that_comes_between_is_a_conflict() {
     assert!(!disk.names().iter().any(|name| Path::new(name).ends_with(".Ada.sav.tmp")));
 }
 
-fn device(disk: &Disk, name: &str) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
-    saves.set_save_options(SaveOptions { wait: Duration::ZERO, ..SaveOptions::default() });
-    saves.set_device(name).unwrap();
-    saves
+fn device(disk: &Disk, name: &str) -> Slots {
+    let options = SaveOptions::new().wait(Duration::ZERO);
+    let saves = Saves::new().storage(disk.clone()).save_options(options);
+    saves.device(name).unwrap().slots("")
 }
 
 fn ada(disk: &Disk) -> Vec<u8> {
@@ -171,7 +168,7 @@ fn ada(disk: &Disk) -> Vec<u8> {
 /// The save of a device that has seen no other.
 fn save_of(device_name: &str, number: u32) -> Vec<u8> {
     let disk = Disk::new(Image::new());
-    device(&disk, device_name).slots("").save_value("Ada", &number).unwrap();
+    device(&disk, device_name).slot("Ada").save(&number).unwrap();
     ada(&disk)
 }
 
@@ -179,7 +176,7 @@ fn save_of(device_name: &str, number: u32) -> Vec<u8> {
 fn deck() -> Disk {
     let disk = Disk::new(Image::new());
     for number in 0..3_u32 {
-        device(&disk, "deck").slots("").save_value("Ada", &number).unwrap();
+        device(&disk, "deck").slot("Ada").save(&number).unwrap();
     }
     disk
 }
@@ -194,7 +191,7 @@ fn a_slot_that_is_reconciled_is_newer_than_both_and_both_are_kept() {
     let merged = save(9);
     for which in 0..3 {
         let disk = deck();
-        let store = device(&disk, "deck").slots("").store();
+        let store = device(&disk, "deck").as_store().unwrap();
         let (local, version) = store.get("Ada").unwrap().unwrap();
         let kept = [&local, &remote, &merged][which];
         let written = store.reconcile_if("Ada", Some(&version), kept, &remote).unwrap();
@@ -212,7 +209,7 @@ fn a_slot_that_is_reconciled_is_newer_than_both_and_both_are_kept() {
             assert!(all.any(|save| persist::from_slice::<u32>(save).unwrap() == content));
         }
         // The next save continues it.
-        device(&disk, "deck").slots("").save_value("Ada", &10_u32).unwrap();
+        device(&disk, "deck").slot("Ada").save(&10_u32).unwrap();
         assert_eq!(lineage(&ada(&disk), &now), Lineage::Newer);
     }
 }
@@ -220,17 +217,17 @@ fn a_slot_that_is_reconciled_is_newer_than_both_and_both_are_kept() {
 #[test]
 fn a_remote_save_that_continues_the_slot_is_taken_as_it_is() {
     let (deck, laptop) = (deck(), Disk::new(Image::new()));
-    let store = device(&deck, "deck").slots("").store();
+    let store = device(&deck, "deck").as_store().unwrap();
     let (local, version) = store.get("Ada").unwrap().unwrap();
     laptop.put("Ada.sav", &local);
-    device(&laptop, "laptop").slots("").save_value("Ada", &7_u32).unwrap();
+    device(&laptop, "laptop").slot("Ada").save(&7_u32).unwrap();
     let remote = ada(&laptop);
     let written = store.reconcile_if("Ada", Some(&version), &remote, &remote).unwrap();
     assert_eq!(written, SlotVersion::of(&remote));
     assert_eq!(store.backups("Ada").unwrap()[0], local);
     // A device that has forgotten its own saves counts anew.
     let empty = Disk::new(Image::new());
-    let store = device(&empty, "deck").slots("").store();
+    let store = device(&empty, "deck").as_store().unwrap();
     store.reconcile_if("Ada", None, &remote, &remote).unwrap();
     assert_eq!(lineage(&ada(&empty), &remote), Lineage::Newer);
 }
@@ -238,9 +235,9 @@ fn a_remote_save_that_continues_the_slot_is_taken_as_it_is() {
 #[test]
 fn a_slot_that_was_saved_since_is_not_reconciled() {
     let disk = deck();
-    let store = device(&disk, "deck").slots("").store();
+    let store = device(&disk, "deck").as_store().unwrap();
     let (local, version) = store.get("Ada").unwrap().unwrap();
-    device(&disk, "deck").slots("").save_value("Ada", &8_u32).unwrap();
+    device(&disk, "deck").slot("Ada").save(&8_u32).unwrap();
     let (remote, before) = (save_of("laptop", 7), disk.image());
     for kept in [&local, &remote] {
         let error = store.reconcile_if("Ada", Some(&version), kept, &remote).unwrap_err();
@@ -258,7 +255,7 @@ fn a_fault_in_a_reconciliation_loses_no_side() {
             for keeps_remote in [false, true] {
                 for number in 1.. {
                     let disk = new(deck().image());
-                    let store = device(&disk, "deck").slots("").store();
+                    let store = device(&disk, "deck").as_store().unwrap();
                     let (local, version) = store.get("Ada").unwrap().unwrap();
                     let kept = if keeps_remote { &remote } else { &local };
                     disk.fail(number, fault);

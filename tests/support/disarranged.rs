@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use persist::save::{LoadEvent, LoadReport};
-use persist::{Persist, Result, SaveManager};
+use persist::{Persist, Result, SaveManager, Saves};
 
 /// What else a disarranged save changes beside the order of fields and variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +112,10 @@ pub fn check(
 /// As [`check`] does.
 pub fn check_value<T: Persist>(save: &[u8], seed: u64) -> Tally {
     check(save, seed, |save| {
-        let mut saves = SaveManager::new();
-        let (value, loaded) = saves.value_from_slice::<T>(save)?;
-        let again = saves.value_to_vec(&value)?;
-        assert!(saves.value_to_vec(&persist::from_slice::<T>(save)?)? == again);
+        let saves = Saves::new();
+        let loaded = saves.from_slice::<T>(save)?;
+        let again = saves.to_vec(&*loaded)?;
+        assert!(saves.to_vec(&persist::from_slice::<T>(save)?)? == again);
         Ok((again, vec![loaded.report().clone()]))
     })
 }
@@ -127,11 +127,8 @@ pub fn check_value<T: Persist>(save: &[u8], seed: u64) -> Tally {
 /// As [`check`] does.
 pub fn check_objects(save: &[u8], seed: u64, manager: impl Fn() -> SaveManager) -> Tally {
     check(save, seed, |save| {
-        let mut saves = manager();
-        let loaded = saves.from_slice(save)?;
-        let report = loaded.report().clone();
-        saves.adopt(loaded);
-        Ok((saves.to_vec()?, vec![report]))
+        let loaded = manager().from_slice(save)?;
+        Ok((loaded.to_vec()?, vec![loaded.report().clone()]))
     })
 }
 

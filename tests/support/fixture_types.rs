@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::time::{Duration, SystemTime};
 
-use persist::{Persist, SaveManager};
+use persist::{Persist, SaveManager, Saves};
 
 /// The names of the fixtures.
 pub const NAMES: [&str; 5] = ["players", "values", "graph", "pointers", "compact"];
@@ -264,7 +264,7 @@ pub fn graph() -> Rc<RefCell<Hero>> {
 
 /// A manager that knows the classes of a fixture, with or without its objects.
 pub fn manager(name: &str, filled: bool) -> SaveManager {
-    let mut saves = SaveManager::new();
+    let mut saves = Saves::new().manager();
     if name == "players" {
         saves.register::<Player>().expect("the class");
         for player in players().into_iter().filter(|_| filled) {
@@ -278,8 +278,8 @@ pub fn manager(name: &str, filled: bool) -> SaveManager {
     } else if name == "pointers" {
         pointers::prepare(&mut saves, filled).expect("every pointer");
     } else {
+        saves = Saves::new().application("Quest", "1.0.2").expect("short names").manager();
         saves.register::<Hero>().expect("the classes");
-        saves.set_application("Quest", "1.0.2").expect("short names");
         if filled {
             saves.add(&graph()).expect("a hero");
         }
@@ -300,8 +300,5 @@ pub fn load_and_save(name: &str, save: &[u8]) -> persist::Result<Vec<u8>> {
     if name == "values" {
         return persist::to_vec(&persist::from_slice::<Values>(save)?);
     }
-    let mut saves = manager(name, false);
-    let loaded = saves.from_slice(save)?;
-    saves.adopt(loaded);
-    saves.to_vec()
+    manager(name, false).from_slice(save)?.to_vec()
 }

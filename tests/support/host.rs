@@ -8,7 +8,9 @@ use std::time::Duration;
 use persist::history::Flush;
 use persist::save::SaveOutcome;
 use persist::storage::Storage;
-use persist::{Component, History, Persist, SaveManager, SaveOptions, Session, World, field};
+use persist::{
+    Component, History, Persist, SaveManager, SaveOptions, Saves, Session, World, field,
+};
 
 use super::shared;
 
@@ -46,11 +48,8 @@ pub fn check<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     assert!(left.iter().all(|name| name.extension().is_none_or(|end| end != "lock")), "{left:?}");
 }
 
-fn manager<S: Storage + Clone + 'static>(storage: &S) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_storage(storage.clone());
-    saves.set_save_options(SaveOptions { wait: Duration::ZERO, ..SaveOptions::default() });
-    saves
+fn saves_in<S: Storage + Clone + 'static>(storage: &S) -> Saves {
+    Saves::new().storage(storage.clone()).save_options(SaveOptions::new().wait(Duration::ZERO))
 }
 
 fn read(storage: &impl Storage, path: &Path) -> Vec<u8> {
@@ -119,19 +118,19 @@ fn files(storage: &impl Storage, folder: &Path) {
 /// Values and graphs, with their backups.
 fn saves<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     let path = folder.join("game.sav");
-    let mut saves = manager(storage);
+    let saves = saves_in(storage);
     for level in 1..=3 {
-        assert_eq!(saves.save_value(&path, &game(level)).unwrap(), SaveOutcome::Saved);
+        assert_eq!(saves.file(&path).save(&game(level)).unwrap(), SaveOutcome::Saved);
     }
-    assert_eq!(manager(storage).load_value::<Game>(&path).unwrap().0, game(3));
+    assert_eq!(saves_in(storage).file(&path).load::<Game>().unwrap().into_inner(), game(3));
     assert!(storage.list(folder).unwrap().contains(&"game.sav.bak".into()));
 
-    let (mut saves, path) = (manager(storage), folder.join("graph.sav"));
+    let (mut manager, path) = (saves.manager(), folder.join("graph.sav"));
     let target = shared(7_u32);
     let holder = shared(vec![Rc::clone(&target), target]);
-    saves.add(&holder).unwrap();
-    saves.save(&path).unwrap();
-    let loaded = saves.load(&path).unwrap();
+    manager.add(&holder).unwrap();
+    manager.save(&path).unwrap();
+    let loaded = manager.load(&path).unwrap();
     let holder = loaded.first::<Vec<super::Shared<u32>>>().unwrap();
     assert!(Rc::ptr_eq(&holder.borrow()[0], &holder.borrow()[1]));
 }
@@ -139,30 +138,34 @@ fn saves<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
 /// Where there are no threads, a save in the background is done when the call returns.
 fn background<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     let path = folder.join("background.sav");
-    let mut saves = manager(storage);
-    let save = saves.save_value_in_background(&path, &game(4)).unwrap();
+    let saves = saves_in(storage);
+    let save = saves.file(&path).save_in_background(&game(4)).unwrap();
     assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
-    drop(saves.save_value_in_background(&path, &game(5)).unwrap());
-    saves.wait_for_saves().unwrap();
-    assert_eq!(saves.load_value::<Game>(&path).unwrap().0, game(5));
+    drop(saves.file(&path).save_in_background(&game(5)).unwrap());
+    saves.wait().unwrap();
+    assert_eq!(saves.file(&path).load::<Game>().unwrap().into_inner(), game(5));
 }
 
 fn slots<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
-    let (mut saves, level) = (manager(storage), shared(1_u32));
-    saves.add(&level).unwrap();
-    let mut slots = saves.slots(folder);
-    slots.save("Ada").unwrap();
-    slots.save("quick").unwrap();
-    assert_eq!(slots.auto_save(2).unwrap().0, "auto1");
+    let (mut manager, level) = (saves_in(storage).manager(), shared(1_u32));
+    manager.add(&level).unwrap();
+    let slots = manager.saves().slots(folder);
+    slots.slot("Ada").save(&manager).unwrap();
+    slots.slot("quick").save(&manager).unwrap();
+    slots.auto(2).save(&manager).unwrap();
+    assert!(slots.auto(2).path().unwrap().ends_with("auto1.sav"));
     slots.copy("Ada", "Bob").unwrap();
     slots.rename("Bob", "Cid").unwrap();
-    slots.delete("Ada").unwrap();
+    slots.slot("Ada").delete().unwrap();
     let names: Vec<_> = slots.list().unwrap().into_iter().map(|slot| slot.name).collect();
     for name in ["Cid", "quick", "auto1"] {
         assert!(names.iter().any(|known| known == name), "{name} is not in {names:?}");
     }
     assert!(!names.iter().any(|name| name == "Ada" || name == "Bob"));
-    assert_eq!(*slots.load("Cid").unwrap().first::<u32>().unwrap().borrow(), 1);
+    assert_eq!(
+        *slots.slot("Cid").load::<SaveManager>().unwrap().first::<u32>().unwrap().borrow(),
+        1
+    );
 }
 
 /// A save that is damaged: its backup is loaded.
@@ -173,9 +176,9 @@ fn damage<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     bytes[middle] ^= 1;
     storage.remove(&path).unwrap();
     write(storage, &path, &bytes);
-    let (found, loaded) = manager(storage).load_value::<Game>(&path).unwrap();
-    assert_eq!(found, game(2));
-    assert!(loaded.report().recovery().is_some());
+    let loaded = saves_in(storage).file(&path).load::<Game>().unwrap();
+    assert_eq!(*loaded, game(2));
+    assert!(loaded.recovery().is_some());
 }
 
 /// A session that ends in the middle, and one that finds its edits and their undo.
@@ -184,7 +187,7 @@ fn sessions<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     let open = |flush| {
         let mut history = History::<World>::new(100);
         history.set_merge_window(Some(Duration::from_secs(3_600)));
-        let mut saves = manager(storage);
+        let saves = saves_in(storage);
         saves.register_component::<Position>().unwrap();
         Session::with(saves, history).flush(flush).open(&save, &journal).unwrap()
     };
@@ -210,5 +213,8 @@ fn sessions<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     session.save().unwrap();
     session.flush().unwrap();
     drop(session);
-    assert_eq!(manager(storage).load_value::<World>(&save).unwrap().0.objects().len(), 1);
+    assert_eq!(
+        saves_in(storage).file(&save).load::<World>().unwrap().into_inner().objects().len(),
+        1
+    );
 }

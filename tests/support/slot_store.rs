@@ -4,17 +4,15 @@ use std::sync::Arc;
 use std::thread;
 
 use persist::storage::{SlotStore, SlotVersion, check_slot_name};
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, Saves};
 
 /// A store without slots.
 pub type Store = Arc<dyn SlotStore>;
 
 /// The save of a number, as a device makes it after another one.
 pub fn save(number: u32) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.set_application("suite", "1").unwrap();
-    saves.set_metadata(&number).unwrap();
-    saves.value_to_vec(&number).unwrap()
+    let saves = Saves::new().application("suite", "1").unwrap();
+    saves.to_vec(&number).unwrap()
 }
 
 /// The number in a slot, and the version.
@@ -126,7 +124,6 @@ fn slots_are_listed_by_name_with_their_headers(store: &dyn SlotStore) {
     let names: Vec<_> = list.iter().map(|slot| &*slot.name).collect();
     assert_eq!(names, ["Ada", "Ada 2", "Bob", "Zoë"]);
     for (slot, number) in list.iter().zip([2_u32, 3, 1, 4]) {
-        assert_eq!(slot.header.metadata::<u32>().unwrap(), Some(number));
         assert_eq!(slot.header.application.as_deref(), Some("suite"));
         assert_eq!(slot.size, save(number).len() as u64);
         assert_eq!(slot.version, SlotVersion::of(&save(number)));

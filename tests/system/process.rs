@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use persist::{Persist, SaveManager, SaveOptions};
+use persist::{Persist, SaveOptions, Saves};
 
 /// The first argument of such a program.
 pub(crate) const CHILD: &str = "child";
@@ -26,14 +26,12 @@ fn game(level: u32, size: usize) -> Game {
 /// Bytes of a save, mostly.
 pub(crate) const SIZE: usize = 100_000;
 
-fn manager(verify: bool) -> SaveManager {
-    manager_that_waits(verify, Duration::from_secs(20))
+fn saves(verify: bool) -> Saves {
+    saves_that_wait(verify, Duration::from_secs(20))
 }
 
-fn manager_that_waits(verify: bool, wait: Duration) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_save_options(SaveOptions { verify, wait, ..SaveOptions::default() });
-    saves
+fn saves_that_wait(verify: bool, wait: Duration) -> Saves {
+    Saves::new().save_options(SaveOptions::new().verify(verify).wait(wait))
 }
 
 /// `save`, `verify`, `hasty` or `load`, a path, a level and a size.
@@ -41,9 +39,9 @@ pub(crate) fn child(arguments: &[String]) {
     let [what, path, level, size] = arguments else { panic!("four arguments") };
     let game = game(level.parse().unwrap(), size.parse().unwrap());
     let result = match what.as_str() {
-        "load" => manager(false).load_value::<Game>(path).map(drop),
-        "hasty" => manager_that_waits(false, Duration::ZERO).save_value(path, &game).map(drop),
-        what => manager(what == "verify").save_value(path, &game).map(drop),
+        "load" => saves(false).file(path).load::<Game>().map(drop),
+        "hasty" => saves_that_wait(false, Duration::ZERO).file(path).save(&game).map(drop),
+        what => saves(what == "verify").file(path).save(&game).map(drop),
     };
     match result {
         Ok(()) => println!("{SAVED}"),
@@ -69,14 +67,14 @@ pub(crate) fn is_saved(output: &Output) -> bool {
 
 /// Saves in this program.
 pub(crate) fn save(path: &Path, level: u32) {
-    manager(false).save_value(path, &game(level, SIZE)).unwrap();
+    saves(false).file(path).save(&game(level, SIZE)).unwrap();
 }
 
 /// The level of the save, which is whole.
 pub(crate) fn load(path: &Path, what: &str) -> u32 {
-    let loaded = manager(false).load_value::<Game>(path);
-    let (found, _) = loaded.unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(found == game(found.level, found.map.len()), "{what}: a mixture");
+    let loaded = saves(false).file(path).load::<Game>();
+    let found = loaded.unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(*found == game(found.level, found.map.len()), "{what}: a mixture");
     found.level
 }
 

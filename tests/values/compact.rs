@@ -8,7 +8,7 @@ use std::num::{NonZeroI32, NonZeroU16, Wrapping};
 use std::rc::Rc;
 
 use persist::codec::{Buffer, Reflect, decode, decode_into};
-use persist::{Component, Document, ErrorKind, LoadOptions, Persist, SaveManager, Value, World};
+use persist::{Component, Document, ErrorKind, LoadOptions, Persist, Saves, Value, World};
 use proptest::prelude::*;
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
@@ -393,10 +393,9 @@ fn a_compact_number_that_does_not_fit_is_refused_or_clamped() {
         let save = persist::to_vec(&then::Hero { health }).unwrap();
         let error = persist::from_slice::<Hero>(&save).unwrap_err();
         insta::assert_snapshot!(format!("does_not_fit_{}", health.abs()), error);
-        let mut saves = SaveManager::new();
-        saves.set_load_options(LoadOptions { clamp: true, ..LoadOptions::default() });
-        let (hero, loaded) = saves.value_from_slice::<Hero>(&save).unwrap();
-        assert_eq!(hero.health, clamped);
+        let saves = Saves::new().load_options(LoadOptions::new().clamp(true));
+        let loaded = saves.from_slice::<Hero>(&save).unwrap();
+        assert_eq!(loaded.health, clamped);
         insta::assert_snapshot!(format!("clamped_{}", health.abs()), loaded.report());
     }
 }

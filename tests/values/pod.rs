@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use bytemuck::{AnyBitPattern, NoUninit, Pod, Zeroable};
 use persist::codec::{Buffer, decode, decode_into};
-use persist::{Component, Persist, SaveManager, World};
+use persist::{Component, Persist, Saves, World};
 use proptest::prelude::*;
 
 #[derive(Persist, Pod, Zeroable, Clone, Copy, Debug, PartialEq)]
@@ -197,9 +197,9 @@ fn components_of_a_world_may_be_blocks() {
         world.attach(id, Vertex { position: [f32::from(i); 3], colour: 7 }).unwrap();
     }
     let save = persist::to_vec(&world).unwrap();
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Vertex>().unwrap();
-    let (loaded, _) = saves.value_from_slice::<World>(&save).unwrap();
+    let loaded = saves.from_slice::<World>(&save).unwrap().into_inner();
     let found: Vec<f32> = loaded.query::<&Vertex>().map(|vertex| vertex.position[2]).collect();
     assert_eq!(found, (0..300_u16).map(f32::from).collect::<Vec<_>>());
 }

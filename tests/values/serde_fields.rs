@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use persist::serde::Saved;
-use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
+use persist::{ErrorKind, LoadOptions, Persist, Saves};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -266,11 +266,9 @@ fn values_that_nest_too_deep_for_serde_are_refused_on_both_sides() {
 
 #[test]
 fn a_tool_sees_inside_of_a_field_of_serde() {
-    let mut saves = SaveManager::new();
-    saves.set_load_options(LoadOptions::default());
+    let saves = Saves::new().load_options(LoadOptions::default());
     let level = Level { id: 1, foreign: foreign(), ..Level::default() };
-    let text =
-        persist::Document::from_slice(&saves.value_to_vec(&level).unwrap()).unwrap().to_string();
+    let text = persist::Document::from_slice(&saves.to_vec(&level).unwrap()).unwrap().to_string();
     assert!(text.contains("\"ratio\"") && text.contains("Named"), "{text}");
 }
 

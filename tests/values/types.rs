@@ -27,9 +27,9 @@ use std::sync::{Mutex, RwLock};
 use std::time::{Duration, SystemTime};
 
 use crate::naive::{by_bytes, check, naive};
-use persist::Persist;
 use persist::codec::{Buffer, Decoder, Encoder, Fail, Parts, Prototypes, Stop, decode};
 use persist::reflect::Kind;
+use persist::{Limits, Persist, Saves};
 use persist_tests::support::short_or_long;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -629,16 +629,16 @@ proptest! {
     ) {
         // What was saved before decides how large the windows of the buffer are.
         let after = |size| {
-            let mut manager = persist::SaveManager::new();
-            manager.value_to_vec(&vec![0_u8; size]).unwrap();
-            manager
+            let saves = Saves::new();
+            saves.to_vec(&vec![0_u8; size]).unwrap();
+            saves
         };
-        let save = after(1 << 20).value_to_vec(&value).unwrap();
+        let save = after(1 << 20).to_vec(&value).unwrap();
         for size in (0..2).chain(1020..1028).chain(sizes) {
-            let mut manager = after(size);
-            prop_assert!(manager.value_to_vec(&value).unwrap() == save, "after {size} bytes");
-            manager.value_to_vec(&other).unwrap();
-            prop_assert!(manager.value_to_vec(&value).unwrap() == save, "again, after {size} bytes");
+            let saves = after(size);
+            prop_assert!(saves.to_vec(&value).unwrap() == save, "after {size} bytes");
+            saves.to_vec(&other).unwrap();
+            prop_assert!(saves.to_vec(&value).unwrap() == save, "again, after {size} bytes");
         }
         prop_assert!(persist::from_slice::<Vec<Shape>>(&save).unwrap() == value);
     }
@@ -647,12 +647,12 @@ proptest! {
 #[test]
 fn a_buffer_holds_about_twice_its_largest_value_whatever_it_held_before() {
     // Each list is taken at once and a little too long for the memory that the last one left.
-    let mut manager = persist::SaveManager::new();
+    let saves = Saves::new();
     let mut held = 0;
     for rounds in 0..60 {
         let value: Vec<Vec<u8>> = (0..rounds).map(|n| vec![1; 3000 + 517 * n % 9000]).collect();
         let taken = allocation_counter::measure(|| {
-            drop(manager.value_to_vec(&value).unwrap());
+            drop(saves.to_vec(&value).unwrap());
         });
         held += taken.bytes_current;
     }
@@ -683,15 +683,13 @@ fn a_value_over_the_limit_of_bytes_is_refused_even_if_its_type_hides_it() {
         }
     }
 
-    let mut manager = persist::SaveManager::new();
-    let limits = persist::Limits { bytes: 100_000, ..persist::Limits::default() };
-    manager.set_limits(limits);
-    let error = manager.value_to_vec(&Hides(vec![1; 200_000])).unwrap_err();
+    let saves = Saves::new().limits(Limits::new().bytes(100_000));
+    let error = saves.to_vec(&Hides(vec![1; 200_000])).unwrap_err();
     assert_eq!(error.kind(), persist::ErrorKind::TooLarge);
-    let error = manager.value_to_vec(&vec![vec![1_u64; 20]; 10_000]).unwrap_err();
+    let error = saves.to_vec(&vec![vec![1_u64; 20]; 10_000]).unwrap_err();
     assert_eq!(
         error.message(),
         "one value takes more than the limit of 100000 bytes; raise `Limits::bytes`"
     );
-    manager.value_to_vec(&vec![1_u8; 90_000]).unwrap();
+    saves.to_vec(&vec![1_u8; 90_000]).unwrap();
 }

@@ -8,7 +8,10 @@ use std::rc::{Rc, Weak};
 
 use crate::trees::tree;
 use persist::reflect::HandleValue;
-use persist::{Document, Error, ErrorKind, ObjectId, Persist, Record, SaveManager, Value};
+use persist::save::SlotInfo;
+use persist::{
+    Document, Error, ErrorKind, Limits, ObjectId, Persist, Record, SaveManager, Saves, Value,
+};
 use persist_tests::support::fixture_types::{NAMES, read};
 use proptest::prelude::*;
 
@@ -65,12 +68,11 @@ impl Item for Coin {
 }
 
 fn manager() -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_application("quest", "1.2").unwrap();
+    let saves = Saves::new().application("quest", "1.2").unwrap();
     saves.register::<Hero>().unwrap();
     saves.register_as::<Sword, dyn Item>().unwrap();
     saves.register_as::<Coin, dyn Item>().unwrap();
-    saves
+    saves.manager()
 }
 
 /// Two heroes, one with a pet.
@@ -93,10 +95,10 @@ fn world() -> Vec<u8> {
     let bob = Rc::new(RefCell::new(hero("Bob", Spell::None, bob)));
     let pet = Pet { hunger: 4, owner: Rc::downgrade(&ada) };
     ada.borrow_mut().pet = Some(Rc::new(RefCell::new(pet)));
-    let mut saves = manager();
-    saves.add(&ada).unwrap();
-    saves.add(&bob).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = manager();
+    manager.add(&ada).unwrap();
+    manager.add(&bob).unwrap();
+    manager.to_vec().unwrap()
 }
 
 fn id(id: u64) -> ObjectId {
@@ -151,7 +153,7 @@ fn through_text(save: &[u8]) -> Vec<u8> {
 fn what_is_not_changed_is_written_byte_by_byte() {
     let saves = NAMES.map(read).into_iter().chain([
         world(),
-        SaveManager::new().to_vec().unwrap(),
+        SaveManager::new().allow_empty().to_vec().unwrap(),
         persist::to_vec(&7_u8).unwrap(),
         persist::to_vec(&(Some(()), [[(); 3]; 2])).unwrap(),
     ]);
@@ -163,16 +165,16 @@ fn what_is_not_changed_is_written_byte_by_byte() {
 
 #[test]
 fn saves_of_several_blocks_are_written_byte_by_byte() {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     for i in 0..9_u32 {
         let hero = Rc::new(RefCell::new(vec![i; 10_000]));
-        saves.add(&hero).unwrap();
+        manager.add(&hero).unwrap();
         // A class that is defined between records.
         if i == 3 {
-            saves.add(&Rc::new(RefCell::new((i, hero)))).unwrap();
+            manager.add(&Rc::new(RefCell::new((i, hero)))).unwrap();
         }
     }
-    let save = saves.to_vec().unwrap();
+    let save = manager.to_vec().unwrap();
     assert!(document(&save).to_vec().unwrap() == save);
 }
 
@@ -324,7 +326,7 @@ fn what_does_not_fit_is_an_error_that_names_the_field() {
 
 #[test]
 fn a_longer_text_than_the_limit_is_not_written() {
-    let limits = persist::Limits { text: 300, ..persist::Limits::default() };
+    let limits = Limits::new().text(300);
     let mut document = Document::within(&world(), &limits).unwrap();
     fields(&mut document, 1).set("name", "x".repeat(301));
     assert_eq!(document.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
@@ -345,8 +347,8 @@ fn objects_are_removed_if_nothing_needs_them() {
     // The first record of its class, and the target of a weak pointer.
     document = self::document(&world());
     document.remove(id(1)).unwrap();
-    let saves = manager();
-    let loaded = saves.from_slice(&document.to_vec().unwrap()).unwrap();
+    let manager = manager();
+    let loaded = manager.from_slice(&document.to_vec().unwrap()).unwrap();
     let names: Vec<_> = loaded.iter::<Hero>().map(|hero| hero.borrow().name.clone()).collect();
     assert_eq!(names, ["Bob"]);
     let pet = loaded.get::<Pet>(id(3)).unwrap();
@@ -438,13 +440,11 @@ proptest! {
 
 #[test]
 fn whole_saves_as_values_become_the_same_saves() -> persist::Result<()> {
-    let mut saves = SaveManager::new();
-    saves.set_application("Quest", "1.2")?;
-    saves.set_device("deck")?;
-    saves.set_metadata(&(String::from("Ada"), 7_u32))?;
+    let saves = Saves::new().application("Quest", "1.2")?.device("deck")?;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
-    saves.save_value(&path, &vec![Some(1_u64), None])?;
+    let info = SlotInfo::new("The Mill").value(&(String::from("Ada"), 7_u32))?;
+    saves.file(&path).info(info).save(&vec![Some(1_u64), None])?;
     let save = std::fs::read(&path).expect("a save");
     let value = Document::from_slice(&save)?.into_value();
     assert_eq!(Document::from_value(value.clone())?.to_vec()?, save);

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Component, Context, ObjectId, Persist, SaveManager, World};
+use persist::{Component, Context, ObjectId, Persist, Saves, World};
 
 #[derive(Persist)]
 pub(crate) struct Actor {
@@ -106,8 +106,8 @@ impl Drop for Actor {
 }
 
 /// Where actors and props are known.
-pub(crate) fn saves() -> SaveManager {
-    let mut saves = SaveManager::new();
+pub(crate) fn saves() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Actor>().expect("a component class");
     saves.register_component::<Prop>().expect("a component class");
     saves
@@ -115,7 +115,7 @@ pub(crate) fn saves() -> SaveManager {
 
 /// The world behind a save and a load.
 pub(crate) fn saved_and_loaded(world: &World) -> World {
-    let mut saves = saves();
-    let save = saves.value_to_vec(world).expect("a save");
-    saves.value_from_slice(&save).expect("a world").0
+    let saves = saves();
+    let save = saves.to_vec(world).expect("a save");
+    saves.from_slice::<World>(&save).expect("a world").into_inner()
 }

@@ -244,7 +244,7 @@ fn what_cannot_wait_for_the_end_of_a_phase_is_refused_in_a_method() {
         if line == "update Ada" {
             let kind = |result: Result<()>| result.map_err(|error| error.kind());
             assert_eq!(kind(context.world.park(ada)), Err(ErrorKind::Borrowed));
-            let save = super::actor::saves().value_to_vec(&*context.world);
+            let save = super::actor::saves().to_vec(&*context.world);
             let error = save.expect_err("the actor is not in its place");
             assert_eq!(error.kind(), ErrorKind::Borrowed, "{error}");
         }

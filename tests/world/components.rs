@@ -1,7 +1,7 @@
 //! Components: attached, found and detached, by type and by the name of their class.
 
 use persist::save::Registry;
-use persist::{Component, ErrorKind, Persist, Result, SaveManager, Value, World};
+use persist::{Component, ErrorKind, Persist, Result, Saves, Value, World};
 
 use super::actor::{Actor, Prop, actor, enter, logged, prop};
 
@@ -170,19 +170,19 @@ fn the_program_says_what_an_empty_component_is() -> Result<()> {
 }
 
 #[test]
-fn a_loaded_world_knows_the_classes_and_factories_of_the_manager() -> Result<()> {
+fn a_loaded_world_knows_the_classes_and_factories_of_its_saves() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.attach(ada, Tag)?;
-    SaveManager::new().save_value(&path, &world)?;
+    Saves::new().file(&path).save(&world)?;
 
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Tag>()?;
     saves.register_component::<Transform>()?;
-    saves.registry_mut().register_with(|| Transform::at(9.0, 9.0))?;
-    let (mut world, _) = saves.load_value::<World>(&path)?;
+    saves.register_with(|| Transform::at(9.0, 9.0))?;
+    let mut world = saves.file(&path).load::<World>()?.into_inner();
     assert!(world.get::<Tag>(ada).is_some());
     world.attach_class(ada, "Transform")?;
     assert_eq!(world.get(ada), Some(&Transform::at(9.0, 9.0)));
@@ -201,11 +201,11 @@ fn the_classes_of_an_object_come_in_the_order_of_their_attachment_also_in_a_save
     world.attach(bob, Tag)?;
     world.detach::<Transform>(ada);
     world.attach(ada, Transform::at(0.0, 0.0))?;
-    let mut saves = super::actor::saves();
+    let saves = super::actor::saves();
     saves.register_component::<Tag>()?;
     saves.register_component::<Transform>()?;
-    let save = saves.value_to_vec(&world)?;
-    let (again, _) = saves.value_from_slice::<World>(&save)?;
+    let save = saves.to_vec(&world)?;
+    let again = saves.from_slice::<World>(&save)?.into_inner();
     for world in [&world, &again] {
         assert_eq!(world.classes(ada), ["Tag", "Prop", "Transform"]);
         assert_eq!(world.classes(bob), ["Transform", "Tag"]);

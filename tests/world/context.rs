@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use persist::world::Outside;
-use persist::{Component, ErrorKind, ObjectId, Persist, Result, SaveManager, Value, World, field};
+use persist::{Component, ErrorKind, ObjectId, Persist, Result, Saves, Value, World, field};
 use persist_tests::support::items::{Items, item};
 
 #[derive(Persist, Default, Debug, PartialEq)]
@@ -60,15 +60,15 @@ fn prefabs_are_made_and_copied_with_the_context() -> Result<()> {
 #[test]
 fn the_save_of_a_world_without_a_context_is_an_error() -> Result<()> {
     let (world, _) = world(false)?;
-    let mut saves = SaveManager::new();
-    let error = saves.value_to_vec(&world).unwrap_err();
+    let saves = Saves::new();
+    let error = saves.to_vec(&world).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::WrongContext, Some("persist.World")));
-    saves.set_context(Arc::new(Items::new(&["rope", "lamp"])));
-    let save = saves.value_to_vec(&world)?;
+    let saves = saves.context(Arc::new(Items::new(&["rope", "lamp"])));
+    let save = saves.to_vec(&world)?;
 
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Bag>()?;
-    let error = saves.value_from_slice::<World>(&save).unwrap_err();
+    let error = saves.from_slice::<World>(&save).unwrap_err();
     insta::assert_snapshot!(error);
     Ok(())
 }

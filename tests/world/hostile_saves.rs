@@ -3,8 +3,8 @@
 use persist::reflect::HandleValue;
 use persist::world::Activity;
 use persist::{
-    Component, Context, Document, ErrorKind, Limits, ObjectId, Persist, Record, Result,
-    SaveManager, Value, World,
+    Component, Context, Document, ErrorKind, Limits, ObjectId, Persist, Record, Result, Saves,
+    Value, World,
 };
 use persist_tests::support::short_or_long;
 
@@ -30,11 +30,11 @@ impl Component for Note {
     }
 }
 
-fn saves() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn saves() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Place>().expect("a component class");
     saves.register_component::<Note>().expect("a component class");
-    saves.registry_mut().register_resource::<Score>().expect("a resource class");
+    saves.register_resource::<Score>().expect("a resource class");
     saves
 }
 
@@ -47,22 +47,22 @@ fn small() -> Vec<u8> {
     world.set_parent(c, Some(a)).expect("there");
     world.set_activity(b, Activity::Paused).expect("there");
     world.insert_resource(Score(3)).expect("a resource");
-    saves().value_to_vec(&world).expect("a save")
+    saves().to_vec(&world).expect("a save")
 }
 
 /// Loads a world, and if that is one, goes on with it; true if it is.
 fn survives(save: &[u8]) -> bool {
-    let loaded = saves().value_from_slice::<World>(save);
-    let (mut world, _loaded) = match loaded {
+    let loaded = saves().from_slice::<World>(save);
+    let mut world = match loaded {
         Ok(loaded) => loaded,
         Err(error) => {
             assert!(!error.message().is_empty());
             return false;
         }
     };
-    let once = saves().value_to_vec(&world).expect("what was loaded can be saved");
-    let (again, _loaded) = saves().value_from_slice::<World>(&once).expect("and loaded");
-    let twice = saves().value_to_vec(&again).expect("and saved again");
+    let once = saves().to_vec(&world).expect("what was loaded can be saved");
+    let again = saves().from_slice::<World>(&once).expect("and loaded");
+    let twice = saves().to_vec(&again).expect("and saved again");
     assert!(once == twice, "another world comes back");
     for object in world.objects().collect::<Vec<_>>() {
         let found = world.name(object).and_then(|name| world.find(name));
@@ -139,8 +139,8 @@ fn changed(change: impl FnOnce(&mut Record, &mut Vec<Value>)) -> Result<()> {
     change(root, &mut objects);
     root.set("objects", Value::Seq(objects));
     let save = document.to_vec()?;
-    assert_eq!(survives(&save), saves().value_from_slice::<World>(&save).is_ok());
-    saves().value_from_slice::<World>(&save).map(drop)
+    assert_eq!(survives(&save), saves().from_slice::<World>(&save).is_ok());
+    saves().from_slice::<World>(&save).map(drop)
 }
 
 fn part(objects: &mut [Value], at: usize) -> &mut Record {
@@ -228,8 +228,8 @@ macro_rules! fillers {
     };
 }
 
-fn with_fillers() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn with_fillers() -> Saves {
+    let saves = Saves::new();
     macro_rules! register {
         ($($n:literal)*) => { $(saves.register_component::<Filler<$n>>().expect("a class");)* };
     }
@@ -238,7 +238,7 @@ fn with_fillers() -> SaveManager {
 }
 
 fn load_fillers(save: &[u8]) -> Result<()> {
-    with_fillers().value_from_slice::<World>(save).map(drop)
+    with_fillers().from_slice::<World>(save).map(drop)
 }
 
 /// A world of objects with ids far from each other, made by hand; the last one has one component of every class.
@@ -249,7 +249,7 @@ fn sparse(count: u32, step: u64) -> Vec<u8> {
         ($($n:literal)*) => { $(world.attach(object, Filler::<$n>(7)).expect("there");)* };
     }
     fillers!(attach);
-    let mut forged = Forged::parse(&with_fillers().value_to_vec(&world).expect("a save"));
+    let mut forged = Forged::parse(&with_fillers().to_vec(&world).expect("a save"));
     let payload = forged.items.last_mut().expect("a record").content();
     // Behind the counter, the count of objects, and the id, name, children, activity and count of waiting ones
     // of the first.
@@ -282,9 +282,8 @@ fn many_columns_over_sparse_objects_count_as_memory() {
     let save = sparse(300_000, 4096);
     let mut error = None;
     let used = allocation_counter::measure(|| {
-        let mut saves = with_fillers();
-        saves.set_limits(Limits { expansion: 1, ..Limits::DEFAULT });
-        error = saves.value_from_slice::<World>(&save).map(drop).err();
+        let saves = with_fillers().limits(Limits::new().expansion(1));
+        error = saves.from_slice::<World>(&save).map(drop).err();
     });
     let error = error.expect("over the limit");
     assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
@@ -308,6 +307,6 @@ fn components_in_ever_another_order_take_no_memory_out_of_proportion() {
         }
         fillers!(attach, world);
     }
-    let save = with_fillers().value_to_vec(&world).expect("a save");
+    let save = with_fillers().to_vec(&world).expect("a save");
     try_load(save, load_fillers).expect("a world");
 }

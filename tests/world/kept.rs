@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use persist::{Component, Context, LoadOptions, ObjectId, Persist, Result, SaveManager, World};
+use persist::{Component, Context, LoadOptions, ObjectId, Persist, Result, Saves, World};
 
 use super::actor::{log, logged};
 use super::park::Park as _;
@@ -47,14 +47,14 @@ fn item(name: &str) -> Arc<Mutex<Item>> {
     Arc::new(Mutex::new(Item { name: name.into() }))
 }
 
-fn poor() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn poor() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Body>().expect("a component class");
     saves
 }
 
-fn rich() -> SaveManager {
-    let mut saves = poor();
+fn rich() -> Saves {
+    let saves = poor();
     saves.register_component::<Magic>().expect("a component class");
     saves.register_component::<Curse>().expect("a component class");
     saves
@@ -75,12 +75,12 @@ fn enchanted() -> (World, [ObjectId; 2]) {
 
 /// The world behind a session without the mod, in which something is done.
 fn through_a_poor_session(world: &World, play: impl FnOnce(&mut World)) -> Result<World> {
-    let save = rich().value_to_vec(world)?;
-    let mut poor = poor();
-    let (mut kept, _loaded) = poor.value_from_slice::<World>(&save)?;
+    let save = rich().to_vec(world)?;
+    let poor = poor();
+    let mut kept = poor.from_slice::<World>(&save)?;
     play(&mut kept);
-    let save = poor.value_to_vec(&kept)?;
-    Ok(rich().value_from_slice::<World>(&save)?.0)
+    let save = poor.to_vec(&kept)?;
+    Ok(rich().from_slice::<World>(&save)?.into_inner())
 }
 
 #[test]
@@ -164,10 +164,9 @@ fn a_component_that_was_started_is_not_started_again_after_a_session_without_its
 #[test]
 fn unknown_components_are_stand_ins_and_stay_where_unknown_fields_are_dropped() -> Result<()> {
     let (world, [ada, ring]) = enchanted();
-    let save = rich().value_to_vec(&world)?;
-    let mut poor = poor();
-    poor.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
-    let (kept, _) = poor.value_from_slice::<World>(&save)?;
+    let save = rich().to_vec(&world)?;
+    let poor = poor().load_options(LoadOptions::new().drop_unknown(true));
+    let kept = poor.from_slice::<World>(&save)?.into_inner();
     assert_eq!(kept.classes(ada), ["Magic", "Body", "Curse"]);
     assert_eq!(kept.classes(ring), ["Magic"]);
     Ok(())
@@ -192,17 +191,17 @@ mod renamed {
 #[test]
 fn a_component_class_evolves_like_any_other() -> Result<()> {
     let (world, [ada, ring]) = enchanted();
-    let save = rich().value_to_vec(&world)?;
-    let mut saves = SaveManager::new();
+    let save = rich().to_vec(&world)?;
+    let saves = Saves::new();
     saves.register_component::<renamed::Shape>()?;
     saves.register_component::<Magic>()?;
-    let (mut again, _loaded) = saves.value_from_slice::<World>(&save)?;
+    let mut again = saves.from_slice::<World>(&save)?;
     let shape = renamed::Shape { weight: 70, sides: 3 };
     assert_eq!(again.get(ada), Some(&shape));
     assert_eq!(again.classes(ada), ["Magic", "Shape", "Curse"]);
     assert_eq!(again.get::<Magic>(ring).map(|magic| magic.power), Some(2));
-    let save = saves.value_to_vec(&again)?;
-    again = saves.value_from_slice::<World>(&save)?.0;
+    let save = saves.to_vec(&again)?;
+    again = saves.from_slice(&save)?;
     assert_eq!(again.get(ada), Some(&shape));
     Ok(())
 }
@@ -210,8 +209,8 @@ fn a_component_class_evolves_like_any_other() -> Result<()> {
 #[test]
 fn a_component_that_was_kept_under_an_old_name_is_replaced_too() -> Result<()> {
     let (world, [ada, _]) = enchanted();
-    let save = rich().value_to_vec(&world)?;
-    let (mut kept, _) = SaveManager::new().value_from_slice::<World>(&save)?;
+    let save = rich().to_vec(&world)?;
+    let mut kept = Saves::new().from_slice::<World>(&save)?.into_inner();
     assert_eq!(kept.classes(ada), ["Magic", "Body", "Curse"]);
     kept.attach(ada, renamed::Shape { weight: 1, sides: 4 })?;
     assert_eq!(kept.classes(ada), ["Magic", "Curse", "Shape"]);
@@ -227,26 +226,26 @@ fn what_is_kept_may_go_to_another_thread_and_is_saved_where_its_objects_are() ->
         let object = world.spawn(name);
         world.attach(object, Magic { power: 3, item: Arc::clone(&item), from: orc })?;
     }
-    let mut rich = SaveManager::new();
+    let rich = Saves::new();
     rich.register_component::<Magic>()?;
-    let save = rich.value_to_vec(&world)?;
+    let save = rich.to_vec(&world)?;
 
-    let mut poor = SaveManager::new();
-    let (kept, _) = poor.value_from_slice::<World>(&save)?;
+    let poor = Saves::new();
+    let kept = poor.from_slice::<World>(&save)?.into_inner();
     let back = std::thread::spawn(move || {
-        let error = SaveManager::new().value_to_vec(&kept).map(drop);
+        let error = Saves::new().to_vec(&kept).map(drop);
         (error.map_err(|error| error.kind()), kept)
     });
     let (error, kept) = back.join().expect("it does not panic");
     assert_eq!(error, Err(persist::ErrorKind::Unsupported));
-    let again = poor.value_to_vec(&kept)?;
-    let (again, _) = rich.value_from_slice::<World>(&again)?;
+    let again = poor.to_vec(&kept)?;
+    let again = rich.from_slice::<World>(&again)?.into_inner();
     let items: Vec<_> = again.query::<&Magic>().map(|magic| Arc::clone(&magic.item)).collect();
     assert!(items.len() == 2 && Arc::ptr_eq(&items[0], &items[1]));
 
     // One that is dropped elsewhere frees its objects here, when more are kept.
     std::thread::spawn(move || drop(kept)).join().expect("it does not panic");
-    let (kept, _) = poor.value_from_slice::<World>(&save)?;
-    assert!(poor.value_to_vec(&kept).is_ok());
+    let kept = poor.from_slice::<World>(&save)?.into_inner();
+    assert!(poor.to_vec(&kept).is_ok());
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use persist::world::Activity;
-use persist::{Component, Context, ObjectId, Persist, SaveManager, World};
+use persist::{Component, Context, ObjectId, Persist, Saves, World};
 use persist_tests::support::short_or_long;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -157,8 +157,8 @@ impl Random {
     }
 }
 
-fn saves() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn saves() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Piece<0>>().expect("a component class");
     saves.register_component::<Piece<1>>().expect("a component class");
     saves.register_component::<Piece<2>>().expect("a component class");
@@ -228,12 +228,12 @@ fn play(seed: u64, steps: u32) -> usize {
             }
             9 if step % 4 == 0 => {
                 PLAN.take();
-                let mut saves = saves();
-                let save = saves.value_to_vec(&world).expect("a save");
-                let (loaded, report) = saves.value_from_slice::<World>(&save).expect("a world");
-                assert!(report.report().is_clean(), "{}", report.report());
-                assert_eq!(saves.value_to_vec(&loaded).expect("a save"), save);
-                world = loaded;
+                let saves = saves();
+                let save = saves.to_vec(&world).expect("a save");
+                let loaded = saves.from_slice::<World>(&save).expect("a world");
+                assert!(loaded.report().is_clean(), "{}", loaded.report());
+                assert_eq!(saves.to_vec(&loaded).expect("a save"), save);
+                world = loaded.into_inner();
                 LOG.take();
                 naive.load();
                 (true, true)

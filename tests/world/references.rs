@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use persist::world::{Outside, Prefab};
-use persist::{Component, ObjectId, Persist, SaveManager, World};
+use persist::{Component, ObjectId, Persist, Saves, World};
 
 #[derive(Persist)]
 enum Order {
@@ -96,7 +96,7 @@ fn places_in_classes_that_the_program_does_not_have_are_told() -> persist::Resul
     world.attach(bob, Captain { orders, by_id: HashMap::new(), note: 0 })?;
     world.set_parent(ada, Some(bob))?;
     let save = world.prefab(bob)?.as_bytes().to_vec();
-    let prefab = Prefab::from_slice(&mut SaveManager::new(), &save)?;
+    let prefab = Saves::new().from_slice::<Prefab>(&save)?;
     let mut world = World::new();
     let copy = world.instantiate(&prefab, Outside::Clear)?;
     let inner = world.children(copy)[0];

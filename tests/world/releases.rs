@@ -92,14 +92,14 @@ fn a_failed_load_releases_nothing() {
     let mut world = World::new();
     enter(&mut world, "Ada");
     enter(&mut world, "Bob");
-    let save = saves().value_to_vec(&world).expect("a save");
+    let save = saves().to_vec(&world).expect("a save");
     drop(world);
     logged();
     let mut forged = persist_tests::support::forge::Forged::parse(&save);
     let payload = forged.items.last_mut().expect("a record").content();
     let at = payload.windows(3).position(|bytes| bytes == b"Bob").expect("the name");
     payload[at] = 0xff;
-    saves().value_from_slice::<World>(&forged.build()).expect_err("no text");
+    saves().from_slice::<World>(&forged.build()).expect_err("no text");
     assert_eq!(logged_of("release"), [""; 0]);
 }
 

@@ -3,7 +3,7 @@
 use persist::world::Activity;
 use std::sync::{Arc, Mutex};
 
-use persist::{Component, Limits, ObjectId, Persist, SaveManager, World};
+use persist::{Component, Limits, ObjectId, Persist, SaveManager, Saves, World};
 
 #[derive(Persist, Debug, PartialEq, Clone)]
 struct Position {
@@ -44,14 +44,14 @@ fn a_world_comes_back_as_it_was() -> persist::Result<()> {
     let gone = world.spawn("Gone");
     world.remove(gone);
 
-    let mut saves = SaveManager::new();
-    saves.save_value(&path, &world)?;
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
+    saves.file(&path).save(&world)?;
+    let saves = Saves::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Target>()?;
-    saves.registry_mut().register_resource::<Score>()?;
-    let (mut again, loaded) = saves.load_value::<World>(&path)?;
-    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    saves.register_resource::<Score>()?;
+    let mut again = saves.file(&path).load::<World>()?;
+    assert!(again.report().is_clean(), "{}", again.report());
     assert_eq!(again.objects().len(), 199);
     assert_eq!(again.objects().collect::<Vec<_>>(), world.objects().collect::<Vec<_>>());
     for id in world.objects() {
@@ -65,7 +65,7 @@ fn a_world_comes_back_as_it_was() -> persist::Result<()> {
     assert_eq!(again.resource::<Score>(), Some(&Score(7)));
     assert!(again.spawn("New") > gone, "an id came back");
     world.spawn("New");
-    assert_eq!(saves.value_to_vec(&again)?, saves.value_to_vec(&world)?);
+    assert_eq!(saves.to_vec(&again)?, saves.to_vec(&world)?);
     Ok(())
 }
 
@@ -80,20 +80,20 @@ fn what_the_program_does_not_have_stays_on_its_objects() -> persist::Result<()> 
     world.insert_resource(Score(9))?;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
-    let mut saves = SaveManager::new();
-    saves.save_value(&path, &world)?;
+    let saves = Saves::new();
+    saves.file(&path).save(&world)?;
 
-    let mut poor = SaveManager::new();
+    let poor = Saves::new();
     poor.register_component::<Position>()?;
-    let (kept, _) = poor.load_value::<World>(&path)?;
+    let kept = poor.file(&path).load::<World>()?.into_inner();
     assert_eq!(kept.classes(orc), ["Target", "Position"]);
-    poor.save_value(&path, &kept)?;
+    poor.file(&path).save(&kept)?;
 
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Target>()?;
-    saves.registry_mut().register_resource::<Score>()?;
-    let (again, _) = saves.load_value::<World>(&path)?;
+    saves.register_resource::<Score>()?;
+    let again = saves.file(&path).load::<World>()?.into_inner();
     assert_eq!(again.get::<Target>(orc).and_then(|target| target.whom), Some(elf));
     assert_eq!(again.classes(orc), ["Target", "Position"]);
     assert_eq!(again.resource::<Score>(), Some(&Score(9)));
@@ -113,16 +113,16 @@ fn resources_that_the_program_does_not_have_take_no_pointers_of_others() -> pers
     let mut world = World::new();
     world.insert_resource(Alpha(Arc::new(Mutex::new(1))))?;
     world.insert_resource(Beta(Arc::new(Mutex::new(2))))?;
-    SaveManager::new().save_value(&path, &world)?;
-    let mut poor = SaveManager::new();
-    poor.registry_mut().register_resource::<Beta>()?;
-    let (world, _) = poor.load_value::<World>(&path)?;
+    Saves::new().file(&path).save(&world)?;
+    let poor = Saves::new();
+    poor.register_resource::<Beta>()?;
+    let world = poor.file(&path).load::<World>()?.into_inner();
     assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.lock().expect("free")), Some(2));
-    poor.save_value(&path, &world)?;
-    let mut saves = SaveManager::new();
-    saves.registry_mut().register_resource::<Alpha>()?;
-    saves.registry_mut().register_resource::<Beta>()?;
-    let (world, _) = saves.load_value::<World>(&path)?;
+    poor.file(&path).save(&world)?;
+    let saves = Saves::new();
+    saves.register_resource::<Alpha>()?;
+    saves.register_resource::<Beta>()?;
+    let world = saves.file(&path).load::<World>()?.into_inner();
     assert_eq!(world.resource::<Alpha>().map(|alpha| *alpha.0.lock().expect("free")), Some(1));
     assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.lock().expect("free")), Some(2));
     Ok(())
@@ -137,26 +137,26 @@ fn a_world_is_a_value_wherever_values_are_saved_and_loaded() -> persist::Result<
     world.attach(orc, Position { x: 1.0, y: 2.0 })?;
     world.insert_resource(Score(9))?;
 
-    let saves = SaveManager::new;
-    let bytes = saves().value_to_vec(&world)?;
+    let saves = Saves::new;
+    let bytes = saves().to_vec(&world)?;
     assert!(persist::to_vec(&world)? == bytes);
-    saves().save_value_in_background(&path, &world)?.wait()?;
-    saves().slots(folder.path()).auto_save_value(1, &world)?;
+    saves().file(&path).save_in_background(&world)?.wait()?;
+    saves().slots(folder.path()).auto(1).save(&world)?;
 
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Position>()?;
-    saves.registry_mut().register_resource::<Score>()?;
-    let (first, _) = saves.value_from_slice::<World>(&bytes)?;
-    let (second, _) = saves.load_value::<World>(&path)?;
-    let (third, _) = saves.slots(folder.path()).load_value::<World>("auto1")?;
+    saves.register_resource::<Score>()?;
+    let first = saves.from_slice::<World>(&bytes)?.into_inner();
+    let second = saves.file(&path).load::<World>()?.into_inner();
+    let third = saves.slots(folder.path()).slot("auto1").load::<World>()?.into_inner();
     for mut world in [first, second, third] {
         assert_eq!(world.get::<Position>(orc), Some(&Position { x: 1.0, y: 2.0 }));
         // It knows the classes by name, also for what comes later.
         let elf = world.spawn("Elf");
         world.attach_class(elf, "Position")?;
-        assert!(saves.value_to_vec(&world)?.len() > bytes.len());
+        assert!(saves.to_vec(&world)?.len() > bytes.len());
     }
-    let error = saves.from_slice(&bytes).expect_err("a world is no list of objects");
+    let error = saves.from_slice::<SaveManager>(&bytes).expect_err("a world is no list of objects");
     insta::assert_snapshot!(error);
     Ok(())
 }
@@ -190,7 +190,7 @@ struct Game {
 fn a_large_world_may_stand_anywhere_in_a_value() -> persist::Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Book>()?;
     saves.register_as::<Fireball, dyn Spell>()?;
@@ -205,16 +205,16 @@ fn a_large_world_may_stand_anywhere_in_a_value() -> persist::Result<()> {
             }
         }
         let game = Game { map: vec![7; map], world, title: "The Mill".repeat(100) };
-        let save = saves.value_to_vec(&game)?;
+        let save = saves.to_vec(&game)?;
         // With memory that is kept from other saves, in a file, and on another thread.
-        assert!(saves.value_to_vec(&game)? == save);
-        saves.save_value(&path, &game)?;
-        let (mut loaded, _) = saves.load_value::<Game>(&path)?;
+        assert!(saves.to_vec(&game)? == save);
+        saves.file(&path).save(&game)?;
+        let mut loaded = saves.file(&path).load::<Game>()?;
         assert_eq!(loaded.title, game.title);
-        assert!(saves.value_to_vec(&loaded)? == save);
-        saves.save_value_in_background(&path, &loaded)?.wait()?;
-        loaded = saves.load_value(&path)?.0;
-        assert!(saves.value_to_vec(&loaded)? == save);
+        assert!(saves.to_vec(&loaded)? == save);
+        saves.file(&path).save_in_background(&loaded)?.wait()?;
+        loaded = saves.file(&path).load()?;
+        assert!(saves.to_vec(&loaded)? == save);
     }
     Ok(())
 }
@@ -225,12 +225,11 @@ fn a_world_over_the_limit_of_bytes_is_refused() -> persist::Result<()> {
     for _ in 0..20_000 {
         world.spawn("Orc");
     }
-    let mut saves = SaveManager::new();
-    saves.set_limits(Limits { bytes: 100_000, ..Limits::default() });
-    let error = saves.value_to_vec(&world).expect_err("it is larger");
+    let saves = Saves::new().limits(Limits::new().bytes(100_000));
+    let error = saves.to_vec(&world).expect_err("it is larger");
     insta::assert_snapshot!(error);
-    saves.set_limits(Limits::default());
-    let save = saves.value_to_vec(&world)?;
-    assert_eq!(saves.value_from_slice::<World>(&save)?.0.objects().count(), 20_000);
+    let saves = saves.limits(Limits::new());
+    let save = saves.to_vec(&world)?;
+    assert_eq!(saves.from_slice::<World>(&save)?.into_inner().objects().count(), 20_000);
     Ok(())
 }

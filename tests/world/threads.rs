@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use persist::world::Placed;
-use persist::{Component, Context, ErrorKind, ObjectId, Persist, Result, SaveManager, World};
+use persist::{Component, Context, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, World};
 
 #[derive(Persist, Debug, PartialEq)]
 struct Door {
@@ -27,8 +27,8 @@ impl Component for Counter {
     }
 }
 
-fn saves() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn saves() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Door>().expect("a component class");
     saves.register_component::<Counter>().expect("a component class");
     saves
@@ -53,11 +53,11 @@ fn level() -> Result<World> {
 
 #[test]
 fn a_world_that_is_loaded_on_another_thread_runs_on_this_one() -> Result<()> {
-    let save = saves().value_to_vec(&level()?)?;
+    let save = saves().to_vec(&level()?)?;
     let progress = AtomicU32::new(0);
     let mut world = thread::scope(|scope| {
         let loading = scope.spawn(|| {
-            let world = saves().value_from_slice::<World>(&save).map(|(world, _)| world);
+            let world = saves().from_slice::<World>(&save).map(Loaded::into_inner);
             progress.store(100, Ordering::Relaxed);
             world
         });

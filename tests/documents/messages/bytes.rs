@@ -1,7 +1,7 @@
 //! Bytes that are damaged, cut short, or made to harm.
 
-use persist::save::{Compression, Header};
-use persist::{Persist, Result, SaveManager, SaveOptions};
+use persist::save::{Compression, Header, SlotInfo};
+use persist::{Persist, Result, SaveManager, SaveOptions, Saves};
 
 use crate::messages::table::Table;
 use persist_tests::support::forge::{
@@ -17,9 +17,9 @@ struct Sword {
 const SWORD: &[(&str, &[u8])] = &[("power", &[3])];
 
 fn load(save: &[u8]) -> Result<()> {
-    let mut saves = SaveManager::new();
-    saves.register::<Sword>()?;
-    saves.from_slice(save).map(drop)
+    let manager = SaveManager::new();
+    manager.register::<Sword>()?;
+    manager.from_slice(save).map(drop)
 }
 
 fn whole() -> Vec<u8> {
@@ -147,10 +147,7 @@ fn records_of_values() {
     );
     table.add("another class", value(one(bare("u8", &[3]), &[5])));
     table.add("a value among objects", load(&one(sword(), &[5])));
-    table.add(
-        "a world among objects",
-        load(&SaveManager::new().value_to_vec(&persist::World::new()).unwrap()),
-    );
+    table.add("a world among objects", load(&persist::to_vec(&persist::World::new()).unwrap()));
     table.add("too few bytes", value(one(sword(), &[])));
     table.add("too many bytes", value(one(sword(), &[5, 6, 7])));
     table.add(
@@ -174,11 +171,10 @@ fn records_of_values() {
 
 #[test]
 fn compressed_blocks() {
-    let mut saves = SaveManager::new();
-    let options = SaveOptions { compression: Compression::Lz4, ..SaveOptions::default() };
-    saves.set_save_options(options);
+    let options = SaveOptions::new().compression(Compression::Lz4);
+    let saves = Saves::new().save_options(options);
     let numbers = vec![7_u16; 2000];
-    let save = saves.value_to_vec(&numbers).unwrap();
+    let save = saves.to_vec(&numbers).unwrap();
     let mut table = Table::new();
     // The compressed block is the first behind the header.
     let header = 16 + usize::from(save[12]) + 4;
@@ -221,9 +217,7 @@ impl std::io::Read for Broken<'_> {
 fn headers_that_cannot_be_read() {
     let mut table = Table::new();
     table.add("a reader that fails", Header::from_reader(Broken(&whole()[..9])));
-    let mut saves = SaveManager::new();
-    saves.set_metadata(&7_u8).unwrap();
-    let save = saves.value_to_vec(&1_u8).unwrap();
-    table.add("metadata of another class", Header::read(&save).unwrap().metadata::<String>());
+    let info = SlotInfo::new("a save").value(&7_u8).unwrap();
+    table.add("a value of another class in an info", info.get::<String>());
     insta::assert_snapshot!(table.text());
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use persist::Error;
-use persist::storage::{Memory, NewFile, Storage, StoredFile};
+use persist::storage::{FileStamp, Memory, NewFile, Storage, StoredFile};
 
 use crate::messages::table::Table;
 
@@ -243,5 +243,10 @@ impl Storage for Disk {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         self.step()?;
         Ok(path.to_owned())
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<FileStamp> {
+        self.step()?;
+        self.memory.stamp(path)
     }
 }

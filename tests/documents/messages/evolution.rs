@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use persist::save::LoadPolicy;
-use persist::{LoadOptions, Persist, Record, SaveManager, Value};
+use persist::{Limits, LoadOptions, Persist, Record, SaveManager, Saves, Value};
 
 use crate::messages::table::Table;
 use persist_tests::support::forge::{self, ADDED, Item, class, record, text};
@@ -19,19 +19,17 @@ fn shared<T>(value: T) -> Shared<T> {
     Rc::new(RefCell::new(value))
 }
 
-const LENIENT: LoadOptions =
-    LoadOptions { policy: LoadPolicy::Lenient, clamp: false, fill: false, drop_unknown: false };
-const FILL: LoadOptions = LoadOptions { fill: true, ..LENIENT };
-const STRICT: LoadOptions = LoadOptions { policy: LoadPolicy::Strict, ..LENIENT };
+const LENIENT: LoadOptions = LoadOptions::new();
+const FILL: LoadOptions = LENIENT.fill(true);
+const STRICT: LoadOptions = LENIENT.policy(LoadPolicy::Strict);
 
 fn refused<New: Persist, Old: Persist>(old: Old, options: LoadOptions) -> persist::Result<()> {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(old)).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<New>()?;
-    saves.set_load_options(options);
-    saves.from_slice(&save).map(drop)
+    let mut manager = SaveManager::new();
+    manager.add(&shared(old)).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = Saves::new().load_options(options).manager();
+    manager.register::<New>()?;
+    manager.from_slice(&save).map(drop)
 }
 
 /// Adds what a load of one class says whose field was of one type and is of another.
@@ -245,13 +243,13 @@ fn migrations() {
     table.add("one that forgets a field", refused::<migrated::Forgotten, _>(little(), LENIENT));
     table.add("one that makes another type", refused::<migrated::Wrong, _>(little(), LENIENT));
     table.add("one that makes another class", refused::<migrated::Other, _>(little(), LENIENT));
-    let mut saves = SaveManager::new();
-    saves.add(&shared(little())).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register_as::<Hammer, dyn Tool>().unwrap();
-    saves.register::<migrated::Boxed>().unwrap();
-    table.add("one that makes a class that nobody has", saves.from_slice(&save));
+    let mut manager = SaveManager::new();
+    manager.add(&shared(little())).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register_as::<Hammer, dyn Tool>().unwrap();
+    manager.register::<migrated::Boxed>().unwrap();
+    table.add("one that makes a class that nobody has", manager.from_slice(&save));
     table.add("one that makes half a value", refused::<migrated::Half, _>(little(), LENIENT));
     insta::assert_snapshot!(table.text());
 }
@@ -316,21 +314,15 @@ fn what_a_strict_load_refuses() {
     let mut table = Table::new();
     let little = || forms::Little { before: 1 };
     let more = || strict::More { before: 1, more: 2 };
-    table.add(
-        "a field that was made up",
-        refused::<strict::More, _>(little(), LoadOptions { fill: true, ..STRICT }),
-    );
+    table.add("a field that was made up", refused::<strict::More, _>(little(), STRICT.fill(true)));
     table.add("a field that is kept", refused::<forms::Little, _>(more(), STRICT));
     table.add(
         "a field that is dropped",
-        refused::<forms::Little, _>(more(), LoadOptions { drop_unknown: true, ..STRICT }),
+        refused::<forms::Little, _>(more(), STRICT.drop_unknown(true)),
     );
     table.add(
         "a number that was clamped",
-        refused::<forms::Little, _>(
-            strict::Wide { before: 300 },
-            LoadOptions { clamp: true, ..STRICT },
-        ),
+        refused::<forms::Little, _>(strict::Wide { before: 300 }, STRICT.clamp(true)),
     );
     table.add(
         "a record of a newer version",
@@ -341,14 +333,13 @@ fn what_a_strict_load_refuses() {
     let gems = strict::Gems { all: vec![gem.clone(), gem] };
     table.add("an object that became two", refused::<strict::Values, _>(gems, STRICT));
     table.add("a class", refused::<Place, _>(Gem { carat: 1 }, STRICT));
-    let mut saves = SaveManager::new();
-    saves.register_as::<Hammer, dyn Tool>().unwrap();
-    saves.add(&shared(strict::Belt { before: 1, tool: Some(Box::new(Hammer(1))) })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<strict::Belt>().unwrap();
-    saves.set_load_options(STRICT);
-    table.add("a class of a trait", saves.from_slice(&save));
+    let mut manager = SaveManager::new();
+    manager.register_as::<Hammer, dyn Tool>().unwrap();
+    manager.add(&shared(strict::Belt { before: 1, tool: Some(Box::new(Hammer(1))) })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = Saves::new().load_options(STRICT).manager();
+    manager.register::<strict::Belt>().unwrap();
+    table.add("a class of a trait", manager.from_slice(&save));
     insta::assert_snapshot!(table.text());
 }
 
@@ -386,12 +377,12 @@ fn objects_that_become_values_and_values_that_become_objects() {
     let node = shared(values::Linked { next: None });
     node.borrow_mut().next = Some(node.clone());
     let load = |node: &Shared<values::Linked>| {
-        let mut saves = SaveManager::new();
-        saves.add(node).unwrap();
-        let save = saves.to_vec().unwrap();
-        let mut saves = SaveManager::new();
-        saves.register::<values::Nested>().unwrap();
-        saves.from_slice(&save)
+        let mut manager = SaveManager::new();
+        manager.add(node).unwrap();
+        let save = manager.to_vec().unwrap();
+        let manager = SaveManager::new();
+        manager.register::<values::Nested>().unwrap();
+        manager.from_slice(&save)
     };
     table.add("an object in itself", load(&node));
     node.borrow_mut().next = None;
@@ -400,29 +391,28 @@ fn objects_that_become_values_and_values_that_become_objects() {
         chain = shared(values::Linked { next: Some(chain) });
     }
     table.add("a chain", load(&chain));
-    let mut saves = SaveManager::new();
-    saves.add(&shared(values::Values { all: vec![Gem { carat: 1 }; 9] })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<values::Pointers>().unwrap();
-    saves.set_limits(persist::Limits { objects: 5, ..persist::Limits::default() });
-    table.add("more objects than the limit", saves.from_slice(&save));
+    let mut manager = SaveManager::new();
+    manager.add(&shared(values::Values { all: vec![Gem { carat: 1 }; 9] })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = Saves::new().limits(Limits::new().objects(5)).manager();
+    manager.register::<values::Pointers>().unwrap();
+    table.add("more objects than the limit", manager.from_slice(&save));
     let gem = class("Gem", &[("carat", &[4])]);
     let case = class("Case", &[("all", &[0x11, 0x17, 0x11, 2])]);
     let hostile = forge::save(&[case, gem, record(1, ADDED, 1, &[1, 9])]);
-    let mut saves = SaveManager::new();
-    saves.register::<values::Values>().unwrap();
-    table.add("an object that is not there", saves.from_slice(&hostile));
+    let manager = SaveManager::new();
+    manager.register::<values::Values>().unwrap();
+    table.add("an object that is not there", manager.from_slice(&hostile));
     insta::assert_snapshot!(table.text());
 }
 
 #[test]
 fn values_that_are_edited() {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let gem = shared(Gem { carat: 1 });
-    saves.add(&shared(strict::Gems { all: vec![gem] })).unwrap();
-    saves.add(&shared(Place { x: 1, y: 2 })).unwrap();
-    let mut document = persist::Document::from_slice(&saves.to_vec().unwrap()).unwrap();
+    manager.add(&shared(strict::Gems { all: vec![gem] })).unwrap();
+    manager.add(&shared(Place { x: 1, y: 2 })).unwrap();
+    let mut document = persist::Document::from_slice(&manager.to_vec().unwrap()).unwrap();
     let mut table = Table::new();
     let mut set = |what: &str, id: Option<u64>| {
         let id = id.and_then(persist::ObjectId::new);

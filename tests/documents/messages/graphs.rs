@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use persist::codec::{Decoder, Encoder, Fail, Parts, Prototypes, Stop};
 use persist::reflect::Kind;
 use persist::save::{Missing, Remap};
-use persist::{Arena, Handle, ObjectId, Persist, SaveManager, Unknown};
+use persist::{Arena, Handle, ObjectId, Persist, SaveManager, Saves, Unknown};
 
 use crate::messages::table::Table;
 use persist_tests::support::forge::{ADDED, MET, class, record, save as save_of, text};
@@ -56,48 +56,81 @@ impl Bad {
     }
 }
 
+thread_local! {
+    static MANAGER: RefCell<Option<Rc<SaveManager>>> = const { RefCell::new(None) };
+}
+
+/// An object that saves its manager once more.
+#[derive(Persist)]
+#[persist(before_save = Self::save)]
+struct Greedy;
+
+impl Greedy {
+    fn save(&mut self) -> persist::Result<()> {
+        let manager = MANAGER.with_borrow(|manager| manager.clone().unwrap());
+        manager.to_vec().map(drop)
+    }
+}
+
 #[test]
 fn objects_that_cannot_be_saved() {
     let mut table = Table::new();
+    table.add("no objects", SaveManager::new().to_vec());
     let own = Rc::new_cyclic(|me| Gadget { me: me.clone(), parts: vec![] });
     let two = Rc::new_cyclic(|me: &Weak<Gadget>| Gadget {
         me: Weak::new(),
         parts: vec![Rc::new(Gadget { me: me.clone(), parts: vec![] })],
     });
     for (what, gadget) in [("a cycle of one", own), ("a cycle of two", two)] {
-        let mut saves = SaveManager::new();
-        saves.add(&gadget).unwrap();
-        table.add(what, saves.to_vec());
+        let mut manager = SaveManager::new();
+        manager.add(&gadget).unwrap();
+        table.add(what, manager.to_vec());
     }
+    let mut manager = SaveManager::new();
+    manager.add(&shared(Greedy)).unwrap();
+    MANAGER.set(Some(Rc::new(manager)));
+    let manager = MANAGER.with_borrow(|manager| manager.clone().unwrap());
+    table.add("a manager that a hook saves", manager.to_vec());
+    MANAGER.set(None);
     let array = Rc::new([1_u8, 2, 3]);
     let slice: Rc<[u8]> = array.clone();
     table.add("an array and a slice", persist::to_vec(&(array, slice)));
     table.add("a hook without a cell", persist::to_vec(&Rc::new(Shy { saves: 0 })));
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(Shy { saves: 0 })).unwrap();
-    table.add("a hook of an object without a cell", saves.to_vec());
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(Shy { saves: 0 })).unwrap();
+    table.add("a hook of an object without a cell", manager.to_vec());
     table.add("a hook of a value", persist::to_vec(&Shy { saves: 0 }));
     table.add("a hook that refuses", persist::to_vec(&shared(Bad { why: 1 })));
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let object = shared(Bad { why: 0 });
-    saves.add(&object).unwrap();
+    manager.add(&object).unwrap();
     let borrow = object.borrow();
-    table.add("an object that is borrowed", saves.to_vec());
+    table.add("an object that is borrowed", manager.to_vec());
     drop(borrow);
     let borrow = object.borrow_mut();
-    table.add("an object that is mutably borrowed", saves.to_vec());
+    table.add("an object that is mutably borrowed", manager.to_vec());
     drop(borrow);
     insta::assert_snapshot!(table.text());
+}
+
+/// The class of a program that does not know yet what is wrong.
+mod unchecked {
+    #[derive(persist::Persist)]
+    pub(super) struct Bad {
+        pub(super) why: u8,
+    }
 }
 
 #[test]
 fn objects_that_cannot_be_loaded() {
     let mut table = Table::new();
     for (what, why) in [("a hook that refuses", 2), ("a validation that refuses", 3)] {
-        let mut saves = SaveManager::new();
-        saves.add(&shared(Bad { why })).unwrap();
-        let save = saves.to_vec().unwrap();
-        table.add(what, saves.from_slice(&save));
+        let mut manager = SaveManager::new();
+        manager.add(&shared(unchecked::Bad { why })).unwrap();
+        let save = manager.to_vec().unwrap();
+        let manager = SaveManager::new();
+        manager.register::<Bad>().unwrap();
+        table.add(what, manager.from_slice(&save));
     }
     insta::assert_snapshot!(table.text());
 }
@@ -115,15 +148,15 @@ struct Sword {
 #[test]
 fn objects_that_are_not_in_a_load() {
     let mut table = Table::new();
-    let mut saves = SaveManager::new();
-    let id = saves.add(&shared(Hero { level: 1 })).unwrap();
-    saves.add(&shared(Sword { power: 1 })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    let id = manager.add(&shared(Hero { level: 1 })).unwrap();
+    manager.add(&shared(Sword { power: 1 })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     table.add("another class", loaded.get::<Sword>(id));
     table.add("no object", loaded.get::<Hero>(ObjectId::new(99).unwrap()));
     table.add("no object of a type", loaded.first::<u8>());
-    let mut other = SaveManager::new();
+    let other = SaveManager::new();
     other.register::<Sword>().unwrap();
     let loaded = other.from_slice(&save).unwrap();
     table.add("a class that is not registered", loaded.first::<Hero>());
@@ -185,43 +218,42 @@ struct Strap {
 #[test]
 fn trait_objects() {
     let mut table = Table::new();
-    let mut saves = SaveManager::new();
-    saves.register_as::<Coin, dyn Item>().unwrap();
+    let mut manager = SaveManager::new();
+    manager.register_as::<Coin, dyn Item>().unwrap();
     let unknown = Absent { unknown: Unknown::default() };
-    saves.add(&shared(Purse { item: Box::new(unknown) })).unwrap();
-    table.add("a stand-in that was not loaded", saves.to_vec());
+    manager.add(&shared(Purse { item: Box::new(unknown) })).unwrap();
+    table.add("a stand-in that was not loaded", manager.to_vec());
 
-    let mut saves = SaveManager::new();
-    saves.register_as::<Coin, dyn Item>().unwrap();
-    saves.add(&shared(Chest { item: shared(Coin(1)) })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<Chest>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    manager.register_as::<Coin, dyn Item>().unwrap();
+    manager.add(&shared(Chest { item: shared(Coin(1)) })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Chest>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let chest = loaded.first::<Chest>().unwrap();
-    saves.adopt(loaded);
     let item = chest.borrow().item.clone();
     let borrow = item.borrow_mut();
-    table.add("a stand-in that is borrowed", saves.to_vec());
+    table.add("a stand-in that is borrowed", loaded.to_vec());
     drop(borrow);
 
-    let mut saves = SaveManager::new();
-    saves.add(&shared(Strap { tool: shared(Coin(1)) })).unwrap();
-    table.add("a class behind a pointer to a trait", saves.to_vec());
-    let mut saves = SaveManager::new();
-    saves.register_as::<Coin, dyn Tool>().unwrap();
-    saves.add(&shared(Belt { tool: Box::new(Coin(1)) })).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.register::<Belt>().unwrap();
-    table.add("a class that is not registered for its trait", saves.from_slice(&save));
+    let mut manager = SaveManager::new();
+    manager.add(&shared(Strap { tool: shared(Coin(1)) })).unwrap();
+    table.add("a class behind a pointer to a trait", manager.to_vec());
+    let mut manager = SaveManager::new();
+    manager.register_as::<Coin, dyn Tool>().unwrap();
+    manager.add(&shared(Belt { tool: Box::new(Coin(1)) })).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Belt>().unwrap();
+    table.add("a class that is not registered for its trait", manager.from_slice(&save));
     // A value of a class that nobody knows, with a value of a class that the save does not define.
     let kind = [&[0x18], &text("Item")[..]].concat();
     let of = |name: &str| class(name, &[("item", &kind)]);
     let hostile = save_of(&[of("Purse"), of("Lost"), record(1, ADDED, 1, &[2, 99])]);
-    let mut saves = SaveManager::new();
-    saves.register::<Purse>().unwrap();
-    table.add("a class that is not defined", saves.from_slice(&hostile));
+    let manager = SaveManager::new();
+    manager.register::<Purse>().unwrap();
+    table.add("a class that is not defined", manager.from_slice(&hostile));
     insta::assert_snapshot!(table.text());
 }
 
@@ -285,20 +317,17 @@ fn handles() {
     let mut table = Table::new();
     let one: Handle<Monsters> = Handle::new(1);
     let save = persist::to_vec(&one).unwrap();
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, |_| None);
-    table.add(
-        "an id without an object",
-        remap.value_from_slice::<Handle<Monsters>>(&mut saves, &save),
-    );
+    table.add("an id without an object", remap.from_slice::<Handle<Monsters>>(&saves, &save));
     let map: HashMap<Handle<Monsters>, u8> = [(one, 1), (Handle::new(2), 2)].into();
     let save = persist::to_vec(&map).unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, |_| Some(7));
     table.add(
         "two keys that become one",
-        remap.value_from_slice::<HashMap<Handle<Monsters>, u8>>(&mut saves, &save),
+        remap.from_slice::<HashMap<Handle<Monsters>, u8>>(&saves, &save),
     );
     let save = persist::to_vec(&Handle::<Broken>::new(1)).unwrap();
     table.add("an arena that does not find its keys", persist::from_slice::<Handle<Broken>>(&save));
@@ -368,10 +397,10 @@ impl Persist for Same {
 #[test]
 fn parts_that_are_listed_wrongly() {
     fn load<P: Persist>(pair: P) -> persist::Result<()> {
-        let mut saves = SaveManager::new();
-        saves.add(&shared(pair))?;
-        let save = saves.to_vec()?;
-        saves.from_slice(&save).map(drop)
+        let mut manager = SaveManager::new();
+        manager.add(&shared(pair))?;
+        let save = manager.to_vec()?;
+        manager.from_slice(&save).map(drop)
     }
     let (hero, sword) = (|| shared(Hero { level: 1 }), || shared(Sword { power: 1 }));
     let mut table = Table::new();
@@ -390,10 +419,10 @@ fn references_that_lead_where_they_must_not() {
         let items =
             [&classes()[..], &[root.clone(), record(3, ADDED, 1, &[to]), record(1, MET, 2, &[7])]]
                 .concat();
-        let mut saves = SaveManager::new();
-        saves.register::<Root>().unwrap();
-        saves.register::<Hero>().unwrap();
-        saves.from_slice(&save_of(&items))
+        let manager = SaveManager::new();
+        manager.register::<Root>().unwrap();
+        manager.register::<Hero>().unwrap();
+        manager.from_slice(&save_of(&items))
     };
     table.add("to another class", load(2));
     table.add("to nobody", load(9));

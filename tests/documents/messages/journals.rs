@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use persist::history::{CommandContext, Flush, SessionOptions};
 use persist::{
-    Command, Component, History, ObjectId, Persist, Result, SaveManager, SaveOptions, Session,
-    World,
+    Command, Component, History, ObjectId, Persist, Result, SaveOptions, Saves, Session, World,
 };
 
 use crate::messages::disk::{Disk, sweep, sweep_all};
@@ -23,11 +22,8 @@ const HEADER: usize = 48;
 const HEAD: usize = 13;
 const CRC: usize = 4;
 
-fn manager(disk: &Disk) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
-    saves.set_save_options(SaveOptions { wait: Duration::ZERO, ..SaveOptions::default() });
-    saves
+fn saves_on(disk: &Disk) -> Saves {
+    Saves::new().storage(disk.clone()).save_options(SaveOptions::new().wait(Duration::ZERO))
 }
 
 #[derive(Persist)]
@@ -114,7 +110,7 @@ impl Command<String> for Sharing {
 }
 
 fn options(disk: &Disk) -> SessionOptions<String> {
-    let options = Session::with(manager(disk), History::new(100)).flush(Flush::OnIdle);
+    let options = Session::with(saves_on(disk), History::new(100)).flush(Flush::OnIdle);
     options
         .register::<Write>()
         .and_then(SessionOptions::register::<Fickle>)
@@ -164,11 +160,11 @@ struct Score(u32);
 impl Component for Transform {}
 impl Component for Bag {}
 
-fn world_saves(disk: &Disk) -> SaveManager {
-    let mut saves = manager(disk);
+fn world_saves(disk: &Disk) -> Saves {
+    let saves = saves_on(disk);
     saves.register_component::<Transform>().unwrap();
     saves.register_component::<Bag>().unwrap();
-    saves.registry_mut().register_resource::<Score>().unwrap();
+    saves.register_resource::<Score>().unwrap();
     saves
 }
 
@@ -336,13 +332,8 @@ fn journals_of_commands_made_to_harm() {
         &[99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     );
     append(&mut table, "an entry to be skipped", 27, &[1]);
-    let save = disk.read(SAVE);
-    let program = [&[252_u8][..], &u32::try_from(save.len()).unwrap().to_le_bytes(), &save, &[0]];
-    let mut program = program.concat();
-    program[0] = 251;
-    if save.len() <= 247 {
-        program = [&[u8::try_from(save.len()).unwrap()][..], &save, &[0]].concat();
-    }
+    let save = persist::to_vec(&String::from("a save")).unwrap();
+    let program = [&[u8::try_from(save.len()).unwrap()][..], &save, &[0]].concat();
     append(&mut table, "a save for classes", 1, &program);
     insta::assert_snapshot!(table.text());
 }
@@ -434,7 +425,7 @@ fn recoveries() {
     write(&mut open(&disk).unwrap(), "first").unwrap();
     shown(&mut table, "a journal without a save", &disk);
     let disk = text();
-    manager(&disk).save_value(SAVE, &String::from("another")).unwrap();
+    saves_on(&disk).file(SAVE).save(&String::from("another")).unwrap();
     shown(&mut table, "a journal of another save", &disk);
     let disk = text();
     disk.delete(SAVE);
@@ -451,12 +442,12 @@ fn recoveries() {
     }
     let disk = text();
     let (_, recovered) =
-        Session::<String>::with(manager(&disk), History::new(9)).open(SAVE, JOURNAL).unwrap();
+        Session::<String>::with(saves_on(&disk), History::new(9)).open(SAVE, JOURNAL).unwrap();
     table.line("a command that is not registered", &recovered.to_string());
     let disk = world();
-    let mut saves = manager(&disk);
+    let saves = saves_on(&disk);
     saves.register_component::<Bag>().unwrap();
-    saves.registry_mut().register_resource::<Score>().unwrap();
+    saves.register_resource::<Score>().unwrap();
     let (_, recovered) =
         Session::<World>::with(saves, History::new(None)).open(SAVE, JOURNAL).unwrap();
     table.line("a component class that is not registered", &recovered.to_string());
@@ -470,7 +461,8 @@ fn what_a_session_refuses() {
     table.add("one path for both", options(&disk).open(SAVE, SAVE));
     let mut history = History::new(100);
     history.apply(&mut String::new(), Write { word: "a".into() }).unwrap();
-    table.add("a history with entries", Session::with(manager(&disk), history).open(SAVE, JOURNAL));
+    table
+        .add("a history with entries", Session::with(saves_on(&disk), history).open(SAVE, JOURNAL));
     let mut session = open(&disk).unwrap();
     table.add("a second session", open(&disk));
     table.add("a command that is not registered", session.apply(Foreign));
@@ -519,7 +511,7 @@ fn disks_that_fail() {
         "a session of another save",
         || {
             let disk = text();
-            manager(&disk).save_value(SAVE, &String::from("another")).unwrap();
+            saves_on(&disk).file(SAVE).save(&String::from("another")).unwrap();
             disk
         },
         act,
@@ -557,6 +549,19 @@ fn disks_that_fail() {
     table.add("an edit on a disk that is gone", write(&mut session, "a"));
     table.add("a flush of it", session.flush());
     table.add("another edit", write(&mut session, "b"));
+    insta::assert_snapshot!(table.text());
+}
+
+#[test]
+fn saves_that_another_program_replaced_under_a_session() {
+    let mut table = Table::new();
+    let disk = text();
+    let mut session = open(&disk).unwrap();
+    write(&mut session, "a").unwrap();
+    table.add("a save of another program", saves_on(&disk).file(SAVE).save(&String::from("b")));
+    disk.write(SAVE, &persist::to_vec(&String::from("another")).unwrap());
+    table.add("an edit", write(&mut session, "c"));
+    table.add("a save of the session", session.save());
     insta::assert_snapshot!(table.text());
 }
 

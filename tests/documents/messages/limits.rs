@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::save::Compression;
-use persist::{Document, Limits, Persist, SaveManager, SaveOptions, Value};
+use persist::save::{Compression, SlotInfo};
+use persist::{Document, Limits, Persist, SaveManager, SaveOptions, Saves, Value};
 
+use crate::messages::disk::Disk;
 use crate::messages::table::Table;
 use persist_tests::support::forge::{self, ADDED, bare, class, counted, one, record};
 
@@ -25,7 +26,7 @@ struct Part {
 }
 
 /// Crates in crates, with parts and a label.
-fn manager(label: usize, depth: u32, parts: u32, nothing: usize) -> SaveManager {
+fn crates(label: usize, depth: u32, parts: u32, nothing: usize) -> Shared<Crate> {
     let of = |label: usize, inside, parts, nothing| Crate {
         label: "x".repeat(label),
         inside,
@@ -34,32 +35,30 @@ fn manager(label: usize, depth: u32, parts: u32, nothing: usize) -> SaveManager 
     };
     let inside = (1..depth).fold(None, |inside, _| Some(Box::new(of(0, inside, vec![], 0))));
     let parts = (0..parts).map(|size| Rc::new(RefCell::new(Part { size }))).collect();
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(of(label, inside, parts, nothing)))).unwrap();
-    saves
+    Rc::new(RefCell::new(of(label, inside, parts, nothing)))
 }
 
 #[test]
 fn what_is_beyond_a_limit_is_neither_saved_nor_loaded() {
     let mut table = Table::new();
     let none = Limits::default();
-    for (what, mut saves, limits) in [
-        ("bytes", manager(1000, 1, 0, 0), Limits { bytes: 900, ..none }),
-        (
-            "a value's bytes",
-            manager(1 << 20, 1, 0, 0),
-            Limits { bytes: 900, text: 9 << 20, ..none },
-        ),
-        ("text", manager(1000, 1, 0, 0), Limits { text: 900, ..none }),
-        ("depth", manager(1, 100, 0, 0), Limits { depth: 40, ..none }),
-        ("objects", manager(1, 1, 9, 0), Limits { objects: 5, ..none }),
-        ("empty elements", manager(1, 1, 0, 9), Limits { empty_elements: 5, ..none }),
+    for (what, crates, limits) in [
+        ("bytes", crates(1000, 1, 0, 0), none.bytes(900)),
+        ("a value's bytes", crates(1 << 20, 1, 0, 0), none.bytes(900).text(9 << 20)),
+        ("text", crates(1000, 1, 0, 0), none.text(900)),
+        ("depth", crates(1, 100, 0, 0), none.depth(40)),
+        ("objects", crates(1, 1, 9, 0), none.objects(5)),
+        ("empty elements", crates(1, 1, 0, 9), none.empty_elements(5)),
     ] {
-        saves.set_limits(Limits { expansion: u64::MAX, depth: 1000, ..none });
-        let save = saves.to_vec().unwrap();
-        saves.set_limits(limits);
-        table.add(&format!("{what}, saved"), saves.to_vec());
-        table.add(&format!("{what}, loaded"), saves.from_slice(&save));
+        let within = |limits| {
+            let mut manager = Saves::new().limits(limits).manager();
+            manager.add(&crates).unwrap();
+            manager
+        };
+        let save = within(none.expansion(u64::MAX).depth(1000)).to_vec().unwrap();
+        let manager = within(limits);
+        table.add(&format!("{what}, saved"), manager.to_vec());
+        table.add(&format!("{what}, loaded"), manager.from_slice(&save));
         table.add(&format!("{what}, without types"), Document::within(&save, &limits));
     }
     insta::assert_snapshot!(table.text());
@@ -67,13 +66,12 @@ fn what_is_beyond_a_limit_is_neither_saved_nor_loaded() {
 
 #[test]
 fn objects_that_are_added() {
-    let mut saves = SaveManager::new();
-    saves.set_limits(Limits { objects: 2, ..Limits::default() });
+    let mut manager = Saves::new().limits(Limits::new().objects(2)).manager();
     for size in 0..3 {
-        saves.add(&Rc::new(RefCell::new(Part { size }))).unwrap();
+        manager.add(&Rc::new(RefCell::new(Part { size }))).unwrap();
     }
     let mut table = Table::new();
-    table.add("one too many", saves.to_vec());
+    table.add("one too many", manager.to_vec());
     insta::assert_snapshot!(table.text());
 }
 
@@ -101,12 +99,12 @@ struct Grown {
 #[test]
 fn memory_out_of_proportion() {
     let mut table = Table::new();
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     for id in 0..9000 {
-        saves.add(&Rc::new(RefCell::new(Cached { id, cache: [1; 8192] }))).unwrap();
+        manager.add(&Rc::new(RefCell::new(Cached { id, cache: [1; 8192] }))).unwrap();
     }
-    table.add("empty objects", saves.to_vec());
-    drop(saves);
+    table.add("empty objects", manager.to_vec());
+    drop(manager);
 
     let old: Vec<older::Grown> = (0..9000_u32).map(|_| older::Grown(7)).collect();
     let save = persist::to_vec(&old).unwrap();
@@ -123,7 +121,7 @@ fn memory_out_of_proportion() {
     items.push(record(201, ADDED, 1, &payload));
     table.add(
         "values without their types",
-        Document::within(&forge::save(&items), &Limits { expansion: 1, ..Limits::default() }),
+        Document::within(&forge::save(&items), &Limits::new().expansion(1)),
     );
     insta::assert_snapshot!(table.text());
 }
@@ -132,14 +130,13 @@ fn memory_out_of_proportion() {
 fn compressed_blocks() {
     let mut table = Table::new();
     let compression = Compression::Lz4;
-    let options = SaveOptions { compression, ..SaveOptions::default() };
-    let mut saves = SaveManager::new();
-    saves.set_save_options(options);
+    let options = SaveOptions::new().compression(compression);
+    let saves = Saves::new().save_options(options);
     let map = vec![7_u8; 200_000];
-    let save = saves.value_to_vec(&map).unwrap();
-    saves.set_limits(Limits { decompressed: 100_000, ..Limits::default() });
-    table.add("contents, saved", saves.value_to_vec(&map));
-    table.add("contents, loaded", saves.value_from_slice::<Vec<u8>>(&save));
+    let save = saves.to_vec(&map).unwrap();
+    let saves = saves.limits(Limits::new().decompressed(100_000));
+    table.add("contents, saved", saves.to_vec(&map));
+    table.add("contents, loaded", saves.from_slice::<Vec<u8>>(&save));
     // A block that says it holds 70 MB, which it cannot be asked for.
     let header = 16 + usize::from(save[12]) + 4;
     let mut large = save[..header].to_vec();
@@ -151,28 +148,30 @@ fn compressed_blocks() {
     forge::stamp(&mut large, header);
     let total = large.len() as u64 + 29;
     forge::trailer(&mut large, [1, 1, total]);
-    let mut saves = SaveManager::new();
-    saves.set_limits(Limits { expansion: 1, ..Limits::default() });
-    table.add("expansion", saves.from_slice(&large));
-    saves.set_limits(Limits { bytes: 100, ..Limits::default() });
-    table.add("bytes", saves.from_slice(&save));
+    let saves = Saves::new().limits(Limits::new().expansion(1));
+    table.add("expansion", saves.manager().from_slice(&large));
+    let saves = saves.limits(Limits::new().bytes(100));
+    table.add("bytes", saves.manager().from_slice(&save));
     insta::assert_snapshot!(table.text());
 }
 
 #[test]
-fn metadata_and_names() {
+fn infos_and_names() {
     let mut table = Table::new();
-    let mut saves = SaveManager::new();
-    let large = vec![1_u8; 2 << 20];
-    table.add("metadata", saves.set_metadata(&large));
-    let more = Limits { metadata: 4 << 20, ..Limits::default() };
-    saves.set_limits(more);
-    saves.set_metadata(&large).unwrap();
-    let save = saves.value_to_vec(&1_u8).unwrap();
-    table.add("a header", persist::save::Header::from_reader(&save[..]));
-    table.add("an application", saves.set_application(&"x".repeat(70_000), "1"));
-    table.add("a device", saves.set_device(&"x".repeat(2000)));
-    table.add("a device without a name", saves.set_device(""));
+    let disk = Disk::default();
+    let saves = Saves::new().storage(disk.clone());
+    let info = SlotInfo::new("a save").thumbnail(vec![1; 2 << 20]);
+    let save = |saves: &Saves| saves.file("game.sav").info(info.clone()).save(&1_u8);
+    table.add("an info", save(&saves));
+    save(&saves.clone().limits(Limits::new().metadata(4 << 20))).unwrap();
+    table.add("a header", persist::save::Header::from_reader(&disk.read("game.sav")[..]));
+    let info = SlotInfo::new("a save").thumbnail(vec![1; (1 << 20) + 1_000]);
+    let large = saves.clone().limits(Limits::new().metadata(4 << 20));
+    large.file("game.sav").info(info).save(&1_u8).unwrap();
+    table.add("the metadata", persist::save::Header::from_reader(&disk.read("game.sav")[..]));
+    table.add("an application", saves.clone().application(&"x".repeat(70_000), "1"));
+    table.add("a device", saves.clone().device(&"x".repeat(2000)));
+    table.add("a device without a name", saves.device(""));
     insta::assert_snapshot!(table.text());
 }
 

@@ -12,6 +12,7 @@ mod histories;
 mod journals;
 mod limits;
 mod lock;
+mod names;
 mod page;
 mod registration;
 mod sources;

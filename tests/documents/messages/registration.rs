@@ -147,7 +147,7 @@ struct Link {
 #[derive(Persist)]
 enum Next {
     End,
-    #[persist(default)]
+    #[persist(empty)]
     More(Shared<Link>),
 }
 
@@ -160,13 +160,13 @@ struct NoTool {
 fn values_that_cannot_be_empty() {
     let mut table = Table::new();
     table.add("a link that has a link", register::<Link>());
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let tool = NoTool { tool: Box::new(Hammer(1)) };
     table.add(
         "no class of a trait",
-        saves.add(&Rc::new(RefCell::new(tool))).and_then(|_| {
-            let save = saves.to_vec()?;
-            saves.from_slice(&save)
+        manager.add(&Rc::new(RefCell::new(tool))).and_then(|_| {
+            let save = manager.to_vec()?;
+            manager.from_slice(&save)
         }),
     );
     insta::assert_snapshot!(table.text());

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use persist::reflect::HandleValue;
 use persist::world::Prefab;
 use persist::{
-    Component, Context, Document, History, ObjectId, Persist, Record, Result, SaveManager, Unknown,
-    Value, World,
+    Component, Context, Document, History, Loaded, ObjectId, Persist, Record, Result, Saves,
+    Unknown, Value, World,
 };
 
 use crate::messages::table::Table;
@@ -309,13 +309,13 @@ fn pointers_out_of_reach() {
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.attach(ada, Purse { item: Box::new(Coin(1)) }).unwrap();
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Purse>().unwrap();
     saves.register_as::<Coin, dyn Item>().unwrap();
-    let save = saves.value_to_vec(&world).unwrap();
-    let mut saves = SaveManager::new();
+    let save = saves.to_vec(&world).unwrap();
+    let saves = Saves::new();
     saves.register_component::<Purse>().unwrap();
-    let (world, _) = saves.value_from_slice::<World>(&save).unwrap();
+    let world = saves.from_slice::<World>(&save).unwrap().into_inner();
     table.add("what the program does not know", world.get_field(ada, "Purse:item"));
     insta::assert_snapshot!(table.text());
 }
@@ -346,12 +346,12 @@ fn what_cannot_be_done_while_a_method_runs() {
     let script: fn(&mut Context<'_>) = |context| {
         let object = context.object();
         let world = &mut *context.world;
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         saves.register_component::<Actor>().unwrap();
         TABLE.with_borrow_mut(|table| {
             let table = table.as_mut().unwrap();
             table.add("a field of what runs", world.get_field(object, "Actor:x"));
-            table.add("a save", saves.value_to_vec(&*world));
+            table.add("a save", saves.to_vec(&*world));
             let removed = History::new(1).edit(world, "", |edit| edit.remove(object));
             table.add("a removal that can be undone", removed);
         });
@@ -373,10 +373,10 @@ fn what_cannot_be_done_while_a_method_runs() {
 fn prefabs() {
     let mut world = World::new();
     let mut table = Table::new();
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     [world.spawn("Ada"), world.spawn("Bob")].into_iter().for_each(|_| ());
-    let save = saves.value_to_vec(&world).unwrap();
-    table.add("two at the top", Prefab::from_slice(&mut saves, &save));
+    let save = saves.to_vec(&world).unwrap();
+    table.add("two at the top", saves.from_slice::<Prefab>(&save));
     let ada = world.find("Ada").unwrap();
     world.attach(ada, Shy { saves: 0 }).unwrap();
     table.add("a component with a hook", world.prefab(ada));
@@ -388,15 +388,15 @@ fn prefabs() {
 
 /// A world whose save was changed as a value.
 fn changed(world: &World, change: impl FnOnce(&mut Record, &mut Vec<Value>)) -> Result<World> {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Range>()?;
-    let save = saves.value_to_vec(world)?;
+    let save = saves.to_vec(world)?;
     let mut document = Document::from_slice(&save)?;
     let Some(Value::Struct(root)) = document.root_mut() else { panic!("a world") };
     let Some(Value::Seq(mut objects)) = root.take("objects") else { panic!("a list") };
     change(root, &mut objects);
     root.set("objects", Value::Seq(objects));
-    saves.value_from_slice::<World>(&document.to_vec()?).map(|(world, _)| world)
+    saves.from_slice::<World>(&document.to_vec()?).map(Loaded::into_inner)
 }
 
 fn part(objects: &mut [Value], at: usize) -> &mut Record {

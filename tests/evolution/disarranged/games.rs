@@ -12,7 +12,7 @@ mod places;
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "the example uses the rest")]
 mod town;
 
-use persist::{Persist, SaveManager, World};
+use persist::{Persist, SaveManager, Saves, World};
 use persist_tests::support::disarranged::{Tally, check, check_objects, check_value};
 
 use super::{shared, world};
@@ -20,14 +20,14 @@ use super::{shared, world};
 #[test]
 fn heroes_and_monsters_who_know_each_other_come_back() {
     for seed in 0..3 {
-        let mut saves = SaveManager::new();
+        let mut manager = SaveManager::new();
         let mut world = world::World::new(seed);
         world.play(60);
-        saves.add(&shared(world)).unwrap();
-        let tally = check_objects(&saves.to_vec().unwrap(), seed, || {
-            let mut saves = SaveManager::new();
+        manager.add(&shared(world)).unwrap();
+        let tally = check_objects(&manager.to_vec().unwrap(), seed, || {
+            let saves = Saves::new();
             saves.register::<world::World>().unwrap();
-            saves
+            saves.manager()
         });
         assert!(tally.moved > 30 && tally.wider > 5 && tally.narrower > 5, "{tally:?}");
     }
@@ -38,11 +38,11 @@ fn a_town_of_objects_and_components_comes_back() {
     let mut world = town::found().unwrap();
     for seed in 0..3 {
         (0..100).for_each(|_| world.update(1.0));
-        let save = SaveManager::new().value_to_vec(&world).unwrap();
+        let save = persist::to_vec(&world).unwrap();
         let tally = check(&save, seed, |save| {
-            let mut saves = town::manager().expect("its classes");
-            let (world, loaded) = saves.value_from_slice::<World>(save)?;
-            Ok((saves.value_to_vec(&world)?, vec![loaded.report().clone()]))
+            let saves = town::saves().expect("its classes");
+            let loaded = saves.from_slice::<World>(save)?;
+            Ok((saves.to_vec(&*loaded)?, vec![loaded.report().clone()]))
         });
         assert!(tally.moved > 15 && tally.wider > 5 && tally.narrower > 5, "{tally:?}");
     }

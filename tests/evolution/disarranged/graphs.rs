@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Persist, SaveManager};
+use persist::{Persist, SaveManager, Saves};
 use persist_tests::support::disarranged::check_objects;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -71,12 +71,12 @@ struct Node {
 }
 
 fn manager() -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Node>().unwrap();
     saves.register_as::<Stone, dyn Thing>().unwrap();
     saves.register_as::<Cloth, dyn Thing>().unwrap();
     saves.register_as::<Leash, dyn Thing>().unwrap();
-    saves
+    saves.manager()
 }
 
 /// Nodes with an edge for each triple: from, to and of which sort.
@@ -143,12 +143,12 @@ fn cut(nodes: &[Shared<Node>]) {
 }
 
 fn saved(nodes: &[Shared<Node>]) -> Vec<u8> {
-    let mut saves = manager();
+    let mut manager = manager();
     // The others are met through pointers, or not at all.
     for node in nodes.iter().step_by(3) {
-        saves.add(node).unwrap();
+        manager.add(node).unwrap();
     }
-    let save = saves.to_vec().unwrap();
+    let save = manager.to_vec().unwrap();
     cut(nodes);
     save
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use persist::{Component, Persist, SaveManager, Unknown, World};
+use persist::{Component, Persist, SaveManager, Saves, Unknown, World};
 use persist_tests::support::disarranged::check;
 
 use super::{Shared, seeds, shared};
@@ -68,16 +68,16 @@ impl Item for Sword {}
 impl Item for Laser {}
 
 fn game() -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Person>().unwrap();
     saves.register_as::<Sword, dyn Item>().unwrap();
-    saves
+    saves.manager()
 }
 
 fn modded() -> SaveManager {
-    let mut saves = game();
-    saves.register_as::<Laser, dyn Item>().unwrap();
-    saves
+    let manager = game();
+    manager.register_as::<Laser, dyn Item>().unwrap();
+    manager
 }
 
 #[test]
@@ -97,22 +97,17 @@ fn items_of_a_mod_survive_a_day_without_it() {
         vec![Box::new(Sword { sharp: 9, length: 1.5 }), Box::new(laser(70_000, None))];
     ada.borrow_mut().hand = Some(gun.clone());
     bob.borrow_mut().hand = Some(gun);
-    let mut saves = modded();
-    saves.add(&ada).unwrap();
-    saves.add(&bob).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = modded();
+    manager.add(&ada).unwrap();
+    manager.add(&bob).unwrap();
+    let save = manager.to_vec().unwrap();
     let tally = seeds(|seed| {
         check(&save, seed, |save| {
-            let mut saves = game();
-            let first = saves.from_slice(save)?;
-            let mut reports = vec![first.report().clone()];
-            saves.adopt(first);
+            let first = game().from_slice(save)?;
             // What was kept is still of the other schema: the mod's program converts it.
-            let mut saves_again = modded();
-            let second = saves_again.from_slice(&saves.to_vec()?)?;
-            reports.push(second.report().clone());
-            saves_again.adopt(second);
-            Ok((saves_again.to_vec()?, reports))
+            let second = modded().from_slice(&first.to_vec()?)?;
+            let reports = vec![first.report().clone(), second.report().clone()];
+            Ok((second.to_vec()?, reports))
         })
     });
     assert!(tally.moved > 80 && tally.wider > 30 && tally.narrower > 20, "{tally:?}");
@@ -175,22 +170,20 @@ fn fields_and_variants_that_an_older_program_keeps_come_back() {
         ],
         rest: 3,
     };
-    let mut saves = SaveManager::new();
-    saves.add(&shared(hero)).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(hero)).unwrap();
+    let save = manager.to_vec().unwrap();
     let tally = seeds(|seed| {
         check(&save, seed, |save| {
-            let mut saves = SaveManager::new();
-            saves.register::<older::Hero>()?;
-            let loaded = saves.from_slice(save)?;
-            saves.adopt(loaded);
-            let kept = saves.to_vec()?;
-            let mut saves = SaveManager::new();
-            saves.register::<newer::Hero>()?;
-            let loaded = saves.from_slice(&kept)?;
-            saves.adopt(loaded);
+            let manager = SaveManager::new();
+            manager.register::<older::Hero>()?;
+            let loaded = manager.from_slice(save)?;
+            let kept = loaded.to_vec()?;
+            let manager = SaveManager::new();
+            manager.register::<newer::Hero>()?;
+            let loaded = manager.from_slice(&kept)?;
             // The reports differ by the classes of what is kept; the bytes are what counts.
-            Ok((saves.to_vec()?, Vec::new()))
+            Ok((loaded.to_vec()?, Vec::new()))
         })
     });
     assert!(tally.moved > 40 && tally.wider > 20 && tally.narrower > 20, "{tally:?}");
@@ -220,19 +213,19 @@ fn components_of_a_mod_survive_a_day_without_it() -> persist::Result<()> {
         world.attach(orc, Position { x: i32::from(number) - 20, y: 70_000 })?;
         world.attach(orc, Health { now: number, most: 100, healed: vec![1, number.into()] })?;
     }
-    let save = SaveManager::new().value_to_vec(&world)?;
+    let save = persist::to_vec(&world)?;
     let tally = seeds(|seed| {
         check(&save, seed, |save| {
-            let mut poor = SaveManager::new();
+            let poor = Saves::new();
             poor.register_component::<Position>()?;
-            let (world, first) = poor.value_from_slice::<World>(save)?;
-            let kept = poor.value_to_vec(&world)?;
-            let mut saves = SaveManager::new();
+            let first = poor.from_slice::<World>(save)?;
+            let kept = poor.to_vec(&first)?;
+            let saves = Saves::new();
             saves.register_component::<Position>()?;
             saves.register_component::<Health>()?;
-            let (world, second) = saves.value_from_slice::<World>(&kept)?;
+            let second = saves.from_slice::<World>(&kept)?;
             let reports = vec![first.report().clone(), second.report().clone()];
-            Ok((saves.value_to_vec(&world)?, reports))
+            Ok((saves.to_vec(&second)?, reports))
         })
     });
     assert!(tally.moved > 40 && tally.wider > 20 && tally.narrower > 20, "{tally:?}");

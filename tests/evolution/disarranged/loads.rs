@@ -1,9 +1,10 @@
 //! Other ways to load, of records that are rewritten.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
-use persist::save::{LoadPolicy, Missing, Remap};
-use persist::{Arena, Handle, LoadOptions, Persist, SaveManager};
+use persist::save::{Header, LoadPolicy, Missing, Remap, SlotInfo};
+use persist::{Arena, Handle, LoadOptions, Persist, SaveManager, Saves};
 use persist_tests::support::disarranged::{Change, check, check_objects, disarrange};
 
 use super::{Shared, seeds, shared};
@@ -55,10 +56,10 @@ fn handles_get_their_new_ids() {
         check(&save, seed, |save| {
             let mut remap = Remap::new();
             remap.arena::<Monsters>(Missing::Dead, |key| (key != 13).then_some(key * 1000));
-            let mut saves = SaveManager::new();
-            let (nest, loaded) = remap.value_from_slice::<Nest>(&mut saves, save)?;
+            let saves = Saves::new();
+            let loaded = remap.from_slice::<Nest>(&saves, save)?;
             assert_eq!(loaded.report().remapped(), 57);
-            Ok((saves.value_to_vec(&nest)?, vec![loaded.report().clone()]))
+            Ok((saves.to_vec(&*loaded)?, vec![loaded.report().clone()]))
         })
     });
     assert!(tally.moved > 50 && tally.wider > 15 && tally.narrower > 15, "{tally:?}");
@@ -80,18 +81,18 @@ fn rooms() -> Vec<u8> {
     let rooms: Vec<Shared<Room>> = (0..2000)
         .map(|number| shared(Room { number, next: None, text: text(number), doors: vec![1, 2] }))
         .collect();
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     for (at, room) in rooms.iter().enumerate() {
         room.borrow_mut().next = rooms.get(at + 1).filter(|_| at % 5 > 0).cloned();
-        saves.add(room).unwrap();
+        manager.add(room).unwrap();
     }
-    saves.to_vec().unwrap()
+    manager.to_vec().unwrap()
 }
 
 fn manager() -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Room>().unwrap();
-    saves
+    saves.manager()
 }
 
 #[test]
@@ -107,11 +108,11 @@ fn a_salvage_converts_what_is_left() {
         assert_eq!(made.rewritten, 2000);
         let middle = made.save.len() / 2;
         made.save[middle] ^= 1;
-        let mut saves = manager();
-        assert!(saves.from_slice(&made.save).is_err());
-        let options = LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() };
-        saves.set_load_options(options);
-        let loaded = saves.from_slice(&made.save).unwrap();
+        let manager = manager();
+        assert!(manager.from_slice(&made.save).is_err());
+        let options = LoadOptions::new().policy(LoadPolicy::Salvage);
+        let saves = manager.saves().clone().load_options(options);
+        let loaded = saves.from_slice::<SaveManager>(&made.save).unwrap();
         let salvage = loaded.report().salvage().unwrap();
         assert!(salvage.places == 1 && salvage.lost_bytes > 0, "{salvage}");
         assert!((1000..2000).contains(&loaded.len()), "{}", loaded.len());
@@ -136,15 +137,24 @@ struct Card {
 #[test]
 fn metadata_comes_back_with_its_save() {
     let card = Card { title: "Isle".into(), minutes: 300, progress: 0.5 };
-    let mut saves = manager();
-    saves.set_metadata(&card).unwrap();
-    saves.add(&shared(Room { number: 1, next: None, text: text(1), doors: vec![] })).unwrap();
-    let save = saves.to_vec().unwrap();
+    let info = SlotInfo::new("The Mill").play_time(Duration::from_secs(5400)).value(&card).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("isle.sav");
+    let mut manager = manager();
+    manager.add(&shared(Room { number: 1, next: None, text: text(1), doors: vec![] })).unwrap();
+    manager.saves().file(&path).info(info.clone()).save(&manager).unwrap();
+    let save = std::fs::read(&path).unwrap();
     for change in Change::ALL {
         let made = disarrange(&save, change, 2);
-        let loaded = manager().from_slice(&made.save).unwrap();
-        let header = loaded.report().header();
-        assert_ne!(header, &persist::save::Header::read(&save).unwrap());
-        assert_eq!(header.metadata::<Card>().unwrap().unwrap(), card);
+        let loaded = manager.from_slice(&made.save).unwrap();
+        let header = Header::read(&save).unwrap();
+        assert_ne!(loaded.report().header(), &header);
+        assert!(loaded.info().saved_at.is_some());
+        assert_eq!(loaded.info(), header.info());
+        assert_eq!(
+            (&*loaded.info().title, loaded.info().play_time),
+            (&*info.title, info.play_time)
+        );
+        assert_eq!(loaded.info().get::<Card>().unwrap().unwrap(), card);
     }
 }

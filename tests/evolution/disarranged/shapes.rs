@@ -7,7 +7,7 @@ use std::num::{NonZeroI16, NonZeroU8};
 use std::ops::{Range, RangeInclusive};
 use std::time::{Duration, SystemTime};
 
-use persist::{Persist, SaveManager};
+use persist::{Persist, SaveManager, Saves};
 use persist_tests::support::disarranged::{Tally, check_objects, check_value};
 use persist_tests::support::shapes::{
     Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
@@ -20,12 +20,12 @@ use super::shared;
 /// The value comes back alone and as an object.
 fn trip<T: Persist + Clone + 'static>(value: &T, seed: u64) -> Tally {
     let mut tally = check_value::<T>(&persist::to_vec(value).unwrap(), seed);
-    let mut saves = SaveManager::new();
-    saves.add(&shared(value.clone())).unwrap();
-    tally += check_objects(&saves.to_vec().unwrap(), seed, || {
-        let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(value.clone())).unwrap();
+    tally += check_objects(&manager.to_vec().unwrap(), seed, || {
+        let saves = Saves::new();
         saves.register::<T>().unwrap();
-        saves
+        saves.manager()
     });
     tally
 }

@@ -125,17 +125,15 @@ fn original() -> Vec<u8> {
     let first = case(Some(last.clone()));
     last.borrow_mut().other = Rc::downgrade(&first);
     first.borrow_mut().sides.push(old::Side::South(9, Some(last)));
-    let mut saves = SaveManager::new();
-    saves.add(&first).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = SaveManager::new();
+    manager.add(&first).unwrap();
+    manager.to_vec().unwrap()
 }
 
 /// The same, behind a program that knows nearly nothing.
 fn kept() -> Vec<u8> {
-    let mut saves = manager::<new::Little>();
-    let loaded = saves.from_slice(&original()).unwrap();
-    saves.adopt(loaded);
-    let save = saves.to_vec().unwrap();
+    let loaded = manager::<new::Little>().from_slice(&original()).unwrap();
+    let save = loaded.to_vec().unwrap();
     let parsed = Forged::parse(&save);
     let is_kept = |item: &&Item| matches!(item, Item::Record { holder: 0, .. });
     assert!(parsed.items.iter().filter(is_kept).count() > 5);
@@ -145,29 +143,23 @@ fn kept() -> Vec<u8> {
 fn all_ways(save: &[u8]) {
     let options = [
         LoadOptions::default(),
-        LoadOptions { clamp: true, fill: true, ..LoadOptions::default() },
-        LoadOptions { clamp: true, drop_unknown: true, ..LoadOptions::default() },
+        LoadOptions::new().clamp(true).fill(true),
+        LoadOptions::new().clamp(true).drop_unknown(true),
     ];
     for options in options {
-        let mut saves = manager::<new::Case>();
-        saves.set_load_options(options);
-        again(saves, save);
-        let mut saves = manager::<new::Little>();
-        saves.set_load_options(options);
-        again(saves, save);
-        let mut saves = manager::<old::Case>();
-        saves.set_load_options(options);
-        again(saves, save);
+        again::<new::Case>(save, options);
+        again::<new::Little>(save, options);
+        again::<old::Case>(save, options);
     }
 }
 
 /// What can be loaded can be saved, and then loaded again.
-fn again(mut saves: SaveManager, save: &[u8]) {
-    if let Ok(loaded) = saves.from_slice(save) {
+fn again<T: Persist>(save: &[u8], options: LoadOptions) {
+    let saves = manager::<T>().saves().clone().load_options(options);
+    if let Ok(loaded) = saves.from_slice::<SaveManager>(save) {
         let circles = loaded.strong_cycles();
-        saves.adopt(loaded);
-        if let Ok(save) = saves.to_vec() {
-            let loaded = saves.from_slice(&save).unwrap();
+        if let Ok(save) = loaded.to_vec() {
+            let loaded = saves.from_slice::<SaveManager>(&save).unwrap();
             assert_eq!(loaded.strong_cycles().len(), circles.len());
             loaded.dismantle();
         }

@@ -8,16 +8,16 @@ mod work;
 
 use std::time::{Duration, Instant};
 
-use persist::{ErrorKind, Persist, SaveManager};
+use persist::{ErrorKind, Persist, SaveManager, Saves};
 use persist_tests::support::forge::{
     ADDED, Item, MET, class, count, record, refused, save, try_load,
 };
 use persist_tests::support::{Shared, shared};
 
 fn manager<T: Persist>() -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<T>().unwrap();
-    saves
+    saves.manager()
 }
 
 fn load<T: Persist>(save: &[u8]) -> persist::Result<()> {

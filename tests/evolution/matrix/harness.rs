@@ -1,7 +1,7 @@
 //! Saves of one program, and what another makes of them.
 
 use persist::save::{LoadEvent, LoadPolicy, LoadReport};
-use persist::{Error, ErrorKind, LoadOptions, Persist, SaveManager};
+use persist::{Error, ErrorKind, LoadOptions, Persist, SaveManager, Saves};
 pub(crate) use persist_tests::support::{Shared, shared};
 
 /// A finding: what, of which class, of which field, how often.
@@ -25,23 +25,21 @@ pub(crate) fn rows(report: &LoadReport) -> Vec<Row> {
 
 /// The save of one object.
 pub(crate) fn save<T: Persist>(value: T) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(value)).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = SaveManager::new();
+    manager.add(&shared(value)).unwrap();
+    manager.to_vec().unwrap()
 }
 
-pub(crate) const LENIENT: LoadOptions =
-    LoadOptions { policy: LoadPolicy::Lenient, clamp: false, fill: false, drop_unknown: false };
-pub(crate) const CLAMP: LoadOptions = LoadOptions { clamp: true, ..LENIENT };
-pub(crate) const FILL: LoadOptions = LoadOptions { fill: true, ..LENIENT };
-pub(crate) const DROP: LoadOptions = LoadOptions { drop_unknown: true, ..LENIENT };
-pub(crate) const STRICT: LoadOptions = LoadOptions { policy: LoadPolicy::Strict, ..LENIENT };
+pub(crate) const LENIENT: LoadOptions = LoadOptions::new();
+pub(crate) const CLAMP: LoadOptions = LENIENT.clamp(true);
+pub(crate) const FILL: LoadOptions = LENIENT.fill(true);
+pub(crate) const DROP: LoadOptions = LENIENT.drop_unknown(true);
+pub(crate) const STRICT: LoadOptions = LENIENT.policy(LoadPolicy::Strict);
 
 pub(crate) fn manager<T: Persist>(options: LoadOptions) -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new().load_options(options);
     saves.register::<T>().unwrap();
-    saves.set_load_options(options);
-    saves
+    saves.manager()
 }
 
 /// Loads the first object, and the findings.
@@ -59,11 +57,9 @@ pub(crate) fn load<T: Persist>(save: &[u8]) -> (Shared<T>, Vec<Row>) {
 
 /// What a program makes of a save: it loads, changes the object, and saves.
 pub(crate) fn pass<T: Persist>(save: &[u8], change: impl FnOnce(&mut T)) -> Vec<u8> {
-    let mut saves = manager::<T>(LENIENT);
-    let loaded = saves.from_slice(save).unwrap();
+    let loaded = manager::<T>(LENIENT).from_slice(save).unwrap();
     change(&mut loaded.first::<T>().unwrap().borrow_mut());
-    saves.adopt(loaded);
-    saves.to_vec().unwrap()
+    loaded.to_vec().unwrap()
 }
 
 /// What a program that has `New` says to the save of one that had `Old`.

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
 use persist::save::LoadEvent;
-use persist::{Persist, SaveManager, Unknown};
+use persist::{Persist, SaveManager, Saves, Unknown};
 
 use super::harness::{DROP, LENIENT, Shared, load, manager, row, rows, save, shared};
 
@@ -151,13 +151,11 @@ fn check(all: &Shared<All>, side: &Side) {
 /// Loads and saves again, so often.
 pub(super) fn through<T: Persist>(mut save: Vec<u8>, times: usize, look: impl Fn(&T)) -> Vec<u8> {
     for _ in 0..times {
-        let mut saves = manager::<T>(LENIENT);
-        let loaded = saves.from_slice(&save).unwrap();
+        let loaded = manager::<T>(LENIENT).from_slice(&save).unwrap();
         look(&loaded.first::<T>().unwrap().borrow());
-        saves.adopt(loaded);
-        save = saves.to_vec().unwrap();
+        save = loaded.to_vec().unwrap();
         // The same state gives the same bytes.
-        assert_eq!(saves.to_vec().unwrap(), save);
+        assert_eq!(loaded.to_vec().unwrap(), save);
     }
     save
 }
@@ -169,10 +167,10 @@ fn sides() -> [Side; 3] {
 #[test]
 fn generations_of_programs_lose_nothing() {
     for side in sides() {
-        let mut saves = SaveManager::new();
+        let mut manager = SaveManager::new();
         let whole = all(side.clone());
-        saves.add(&whole).unwrap();
-        let first = saves.to_vec().unwrap();
+        manager.add(&whole).unwrap();
+        let first = manager.to_vec().unwrap();
         let by_none = |save, times| {
             through::<none::Case>(save, times, |case| {
                 assert!(!case.inner.rest.is_empty());
@@ -201,7 +199,7 @@ fn generations_of_programs_lose_nothing() {
             by_none(by_half(first.clone(), 1), 1),
             by_none(by_half(by_none(by_half(first.clone(), 2), 2), 1), 2),
         ] {
-            let loaded = manager::<All>(LENIENT).from_slice(&save).unwrap();
+            let loaded = self::manager::<All>(LENIENT).from_slice(&save).unwrap();
             check(&loaded.first().unwrap(), &side);
             assert_eq!(loaded.len(), 4);
         }
@@ -219,18 +217,16 @@ fn a_value_that_is_loaded_keeps_what_is_unknown() {
             first.extend(persist::to_vec(&*it).unwrap());
             it.pet = None;
         }
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         for _ in 0..2 {
-            let (value, loaded) = saves.value_from_slice::<none::Case>(&first).unwrap();
-            saves.adopt(loaded);
-            first = saves.value_to_vec(&value).unwrap();
+            let loaded = saves.from_slice::<none::Case>(&first).unwrap();
+            first = saves.to_vec(&loaded).unwrap();
         }
-        let mut saves = SaveManager::new();
-        let (value, loaded) = saves.value_from_slice::<half::Case>(&first).unwrap();
-        assert_eq!((value.number, value.gems.len()), (7, 2));
-        saves.adopt(loaded);
-        let last = saves.value_to_vec(&value).unwrap();
-        let (value, _) = SaveManager::new().value_from_slice::<All>(&last).unwrap();
+        let saves = Saves::new();
+        let loaded = saves.from_slice::<half::Case>(&first).unwrap();
+        assert_eq!((loaded.number, loaded.gems.len()), (7, 2));
+        let last = saves.to_vec(&loaded).unwrap();
+        let value = persist::from_slice::<All>(&last).unwrap();
         assert_eq!((value.number, &*value.text, value.gems.len()), (7, "text", 2));
         let pet = value.pet.as_ref().unwrap().borrow();
         assert_eq!(pet.name, "Tom");
@@ -242,10 +238,10 @@ fn a_value_that_is_loaded_keeps_what_is_unknown() {
 
 #[test]
 fn every_finding_about_what_is_kept() {
-    let mut saves = SaveManager::new();
-    saves.add(&all(Side::West("w".into()))).unwrap();
-    let first = saves.to_vec().unwrap();
-    let loaded = manager::<none::Case>(LENIENT).from_slice(&first).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&all(Side::West("w".into()))).unwrap();
+    let first = manager.to_vec().unwrap();
+    let loaded = self::manager::<none::Case>(LENIENT).from_slice(&first).unwrap();
     let kept = |class: &str, field: &str, count| row(LoadEvent::Kept, class, field, count);
     let mut expected = vec![
         kept("Case", "gems", 1),
@@ -261,7 +257,7 @@ fn every_finding_about_what_is_kept() {
         kept("Side", "West", 1),
     ];
     assert_eq!(rows(loaded.report()), expected);
-    let loaded = manager::<none::Case>(DROP).from_slice(&first).unwrap();
+    let loaded = self::manager::<none::Case>(DROP).from_slice(&first).unwrap();
     expected.retain(|row| row.1 == "Side");
     expected.splice(
         0..0,

@@ -26,7 +26,7 @@ thread_local! {
 }
 
 #[derive(Persist, Default)]
-#[persist(class = "Case", default = Self::default())]
+#[persist(class = "Case", empty = Self::default())]
 struct Counted {
     number: u8,
     #[persist(skip)]
@@ -69,9 +69,9 @@ fn circle() -> Vec<u8> {
     let first = ring(Some(ring(Some(last.clone()))));
     last.borrow_mut().next = Some(first.clone());
     case.borrow_mut().ring = Some(first);
-    let mut saves = SaveManager::new();
-    saves.add(&case).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&case).unwrap();
+    let save = manager.to_vec().unwrap();
     last.borrow_mut().next = None;
     case.borrow_mut().ring = None;
     save
@@ -87,41 +87,41 @@ fn kept_circles_are_freed() {
     }
     assert_eq!(ALIVE.get(), 0, "dismantled");
     {
-        let mut saves = manager::<Counted>(LENIENT);
-        let loaded = saves.from_slice(&save).unwrap();
-        saves.adopt(loaded);
-        let again = saves.to_vec().unwrap();
+        let manager = manager::<Counted>(LENIENT);
+        let loaded = manager.from_slice(&save).unwrap();
+        let again = loaded.to_vec().unwrap();
         let (case, _) = load::<Circle>(&again);
         let ring = case.borrow_mut().ring.take().unwrap();
         assert!(Rc::ptr_eq(ring.borrow().owner.as_ref().unwrap(), &case));
         let third = ring.borrow().next.as_ref().unwrap().borrow().next.clone().unwrap();
         assert!(Rc::ptr_eq(third.borrow().next.as_ref().unwrap(), &ring));
         third.borrow_mut().next = None;
-        saves.clear();
-        assert_eq!(ALIVE.get(), 0, "cleared");
-        let loaded = saves.from_slice(&save).unwrap();
-        saves.adopt(loaded);
+        drop(loaded);
+        assert_eq!(ALIVE.get(), 0, "the saved list is dropped");
+        let _loaded = manager.from_slice(&save).unwrap();
+        drop(manager);
+        assert!(ALIVE.get() > 0, "the manager of the load is dropped");
     }
-    assert_eq!(ALIVE.get(), 0, "the manager is gone");
+    assert_eq!(ALIVE.get(), 0, "the loaded list is dropped");
     {
         let loaded = manager::<Counted>(LENIENT).from_slice(&save).unwrap();
         drop(loaded);
     }
     assert_eq!(ALIVE.get(), 0, "dropped");
     {
-        let mut saves = manager::<Counted>(LENIENT);
-        for _ in 0..2 {
-            let loaded = saves.from_slice(&save).unwrap();
-            saves.adopt(loaded);
-        }
+        let manager = manager::<Counted>(LENIENT);
+        let mut loaded = manager.from_slice(&save).unwrap();
+        assert!(loaded.to_vec().is_ok());
+        loaded = manager.from_slice(&save).unwrap();
+        assert!(loaded.to_vec().is_ok());
     }
-    assert_eq!(ALIVE.get(), 0, "adopted twice");
+    assert_eq!(ALIVE.get(), 0, "replaced by another load");
 }
 
 #[test]
 fn a_failed_load_frees_what_it_kept() {
     #[derive(Persist, Default)]
-    #[persist(class = "Case", validate = Strict::never, default = Self::default())]
+    #[persist(class = "Case", validate = Strict::never, empty = Self::default())]
     struct Strict {
         number: u8,
         #[persist(skip)]

@@ -141,10 +141,8 @@ fn a_newer_version_is_loaded_by_the_names_of_its_fields() {
     let error = try_load::<Back>(&newer(), STRICT).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
     // Also where something is kept of it.
-    let mut saves = manager::<Back>(LENIENT);
-    let loaded = saves.from_slice(&newer()).unwrap();
-    saves.adopt(loaded);
-    assert!(saves.to_vec().is_ok());
+    let loaded = manager::<Back>(LENIENT).from_slice(&newer()).unwrap();
+    assert!(loaded.to_vec().is_ok());
 }
 
 mod kept {
@@ -187,11 +185,9 @@ mod kept {
 
 #[test]
 fn what_is_kept_is_migrated_with_the_rest() {
-    let mut saves = manager::<kept::Less>(LENIENT);
-    let loaded = saves.from_slice(&save(first(4))).unwrap();
+    let loaded = manager::<kept::Less>(LENIENT).from_slice(&save(first(4))).unwrap();
     assert_eq!(loaded.first::<kept::Less>().unwrap().borrow().gone, 9);
-    saves.adopt(loaded);
-    let (found, rows) = load::<Third>(&saves.to_vec().unwrap());
+    let (found, rows) = load::<Third>(&loaded.to_vec().unwrap());
     assert_eq!(format!("{:?}", found.borrow()), format!("{:?}", third(4)));
     let expected = [
         row(LoadEvent::Defaulted, "Case", "more", 1),
@@ -201,13 +197,13 @@ fn what_is_kept_is_migrated_with_the_rest() {
     ];
     assert_eq!(rows, expected);
 
-    let mut saves = manager::<kept::LessHolder>(LENIENT);
-    let loaded = saves.from_slice(&save(kept::OldHolder { case: first(5) })).unwrap();
+    let loaded = manager::<kept::LessHolder>(LENIENT)
+        .from_slice(&save(kept::OldHolder { case: first(5) }))
+        .unwrap();
     let holder = loaded.first::<kept::LessHolder>().unwrap();
     assert_eq!(holder.borrow().case.rest.names().count(), 3);
     assert_eq!(holder.borrow().case.name, "name 5");
-    saves.adopt(loaded);
-    let (found, rows) = load::<kept::NewHolder>(&saves.to_vec().unwrap());
+    let (found, rows) = load::<kept::NewHolder>(&loaded.to_vec().unwrap());
     assert_eq!(format!("{:?}", found.borrow().case), format!("{:?}", third(5)));
     assert_eq!(rows, expected);
 }
@@ -231,10 +227,10 @@ fn a_record_that_its_owner_changes_gets_back_what_was_kept_of_it() {
         let case = holder.get_mut("case").and_then(Value::as_record_mut).unwrap();
         case.set("name", "changed");
     }
-    let mut saves = manager::<kept::LessHolder>(LENIENT);
-    let loaded = saves.from_slice(&save(kept::OldHolder { case: first(5) })).unwrap();
-    saves.adopt(loaded);
-    let (found, _) = load::<Owner>(&saves.to_vec().unwrap());
+    let loaded = manager::<kept::LessHolder>(LENIENT)
+        .from_slice(&save(kept::OldHolder { case: first(5) }))
+        .unwrap();
+    let (found, _) = load::<Owner>(&loaded.to_vec().unwrap());
     let found = found.borrow();
     let others = found.case.others.names().count();
     assert_eq!((&*found.case.name, found.case.gold, others), ("changed", 5, 2));
@@ -421,9 +417,9 @@ fn references_pass_through_a_migration() {
     root.borrow_mut().left = Some(node(2));
     root.borrow_mut().right = Some(node(3));
     root.borrow().left.as_ref().unwrap().borrow_mut().right = Some(root.clone());
-    let mut saves = SaveManager::new();
-    saves.add(&root).unwrap();
-    let loaded = manager::<New>(LENIENT).from_slice(&saves.to_vec().unwrap()).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&root).unwrap();
+    let loaded = self::manager::<New>(LENIENT).from_slice(&manager.to_vec().unwrap()).unwrap();
     let new = loaded.first::<New>().unwrap();
     let number = |node: &Option<Shared<New>>| node.as_ref().unwrap().borrow().number;
     assert_eq!((number(&new.borrow().left), number(&new.borrow().right)), (3, 2));

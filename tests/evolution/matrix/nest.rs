@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use persist::codec::Pointee;
-use persist::{LoadOptions, Persist, SaveManager};
+use persist::{LoadOptions, Persist, SaveManager, Saves};
 
 use super::harness::{LENIENT, Row, Shared, rows, shared};
 
@@ -28,7 +28,7 @@ pub(crate) const PLACES: u64 = 17;
 #[derive(Persist)]
 enum Choice<T> {
     #[allow(dead_code, reason = "the empty value")]
-    #[persist(default)]
+    #[persist(empty)]
     Nothing,
     One(T),
     Two {
@@ -149,10 +149,9 @@ pub(crate) fn everywhere_by<Old: Case, New: Case>(
     let nest = shared(Nest::new(|| old(count())));
     writer.add(&nest).unwrap();
     let objects = writer.to_vec().unwrap();
-    let value = writer.value_to_vec(&*nest.borrow()).unwrap();
+    let value = writer.saves().to_vec(&*nest.borrow()).unwrap();
 
-    let mut reader = SaveManager::new();
-    reader.set_load_options(options);
+    let reader = Saves::new().load_options(options).manager();
     reader.register_as::<New, dyn Thing>().unwrap();
     reader.register::<Nest<New>>().unwrap();
     let loaded = reader.from_slice(&objects).unwrap();
@@ -160,12 +159,11 @@ pub(crate) fn everywhere_by<Old: Case, New: Case>(
     assert_eq!(found.borrow().values(), expected);
     assert_eq!(found.borrow().gone, 3);
     let first = rows(loaded.report());
-    let (found, loaded) = reader.value_from_slice::<Nest<New>>(&value).unwrap();
-    assert_eq!(found.values(), expected);
+    let loaded = reader.saves().from_slice::<Nest<New>>(&value).unwrap();
+    assert_eq!(loaded.values(), expected);
     assert_eq!(rows(loaded.report()), first);
 
-    let mut reader = SaveManager::new();
-    reader.set_load_options(options);
+    let reader = Saves::new().load_options(options).manager();
     reader.register_as::<New, dyn Thing>().unwrap();
     reader.register::<Other<New>>().unwrap();
     let loaded = reader.from_slice(&objects).unwrap();
@@ -180,9 +178,8 @@ pub(crate) fn everywhere_by<Old: Case, New: Case>(
     let (found, _) = super::harness::try_load::<New>(&alone, options).unwrap();
     assert_eq!(format!("{:?}", found.borrow()), expected[0]);
     let value = persist::to_vec(&old(2)).unwrap();
-    let mut reader = SaveManager::new();
-    reader.set_load_options(options);
-    let (found, _) = reader.value_from_slice::<New>(&value).unwrap();
+    let reader = Saves::new().load_options(options);
+    let found = reader.from_slice::<New>(&value).unwrap().into_inner();
     assert_eq!(format!("{found:?}"), expected[1]);
     first
 }

@@ -3,7 +3,7 @@
 use persist::save::LoadEvent;
 use persist::{ErrorKind, Persist, Record, Unknown};
 
-use super::harness::{LENIENT, STRICT, load, manager, pass, row, save, try_load};
+use super::harness::{LENIENT, STRICT, load, pass, row, save, try_load};
 
 /// A program that has renamed `hp`.
 mod renamed {
@@ -82,15 +82,12 @@ fn what_the_last_program_stored_wins_over_an_unknown_field() {
     assert_eq!(third.len(), first.len());
 
     // In a save of one value, too.
-    let mut saves = manager::<renamed::Roomy>(LENIENT);
     let roomy = renamed::Roomy { health: 7, rest: Unknown::default() };
-    let first = saves.value_to_vec(&roomy).unwrap();
-    let mut saves = manager::<before::Roomy>(LENIENT);
-    let (mut value, _) = saves.value_from_slice::<before::Roomy>(&first).unwrap();
+    let first = persist::to_vec(&roomy).unwrap();
+    let mut value = persist::from_slice::<before::Roomy>(&first).unwrap();
     value.hp = 8;
-    let second = saves.value_to_vec(&value).unwrap();
-    let mut saves = manager::<renamed::Roomy>(LENIENT);
-    let (value, _) = saves.value_from_slice::<renamed::Roomy>(&second).unwrap();
+    let second = persist::to_vec(&value).unwrap();
+    let value = persist::from_slice::<renamed::Roomy>(&second).unwrap();
     assert_eq!((value.health, value.rest.is_empty()), (8, true));
 }
 
@@ -419,7 +416,7 @@ fn a_value_that_a_migration_moves_keeps_its_unknown_fields() {
     let (found, _) = load::<moved::swapped::Second>(&second);
     assert_eq!((found.borrow().all[0].b, found.borrow().all[0].a), (1, 2));
 
-    let options = persist::LoadOptions { drop_unknown: true, ..LENIENT };
+    let options = LENIENT.drop_unknown(true);
     let (found, found_rows) = try_load::<moved::fewer::Second>(&old, options).unwrap();
     assert!(found.borrow().all[0].rest.is_empty());
     let dropped =

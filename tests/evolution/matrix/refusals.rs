@@ -248,7 +248,7 @@ struct More {
 }
 
 #[derive(Persist, Debug)]
-#[persist(default = Filled { number: 7, gem: Gem { carat: 3 } })]
+#[persist(empty = Filled { number: 7, gem: Gem { carat: 3 } })]
 struct Filled {
     number: u32,
     gem: Gem,

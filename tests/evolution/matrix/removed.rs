@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::save::LoadEvent;
-use persist::{LoadOptions, Persist, Record, SaveManager, Unknown};
+use persist::{Persist, Record, SaveManager, Unknown};
 
 use super::harness::{LENIENT, Row, STRICT, load, manager, row, rows, save, shared, try_load};
 
@@ -129,15 +129,13 @@ fn expected() -> Vec<Row> {
 fn removes<New: Persist>(save: &[u8]) -> Vec<u8> {
     let mut again = Vec::new();
     for options in [LENIENT, STRICT] {
-        let mut saves = manager::<New>(options);
-        let loaded = saves.from_slice(save).unwrap();
+        let loaded = manager::<New>(options).from_slice(save).unwrap();
         let mut found = rows(loaded.report());
         found.retain(|row| !matches!(row.0, LoadEvent::Migrated | LoadEvent::Defaulted));
         assert_eq!(found, expected());
         let first = loaded.report().rows().iter().find(|row| row.event == LoadEvent::Dropped);
         assert_eq!(first.unwrap().detail.as_deref(), Some("as `removed` says"));
-        saves.adopt(loaded);
-        again = saves.to_vec().unwrap();
+        again = loaded.to_vec().unwrap();
     }
     again
 }
@@ -165,10 +163,8 @@ fn what_a_migration_leaves_is_removed_all_the_same() {
 
 #[test]
 fn what_an_earlier_program_kept_is_removed() {
-    let mut saves = manager::<between::Case>(LENIENT);
-    let loaded = saves.from_slice(&save(case())).unwrap();
-    saves.adopt(loaded);
-    let kept = saves.to_vec().unwrap();
+    let loaded = manager::<between::Case>(LENIENT).from_slice(&save(case())).unwrap();
+    let kept = loaded.to_vec().unwrap();
     is_rid(&removes::<gone::Case>(&kept));
     is_rid(&removes::<migrated::Case>(&kept));
 }
@@ -195,21 +191,17 @@ struct HeroWithout {
 #[test]
 fn what_was_kept_with_an_object_is_removed() {
     let first = save(OldHero { hp: 3, name: "Ada".into() });
-    let mut saves = manager::<Hero>(LENIENT);
-    let loaded = saves.from_slice(&first).unwrap();
-    saves.adopt(loaded);
-    let kept = saves.to_vec().unwrap();
+    let loaded = manager::<Hero>(LENIENT).from_slice(&first).unwrap();
+    let kept = loaded.to_vec().unwrap();
     assert_eq!(load::<OldHero>(&kept).0.borrow().hp, 3);
     for save in [first, kept] {
-        for options in [LENIENT, STRICT, LoadOptions { drop_unknown: true, ..LENIENT }] {
+        for options in [LENIENT, STRICT, LENIENT.drop_unknown(true)] {
             let (hero, rows) = try_load::<HeroWithout>(&save, options).unwrap();
             assert_eq!(rows, [row(LoadEvent::Dropped, "Case", "hp", 1)]);
             assert_eq!(hero.borrow().name, "Ada");
         }
-        let mut saves = manager::<HeroWithout>(LENIENT);
-        let loaded = saves.from_slice(&save).unwrap();
-        saves.adopt(loaded);
-        assert_eq!(load::<HeroWithout>(&saves.to_vec().unwrap()).1, []);
+        let loaded = manager::<HeroWithout>(LENIENT).from_slice(&save).unwrap();
+        assert_eq!(load::<HeroWithout>(&loaded.to_vec().unwrap()).1, []);
     }
 }
 
@@ -222,18 +214,18 @@ struct Cart {
 #[test]
 fn objects_of_a_class_that_is_removed_are_dropped() {
     let hero = shared(Hero { name: "Ada".into() });
-    let mut saves = SaveManager::new();
-    saves.add(&shared(Cart { wheels: 4, driver: Some(hero.clone()) })).unwrap();
-    saves.add(&hero).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = manager::<Hero>(LENIENT);
-    saves.registry_mut().removed_class("Cart").unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(Cart { wheels: 4, driver: Some(hero.clone()) })).unwrap();
+    manager.add(&hero).unwrap();
+    let save = manager.to_vec().unwrap();
     for options in [LENIENT, STRICT] {
-        saves.set_load_options(options);
-        let loaded = saves.from_slice(&save).unwrap();
+        let manager = self::manager::<Hero>(options);
+        manager.saves().removed_class("Cart").unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
         assert_eq!(rows(loaded.report()), [row(LoadEvent::Unknown, "Cart", "", 1)]);
-        saves.adopt(loaded);
+        let again = loaded.to_vec().unwrap();
+        assert!(
+            self::manager::<Cart>(LENIENT).from_slice(&again).unwrap().first::<Cart>().is_err()
+        );
     }
-    let again = saves.to_vec().unwrap();
-    assert!(manager::<Cart>(LENIENT).from_slice(&again).unwrap().first::<Cart>().is_err());
 }

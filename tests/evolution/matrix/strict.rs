@@ -53,8 +53,7 @@ struct Gone {
     value: u8,
 }
 
-const BOTH: fn(LoadOptions) -> LoadOptions =
-    |options| LoadOptions { policy: STRICT.policy, ..options };
+const BOTH: fn(LoadOptions) -> LoadOptions = |options| options.policy(STRICT.policy);
 
 /// Refused, with the field, where a lenient load says `change`.
 #[track_caller]

@@ -90,13 +90,13 @@ fn a_copy_of_what_stays_shared_is_reported() {
 fn a_copy_of_an_added_object_is_reported() {
     let gem = |carat| shared(Gem { carat });
     let first = gem(1);
-    let mut saves = SaveManager::new();
-    saves.add(&shared(Pointers { first: first.clone(), second: gem(2), list: vec![] })).unwrap();
-    saves.add(&first).unwrap();
-    let save = saves.to_vec().unwrap();
-    let mut saves = manager::<Values>(LENIENT);
-    saves.register::<Gem>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&shared(Pointers { first: first.clone(), second: gem(2), list: vec![] })).unwrap();
+    manager.add(&first).unwrap();
+    let save = manager.to_vec().unwrap();
+    let manager = self::manager::<Values>(LENIENT);
+    manager.register::<Gem>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert_eq!(loaded.first::<Values>().unwrap().borrow().first.carat, 1);
     assert_eq!(loaded.first::<Gem>().unwrap().borrow().carat, 1);
     let unshared = row(LoadEvent::Unshared, "Case", "first", 1);
@@ -148,10 +148,10 @@ fn chain(length: u8) -> Option<Shared<Linked>> {
 
 #[test]
 fn a_chain_becomes_nested_and_back() {
-    let mut saves = SaveManager::new();
-    saves.add(&chain(5).unwrap()).unwrap();
-    let save = saves.to_vec().unwrap();
-    let loaded = manager::<Nested>(LENIENT).from_slice(&save).unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&chain(5).unwrap()).unwrap();
+    let save = manager.to_vec().unwrap();
+    let loaded = self::manager::<Nested>(LENIENT).from_slice(&save).unwrap();
     let expected = |field, count| row(LoadEvent::Converted, "Node", field, count);
     assert_eq!(rows(loaded.report()), [expected("next", 5), expected("number", 5)]);
     // Those inside are no objects any more.
@@ -182,9 +182,9 @@ fn a_circle_cannot_be_a_value() {
     let node = chain(2).unwrap();
     let last = node.borrow().next.clone().unwrap();
     last.borrow_mut().next = Some(node.clone());
-    let mut saves = SaveManager::new();
-    saves.add(&node).unwrap();
-    let save = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&node).unwrap();
+    let save = manager.to_vec().unwrap();
     let error = try_load::<Nested>(&save, CLAMP).map(drop).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::Unsupported, Some("Node")), "{error}");
     assert!(error.message().contains("leads to itself"), "{error}");

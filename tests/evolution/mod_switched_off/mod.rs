@@ -17,23 +17,23 @@ use world::{World, play, show, world};
 /// The save of the game with the mod.
 fn first_save() -> Vec<u8> {
     let world = world();
-    let mut saves = modded::manager();
-    world.add_to(&mut saves);
-    let save = saves.to_vec().unwrap();
+    let mut manager = modded::manager();
+    world.add_to(&mut manager);
+    let save = manager.to_vec().unwrap();
     world.end();
     save
 }
 
 /// What a load did, line by line.
-fn report(loaded: &Loaded) -> Vec<String> {
+fn report<T>(loaded: &Loaded<T>) -> Vec<String> {
     let findings = loaded.report().rows().iter();
     findings.map(ToString::to_string).collect()
 }
 
 /// The world that a load of the game with the mod has made.
-fn modded_world(loaded: &Loaded) -> World {
-    let charm = loaded.get::<modded::Charm>(ObjectId::new(3).unwrap()).unwrap();
-    World { heroes: loaded.iter().collect(), charms: vec![charm] }
+fn modded_world(manager: &SaveManager) -> World {
+    let charm = manager.get::<modded::Charm>(ObjectId::new(3).unwrap()).unwrap();
+    World { heroes: manager.iter().collect(), charms: vec![charm] }
 }
 
 fn lines(world: &World) -> Vec<String> {
@@ -81,35 +81,34 @@ const SECOND_REPORT: [&str; 11] = [
 #[test]
 fn a_day_on_which_nothing_is_done_changes_no_byte() {
     let first = first_save();
-    let mut saves = plain::manager();
-    let loaded = saves.from_slice(&first).unwrap();
+    let manager = plain::manager();
+    let loaded = manager.from_slice(&first).unwrap();
     assert_eq!(report(&loaded), FIRST_REPORT);
     let summary = "the save was loaded, but 24 parts that this version does not know will be kept, 4 parts could not be kept";
     assert_eq!(loaded.report().summary(), summary);
-    saves.adopt(loaded);
-    let second = saves.to_vec().unwrap();
-    let loaded = saves.from_slice(&second).unwrap();
+    let second = loaded.to_vec().unwrap();
+    drop(loaded);
+    assert_eq!(alive(), 0);
+    let loaded = manager.from_slice(&second).unwrap();
     assert_eq!(report(&loaded), SECOND_REPORT);
-    saves.set_load_options(LoadOptions { policy: LoadPolicy::Strict, ..LoadOptions::default() });
-    let error = saves.from_slice(&second).unwrap_err();
+    let strict = LoadOptions::new().policy(LoadPolicy::Strict);
+    let saves = manager.saves().clone().load_options(strict);
+    let error = saves.from_slice::<SaveManager>(&second).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.message().starts_with("the program does not have the class, which `LoadPolicy"));
     assert_eq!((error.class(), error.object()), (Some("Hero.mana"), Some(1)));
     let summary = "the save was loaded, but 24 parts that this version does not know will be kept";
     assert_eq!(loaded.report().summary(), summary);
-    saves.adopt(loaded);
-    assert!(saves.to_vec().unwrap() == second);
+    assert!(loaded.to_vec().unwrap() == second);
 
-    drop(saves);
+    drop(loaded);
     assert_eq!(alive(), 0);
-    let mut saves = modded::manager();
-    let loaded = saves.from_slice(&second).unwrap();
+    let loaded = modded::manager().from_slice(&second).unwrap();
     assert_eq!(report(&loaded), ["defaulted: Slot.glow, 4 times, first in object #6"]);
     let (back, before) = (modded_world(&loaded), world());
     assert_same(&lines(&back), &lines(&before));
-    saves.adopt(loaded);
-    assert!(saves.to_vec().unwrap() == first);
-    saves.clear();
+    assert!(loaded.to_vec().unwrap() == first);
+    drop(loaded);
     back.end();
     before.end();
     assert_eq!(alive(), 0);
@@ -118,16 +117,15 @@ fn a_day_on_which_nothing_is_done_changes_no_byte() {
 #[test]
 fn what_the_player_does_meanwhile_is_there_with_the_mods_things() {
     let first = first_save();
-    let mut saves = plain::manager();
-    let loaded = saves.from_slice(&first).unwrap();
+    let manager = plain::manager();
+    let mut loaded = manager.from_slice(&first).unwrap();
     let heroes: Vec<_> = loaded.iter::<plain::Hero>().collect();
-    saves.adopt(loaded);
-    let carl = play!(&heroes, plain, saves);
-    let second = saves.to_vec().unwrap();
-    drop((heroes, carl));
+    let carl = play!(&heroes, plain, loaded);
+    let second = loaded.to_vec().unwrap();
+    drop((heroes, carl, loaded));
 
     // Another day.
-    let loaded = saves.from_slice(&second).unwrap();
+    let loaded = manager.from_slice(&second).unwrap();
     let heroes: Vec<_> = loaded.iter::<plain::Hero>().collect();
     assert_eq!(heroes.len(), 3);
     let chests = heroes[0].borrow().chests.clone();
@@ -137,8 +135,8 @@ fn what_the_player_does_meanwhile_is_there_with_the_mods_things() {
     assert_eq!(missing(0), [true]);
     assert_eq!(missing(1), [false]);
     drop((heroes, chests));
-    saves.adopt(loaded);
-    let third = saves.to_vec().unwrap();
+    let third = loaded.to_vec().unwrap();
+    drop(loaded);
     assert!(second == third);
 
     // The same day in the game with the mod.
@@ -162,8 +160,7 @@ fn what_the_player_does_meanwhile_is_there_with_the_mods_things() {
     back.end();
     loaded.dismantle();
     expected.end();
-    native.clear();
-    drop((saves, native));
+    drop(native);
     assert_eq!(alive(), 0);
 }
 
@@ -171,32 +168,31 @@ fn what_the_player_does_meanwhile_is_there_with_the_mods_things() {
 fn a_save_that_is_only_looked_at_leaves_nothing() {
     let first = first_save();
     assert_eq!(alive(), 0);
-    let saves = plain::manager();
-    let loaded = saves.from_slice(&first).unwrap();
+    let manager = plain::manager();
+    let loaded = manager.from_slice(&first).unwrap();
     assert!(alive() > 0);
     drop(loaded);
     assert_eq!(alive(), 0);
-    saves.from_slice(&first).unwrap().dismantle();
+    manager.from_slice(&first).unwrap().dismantle();
     assert_eq!(alive(), 0);
     for end in (0..first.len()).step_by(13) {
-        assert!(saves.from_slice(&first[..end]).is_err());
+        assert!(manager.from_slice(&first[..end]).is_err());
         assert_eq!(alive(), 0);
     }
 }
 
 #[test]
-fn what_the_player_holds_keeps_the_mods_things_when_the_manager_forgets() {
+fn what_the_player_holds_keeps_the_mods_things_in_another_list() {
     let first = first_save();
-    let mut saves = plain::manager();
-    let loaded = saves.from_slice(&first).unwrap();
+    let loaded = plain::manager().from_slice(&first).unwrap();
     let heroes: Vec<_> = loaded.iter::<plain::Hero>().collect();
-    saves.adopt(loaded);
-    // The manager is filled anew before the save.
-    saves.clear();
+    // The loaded list is dropped before the save.
+    drop(loaded);
+    let mut manager = plain::manager();
     for hero in &heroes {
-        saves.add(hero).unwrap();
+        manager.add(hero).unwrap();
     }
-    let save = saves.to_vec().unwrap();
+    let save = manager.to_vec().unwrap();
     let loaded = modded::manager().from_slice(&save).unwrap();
     let back: Vec<_> = loaded.iter::<modded::Hero>().collect();
     let (found, expected) = (show(&back, &[]), world());
@@ -219,23 +215,18 @@ fn what_the_player_holds_keeps_the_mods_things_when_the_manager_forgets() {
 
 /// A manager that keeps nothing.
 fn dropping() -> SaveManager {
-    let mut saves = plain::manager();
-    saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
-    saves
+    let options = LoadOptions::new().drop_unknown(true);
+    plain::manager().saves().clone().load_options(options).manager()
 }
 
 #[test]
 fn what_is_dropped_is_gone_and_reported() {
     let first = first_save();
-    let mut saves = plain::manager();
-    let loaded = saves.from_slice(&first).unwrap();
-    saves.adopt(loaded);
-    let second = saves.to_vec().unwrap();
-    drop(saves);
+    let second = plain::manager().from_slice(&first).unwrap().to_vec().unwrap();
     // Both the save of the mod, and one that has been without the mod for a day.
     for (save, slots, lock) in [(&first, 4, "Lock.Cursed, Other"), (&second, 0, "Lock::Cursed")] {
-        let mut saves = dropping();
-        let loaded = saves.from_slice(save).unwrap();
+        let manager = dropping();
+        let loaded = manager.from_slice(save).unwrap();
         let mut found = report(&loaded);
         if slots > 0 {
             let place = found.iter().position(|line| line.contains("Slot")).unwrap();
@@ -250,12 +241,12 @@ fn what_is_dropped_is_gone_and_reported() {
             15 + slots
         );
         assert_eq!(loaded.report().summary(), summary);
-        saves.adopt(loaded);
-        let save = saves.to_vec().unwrap();
-        let loaded = saves.from_slice(&save).unwrap();
+        let save = loaded.to_vec().unwrap();
+        drop(loaded);
+        let loaded = manager.from_slice(&save).unwrap();
         let dropped = report(&loaded).iter().filter(|line| line.starts_with("dropped")).count();
         assert_eq!(dropped, 0, "{}", loaded.report());
-        drop((loaded, saves));
+        drop(loaded);
         assert_eq!(alive(), 0);
 
         let loaded = modded::manager().from_slice(&save).unwrap();
@@ -314,39 +305,39 @@ fn a_game_that_is_one_value_gets_everything_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("slot.sav");
     let with_mod = game();
-    modded::manager().save_value(&path, &with_mod).unwrap();
+    modded::manager().saves().file(&path).save(&with_mod).unwrap();
     end(with_mod);
 
     // A day without the mod.
-    let mut saves = plain::manager();
-    let (mut game, loaded) = saves.load_value::<plain::Game>(&path).unwrap();
-    let found = report(&loaded);
+    let manager = plain::manager();
+    let file = manager.saves().file(&path);
+    let mut game = file.load::<plain::Game>().unwrap();
+    let found = report(&game);
     let of_game = ["Game.season", "Game.charms"];
     let of_game = of_game.map(|f| format!("kept as unknown: {f}, 1 times, first in object #1"));
     assert_eq!((&found[..2], found.len()), (&of_game[..], 14));
     let summary = "the save was loaded, but 27 parts that this version does not know will be kept, 4 parts could not be kept";
-    assert_eq!(loaded.report().summary(), summary);
-    saves.adopt(loaded);
-    let carl = play!(&game.heroes, plain, saves);
+    assert_eq!(game.report().summary(), summary);
+    let carl = play!(&game.heroes, plain, plain::manager());
     game.heroes.push(carl);
     game.stash.swap(0, 1);
     game.day = 2;
-    saves.save_value(&path, &game).unwrap();
-    drop((game, saves));
+    file.save(&game).unwrap();
+    drop(game);
     assert_eq!(alive(), 0);
     // Another day, by another manager.
-    let mut saves = plain::manager();
-    let (game, loaded) = saves.load_value::<plain::Game>(&path).unwrap();
-    saves.adopt(loaded);
-    saves.save_value(&path, &game).unwrap();
+    let manager = plain::manager();
+    let file = manager.saves().file(&path);
+    let game = file.load::<plain::Game>().unwrap();
+    file.save(&game).unwrap();
     let third = std::fs::read(&path).unwrap();
-    // But for the generation in the header, and the length in the trailer.
+    // But for the info and the generation in the header, and the length in the trailer.
     let content = |save: &[u8]| {
         let fields = u32::from_le_bytes(save[12..16].try_into().unwrap()) as usize;
         save[16 + fields + 4..save.len() - 12].to_vec()
     };
-    assert!(content(&saves.value_to_vec(&game).unwrap()) == content(&third));
-    drop((game, saves));
+    assert!(content(&manager.saves().to_vec(&game).unwrap()) == content(&third));
+    drop(game);
 
     // The same day with the mod.
     let mut expected = self::game();
@@ -355,9 +346,8 @@ fn a_game_that_is_one_value_gets_everything_back() {
     expected.stash.swap(0, 1);
     expected.day = 2;
 
-    let (game, loaded) = modded::manager().load_value::<modded::Game>(&path).unwrap();
-    assert_same(&end(game), &end(expected));
-    drop(loaded);
+    let game = modded::manager().saves().file(&path).load::<modded::Game>().unwrap();
+    assert_same(&end(game.into_inner()), &end(expected));
     assert_eq!(alive(), 0);
 }
 
@@ -370,24 +360,23 @@ fn a_long_chain_of_the_mod_is_kept_and_freed_flat() {
     }
     let ada = modded::hero("Ada");
     ada.borrow_mut().familiar = Some(links[0].clone());
-    let mut saves = modded::manager();
-    saves.add(&ada).unwrap();
-    let first = saves.to_vec().unwrap();
-    drop((ada, saves));
+    let mut manager = modded::manager();
+    manager.add(&ada).unwrap();
+    let first = manager.to_vec().unwrap();
+    drop((ada, manager));
     // From the end, each while the one before holds it.
     links.into_iter().rev().for_each(|link| drop(link.borrow_mut().twin.take()));
     assert_eq!(alive(), 0);
 
-    let mut saves = plain::manager();
-    drop(saves.from_slice(&first).unwrap());
+    let manager = plain::manager();
+    drop(manager.from_slice(&first).unwrap());
     assert_eq!(alive(), 0);
-    let loaded = saves.from_slice(&first).unwrap();
+    let loaded = manager.from_slice(&first).unwrap();
     let ada = loaded.first::<plain::Hero>().unwrap();
-    saves.adopt(loaded);
-    let second = saves.to_vec().unwrap();
-    assert_eq!(saves.from_slice(&second).unwrap().len(), LENGTH as usize + 1);
+    let second = loaded.to_vec().unwrap();
+    assert_eq!(manager.from_slice(&second).unwrap().len(), LENGTH as usize + 1);
     // The hero holds the chain now, and goes last.
-    drop(saves);
+    drop(loaded);
     drop(ada);
     assert_eq!(alive(), 0);
 }

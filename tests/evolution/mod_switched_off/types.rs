@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Persist, SaveManager, Unknown};
+use persist::{Persist, SaveManager, Saves, Unknown};
 pub(crate) use persist_tests::support::{Shared, shared};
 
 /// What both games have.
@@ -161,11 +161,11 @@ pub(crate) mod plain {
     }
 
     pub(crate) fn manager() -> SaveManager {
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         saves.register::<Hero>().unwrap();
         saves.register::<Token>().unwrap();
         saves.register_as::<Sword, dyn Item>().unwrap();
-        saves
+        saves.manager()
     }
 
     pub(crate) fn hero(name: &str) -> Shared<Hero> {
@@ -298,12 +298,12 @@ pub(crate) mod modded {
     }
 
     pub(crate) fn manager() -> SaveManager {
-        let mut saves = SaveManager::new();
+        let saves = Saves::new();
         saves.register::<Hero>().unwrap();
         saves.register::<Charm>().unwrap();
         saves.register_as::<Sword, dyn Item>().unwrap();
         saves.register_as::<Wand, dyn Item>().unwrap();
-        saves
+        saves.manager()
     }
 
     pub(crate) fn hero(name: &str) -> Shared<Hero> {

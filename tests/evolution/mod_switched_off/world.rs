@@ -95,12 +95,12 @@ pub(crate) fn world() -> World {
 
 impl World {
     /// Adds all to a manager.
-    pub(crate) fn add_to(&self, saves: &mut SaveManager) {
+    pub(crate) fn add_to(&self, manager: &mut SaveManager) {
         for hero in &self.heroes {
-            saves.add(hero).unwrap();
+            manager.add(hero).unwrap();
         }
         for charm in &self.charms {
-            saves.add(charm).unwrap();
+            manager.add(charm).unwrap();
         }
     }
 
@@ -257,7 +257,7 @@ pub(crate) fn show(heroes: &[Shared<Hero>], charms: &[Shared<Charm>]) -> Vec<Str
 
 /// What the player does in a day; the same code for the game with the mod and without.
 macro_rules! play {
-    ($heroes:expr, $types:ident, $saves:expr) => {{
+    ($heroes:expr, $types:ident, $manager:expr) => {{
         let heroes = $heroes;
         let (ada, bob) = (&heroes[0], &heroes[1]);
         ada.borrow_mut().name = "Ada the Great".into();
@@ -283,7 +283,7 @@ macro_rules! play {
         ada.borrow_mut().chests.reverse();
         let carl = $types::hero("Carl");
         carl.borrow_mut().friend = Rc::downgrade(ada);
-        $saves.add(&carl).unwrap();
+        $manager.add(&carl).unwrap();
         carl
     }};
 }

@@ -13,7 +13,7 @@ mod values;
 use edits::{Edit, Edits, How};
 use model::{Kind, Schema};
 use persist::save::LoadReport;
-use persist::{LoadOptions, SaveManager};
+use persist::{LoadOptions, SaveManager, Saves};
 use persist_tests::support::forge;
 use persist_tests::support::short_or_long;
 use program::{World, program};
@@ -23,20 +23,19 @@ use rand_pcg::Pcg64;
 use twin::{Findings, Twin};
 
 fn manager(options: LoadOptions) -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new().load_options(options);
     saves.register::<World>().unwrap();
-    saves.set_load_options(options);
-    saves
+    saves.manager()
 }
 
 /// Loads a `World`, as text, with the report.
 fn load(save: &[u8], options: LoadOptions, holder: u8) -> persist::Result<(String, LoadReport)> {
-    let mut saves = manager(options);
+    let manager = manager(options);
     if holder == forge::VALUE {
-        let (world, loaded) = saves.value_from_slice::<World>(save)?;
-        return Ok((format!("{world:?}"), loaded.report().clone()));
+        let loaded = manager.saves().from_slice::<World>(save)?;
+        return Ok((format!("{:?}", *loaded), loaded.report().clone()));
     }
-    let loaded = saves.from_slice(save)?;
+    let loaded = manager.from_slice(save)?;
     let world = loaded.first::<World>()?;
     let text = format!("{:?}", world.borrow());
     Ok((text, loaded.report().clone()))
@@ -65,11 +64,7 @@ struct Case {
 
 fn case(seed: u64, program: &Schema) -> Case {
     let mut rng = Pcg64::seed_from_u64(seed);
-    let options = LoadOptions {
-        clamp: rng.r#gen(),
-        drop_unknown: rng.gen_ratio(1, 4),
-        ..LoadOptions::default()
-    };
+    let options = LoadOptions::new().clamp(rng.r#gen()).drop_unknown(rng.gen_ratio(1, 4));
     let holder = if rng.r#gen() { forge::VALUE } else { forge::ADDED };
     let mut edits = Edits::new(rng, program);
     let schema = edits.schema();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use persist::save::{Missing, Remap};
-use persist::{ErrorKind, Handle, Persist, SaveManager, Unknown};
+use persist::{ErrorKind, Handle, Persist, SaveManager, Saves, Unknown};
 
 use crate::handles::{Items, Key, Monster, Monsters, at, dead};
 
@@ -76,28 +76,27 @@ fn chest() -> Vec<u8> {
     let bow = Bow::new(at(2), &hit, Some(last));
     let hand: Rc<RefCell<dyn Item>> = Rc::new(RefCell::new(Bow::new(at(4), &hit, None)));
     let chest = Chest { items: vec![Box::new(bow)], hand: Some(hand) };
-    let mut saves = SaveManager::new();
-    saves.register_as::<Bow, dyn Item>().unwrap();
-    saves.add(&Rc::new(RefCell::new(chest))).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = SaveManager::new();
+    manager.register_as::<Bow, dyn Item>().unwrap();
+    manager.add(&Rc::new(RefCell::new(chest))).unwrap();
+    manager.to_vec().unwrap()
 }
 
 #[test]
 fn handles_in_stand_ins_and_kept_objects_get_new_ids() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Chest>().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Dead, even);
-    let loaded = remap.from_slice(&saves, &chest()).unwrap();
+    let loaded = remap.from_slice::<SaveManager>(&saves, &chest()).unwrap();
     assert_eq!(loaded.report().remapped(), 11);
     drop(remap);
-    saves.adopt(loaded);
-    let save = saves.to_vec().unwrap();
+    let save = loaded.to_vec().unwrap();
 
-    let mut saves = SaveManager::new();
-    saves.register_as::<Bow, dyn Item>().unwrap();
-    saves.register::<Chest>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let manager = SaveManager::new();
+    manager.register_as::<Bow, dyn Item>().unwrap();
+    manager.register::<Chest>().unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let hit = [at(36), dead(3), at(38), at(36), dead(3), at(38)];
     let mut expected = hit.to_vec();
     expected.sort();
@@ -142,21 +141,20 @@ enum OldPost {
 
 #[test]
 fn handles_in_fields_and_variants_that_are_kept_get_new_ids() {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let guard = Guard { name: String::from("Ada"), hates: at(2), post: Post::Gate(at(6)) };
-    saves.add(&Rc::new(RefCell::new(guard))).unwrap();
-    let save = saves.to_vec().unwrap();
+    manager.add(&Rc::new(RefCell::new(guard))).unwrap();
+    let save = manager.to_vec().unwrap();
 
-    let mut old = SaveManager::new();
+    let old = Saves::new();
     old.register::<OldGuard>().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, even);
-    let loaded = remap.from_slice(&old, &save).unwrap();
+    let loaded = remap.from_slice::<SaveManager>(&old, &save).unwrap();
     drop(remap);
-    old.adopt(loaded);
-    let save = old.to_vec().unwrap();
+    let save = loaded.to_vec().unwrap();
 
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let guard = loaded.first::<Guard>().unwrap();
     let Post::Gate(gate) = guard.borrow().post;
     assert_eq!((guard.borrow().hates, gate), (at(38), at(34)));
@@ -164,11 +162,11 @@ fn handles_in_fields_and_variants_that_are_kept_get_new_ids() {
 
 #[test]
 fn a_kept_handle_without_a_new_id_may_be_an_error_that_says_where() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register::<Chest>().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, even);
-    let result = remap.from_slice(&saves, &chest());
+    let result = remap.from_slice::<SaveManager>(&saves, &chest());
     let error = result.map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingObject, "{error}");
     assert_eq!(error.class(), Some("Chest"));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hecs::{Entity, World};
 use persist::save::{LoadEvent, Missing, Remap};
-use persist::{Arena, Handle, Persist, SaveManager};
+use persist::{Arena, Handle, Persist, Saves};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 
 /// The entities of a hecs world.
@@ -96,7 +96,7 @@ fn a_slotmap_is_merged_into_another() {
     let dragon = game.insert(prop("dragon", Handle::null()));
 
     // Which props there are: then a place for each, in the running game.
-    let (found, _) = SaveManager::new().value_from_slice::<Room>(&save).unwrap();
+    let found = Saves::new().from_slice::<Room>(&save).unwrap().into_inner();
     let empty = || prop("", Handle::null());
     let keys: HashMap<DefaultKey, DefaultKey> = found
         .props
@@ -106,7 +106,9 @@ fn a_slotmap_is_merged_into_another() {
         .collect();
     let mut remap = Remap::new();
     remap.arena::<Slots>(Missing::Dead, |old| keys.get(&old).copied());
-    let (room, loaded) = remap.value_from_slice::<Room>(&mut SaveManager::new(), &save).unwrap();
+    let loaded = remap.from_slice::<Room>(&Saves::new(), &save).unwrap();
+    let report = loaded.report().clone();
+    let room = loaded.into_inner();
     for (handle, prop) in room.props {
         game[handle.key().unwrap()] = prop;
     }
@@ -119,7 +121,7 @@ fn a_slotmap_is_merged_into_another() {
     assert_eq!(game[lamp.on.key().unwrap()].name, "table");
     let cup = game.values().find(|prop| prop.name == "cup").unwrap();
     assert!(cup.on.is_dead() && cup.on.key().is_none());
-    let findings = loaded.report().rows();
+    let findings = report.rows();
     assert_eq!((findings.len(), findings[0].event, findings[0].count), (1, LoadEvent::Dead, 1));
 
     // Another save of the game, in another run: it is dead for ever.
@@ -178,8 +180,8 @@ type Merged = (Entity, persist::save::LoadReport);
 
 /// Merges a level into the world: its boss, and the report.
 fn merge(world: &mut World, save: &[u8], missing: Missing) -> persist::Result<Merged> {
-    let mut saves = SaveManager::new();
-    let (plain, _) = saves.value_from_slice::<Level>(save)?;
+    let saves = Saves::new();
+    let plain = saves.from_slice::<Level>(save)?.into_inner();
     let entities: HashMap<Entity, Entity> = plain
         .monsters
         .keys()
@@ -189,11 +191,13 @@ fn merge(world: &mut World, save: &[u8], missing: Missing) -> persist::Result<Me
     world.flush();
     let mut remap = Remap::new();
     remap.arena::<Entities>(missing, |old| entities.get(&old).copied());
-    let (level, loaded) = remap.value_from_slice::<Level>(&mut saves, save)?;
+    let loaded = remap.from_slice::<Level>(&saves, save)?;
+    let report = loaded.report().clone();
+    let level = loaded.into_inner();
     for (handle, monster) in level.monsters {
         world.insert_one(handle.key().unwrap(), monster).unwrap();
     }
-    Ok((level.boss.and_then(|boss| boss.key()).unwrap(), loaded.report().clone()))
+    Ok((level.boss.and_then(|boss| boss.key()).unwrap(), report))
 }
 
 /// The monsters that it leads through, from the boss.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use persist::save::{Missing, Remap};
-use persist::{Arena, Handle, Persist, Result, SaveManager};
+use persist::{Arena, Handle, Persist, Result, Saves};
 
 /// An arena of monsters in slots with generations.
 pub(crate) struct Monsters;
@@ -72,8 +72,9 @@ pub(crate) fn remapped_from<T: Persist>(
 ) -> Result<(T, persist::save::LoadReport)> {
     let mut remap = Remap::new();
     remap.arena::<Monsters>(missing, find);
-    let (value, loaded) = remap.value_from_slice::<T>(&mut SaveManager::new(), save)?;
-    Ok((value, loaded.report().clone()))
+    let loaded = remap.from_slice::<T>(&Saves::new(), save)?;
+    let report = loaded.report().clone();
+    Ok((loaded.into_inner(), report))
 }
 
 /// What the handle of a slot is after a load that found no object for it.
@@ -161,12 +162,13 @@ fn handles_get_new_ids_wherever_they_are() {
 fn handles_of_other_arenas_stay() {
     let mut remap = Remap::new();
     remap.arena::<Items>(Missing::Null, |_| None);
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     let save = persist::to_vec(&places(0)).unwrap();
-    let (found, loaded) = remap.value_from_slice::<Places>(&mut saves, &save).unwrap();
+    let loaded = remap.from_slice::<Places>(&saves, &save).unwrap();
+    assert_eq!(loaded.report().remapped(), 0);
+    let found = loaded.into_inner();
     assert_eq!(found.item, Handle::null());
     assert_eq!(Places { item: Handle::new((1, 1)), ..found }, places(0));
-    assert_eq!(loaded.report().remapped(), 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use persist::save::{LoadEvent, Missing, Remap};
-use persist::{Arena, ErrorKind, Handle, Persist, SaveManager};
+use persist::{Arena, ErrorKind, Handle, Persist, SaveManager, Saves};
 
 use crate::handles::{Items, Key, Monster, Monsters, at, dead, remapped, remapped_from};
 
@@ -24,20 +24,20 @@ fn squads() -> SaveManager {
     let last = Rc::new(RefCell::new(Squad { members: vec![at(1), at(2)], next: None }));
     let next = Some(last);
     let first = Rc::new(RefCell::new(Squad { members: vec![at(4), at(5), at(7)], next }));
-    let mut saves = SaveManager::new();
-    saves.add(&first).unwrap();
-    saves
+    let mut manager = SaveManager::new();
+    manager.add(&first).unwrap();
+    manager
 }
 
 #[test]
 fn ids_without_an_object_are_null_or_dead_and_reported() {
-    let mut saves = squads();
-    let save = saves.to_vec().unwrap();
+    let manager = squads();
+    let save = manager.to_vec().unwrap();
     for (missing, change) in [(Missing::Null, LoadEvent::Nulled), (Missing::Dead, LoadEvent::Dead)]
     {
         let mut remap = Remap::new();
         remap.arena::<Monsters>(missing, even);
-        let loaded = remap.from_slice(&saves, &save).unwrap();
+        let loaded = remap.from_slice::<SaveManager>(manager.saves(), &save).unwrap();
         let squad = loaded.first::<Squad>().unwrap();
         let other = match missing {
             Missing::Dead => dead,
@@ -59,11 +59,11 @@ fn ids_without_an_object_are_null_or_dead_and_reported() {
 
 #[test]
 fn an_id_without_an_object_may_be_an_error_that_says_where() {
-    let mut saves = squads();
-    let save = saves.to_vec().unwrap();
+    let manager = squads();
+    let save = manager.to_vec().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, even);
-    let error = remap.from_slice(&saves, &save).map(drop).unwrap_err();
+    let error = remap.from_slice::<SaveManager>(manager.saves(), &save).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingObject);
     assert_eq!(
         (error.class(), error.object(), error.field()),
@@ -76,29 +76,31 @@ fn an_id_without_an_object_may_be_an_error_that_says_where() {
         "{error}"
     );
     // The save itself is as good as before.
-    assert_eq!(saves.from_slice(&save).unwrap().len(), 2);
+    assert_eq!(manager.from_slice(&save).unwrap().len(), 2);
 }
 
 #[test]
 fn every_way_to_load_takes_a_remap() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("squads.sav");
-    let mut saves = squads();
-    saves.save(&path).unwrap();
+    let manager = squads();
+    manager.save(&path).unwrap();
+    let saves = manager.saves();
+    let file = saves.file(&path);
     let mut asked = 0;
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, |key| {
         asked += 1;
         Some(key)
     });
-    assert_eq!(remap.load(&saves, &path).unwrap().report().remapped(), 5);
+    assert_eq!(remap.load::<SaveManager>(&file).unwrap().report().remapped(), 5);
     let save = std::fs::read(&path).unwrap();
-    assert_eq!(remap.from_slice(&saves, &save).unwrap().report().remapped(), 5);
+    assert_eq!(remap.from_slice::<SaveManager>(saves, &save).unwrap().report().remapped(), 5);
     persist::save(&path, &at(1)).unwrap();
-    let (handle, loaded) = remap.load_value::<Monster>(&mut saves, &path).unwrap();
-    assert_eq!((handle, loaded.report().remapped()), (at(1), 1));
-    // The loads of the manager itself know nothing of it.
-    assert_eq!(saves.load_value::<Monster>(&path).unwrap().1.report().remapped(), 0);
+    let loaded = remap.load::<Monster>(&file).unwrap();
+    assert_eq!((*loaded, loaded.report().remapped()), (at(1), 1));
+    // The loads of the `Saves` itself know nothing of it.
+    assert_eq!(file.load::<Monster>().unwrap().report().remapped(), 0);
     drop(remap);
     assert_eq!(asked, 11);
 }
@@ -110,8 +112,8 @@ fn the_last_function_for_an_arena_counts() {
     remap.arena::<Items>(Missing::Dead, Some).arena::<Monsters>(Missing::Null, |_| None);
     assert_eq!(format!("{remap:?}"), r#"{"items": Dead, "monsters": Null}"#);
     let save = persist::to_vec(&at(1)).unwrap();
-    let found = remap.value_from_slice::<Monster>(&mut SaveManager::new(), &save);
-    assert!(found.unwrap().0.is_null());
+    let found = remap.from_slice::<Monster>(&Saves::new(), &save);
+    assert!(found.unwrap().is_null());
 }
 
 #[test]

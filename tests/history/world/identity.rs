@@ -98,10 +98,10 @@ fn a_removed_subtree_comes_back_with_ids_names_orders_and_references_from_outsid
     assert_eq!(at.and_then(|door| world.name(door)), Some("Door2"));
 
     // A save and a load see no difference either.
-    let before = saves().value_to_vec(&world)?;
+    let before = saves().to_vec(&world)?;
     history.redo(&mut world)?;
     history.undo(&mut world)?;
-    assert!(saves().value_to_vec(&world)? == before, "byte by byte, ids counters and all");
+    assert!(saves().to_vec(&world)? == before, "byte by byte, ids counters and all");
     logged();
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Fields of every kind, set by paths and by hand.
 
-use persist::{Component, Persist, Record, Result, SaveManager, Value, World};
+use persist::{Component, Persist, Record, Result, Saves, Value, World};
 
 use super::scene::{
     Item, Light, Metres, Mood, Number, Pair, Pet, Place, Slot, Speed, Tag, Thing, saved_and_loaded,
@@ -200,11 +200,11 @@ fn fields_with_trait_objects_go_back_to_the_class_that_they_were() -> Result<()>
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.attach(ada, Drawing { main: Box::new(Square { side: 2.0 }), others: Vec::new() })?;
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Square, dyn Shape>()?;
     saves.register_as::<Circle, dyn Shape>()?;
     saves.register_component::<Drawing>()?;
-    let mut world = saved_and_loaded(&mut saves, &world);
+    let mut world = saved_and_loaded(&saves, &world);
     let mut history = persist::History::new(100);
 
     let circle = |radius| Box::new(Circle { radius, name: "round".into() });

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use persist::history::{Edit, Proof};
-use persist::{ErrorKind, History, Result, SaveManager, World};
+use persist::{ErrorKind, History, Result, Saves, World};
 use persist_tests::support::short_or_long;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -36,7 +36,7 @@ struct Run {
     proof: Proof,
     naive: Naive,
     changes: Changes,
-    saves: SaveManager,
+    saves: Saves,
     /// How many releases of each actor are expected in the end.
     releases: BTreeMap<u32, u32>,
     tally: Tally,
@@ -46,10 +46,10 @@ impl Run {
     fn new(seed: u64) -> Self {
         let mut changes = Changes::new(Pcg64::seed_from_u64(seed));
         let capacity = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 100][changes.random.gen_range(0..11)];
-        let mut saves = saves();
+        let saves = saves();
         let world = changes.world().expect("components");
-        let world = saved_and_loaded(&mut saves, &world);
-        let naive = Naive::new(text_of(&mut saves, &world), capacity);
+        let world = saved_and_loaded(&saves, &world);
+        let naive = Naive::new(text_of(&saves, &world), capacity);
         let proof = [Proof::Off, Proof::Touched, Proof::Whole][changes.random.gen_range(0..3)];
         let history = history(capacity, proof);
         let subject = match seed % 3 {
@@ -76,7 +76,7 @@ impl Run {
     }
 
     fn text(&mut self) -> String {
-        text_of(&mut self.saves, self.subject.target())
+        text_of(&self.saves, self.subject.target())
     }
 
     fn entries(&self) -> Vec<String> {
@@ -345,7 +345,7 @@ impl Run {
         let lost = world.spawn("Lost");
         world.attach(lost, Speed(0.0)).expect("it is there");
         history.edit(world, "Lost", |edit| edit.set(lost, "Speed:0", 1)).expect("it has one");
-        self.naive.edit(text_of(&mut self.saves, world), None);
+        self.naive.edit(text_of(&self.saves, world), None);
         assert!(world.remove(lost));
         assert_eq!(kind(history.undo(world)), ErrorKind::NotFound);
         if self.changes.random.r#gen() {

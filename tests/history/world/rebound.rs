@@ -17,7 +17,7 @@ fn a_history_refuses_another_world_and_does_nothing_to_it() -> Result<()> {
     history.set(&mut world, door, "Transform:x", 2.0)?;
     history.undo(&mut world)?;
     // The same ids and names, and yet another one.
-    let mut other = saved_and_loaded(&mut saves(), &world);
+    let mut other = saved_and_loaded(&saves(), &world);
     let before = (text(&other), entries(&history));
     assert_eq!(kind(history.undo(&mut other)), ErrorKind::WrongTarget);
     assert_eq!(kind(history.redo(&mut other)), ErrorKind::WrongTarget);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use persist::{
-    Component, Context, Document, History, ObjectId, Persist, Result, SaveManager, Value, World,
+    Component, Context, Document, History, ObjectId, Persist, Result, Saves, Value, World,
 };
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
@@ -264,9 +264,9 @@ impl Thing {
 }
 
 /// Where all classes are known.
-pub(crate) fn saves() -> SaveManager {
-    let mut saves = SaveManager::new();
-    let mut register = || {
+pub(crate) fn saves() -> Saves {
+    let saves = Saves::new();
+    let register = || {
         saves.register_component::<Transform>()?;
         saves.register_component::<Homing>()?;
         saves.register_component::<Thing>()?;
@@ -278,8 +278,8 @@ pub(crate) fn saves() -> SaveManager {
         saves.register_component::<Route>()?;
         saves.register_component::<Actor>()?;
         saves.register_component::<Prop>()?;
-        saves.registry_mut().register_resource::<Score>()?;
-        saves.registry_mut().register_resource::<Weather>()
+        saves.register_resource::<Score>()?;
+        saves.register_resource::<Weather>()
     };
     register().expect("classes");
     saves
@@ -287,13 +287,13 @@ pub(crate) fn saves() -> SaveManager {
 
 /// All that a save has of a world, but for the number of ids that were given: those of what was taken back stay used up.
 pub(crate) fn text(world: &World) -> String {
-    let mut saves = saves();
-    text_of(&mut saves, world)
+    let saves = saves();
+    text_of(&saves, world)
 }
 
 /// The same, of a world with other classes.
-pub(crate) fn text_of(saves: &mut SaveManager, world: &World) -> String {
-    let save = saves.value_to_vec(world).expect("a save");
+pub(crate) fn text_of(saves: &Saves, world: &World) -> String {
+    let save = saves.to_vec(world).expect("a save");
     let mut document = Document::from_slice(&save).expect("a document");
     let root = document.root_mut().and_then(Value::as_record_mut).expect("a world");
     assert!(root.take("last_id").is_some());
@@ -301,21 +301,21 @@ pub(crate) fn text_of(saves: &mut SaveManager, world: &World) -> String {
 }
 
 /// The world behind a save and a load.
-pub(crate) fn saved_and_loaded(saves: &mut SaveManager, world: &World) -> World {
+pub(crate) fn saved_and_loaded(saves: &Saves, world: &World) -> World {
     let path = saved(saves, world);
-    saves.load_value::<World>(&path.1).expect("a world").0
+    saves.file(&path.1).load::<World>().expect("a world").into_inner()
 }
 
 /// The world as another program loads it.
-pub(crate) fn brought_over(from: &mut SaveManager, to: &mut SaveManager, world: &World) -> World {
+pub(crate) fn brought_over(from: &Saves, to: &Saves, world: &World) -> World {
     let path = saved(from, world);
-    to.load_value::<World>(&path.1).expect("a world").0
+    to.file(&path.1).load::<World>().expect("a world").into_inner()
 }
 
-fn saved(saves: &mut SaveManager, world: &World) -> (tempfile::TempDir, std::path::PathBuf) {
+fn saved(saves: &Saves, world: &World) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("world.sav");
-    saves.save_value(&path, world).expect("a save");
+    saves.file(&path).save(world).expect("a save");
     (folder, path)
 }
 

@@ -1,6 +1,6 @@
 //! Components and resources of classes that the program does not have.
 
-use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, World};
+use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, Saves, World};
 
 use super::scene::{Score, Speed, Tag, brought_over, text_of};
 use super::stage::kind;
@@ -23,19 +23,19 @@ struct Moon {
 impl Component for Magic {}
 impl Component for Curse {}
 
-fn poor() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn poor() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Speed>().expect("a component class");
     saves.register_component::<Tag>().expect("a component class");
-    saves.registry_mut().register_resource::<Score>().expect("a class");
+    saves.register_resource::<Score>().expect("a class");
     saves
 }
 
-fn rich() -> SaveManager {
-    let mut saves = poor();
+fn rich() -> Saves {
+    let saves = poor();
     saves.register_component::<Magic>().expect("a component class");
     saves.register_component::<Curse>().expect("a component class");
-    saves.registry_mut().register_resource::<Moon>().expect("a class");
+    saves.register_resource::<Moon>().expect("a class");
     saves
 }
 
@@ -51,11 +51,11 @@ fn enchanted() -> (World, [ObjectId; 2]) {
     world.attach(ada, Tag).expect("there");
     world.attach(ring, Magic { power: 2, from: ada }).expect("there");
     world.insert_resource(Moon { phase: 3 }).expect("a resource");
-    (brought_over(&mut rich(), &mut poor(), &world), [ada, ring])
+    (brought_over(&rich(), &poor(), &world), [ada, ring])
 }
 
 fn text(world: &World) -> String {
-    text_of(&mut poor(), world)
+    text_of(&poor(), world)
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn unknown_components_come_back_with_their_object_in_their_places() -> Result<()
     }
     assert_eq!(text(&world), before);
     // A program that has magic finds it all.
-    let save = poor().value_to_vec(&world)?;
-    let again: World = rich().value_from_slice(&save)?.0;
+    let save = poor().to_vec(&world)?;
+    let again = rich().from_slice::<World>(&save)?;
     assert_eq!(again.get(ada), Some(&Magic { power: 1, from: ring }));
     assert_eq!(again.get(ring), Some(&Magic { power: 2, from: ada }));
     assert_eq!(again.resource(), Some(&Moon { phase: 3 }));
@@ -102,8 +102,8 @@ fn unknown_components_can_be_neither_taken_nor_set() -> Result<()> {
 fn an_attachment_replaces_what_was_unknown_and_its_undo_brings_that_back() -> Result<()> {
     let (mut world, [ada, ring]) = enchanted();
     let mut history = History::new(100);
-    let mut saves = rich();
-    let before = text_of(&mut saves, &world);
+    let saves = rich();
+    let before = text_of(&saves, &world);
     // The mod is switched on, without a load.
     world.register::<Magic>()?;
     world.register::<Curse>()?;
@@ -111,18 +111,18 @@ fn an_attachment_replaces_what_was_unknown_and_its_undo_brings_that_back() -> Re
     assert_eq!(world.classes(ada), ["Speed", "Curse", "Tag", "Magic"]);
     history.edit(&mut world, "", |edit| edit.attach(ada, Curse(1)))?;
     assert_eq!(world.classes(ada), ["Speed", "Tag", "Magic", "Curse"]);
-    let after = text_of(&mut saves, &world);
+    let after = text_of(&saves, &world);
     for _ in 0..2 {
         history.undo(&mut world)?;
         assert_eq!(world.classes(ada), ["Speed", "Curse", "Tag", "Magic"]);
         history.undo(&mut world)?;
-        assert_eq!(text_of(&mut saves, &world), before);
+        assert_eq!(text_of(&saves, &world), before);
         history.redo(&mut world)?;
         history.redo(&mut world)?;
-        assert_eq!(text_of(&mut saves, &world), after);
+        assert_eq!(text_of(&saves, &world), after);
     }
-    let save = saves.value_to_vec(&world)?;
-    let again: World = saves.value_from_slice(&save)?.0;
+    let save = saves.to_vec(&world)?;
+    let again = saves.from_slice::<World>(&save)?;
     assert_eq!(again.get(ada), Some(&Magic { power: 5, from: ada }));
     assert_eq!(again.get(ring), Some(&Magic { power: 2, from: ada }));
     Ok(())
@@ -132,22 +132,22 @@ fn an_attachment_replaces_what_was_unknown_and_its_undo_brings_that_back() -> Re
 fn a_failed_undo_of_an_attachment_keeps_what_it_replaced() -> Result<()> {
     let (mut world, [ada, _]) = enchanted();
     let mut history = History::new(100);
-    let mut saves = rich();
-    let before = text_of(&mut saves, &world);
+    let saves = rich();
+    let before = text_of(&saves, &world);
     world.register::<Magic>()?;
     history.edit(&mut world, "", |edit| edit.attach(ada, Magic { power: 5, from: ada }))?;
     world.detach::<Magic>(ada);
     assert_eq!(kind(history.undo(&mut world)), ErrorKind::NotFound);
     world.attach(ada, Magic { power: 6, from: ada })?;
     assert!(history.undo(&mut world)?);
-    assert_eq!(text_of(&mut saves, &world), before);
+    assert_eq!(text_of(&saves, &world), before);
 
     history.edit(&mut world, "", |edit| edit.insert_resource(Moon { phase: 7 }))?;
     world.remove_resource::<Moon>();
     assert_eq!(kind(history.undo(&mut world)), ErrorKind::NotFound);
     world.insert_resource(Moon { phase: 8 })?;
     assert!(history.undo(&mut world)?);
-    assert_eq!(text_of(&mut saves, &world), before);
+    assert_eq!(text_of(&saves, &world), before);
     Ok(())
 }
 
@@ -156,18 +156,18 @@ fn an_inserted_resource_replaces_one_that_was_unknown_and_its_undo_brings_that_b
 {
     let (mut world, _) = enchanted();
     let mut history = History::new(100);
-    let mut saves = rich();
-    let before = text_of(&mut saves, &world);
+    let saves = rich();
+    let before = text_of(&saves, &world);
     history.edit(&mut world, "", |edit| edit.insert_resource(Moon { phase: 7 }))?;
     history.edit(&mut world, "", |edit| edit.remove_resource::<Moon>())?;
     history
         .edit(&mut world, "", |edit| edit.insert_resource(Score { points: 1, names: vec![] }))?;
     for _ in 0..2 {
         history.go_to(&mut world, 0)?;
-        assert_eq!(text_of(&mut saves, &world), before);
+        assert_eq!(text_of(&saves, &world), before);
         history.go_to(&mut world, 1)?;
-        let save = saves.value_to_vec(&world)?;
-        let again: World = saves.value_from_slice(&save)?.0;
+        let save = saves.to_vec(&world)?;
+        let again = saves.from_slice::<World>(&save)?;
         assert_eq!(again.resource(), Some(&Moon { phase: 7 }));
         history.go_to(&mut world, 3)?;
     }

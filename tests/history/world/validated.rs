@@ -214,7 +214,9 @@ fn a_component_that_panics_when_it_is_asked_is_as_it_was_and_so_are_all_others()
 fn an_edit_that_fails_is_taken_back_whatever_a_component_says_of_what_it_was() -> Result<()> {
     // It was attached so, which nobody asked about.
     let (mut world, mut history, ada) = with(span(5, 0));
-    let error = fails(&mut world, &mut history, |edit| {
+    // A save would refuse it too, so that its state is compared without one.
+    let before = entries(&history);
+    let failed = history.edit(&mut world, "", |edit| {
         edit.set(ada, "Span:high", 5)?;
         edit.insert_element(ada, "Span:steps", 0, 5)?;
         edit.remove_element(ada, "Span:steps", 0)?;
@@ -222,7 +224,10 @@ fn an_edit_that_fails_is_taken_back_whatever_a_component_says_of_what_it_was() -
         edit.spawn("Bob")?;
         Err::<(), _>(persist::Error::new(ErrorKind::Refused, "no more"))
     });
-    assert_eq!(error.message(), "no more");
+    assert_eq!(failed.expect_err("it fails").message(), "no more");
+    assert_eq!((world.get(ada), world.objects().len()), (Some(&span(5, 0)), 1));
+    assert_eq!(entries(&history), before);
+    assert!(history.poison().is_none());
     history.begin("Build")?;
     history.set(&mut world, ada, "Span:high", 5)?;
     history.rollback(&mut world)?;

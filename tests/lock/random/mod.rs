@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use model::Schema;
 use persist::lock::{Lock, LockReport, Values, Verdict};
 use persist::save::LoadEvent;
-use persist::{Document, SaveManager, Value};
+use persist::{Document, SaveManager, Saves, Value};
 use persist_tests::support::forge;
 use programs::{Program, programs};
 use rand::seq::SliceRandom;
@@ -82,8 +82,8 @@ enum Fate {
     Refused(String),
 }
 
-fn fate(saves: &mut SaveManager, save: &[u8]) -> Fate {
-    let loaded = match saves.from_slice(save) {
+fn fate(saves: &Saves, save: &[u8]) -> Fate {
+    let loaded = match saves.from_slice::<SaveManager>(save) {
         Ok(loaded) => loaded,
         Err(error) => return Fate::Refused(error.to_string()),
     };
@@ -111,12 +111,11 @@ fn fate(saves: &mut SaveManager, save: &[u8]) -> Fate {
     let is_meant = rows.iter().any(|row| is_meant(&row.detail)) || has(LoadEvent::Restored);
     let is_hidden = has(LoadEvent::Kept) && has(LoadEvent::Defaulted);
     let rows = format!("{rows:?}");
-    saves.adopt(loaded);
     if let Some(lost) = lost {
         return Fate::Lost(lost);
     }
     if !is_meant {
-        let (old, new) = (leaves(save), leaves(&saves.to_vec().unwrap()));
+        let (old, new) = (leaves(save), leaves(&loaded.to_vec().unwrap()));
         let missing =
             |(leaf, count): &(&String, &u64)| new.get(*leaf).is_none_or(|now| now < *count);
         if let Some((leaf, count)) = old.iter().find(missing) {
@@ -149,7 +148,7 @@ fn compare(seed: u64, programs: &[Program], tally: &mut Tally) {
     let mut rng = Pcg64::seed_from_u64(seed);
     let (old, new) = (programs.choose(&mut rng).unwrap(), programs.choose(&mut rng).unwrap());
     let mut lock = Lock::new();
-    lock.update("0.1.0", (old.manager)().registry()).unwrap();
+    lock.update("0.1.0", &(old.saves)().registry()).unwrap();
     let mut schema = Schema::parse(&lock.to_string());
     if !rng.gen_ratio(1, 4) {
         let new = if rng.gen_bool(0.6) { old } else { new };
@@ -168,23 +167,21 @@ fn compare_three(seed: u64, programs: &[Program], tally: &mut Tally) {
     // Mostly one that knows what the one between did not.
     let new = if seed.is_multiple_of(3) { new } else { old };
     let mut lock = Lock::new();
-    lock.update("0.1.0", (old.manager)().registry()).unwrap();
+    lock.update("0.1.0", &(old.saves)().registry()).unwrap();
     let schema = Schema::parse(&lock.to_string());
-    lock.update("0.2.0", (between.manager)().registry()).unwrap();
-    let report = lock.compare((new.manager)().registry());
+    lock.update("0.2.0", &(between.saves)().registry()).unwrap();
+    let report = lock.compare(&(new.saves)().registry());
     if worst(&report) > Verdict::Untested {
         tally.bad += 1;
         return;
     }
     tally.safe += 1;
     for _ in 0..4 {
-        let mut saves = (between.manager)();
         let save = schema.save(&mut rng);
-        let Ok(loaded) = saves.from_slice(&save) else { continue };
+        let Ok(loaded) = (between.saves)().from_slice::<SaveManager>(&save) else { continue };
         let rows = format!("{:?}", loaded.report().rows());
-        saves.adopt(loaded);
-        let kept = saves.to_vec().unwrap();
-        let fate = fate(&mut (new.manager)(), &kept);
+        let kept = loaded.to_vec().unwrap();
+        let fate = fate(&(new.saves)(), &kept);
         if matches!(fate, Fate::Lost(_) | Fate::Refused(_)) {
             let names = (old.name, between.name, new.name);
             panic!(
@@ -207,10 +204,10 @@ fn compare_one(
     let text = schema.text();
     // A class that would hold itself is none.
     let Ok(lock) = text.parse::<Lock>() else { return };
-    let report = lock.compare((new.manager)().registry());
+    let report = lock.compare(&(new.saves)().registry());
     let about = || format!("seed {seed}, {old} to {}\n{report}\n{text}", new.name);
     let values = (0..6).map(|_| schema.save(rng));
-    let mut fates: Vec<Fate> = values.map(|save| fate(&mut (new.manager)(), &save)).collect();
+    let mut fates: Vec<Fate> = values.map(|save| fate(&(new.saves)(), &save)).collect();
     match worst(&report) {
         Verdict::Safe | Verdict::Untested => {
             // A `migrate` may refuse what a field held, which no schema shows: a note says so of the boundary values.
@@ -230,7 +227,7 @@ fn compare_one(
             tally.bad += 1;
             for values in [Values::Plain, Values::Boundary] {
                 if let Ok(sample) = lock.sample("0.1.0", values) {
-                    fates.push(fate(&mut (new.manager)(), &sample));
+                    fates.push(fate(&(new.saves)(), &sample));
                 }
             }
             let is_shown = fates.iter().any(|fate| match fate {

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::{Rc, Weak};
 
-use persist::{Persist, Record, SaveManager, Unknown};
+use persist::{Persist, Record, Saves, Unknown};
 
 /// A program with a class `Case`, and what it does to values on purpose.
 pub(crate) struct Program {
     pub(crate) name: &'static str,
-    pub(crate) manager: fn() -> SaveManager,
+    pub(crate) saves: fn() -> Saves,
 }
 
 macro_rules! programs {
@@ -21,13 +21,13 @@ macro_rules! programs {
         })*
 
         pub(crate) fn programs() -> Vec<Program> {
-            vec![$(Program { name: stringify!($program), manager: manager::<$program::Case> }),*]
+            vec![$(Program { name: stringify!($program), saves: saves::<$program::Case> }),*]
         }
     };
 }
 
-fn manager<T: Persist>() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn saves<T: Persist>() -> Saves {
+    let saves = Saves::new();
     saves.register::<T>().unwrap();
     saves
 }

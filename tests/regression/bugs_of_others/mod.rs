@@ -8,31 +8,29 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use persist::save::{LoadEvent, LoadReport};
-use persist::{ErrorKind, Persist, Record, SaveManager, Unknown};
+use persist::{ErrorKind, Persist, Record, SaveManager, Saves, Unknown};
 use persist_tests::support::{Shared, shared};
 
 /// A save of one object.
 fn save<T: Persist>(value: T) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.add(&shared(value)).unwrap();
-    saves.to_vec().unwrap()
+    let mut manager = SaveManager::new();
+    manager.add(&shared(value)).unwrap();
+    manager.to_vec().unwrap()
 }
 
 /// What a program with this class makes of it.
 fn load<T: Persist>(save: &[u8]) -> persist::Result<(Shared<T>, LoadReport)> {
-    let mut saves = SaveManager::new();
-    saves.register::<T>()?;
-    let loaded = saves.from_slice(save)?;
+    let manager = SaveManager::new();
+    manager.register::<T>()?;
+    let loaded = manager.from_slice(save)?;
     Ok((loaded.first()?, loaded.report().clone()))
 }
 
 /// What a program with this class saves after it has loaded a save.
 fn pass<T: Persist>(save: &[u8]) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.register::<T>().unwrap();
-    let loaded = saves.from_slice(save).unwrap();
-    saves.adopt(loaded);
-    saves.to_vec().unwrap()
+    let manager = SaveManager::new();
+    manager.register::<T>().unwrap();
+    manager.from_slice(save).unwrap().to_vec().unwrap()
 }
 
 /// SPUD, issue 126: the slow way of loading, for a class that has changed, stored offsets and did not
@@ -127,15 +125,14 @@ fn fields_of_a_newer_program_survive_an_older_one() {
     assert_eq!(*hero.borrow(), newer::hero());
     assert!(report.is_clean(), "{report}");
     // Also through several days, on which something is done.
-    let mut saves = SaveManager::new();
-    saves.register::<Hero>().unwrap();
-    let loaded = saves.from_slice(&pass::<Hero>(&saved)).unwrap();
+    let manager = SaveManager::new();
+    manager.register::<Hero>().unwrap();
+    let loaded = manager.from_slice(&pass::<Hero>(&saved)).unwrap();
     let hero = loaded.first::<Hero>().unwrap();
-    saves.adopt(loaded);
     hero.borrow_mut().name = "Eve".into();
     hero.borrow_mut().tools.swap(0, 1);
     hero.borrow_mut().tools[0].name += "!";
-    let (hero, _) = load::<newer::Hero>(&pass::<Hero>(&saves.to_vec().unwrap())).unwrap();
+    let (hero, _) = load::<newer::Hero>(&pass::<Hero>(&loaded.to_vec().unwrap())).unwrap();
     let mut expected = newer::Hero { name: "Eve".into(), ..newer::hero() };
     expected.tools.swap(0, 1);
     expected.tools[0].name += "!";
@@ -146,12 +143,10 @@ fn fields_of_a_newer_program_survive_an_older_one() {
 #[test]
 fn fields_of_a_newer_value_survive_an_older_program() {
     let saved = persist::to_vec(&newer::hero()).unwrap();
-    let mut saves = SaveManager::new();
-    let (hero, loaded) = saves.value_from_slice::<Hero>(&saved).unwrap();
-    saves.adopt(loaded);
-    let again = saves.value_to_vec(&hero).unwrap();
+    let hero = Saves::new().from_slice::<Hero>(&saved).unwrap();
+    let again = persist::to_vec(&hero).unwrap();
     assert_eq!(persist::from_slice::<newer::Hero>(&again).unwrap(), newer::hero());
-    // A load without a manager can give back only what has a field of its own; the newer program is told.
+    // The value alone can give back only what has a field of its own; the newer program is told.
     let hero: Hero = persist::from_slice(&saved).unwrap();
     let error = persist::from_slice::<newer::Hero>(&persist::to_vec(&hero).unwrap()).unwrap_err();
     assert_eq!((error.kind(), error.field()), (ErrorKind::MissingField, Some("mana")));
@@ -255,8 +250,8 @@ fn one_unknown_class_does_not_fail_the_whole_load() {
         }
     }
     type Bag = Vec<Box<dyn Item>>;
-    let manager = |lasers: bool| {
-        let mut saves = SaveManager::new();
+    let saves = |lasers: bool| {
+        let saves = Saves::new();
         saves.register_as::<Named, dyn Item>().unwrap();
         if lasers {
             saves.register_as::<Laser, dyn Item>().unwrap();
@@ -266,14 +261,14 @@ fn one_unknown_class_does_not_fail_the_whole_load() {
     let names = |bag: &Bag| bag.iter().map(|item| item.name()).collect::<Vec<_>>();
     let bag: Bag =
         vec![Box::new(Named("rope".into())), Box::new(Laser(9)), Box::new(Named("ink".into()))];
-    let saved = manager(true).value_to_vec(&bag).unwrap();
-    let mut saves = manager(false);
-    let (bag, loaded) = saves.value_from_slice::<Bag>(&saved).unwrap();
+    let saved = saves(true).to_vec(&bag).unwrap();
+    let without = saves(false);
+    let bag = without.from_slice::<Bag>(&saved).unwrap();
     assert_eq!(names(&bag), ["rope", "missing Laser", "ink"]);
-    let [row] = loaded.report().rows() else { panic!("{}", loaded.report()) };
+    let [row] = bag.report().rows() else { panic!("{}", bag.report()) };
     assert_eq!((row.event, &*row.class, row.count), (LoadEvent::Kept, "Laser", 1));
-    let again = saves.value_to_vec(&bag).unwrap();
-    let (bag, _) = manager(true).value_from_slice::<Bag>(&again).unwrap();
+    let again = without.to_vec(&bag).unwrap();
+    let bag = saves(true).from_slice::<Bag>(&again).unwrap().into_inner();
     assert_eq!(names(&bag), ["rope", "laser 9", "ink"]);
 }
 
@@ -289,12 +284,12 @@ fn objects_in_lists_that_refer_to_each_other_are_there() {
     let (a, b) = (node("a"), node("b"));
     a.borrow_mut().next = vec![b.clone(), a.clone()];
     b.borrow_mut().next = vec![a.clone(), b.clone(), a.clone()];
-    let mut saves = SaveManager::new();
-    saves.add(&a).unwrap();
-    let saved = saves.to_vec().unwrap();
+    let mut manager = SaveManager::new();
+    manager.add(&a).unwrap();
+    let saved = manager.to_vec().unwrap();
     a.borrow_mut().next.clear();
     b.borrow_mut().next.clear();
-    let loaded = saves.from_slice(&saved).unwrap();
+    let loaded = manager.from_slice(&saved).unwrap();
     let a = loaded.first::<Node>().unwrap();
     let b = a.borrow().next[0].clone();
     assert_eq!((&*a.borrow().name, &*b.borrow().name), ("a", "b"));

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::save::{Compression, LoadPolicy};
-use persist::{ErrorKind, Limits, LoadOptions, SaveManager};
+use persist::{ErrorKind, Limits, LoadOptions, SaveManager, Saves};
 
 use crate::compression::{BOTH, LZ4, ZSTD, blocks, by, inside, lz4, packed, replaced, tags, zstd};
 use persist_tests::support::forge::{bare, one, refused, value};
@@ -52,59 +52,57 @@ fn the_limit_holds_on_both_sides() {
     let map = vec![7_u8; 200_000];
     for compression in BOTH {
         let save = packed(compression, &map);
-        let mut saves = SaveManager::new();
-        saves.set_save_options(by(compression));
-        saves.set_limits(Limits { decompressed: 100_000, ..Limits::default() });
-        for error in [
-            saves.value_to_vec(&map).unwrap_err(),
-            saves.value_from_slice::<Vec<u8>>(&save).unwrap_err(),
-        ] {
+        let saves =
+            Saves::new().save_options(by(compression)).limits(Limits::new().decompressed(100_000));
+        for error in
+            [saves.to_vec(&map).unwrap_err(), saves.from_slice::<Vec<u8>>(&save).unwrap_err()]
+        {
             assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
             assert!(error.message().contains("`Limits::decompressed`"), "{error}");
         }
-        saves.set_save_options(by(Compression::None));
-        let plain = saves.value_to_vec(&map).unwrap();
-        assert!(saves.value_from_slice::<Vec<u8>>(&plain).is_ok());
+        let saves = saves.save_options(by(Compression::None));
+        let plain = saves.to_vec(&map).unwrap();
+        assert!(saves.from_slice::<Vec<u8>>(&plain).is_ok());
     }
 }
 
 #[test]
 fn the_size_of_the_file_is_what_its_limit_is_about() {
     let map = vec![7_u8; 200_000];
-    let mut saves = SaveManager::new();
-    saves.set_limits(Limits { bytes: 250_000, ..Limits::default() });
-    saves.set_save_options(by(Compression::Lz4));
+    let mut manager = Saves::new()
+        .limits(Limits::new().bytes(250_000))
+        .save_options(by(Compression::Lz4))
+        .manager();
     let maps: Vec<_> = (0..4).map(|_| Rc::new(RefCell::new(map.clone()))).collect();
     for map in &maps {
-        saves.add(map).unwrap();
+        manager.add(map).unwrap();
     }
-    let save = saves.to_vec().unwrap();
-    assert_eq!(saves.from_slice(&save).unwrap().iter::<Vec<u8>>().count(), 4);
-    saves.set_save_options(by(Compression::None));
-    assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
+    let save = manager.to_vec().unwrap();
+    assert_eq!(manager.from_slice(&save).unwrap().iter::<Vec<u8>>().count(), 4);
+    let plain = manager.saves().clone().save_options(by(Compression::None));
+    assert_eq!(plain.to_vec(&manager).unwrap_err().kind(), ErrorKind::TooLarge);
 }
 
 #[test]
 fn what_a_load_would_take_for_an_attack_is_written_as_it_is() {
-    let mut saves = SaveManager::new();
-    saves.set_save_options(by(Compression::Zstd(3)));
+    let mut manager = Saves::new().save_options(by(Compression::Zstd(3))).manager();
     for _ in 0..2 {
-        saves.add(&Rc::new(RefCell::new("0".repeat(40 << 20)))).unwrap();
+        manager.add(&Rc::new(RefCell::new("0".repeat(40 << 20)))).unwrap();
     }
-    let save = saves.to_vec().unwrap();
+    let save = manager.to_vec().unwrap();
     assert_eq!(tags(&save), [ZSTD, 1]);
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert!(loaded.iter::<String>().all(|text| text.borrow().len() == 40 << 20));
     // With both compressed it is refused.
     drop(loaded);
     let both = replaced(&save, |content| {
         (content.len() > 1 << 20).then(|| (ZSTD, inside(content.len(), &zstd(content))))
     });
-    let error = saves.from_slice(&both).unwrap_err();
+    let error = manager.from_slice(&both).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
     assert!(error.message().contains("`Limits::expansion`"), "{error}");
-    saves.set_limits(Limits { expansion: 100_000, ..Limits::default() });
-    assert!(saves.from_slice(&both).is_ok());
+    let saves = manager.saves().clone().limits(Limits::new().expansion(100_000));
+    assert!(saves.from_slice::<SaveManager>(&both).is_ok());
 }
 
 #[test]
@@ -118,7 +116,10 @@ fn a_save_without_compressed_blocks_costs_nothing_more() {
 
 #[test]
 fn a_salvage_counts_what_compressed_blocks_hold() {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new()
+        .save_options(by(Compression::Lz4))
+        .load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
+    let mut manager = saves.manager();
     let objects: Vec<_> = (0..8_u32)
         .map(|i| {
             Rc::new(RefCell::new(
@@ -127,13 +128,11 @@ fn a_salvage_counts_what_compressed_blocks_hold() {
         })
         .collect();
     for object in &objects {
-        saves.add::<Rc<RefCell<Vec<Option<bool>>>>>(object).unwrap();
+        manager.add::<Rc<RefCell<Vec<Option<bool>>>>>(object).unwrap();
     }
-    saves.set_save_options(by(Compression::Lz4));
-    let mut save = saves.to_vec().unwrap();
-    saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
+    let mut save = manager.to_vec().unwrap();
     let last = blocks(&save).0.pop().unwrap().1;
     save[last + 20] ^= 1;
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     assert_eq!(loaded.len(), 7, "of a save of {} bytes", save.len());
 }

@@ -11,7 +11,7 @@ use std::io::Write;
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use persist::save::Compression;
-use persist::{SaveManager, SaveOptions};
+use persist::{SaveOptions, Saves};
 use persist_tests::support::forge;
 
 const LZ4: u8 = 2;
@@ -20,14 +20,13 @@ const BOTH: [Compression; 2] = [Compression::Lz4, Compression::Zstd(3)];
 
 /// Saves are compressed this way.
 fn by(compression: Compression) -> SaveOptions {
-    SaveOptions { compression, ..SaveOptions::default() }
+    SaveOptions::new().compression(compression)
 }
 
 /// A compressed save of one value.
 fn packed<T: persist::Persist>(compression: Compression, value: &T) -> Vec<u8> {
-    let mut saves = SaveManager::new();
-    saves.set_save_options(by(compression));
-    saves.value_to_vec(value).unwrap()
+    let saves = Saves::new().save_options(by(compression));
+    saves.to_vec(value).unwrap()
 }
 
 /// Marsaglia's xorshift64, for bytes that no compression makes fewer.

@@ -1,15 +1,17 @@
 //! What was saved comes back.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
 use persist::save::Compression;
 use persist::storage::Memory;
-use persist::{Document, Persist, SaveManager, SaveOptions};
+use persist::{Document, Persist, SaveManager, Saves};
 
 use crate::compression::{
     BOTH, LZ4, ZSTD, blocks, by, inside, lz4, noise, packed, replaced, tags, zstd,
 };
+use persist_tests::support::disk::{Disk, Image};
 use persist_tests::support::fixture_types::{load_and_save, read};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
@@ -37,11 +39,10 @@ fn a_compressed_value_comes_back_smaller_than_it_was() {
 fn the_same_state_has_the_same_bytes() {
     let world = world([noise(300), vec![0; 100_000]].concat().repeat(3));
     for compression in BOTH {
-        let mut saves = SaveManager::new();
-        saves.set_save_options(by(compression));
-        let first = saves.value_to_vec(&world).unwrap();
-        // The second is made by what is warm, a third by another manager.
-        assert!(saves.value_to_vec(&world).unwrap() == first);
+        let saves = Saves::new().save_options(by(compression));
+        let first = saves.to_vec(&world).unwrap();
+        // The second is made by what is warm, a third by other saves.
+        assert!(saves.to_vec(&world).unwrap() == first);
         assert!(packed(compression, &world) == first);
     }
 }
@@ -50,11 +51,10 @@ fn the_same_state_has_the_same_bytes() {
 fn a_block_in_pieces_is_compressed_like_a_whole_one() {
     let names: Vec<_> = (0..40_000).map(|n| format!("{n} {}", "ab".repeat(n % 40))).collect();
     for compression in BOTH {
-        let mut saves = SaveManager::new();
-        saves.set_save_options(by(compression));
+        let saves = Saves::new().save_options(by(compression));
         // What was saved before leaves one window for all of it.
-        saves.value_to_vec(&vec![0_u8; 4 << 20]).unwrap();
-        let whole = saves.value_to_vec(&names).unwrap();
+        saves.to_vec(&vec![0_u8; 4 << 20]).unwrap();
+        let whole = saves.to_vec(&names).unwrap();
         assert!(packed(compression, &names) == whole);
         assert_eq!(persist::from_slice::<Vec<String>>(&whole).unwrap(), names);
     }
@@ -93,12 +93,12 @@ fn every_fixture_loads_from_compressed_blocks_too() {
 
 #[test]
 fn blocks_of_both_sorts_and_plain_ones_make_one_save() {
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let tiles = [vec![1; 70_000], noise(70_000), vec![2; 70_000], vec![3; 70_000]];
     for tiles in tiles.clone() {
-        saves.add(&Rc::new(RefCell::new(world(tiles)))).unwrap();
+        manager.add(&Rc::new(RefCell::new(world(tiles)))).unwrap();
     }
-    let plain = saves.to_vec().unwrap();
+    let plain = manager.to_vec().unwrap();
     let mut blocks = 0;
     let save = replaced(&plain, |content| {
         blocks += 1;
@@ -109,16 +109,15 @@ fn blocks_of_both_sorts_and_plain_ones_make_one_save() {
         }
     });
     assert_eq!(tags(&save), [ZSTD, 1, LZ4, LZ4]);
-    let loaded = saves.from_slice(&save).unwrap();
+    let loaded = manager.from_slice(&save).unwrap();
     let found: Vec<_> = loaded.iter::<World>().map(|world| world.borrow().tiles.clone()).collect();
     assert!(found == tiles);
 
     // The library leaves the block that does not get smaller as it is, too.
-    saves.set_save_options(by(Compression::Lz4));
-    let save = saves.to_vec().unwrap();
+    let saves = manager.saves().clone().save_options(by(Compression::Lz4));
+    let save = saves.to_vec(&manager).unwrap();
     assert_eq!(tags(&save), [LZ4, 1, LZ4, LZ4]);
-    saves.adopt(loaded);
-    assert!(saves.to_vec().unwrap() == save);
+    assert!(saves.to_vec(&loaded).unwrap() == save);
 }
 
 #[test]
@@ -146,14 +145,13 @@ fn a_level_beyond_the_ends_is_that_of_the_end() {
 #[test]
 fn a_damaged_compressed_file_gives_way_to_its_backup() {
     let storage = Memory::default();
-    let mut saves = SaveManager::new();
-    saves.set_storage(storage.clone());
-    saves.set_save_options(SaveOptions { verify: true, ..by(Compression::Lz4) });
+    let saves =
+        Saves::new().storage(storage.clone()).save_options(by(Compression::Lz4).verify(true));
     for level in [1, 2] {
-        saves.save_value("game.sav", &world(vec![level; 1000])).unwrap();
+        saves.file("game.sav").save(&world(vec![level; 1000])).unwrap();
     }
     let mut save = Vec::new();
-    let path = std::path::Path::new("game.sav");
+    let path = Path::new("game.sav");
     use persist::storage::Storage;
     storage.open(path).unwrap().read_to_end(&mut save).unwrap();
     let at = blocks(&save).0[0].1;
@@ -161,9 +159,9 @@ fn a_damaged_compressed_file_gives_way_to_its_backup() {
     storage.remove(path).unwrap();
     storage.create(path, path).unwrap().write_all(&save).unwrap();
 
-    let (found, loaded) = saves.load_value::<World>("game.sav").unwrap();
-    assert_eq!(found, world(vec![1; 1000]));
-    let recovery = loaded.report().recovery().unwrap();
+    let found = saves.file("game.sav").load::<World>().unwrap();
+    assert_eq!(*found, world(vec![1; 1000]));
+    let recovery = found.recovery().unwrap();
     assert!(recovery.cause.contains("checksum"), "{}", recovery.cause);
 }
 
@@ -185,32 +183,31 @@ fn write_fixtures() {
 fn a_save_in_the_background_has_the_same_bytes() {
     let world = world([1, 2, 3, 4].repeat(50_000));
     for compression in BOTH {
-        let folder = tempfile::tempdir().unwrap();
-        let (front, back) = (folder.path().join("front.sav"), folder.path().join("back.sav"));
-        let mut saves = SaveManager::new();
-        saves.set_save_options(by(compression));
-        saves.save_value(&front, &world).unwrap();
-        saves.save_value_in_background(&back, &world).unwrap().wait().unwrap();
-        assert!(std::fs::read(front).unwrap() == std::fs::read(back).unwrap());
+        let disk = Disk::new(Image::new());
+        let saves = Saves::new().storage(disk.clone()).save_options(by(compression));
+        saves.file("front.sav").save(&world).unwrap();
+        saves.file("back.sav").save_in_background(&world).unwrap().wait().unwrap();
+        let image = disk.image();
+        assert!(image[Path::new("front.sav")] == image[Path::new("back.sav")]);
     }
 }
 
 #[test]
 fn what_is_whole_of_a_damaged_compressed_save_is_salvaged() {
     for compression in BOTH {
-        let mut saves = SaveManager::new();
-        saves.set_save_options(by(compression));
+        let mut manager = Saves::new().save_options(by(compression)).manager();
         for tile in 0..5 {
-            saves.add(&Rc::new(RefCell::new(world(vec![tile; 70_000])))).unwrap();
+            manager.add(&Rc::new(RefCell::new(world(vec![tile; 70_000])))).unwrap();
         }
-        let mut save = saves.to_vec().unwrap();
+        let mut save = manager.to_vec().unwrap();
         let places = blocks(&save).0;
         assert_eq!(places.len(), 5);
         save[places[2].1 + 20] ^= 1;
-        assert_eq!(saves.from_slice(&save).unwrap_err().kind(), persist::ErrorKind::Damaged);
+        assert_eq!(manager.from_slice(&save).unwrap_err().kind(), persist::ErrorKind::Damaged);
         let policy = persist::save::LoadPolicy::Salvage;
-        saves.set_load_options(persist::LoadOptions { policy, ..Default::default() });
-        let loaded = saves.from_slice(&save).unwrap();
+        let saves = manager.saves().clone();
+        let saves = saves.load_options(persist::LoadOptions::new().policy(policy));
+        let loaded = saves.from_slice::<SaveManager>(&save).unwrap();
         let found: Vec<_> = loaded.iter::<World>().map(|world| world.borrow().tiles[0]).collect();
         assert_eq!(found, [0, 1, 3, 4]);
         let salvage = loaded.report().salvage().unwrap();

@@ -1,7 +1,7 @@
 //! Counts that no program has written, under true checksums.
 
 use persist::save::{Header, Keep, Lineage};
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, Saves};
 
 use crate::devices::{Device, LOCAL};
 use persist_tests::support::forge::{Forged, counted, refused, text, value};
@@ -87,7 +87,7 @@ fn as_many_devices_as_fit_are_read() {
 #[test]
 fn counts_that_are_used_up_begin_an_epoch() {
     for (epoch, count) in [(7, MOST), (u64::MAX, 1), (u64::MAX, MOST)] {
-        let mut deck = Device::new("deck");
+        let deck = Device::new("deck");
         let before = Device::unnamed();
         let first = save(&entry("deck", epoch, count));
         deck.write(LOCAL, &first);
@@ -124,7 +124,7 @@ fn more_counts_without_a_larger_generation_are_no_line() {
 
 #[test]
 fn two_full_headers_are_reconciled() {
-    let (mut deck, other) = (Device::new("deck"), Device::unnamed());
+    let (deck, other) = (Device::new("deck"), Device::unnamed());
     let names = |first: usize| -> Vec<u8> {
         (first..first + 256).flat_map(|number| entry(&format!("{number:03}"), 1, 3)).collect()
     };
@@ -133,5 +133,5 @@ fn two_full_headers_are_reconciled() {
     let header = deck.reconcile(&other, Keep::Remote);
     assert_eq!(header.devices().count(), 256);
     assert!(header.devices().any(|(name, _)| name == "deck"));
-    SaveManager::new().value_from_slice::<u32>(&deck.read(LOCAL).unwrap()).unwrap();
+    Saves::new().from_slice::<u32>(&deck.read(LOCAL).unwrap()).unwrap();
 }

@@ -7,41 +7,46 @@ mod hostile;
 mod reconciled;
 mod twin;
 
-use std::io::Write;
-use std::path::Path;
+use std::any::Any;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use persist::save::{Header, Keep, Lineage};
-use persist::storage::{Memory, Storage};
-use persist::{SaveManager, SaveOptions};
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
+use persist::{SaveOptions, Saves};
 
 const LOCAL: &str = "saves/game.sav";
 const REMOTE: &str = "saves/remote";
 
 /// A device with a slot whose one value is a number.
 struct Device {
-    saves: SaveManager,
-    disk: Memory,
+    saves: Saves,
+    disk: Clockless,
 }
 
 impl Device {
     fn new(name: &str) -> Self {
-        let mut device = Self::unnamed();
-        device.saves.set_device(name).unwrap();
-        device
+        let Self { saves, disk } = Self::unnamed();
+        Self { saves: saves.device(name).unwrap(), disk }
     }
 
     fn unnamed() -> Self {
-        let (mut saves, disk) = (SaveManager::new(), Memory::default());
-        saves.set_storage(disk.clone());
-        Self { saves, disk }
+        let disk = Clockless::default();
+        Self { saves: Saves::new().storage(disk.clone()), disk }
     }
 
-    fn save(&mut self, level: u32) {
-        self.saves.save_value(LOCAL, &level).unwrap();
+    /// With other options from then on.
+    fn options(self, options: SaveOptions) -> Self {
+        Self { saves: self.saves.save_options(options), ..self }
     }
 
-    fn level(&mut self) -> u32 {
-        self.saves.load_value::<u32>(LOCAL).unwrap().0
+    fn save(&self, level: u32) {
+        self.saves.file(LOCAL).save(&level).unwrap();
+    }
+
+    fn level(&self) -> u32 {
+        *self.saves.file(LOCAL).load::<u32>().unwrap()
     }
 
     fn header(&self) -> Header {
@@ -55,14 +60,14 @@ impl Device {
     /// How the save here stands to that of another device.
     fn compare(&self, other: &Self) -> Lineage {
         self.fetch(other);
-        let found = self.saves.compare(LOCAL, REMOTE).unwrap();
+        let found = self.saves.file(LOCAL).compare(REMOTE).unwrap();
         assert_eq!((&found.local, &found.remote), (&self.header(), &other.header()));
         found.lineage
     }
 
-    fn reconcile(&mut self, other: &Self, keep: Keep) -> Header {
+    fn reconcile(&self, other: &Self, keep: Keep) -> Header {
         self.fetch(other);
-        let header = self.saves.reconcile(LOCAL, REMOTE, keep).unwrap();
+        let header = self.saves.file(LOCAL).reconcile(REMOTE, keep).unwrap();
         assert_eq!(header, self.header());
         assert_eq!(self.read(REMOTE), other.read(LOCAL), "the remote save was changed");
         header
@@ -84,15 +89,53 @@ impl Device {
         let _ = self.disk.remove(path);
         self.disk.create(path, path).unwrap().write_all(bytes).unwrap();
     }
+}
 
-    fn set_backups(&mut self, backups: u32) {
-        self.saves.set_save_options(SaveOptions { backups, ..SaveOptions::default() });
+/// Memory without a clock, so that equal saves have equal headers.
+#[derive(Clone, Default)]
+struct Clockless(Memory);
+
+impl Storage for Clockless {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        self.0.open(path)
+    }
+
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+        self.0.create(path, like)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.link(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.0.sync_folder(folder)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.0.list(folder)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>> {
+        self.0.lock(path)
+    }
+
+    fn now(&self) -> Option<SystemTime> {
+        None
     }
 }
 
 /// Two devices, of which the second has the first save of the first.
 fn two() -> (Device, Device) {
-    let (mut deck, mut laptop) = (Device::new("deck"), Device::new("laptop"));
+    let (deck, laptop) = (Device::new("deck"), Device::new("laptop"));
     deck.save(1);
     laptop.reconcile(&deck, Keep::Remote);
     (deck, laptop)
@@ -100,7 +143,7 @@ fn two() -> (Device, Device) {
 
 /// Two devices that have gone on from one save, to the levels 2 and 3.
 fn diverged() -> (Device, Device) {
-    let (mut deck, mut laptop) = two();
+    let (deck, laptop) = two();
     deck.save(2);
     laptop.save(3);
     (deck, laptop)

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use persist::save::{Keep, Lineage};
+use persist::save::{Keep, Lineage, SlotInfo};
 use persist::storage::Storage;
-use persist::{ErrorKind, SaveManager, SaveOptions};
+use persist::{ErrorKind, SaveOptions, Saves};
 
 use crate::devices::{Device, LOCAL, REMOTE, diverged, two};
 
@@ -28,7 +28,7 @@ fn devices_that_take_turns_never_diverge() {
 
 #[test]
 fn two_devices_that_go_on_from_one_save_are_told() {
-    let (mut deck, laptop) = diverged();
+    let (deck, laptop) = diverged();
     assert_eq!(
         (deck.compare(&laptop), laptop.compare(&deck)),
         (Lineage::Diverged, Lineage::Diverged)
@@ -42,7 +42,7 @@ fn two_devices_that_go_on_from_one_save_are_told() {
 #[test]
 fn the_save_that_is_kept_is_newer_than_both() {
     for keep in [Keep::Local, Keep::Remote] {
-        let (mut deck, mut laptop) = diverged();
+        let (deck, laptop) = diverged();
         let before = Device::unnamed();
         before.write(LOCAL, &deck.read(LOCAL).unwrap());
         deck.reconcile(&laptop, keep);
@@ -63,13 +63,13 @@ fn the_save_that_is_kept_is_newer_than_both() {
 
 #[test]
 fn the_save_that_is_not_kept_is_not_lost() {
-    let (mut deck, laptop) = diverged();
+    let (deck, laptop) = diverged();
     let local = deck.read(LOCAL).unwrap();
-    deck.set_backups(0);
+    let deck = deck.options(SaveOptions::new().backups(0));
     deck.reconcile(&laptop, Keep::Remote);
     assert!(deck.read(BACKUP).unwrap() == local);
 
-    let (mut deck, laptop) = diverged();
+    let (deck, laptop) = diverged();
     let (local, remote) = (deck.read(LOCAL).unwrap(), laptop.read(LOCAL).unwrap());
     deck.reconcile(&laptop, Keep::Local);
     assert!(deck.read(BACKUP).unwrap() == local && deck.read(REMOTE).unwrap() == remote);
@@ -78,7 +78,7 @@ fn the_save_that_is_not_kept_is_not_lost() {
 /// A backup of the same generation may be that of another device.
 #[test]
 fn a_save_that_another_program_put_into_the_slot_becomes_a_backup() {
-    let (mut deck, mut laptop) = two();
+    let (deck, laptop) = two();
     deck.save(2);
     laptop.save(3);
     deck.save(4);
@@ -92,8 +92,8 @@ fn a_save_that_another_program_put_into_the_slot_becomes_a_backup() {
 
 #[test]
 fn a_third_device_joins() {
-    let (mut deck, mut laptop) = diverged();
-    let mut phone = Device::new("phone");
+    let (deck, laptop) = diverged();
+    let phone = Device::new("phone");
     phone.reconcile(&laptop, Keep::Remote);
     phone.save(4);
     assert_eq!((phone.compare(&laptop), phone.compare(&deck)), (Lineage::Newer, Lineage::Diverged));
@@ -108,7 +108,7 @@ fn a_third_device_joins() {
 
 #[test]
 fn both_devices_may_reconcile_at_once() {
-    let (mut deck, mut laptop) = diverged();
+    let (deck, laptop) = diverged();
     let before = Device::unnamed();
     before.write(LOCAL, &laptop.read(LOCAL).unwrap());
     laptop.reconcile(&deck, Keep::Local);
@@ -121,7 +121,7 @@ fn both_devices_may_reconcile_at_once() {
 
 #[test]
 fn what_is_newer_already_is_left_as_it_is() {
-    let (mut deck, laptop) = two();
+    let (deck, laptop) = two();
     deck.save(2);
     let save = deck.read(LOCAL).unwrap();
     deck.reconcile(&laptop, Keep::Local);
@@ -133,36 +133,36 @@ fn what_is_newer_already_is_left_as_it_is() {
 }
 
 #[test]
-fn metadata_and_content_stay_those_of_the_save_that_is_kept() {
-    let (mut deck, mut laptop) = two();
-    laptop.saves.set_application("Quest", "2").unwrap();
-    laptop.saves.set_metadata(&String::from("The Mill")).unwrap();
-    laptop.saves.save_value(LOCAL, &vec![7_u32; 100_000]).unwrap();
+fn info_and_content_stay_those_of_the_save_that_is_kept() {
+    let (deck, laptop) = two();
+    let saves = laptop.saves.clone().application("Quest", "2").unwrap();
+    let info = SlotInfo::new("The Mill").value(&String::from("rain")).unwrap();
+    saves.file(LOCAL).info(info.clone()).save(&vec![7_u32; 100_000]).unwrap();
     deck.save(2);
     let header = deck.reconcile(&laptop, Keep::Remote);
-    assert_eq!(header.metadata::<String>().unwrap().as_deref(), Some("The Mill"));
+    assert_eq!(header.info(), info);
     assert_eq!(header.application_version.as_deref(), Some("2"));
-    assert_eq!(deck.saves.load_value::<Vec<u32>>(LOCAL).unwrap().0, [7; 100_000]);
+    assert_eq!(deck.saves.file(LOCAL).load::<Vec<u32>>().unwrap().into_inner(), [7; 100_000]);
 }
 
 #[test]
 fn a_damaged_save_is_not_compared_and_not_kept() {
-    let (mut deck, laptop) = diverged();
+    let (deck, laptop) = diverged();
     let (local, remote) = (deck.read(LOCAL).unwrap(), laptop.read(LOCAL).unwrap());
     deck.write(REMOTE, &remote[..remote.len() - 1]);
-    assert_eq!(deck.saves.compare(LOCAL, REMOTE).unwrap_err().kind(), ErrorKind::Truncated);
+    assert_eq!(deck.saves.file(LOCAL).compare(REMOTE).unwrap_err().kind(), ErrorKind::Truncated);
     let mut changed = remote.clone();
     let at = changed.len() - 35;
     changed[at] ^= 1;
     deck.write(REMOTE, &changed);
-    let error = deck.saves.reconcile(LOCAL, REMOTE, Keep::Remote).unwrap_err();
+    let error = deck.saves.file(LOCAL).reconcile(REMOTE, Keep::Remote).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert!(error.message().starts_with("saves/remote: "), "{error}");
     assert!(deck.read(LOCAL).unwrap() == local);
     // The one in the slot gives way to a good one, and not unseen.
     deck.write(LOCAL, &local[..local.len() - 1]);
     deck.write(REMOTE, &remote);
-    let error = deck.saves.reconcile(LOCAL, REMOTE, Keep::Remote).unwrap_err();
+    let error = deck.saves.file(LOCAL).reconcile(REMOTE, Keep::Remote).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
     assert!(error.message().contains("load it"), "{error}");
     assert_eq!(deck.level(), 1);
@@ -173,22 +173,22 @@ fn a_damaged_save_is_not_compared_and_not_kept() {
 #[test]
 fn a_save_that_is_not_there_is_an_error_unless_another_takes_its_place() {
     let (deck, _) = two();
-    let mut phone = Device::new("phone");
-    let error = phone.saves.compare(LOCAL, REMOTE).unwrap_err();
+    let phone = Device::new("phone");
+    let error = phone.saves.file(LOCAL).compare(REMOTE).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(phone.saves.reconcile(LOCAL, REMOTE, Keep::Remote).is_err());
+    assert!(phone.saves.file(LOCAL).reconcile(REMOTE, Keep::Remote).is_err());
     phone.fetch(&deck);
-    assert!(phone.saves.reconcile(LOCAL, REMOTE, Keep::Local).is_err());
-    phone.saves.reconcile(LOCAL, REMOTE, Keep::Remote).unwrap();
+    assert!(phone.saves.file(LOCAL).reconcile(REMOTE, Keep::Local).is_err());
+    phone.saves.file(LOCAL).reconcile(REMOTE, Keep::Remote).unwrap();
     assert!(phone.read(LOCAL) == deck.read(LOCAL));
 }
 
 /// A device of the same name that has forgotten what it counted does not count it again.
 #[test]
 fn a_device_that_was_set_up_anew_counts_in_an_epoch_of_its_own() {
-    let (mut deck, laptop) = two();
+    let (deck, laptop) = two();
     deck.save(2);
-    let mut again = Device::new("deck");
+    let again = Device::new("deck");
     again.reconcile(&laptop, Keep::Remote);
     for level in 3..5 {
         again.save(level);
@@ -199,12 +199,11 @@ fn a_device_that_was_set_up_anew_counts_in_an_epoch_of_its_own() {
 
 #[test]
 fn a_slot_in_use_is_left_alone() {
-    let (mut deck, laptop) = diverged();
+    let (deck, laptop) = diverged();
     deck.fetch(&laptop);
-    let wait = std::time::Duration::ZERO;
-    deck.saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+    let deck = deck.options(SaveOptions::new().wait(std::time::Duration::ZERO));
     let _lock = deck.disk.lock(Path::new("saves/.game.sav.lock")).unwrap().unwrap();
-    let error = deck.saves.reconcile(LOCAL, REMOTE, Keep::Remote).unwrap_err();
+    let error = deck.saves.file(LOCAL).reconcile(REMOTE, Keep::Remote).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InUse);
 }
 
@@ -212,18 +211,16 @@ fn a_slot_in_use_is_left_alone() {
 fn real_files_are_reconciled_too() {
     let folder = tempfile::tempdir().unwrap();
     let [local, remote] = ["local.sav", "remote.sav"].map(|name| folder.path().join(name));
-    let (mut deck, mut laptop) = (SaveManager::new(), SaveManager::new());
-    deck.set_device("deck").unwrap();
-    laptop.set_device("laptop").unwrap();
-    deck.save_value(&local, &1_u32).unwrap();
+    let [deck, laptop] = ["deck", "laptop"].map(|name| Saves::new().device(name).unwrap());
+    deck.file(&local).save(&1_u32).unwrap();
     std::fs::copy(&local, &remote).unwrap();
-    laptop.save_value(&remote, &2_u32).unwrap();
-    let save = deck.save_value_in_background(&local, &3_u32).unwrap();
-    assert_eq!(deck.compare(&local, &remote).unwrap().lineage, Lineage::Diverged);
-    deck.reconcile(&local, &remote, Keep::Remote).unwrap();
+    laptop.file(&remote).save(&2_u32).unwrap();
+    let save = deck.file(&local).save_in_background(&3_u32).unwrap();
+    assert_eq!(deck.file(&local).compare(&remote).unwrap().lineage, Lineage::Diverged);
+    deck.file(&local).reconcile(&remote, Keep::Remote).unwrap();
     save.wait().unwrap();
-    assert_eq!(deck.compare(&local, &remote).unwrap().lineage, Lineage::Newer);
-    assert_eq!(deck.load_value::<u32>(&local).unwrap().0, 2);
+    assert_eq!(deck.file(&local).compare(&remote).unwrap().lineage, Lineage::Newer);
+    assert_eq!(deck.file(&local).load::<u32>().unwrap().into_inner(), 2);
     let backup = folder.path().join("local.sav.bak");
-    assert_eq!(deck.load_value::<u32>(backup).unwrap().0, 3);
+    assert_eq!(deck.file(backup).load::<u32>().unwrap().into_inner(), 3);
 }

@@ -121,7 +121,7 @@ impl World {
             }
             Step::Delete(at) => {
                 if self.twins[at].save.is_some() {
-                    self.devices[at].saves.slots("saves").delete("game").unwrap();
+                    self.devices[at].saves.slots("saves").slot("game").delete().unwrap();
                     self.twins[at] = Twin::default();
                 }
             }
@@ -138,7 +138,7 @@ impl World {
         let device = &mut self.devices[at];
         let local = device.read(LOCAL);
         device.write(REMOTE, &remote);
-        device.saves.reconcile(LOCAL, REMOTE, keep).unwrap();
+        device.saves.file(LOCAL).reconcile(REMOTE, keep).unwrap();
         let now = device.read(LOCAL);
         if now == local {
             let ours = ours.unwrap();

@@ -1,20 +1,31 @@
 //! Automatic saves.
 
-use persist::SaveManager;
+use persist::save::Slots;
+use persist::{ErrorKind, SaveManager};
 
-use crate::slots::{FOLDER, Game, write};
+use crate::slots::{Game, write};
 
 /// The levels in the automatic slots, by name.
-fn levels(game: &mut Game) -> Vec<u32> {
+fn levels(game: &Game) -> Vec<u32> {
     game.names().iter().map(|name| game.load(name).unwrap()).collect()
+}
+
+/// Saves into a rotation, and returns the slot that it took.
+fn auto_save(game: &Game, keep: u32) -> String {
+    game.slots.auto(keep).save(&game.manager).unwrap();
+    newest(&game.slots, keep)
+}
+
+fn newest(slots: &Slots, keep: u32) -> String {
+    let path = slots.auto(keep).path().unwrap();
+    path.file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
 #[test]
 fn a_save_of_a_slot_replaces_the_one_before() {
-    let mut game = Game::new();
+    let game = Game::new();
     for level in [1, 2] {
-        *game.level.borrow_mut() = level;
-        game.saves.slots(FOLDER).save("quick").unwrap();
+        game.slots.slot("quick").save(game.at(level)).unwrap();
     }
     assert_eq!(game.names(), ["quick"]);
     assert_eq!(game.load("quick").unwrap(), 2);
@@ -22,137 +33,185 @@ fn a_save_of_a_slot_replaces_the_one_before() {
 
 #[test]
 fn automatic_saves_take_the_slots_in_turn() {
-    let mut game = Game::new();
+    let game = Game::new();
     let mut names = Vec::new();
     for level in 1..=7 {
-        *game.level.borrow_mut() = level;
-        names.push(game.saves.slots(FOLDER).auto_save(3).unwrap().0);
+        game.at(level);
+        names.push(auto_save(&game, 3));
     }
     assert_eq!(names, ["auto1", "auto2", "auto3", "auto1", "auto2", "auto3", "auto1"]);
-    assert_eq!(levels(&mut game), [7, 5, 6]);
-    let generations: Vec<_> = game
-        .saves
-        .slots(FOLDER)
-        .list()
-        .unwrap()
-        .iter()
-        .map(|slot| slot.header.generation)
-        .collect();
+    assert_eq!(levels(&game), [7, 5, 6]);
+    let slots = game.slots.list().unwrap();
+    let generations: Vec<_> = slots.iter().map(|slot| slot.header.generation).collect();
     assert_eq!(generations, [7, 5, 6]);
 }
 
 #[test]
-fn another_run_goes_on_with_the_oldest() {
-    let mut game = Game::new();
-    for level in 1..=4 {
-        *game.level.borrow_mut() = level;
-        game.saves.slots(FOLDER).auto_save(3).unwrap();
+fn a_load_takes_the_newest() {
+    let game = Game::new();
+    let auto = game.slots.auto(3);
+    assert_eq!(auto.load::<SaveManager>().map(drop).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(auto.path().unwrap_err().kind(), ErrorKind::NotFound);
+    for level in 1..=5 {
+        auto.save(game.at(level)).unwrap();
+        let loaded = auto.load::<SaveManager>().unwrap();
+        assert_eq!(*loaded.first::<u32>().unwrap().borrow(), level);
     }
-    let mut again = Game::on(game.disk.clone());
-    *again.level.borrow_mut() = 5;
-    assert_eq!(again.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto2");
-    assert_eq!(levels(&mut again), [4, 5, 3]);
+    // Also with another number of slots, and in another run.
+    let again = Game::on(game.disk.clone());
+    let loaded = again.slots.auto(1).load::<SaveManager>().unwrap();
+    assert_eq!(*loaded.first::<u32>().unwrap().borrow(), 5);
+}
+
+#[test]
+fn a_rotation_is_deleted_as_a_whole() {
+    let game = Game::new();
+    game.save("quick", 1);
+    (0..4).for_each(|_| drop(auto_save(&game, 3)));
+    game.slots.auto(3).delete().unwrap();
+    assert_eq!(game.names(), ["quick"]);
+    assert_eq!(game.files(), ["quick.sav"]);
+    assert_eq!(game.slots.auto(3).delete().unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn another_run_goes_on_with_the_oldest() {
+    let game = Game::new();
+    for level in 1..=4 {
+        game.slots.auto(3).save(game.at(level)).unwrap();
+    }
+    let again = Game::on(game.disk.clone());
+    again.at(5);
+    assert_eq!(auto_save(&again, 3), "auto2");
+    assert_eq!(levels(&again), [4, 5, 3]);
 }
 
 #[test]
 fn other_slots_are_no_automatic_ones() {
-    let mut game = Game::new();
+    let game = Game::new();
     for name in ["auto", "auto01", "auto1b", "automatic", "quick"] {
         game.save(name, 1);
     }
-    assert_eq!(game.saves.slots(FOLDER).auto_save(1).unwrap().0, "auto1");
-    assert_eq!(game.saves.slots(FOLDER).auto_save(1).unwrap().0, "auto1");
-    assert_eq!(game.saves.slots(FOLDER).auto_save(0).unwrap().0, "auto1");
+    for keep in [1, 1, 0] {
+        assert_eq!(auto_save(&game, keep), "auto1");
+    }
 }
 
 #[test]
 fn a_slot_that_was_deleted_is_taken_first() {
-    let mut game = Game::new();
-    (0..3).for_each(|_| drop(game.saves.slots(FOLDER).auto_save(3).unwrap()));
-    game.saves.slots(FOLDER).delete("auto2").unwrap();
-    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto2");
-    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto1");
+    let game = Game::new();
+    (0..3).for_each(|_| drop(auto_save(&game, 3)));
+    game.slots.slot("auto2").delete().unwrap();
+    assert_eq!(auto_save(&game, 3), "auto2");
+    assert_eq!(auto_save(&game, 3), "auto1");
 }
 
 #[test]
 fn a_damaged_slot_is_the_oldest() {
-    let mut game = Game::new();
-    (0..3).for_each(|_| drop(game.saves.slots(FOLDER).auto_save(3).unwrap()));
+    let game = Game::new();
+    (0..3).for_each(|_| drop(auto_save(&game, 3)));
     write(&game.disk, "auto3.sav", &[0; 100]);
-    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto3");
-    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto1");
+    assert_eq!(auto_save(&game, 3), "auto3");
+    assert_eq!(auto_save(&game, 3), "auto1");
 }
 
 #[test]
 fn fewer_and_more_slots_than_before_are_fine() {
-    let mut game = Game::new();
-    (0..4).for_each(|_| drop(game.saves.slots(FOLDER).auto_save(4).unwrap()));
-    let names: Vec<_> = (0..3).map(|_| game.saves.slots(FOLDER).auto_save(2).unwrap().0).collect();
+    let game = Game::new();
+    (0..4).for_each(|_| drop(auto_save(&game, 4)));
+    let names: Vec<_> = (0..3).map(|_| auto_save(&game, 2)).collect();
     assert_eq!(names, ["auto1", "auto2", "auto1"]);
     // With more again the oldest of all come first.
-    let names: Vec<_> = (0..3).map(|_| game.saves.slots(FOLDER).auto_save(4).unwrap().0).collect();
+    let names: Vec<_> = (0..3).map(|_| auto_save(&game, 4)).collect();
     assert_eq!(names, ["auto3", "auto4", "auto2"]);
 }
 
 #[test]
 fn automatic_saves_in_the_background_take_turns_too() {
     let folder = tempfile::tempdir().unwrap();
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let level = std::rc::Rc::new(std::cell::RefCell::new(0_u32));
-    saves.add(&level).unwrap();
+    manager.add(&level).unwrap();
+    let slots = manager.saves().slots(folder.path());
     for number in 1..=5 {
         *level.borrow_mut() = number;
-        let _ = saves.slots(folder.path()).auto_save_in_background(3).unwrap();
+        slots.auto(3).save_in_background(&manager).unwrap().wait().unwrap();
     }
-    saves.wait_for_saves().unwrap();
-    let slots = saves.slots(folder.path()).list().unwrap();
     let levels: Vec<_> = slots
+        .list()
+        .unwrap()
         .iter()
-        .map(|slot| *saves.load(&slot.path).unwrap().first::<u32>().unwrap().borrow())
+        .map(|slot| *manager.load(&slot.path).unwrap().first::<u32>().unwrap().borrow())
         .collect();
     assert_eq!(levels, [4, 5, 3]);
 }
 
+/// Nobody waits for them.
+#[test]
+fn the_newest_of_many_automatic_saves_in_the_background_is_written() {
+    let game = Game::new();
+    for level in 1..=50 {
+        drop(game.slots.auto(3).save_in_background(game.at(level)).unwrap());
+    }
+    game.saves().wait().unwrap();
+    let loaded = game.slots.auto(3).load::<SaveManager>().unwrap();
+    assert_eq!(*loaded.first::<u32>().unwrap().borrow(), 50);
+    assert!(game.names().len() <= 3, "{:?}", game.names());
+}
+
 #[test]
 fn one_value_takes_turns_too() {
-    let mut game = Game::new();
+    let game = Game::new();
+    let auto = game.slots.auto(2);
     for level in 1..=3_u8 {
-        game.saves.slots(FOLDER).auto_save_value(2, &level).unwrap();
+        auto.save(&level).unwrap();
     }
-    assert_eq!(game.saves.slots(FOLDER).load_value::<u8>("auto1").unwrap().0, 3);
-    let save = game.saves.slots(FOLDER).auto_save_value_in_background(2, &4_u8).unwrap();
-    assert!(save.path().ends_with("auto2.sav"));
+    assert_eq!(*game.slots.slot("auto1").load::<u8>().unwrap(), 3);
+    let save = auto.save_in_background(&4_u8).unwrap();
+    while !save.is_done() {
+        std::thread::yield_now();
+    }
+    assert!(save.path().is_some_and(|path| path.ends_with("auto2.sav")));
     save.wait().unwrap();
-    assert_eq!(game.saves.slots(FOLDER).load_value::<u8>("auto2").unwrap().0, 4);
+    assert_eq!(*game.slots.slot("auto2").load::<u8>().unwrap(), 4);
 }
 
 #[test]
 fn all_automatic_saves_may_be_kept() {
-    let mut game = Game::new();
+    let game = Game::new();
     for number in 1..4 {
-        let save = game.saves.slots(FOLDER).auto_save_in_background(u32::MAX).unwrap();
-        assert!(save.path().ends_with(format!("auto{}.sav", number * 2 - 1)));
+        let save = game.slots.auto(u32::MAX).save_in_background(&game.manager).unwrap();
         save.wait().unwrap();
-        assert_eq!(
-            game.saves.slots(FOLDER).auto_save(u32::MAX).unwrap().0,
-            format!("auto{}", number * 2)
-        );
+        assert_eq!(newest(&game.slots, u32::MAX), format!("auto{}", number * 2 - 1));
+        assert_eq!(auto_save(&game, u32::MAX), format!("auto{}", number * 2));
     }
 }
 
 #[test]
 fn slots_are_saved_in_the_background_by_name() {
-    let mut game = Game::new();
+    let game = Game::new();
     for level in [1, 2] {
-        *game.level.borrow_mut() = level;
-        let _ = game.saves.slots(FOLDER).save_in_background("ada").unwrap();
-        let _ = game.saves.slots(FOLDER).save_in_background("quick").unwrap();
+        for name in ["ada", "quick"] {
+            drop(game.slots.slot(name).save_in_background(game.at(level)).unwrap());
+        }
     }
-    let _ = game.saves.slots(FOLDER).save_value_in_background("value", &7_u8).unwrap();
-    game.saves.wait_for_saves().unwrap();
+    drop(game.slots.slot("value").save_in_background(&7_u8).unwrap());
+    game.saves().wait().unwrap();
     assert_eq!(game.names(), ["ada", "quick", "value"]);
     assert_eq!((game.load("ada").unwrap(), game.load("quick").unwrap()), (2, 2));
-    assert_eq!(game.saves.slots(FOLDER).load_value::<u8>("value").unwrap().0, 7);
-    let error = game.saves.slots(FOLDER).save_in_background("../x").unwrap_err();
-    assert_eq!(error.kind(), persist::ErrorKind::InvalidValue);
+    assert_eq!(*game.slots.slot("value").load::<u8>().unwrap(), 7);
+    let error = game.slots.slot("../x").save_in_background(&game.manager).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+}
+
+#[test]
+fn a_handle_has_its_own_number_of_backups() {
+    let game = Game::new();
+    let auto = game.slots.auto(1).backups(0);
+    for level in 0..3 {
+        auto.save(game.at(level)).unwrap();
+    }
+    assert_eq!(game.files(), ["auto1.sav"]);
+    auto.backups(2).save(game.at(3)).unwrap();
+    assert_eq!(game.files(), ["auto1.sav", "auto1.sav.bak"]);
 }

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use persist::storage::{Memory, Storage};
-use persist::{ErrorKind, SaveManager, SaveOptions};
+use persist::{ErrorKind, SaveManager, SaveOptions, Saves};
 
 use crate::slots::{FOLDER, Game, read, write};
 
 /// A slot with a backup and a damaged save.
 fn game() -> Game {
-    let mut game = Game::new();
-    game.saves.set_save_options(SaveOptions { backups: 2, ..SaveOptions::default() });
+    let disk = Memory::default();
+    let saves = Saves::new().storage(disk.clone()).save_options(SaveOptions::new().backups(2));
+    let game = Game::with(saves, disk);
     for level in 1..=3 {
         game.save("ada", level);
     }
@@ -23,32 +24,32 @@ fn game() -> Game {
 
 #[test]
 fn a_renamed_slot_takes_its_files_along() {
-    let mut game = game();
+    let game = game();
     let before: Vec<_> = game.files().iter().map(|name| name.replace("ada.", "bob.")).collect();
-    game.saves.slots(FOLDER).rename("ada", "bob").unwrap();
+    game.slots.rename("ada", "bob").unwrap();
     let mut expected = before;
     expected.sort();
     assert_eq!(game.files(), expected);
     assert_eq!(game.names(), ["ada2", "bob"]);
     assert_eq!(game.load("bob").unwrap(), 4);
     assert_eq!(game.load("ada").unwrap_err().kind(), ErrorKind::NotFound);
-    game.saves.slots(FOLDER).rename("bob", "bob").unwrap();
+    game.slots.rename("bob", "bob").unwrap();
     assert_eq!(game.load("bob").unwrap(), 4);
 }
 
 #[test]
 fn a_deleted_slot_leaves_nothing() {
-    let mut game = game();
-    game.saves.slots(FOLDER).delete("ada").unwrap();
+    let game = game();
+    game.slots.slot("ada").delete().unwrap();
     assert_eq!(game.files(), ["ada2.sav"]);
-    let error = game.saves.slots(FOLDER).delete("ada").unwrap_err();
+    let error = game.slots.slot("ada").delete().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 #[test]
 fn a_copy_is_a_slot_of_its_own() {
-    let mut game = game();
-    game.saves.slots(FOLDER).copy("ada", "bob").unwrap();
+    let game = game();
+    game.slots.copy("ada", "bob").unwrap();
     assert!(read(&game.disk, "ada.sav") == read(&game.disk, "bob.sav"));
     assert!(!game.files().contains(&"bob.sav.bak".to_owned()));
     game.save("ada", 5);
@@ -57,24 +58,24 @@ fn a_copy_is_a_slot_of_its_own() {
 
 #[test]
 fn a_damaged_save_is_not_copied() {
-    let mut game = game();
+    let game = game();
     let save = read(&game.disk, "ada.sav");
     let mut changed = save.clone();
     let at = save.len() - 40;
     changed[at] ^= 1;
     write(&game.disk, "ada.sav", &changed);
-    let error = game.saves.slots(FOLDER).copy("ada", "bob").unwrap_err();
+    let error = game.slots.copy("ada", "bob").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert_eq!(game.names(), ["ada", "ada2"]);
 }
 
 #[test]
 fn a_name_that_is_taken_stays_as_it_is() {
-    let mut game = game();
+    let game = game();
     for error in [
-        game.saves.slots(FOLDER).copy("ada", "ada2").unwrap_err(),
-        game.saves.slots(FOLDER).rename("ada", "ada2").unwrap_err(),
-        game.saves.slots(FOLDER).copy("ada", "ada").unwrap_err(),
+        game.slots.copy("ada", "ada2").unwrap_err(),
+        game.slots.rename("ada", "ada2").unwrap_err(),
+        game.slots.copy("ada", "ada").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert!(error.message().ends_with("already; delete it first"), "{error}");
@@ -84,12 +85,12 @@ fn a_name_that_is_taken_stays_as_it_is() {
 
 #[test]
 fn a_slot_that_is_not_there_is_an_error() {
-    let mut game = game();
+    let game = game();
     for error in [
-        game.saves.slots(FOLDER).copy("eve", "bob").unwrap_err(),
-        game.saves.slots(FOLDER).rename("eve", "bob").unwrap_err(),
-        game.saves.slots(FOLDER).delete("eve").unwrap_err(),
-        game.saves.slots(FOLDER).rename("eve", "eve").unwrap_err(),
+        game.slots.copy("eve", "bob").unwrap_err(),
+        game.slots.rename("eve", "bob").unwrap_err(),
+        game.slots.slot("eve").delete().unwrap_err(),
+        game.slots.rename("eve", "eve").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(error.message(), "there is no slot `eve` in saves");
@@ -100,16 +101,16 @@ fn a_slot_that_is_not_there_is_an_error() {
 #[test]
 fn backups_of_a_slot_that_is_gone_are_kept_and_are_not_those_of_a_copy_or_a_renamed_slot() {
     for renames in [false, true] {
-        let mut game = game();
+        let game = game();
         let (newer, older) = (read(&game.disk, "ada2.sav"), read(&game.disk, "ada.sav.bak2"));
         write(&game.disk, "bob.sav.bak", &newer);
         write(&game.disk, "bob.sav.bak2", &older);
         write(&game.disk, "bob.sav.damaged", b"what is left of bob");
         let damaged = read(&game.disk, "ada.sav.damaged");
         if renames {
-            game.saves.slots(FOLDER).rename("ada", "bob").unwrap();
+            game.slots.rename("ada", "bob").unwrap();
         } else {
-            game.saves.slots(FOLDER).copy("ada", "bob").unwrap();
+            game.slots.copy("ada", "bob").unwrap();
         }
         assert_eq!(game.load("bob").unwrap(), 4);
         assert_eq!(read(&game.disk, "bob.sav.damaged"), b"what is left of bob");
@@ -129,29 +130,30 @@ fn backups_of_a_slot_that_is_gone_are_kept_and_are_not_those_of_a_copy_or_a_rena
 /// A save goes on from the backups that bear its name.
 #[test]
 fn backups_of_a_save_that_is_gone_are_those_of_the_next_save() {
-    let mut game = game();
+    let game = game();
     game.disk.remove(&Path::new(FOLDER).join("ada.sav")).unwrap();
     let error = game.load("ada").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     let backup = Path::new(FOLDER).join("ada.sav.bak");
     assert!(error.message().contains(&format!("load {}", backup.display())), "{error}");
-    assert_eq!(*game.saves.load(backup).unwrap().first::<u32>().unwrap().borrow(), 2);
+    let loaded = game.manager.load(backup).unwrap();
+    assert_eq!(*loaded.first::<u32>().unwrap().borrow(), 2);
     game.save("ada", 7);
-    assert!(game.saves.slots(FOLDER).list().unwrap()[0].header.generation > 2);
+    assert!(game.slots.list().unwrap()[0].header.generation > 2);
     write(&game.disk, "ada.sav", b"");
     assert_eq!(game.load("ada").unwrap(), 2);
 }
 
 #[test]
 fn a_slot_in_use_is_left_alone() {
-    let mut game = game();
-    let wait = std::time::Duration::ZERO;
-    game.saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+    let game = game();
+    let options = SaveOptions::new().wait(std::time::Duration::ZERO);
+    let slots = game.saves().clone().save_options(options).slots(FOLDER);
     let _lock = game.disk.lock(&Path::new(FOLDER).join(".ada.sav.lock")).unwrap().unwrap();
     for error in [
-        game.saves.slots(FOLDER).rename("ada", "bob").unwrap_err(),
-        game.saves.slots(FOLDER).rename("ada2", "ada").unwrap_err(),
-        game.saves.slots(FOLDER).delete("ada").unwrap_err(),
+        slots.rename("ada", "bob").unwrap_err(),
+        slots.rename("ada2", "ada").unwrap_err(),
+        slots.slot("ada").delete().unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InUse, "{error}");
     }
@@ -161,21 +163,20 @@ fn a_slot_in_use_is_left_alone() {
 fn real_files_are_slots_too() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let level = std::rc::Rc::new(std::cell::RefCell::new(1_u32));
-    saves.add(&level).unwrap();
-    saves.slots(folder).save("ada").unwrap();
-    saves.slots(folder).save("ada").unwrap();
+    manager.add(&level).unwrap();
+    let slots = manager.saves().slots(folder);
+    slots.slot("ada").save(&manager).unwrap();
+    slots.slot("ada").save(&manager).unwrap();
     std::fs::create_dir(folder.join("folder.sav")).unwrap();
-    saves.slots(folder).copy("ada", "bob").unwrap();
-    saves.slots(folder).rename("ada", "eve").unwrap();
-    let names = |saves: &mut SaveManager| -> Vec<_> {
-        saves.slots(folder).list().unwrap().into_iter().map(|slot| slot.name).collect()
-    };
-    assert_eq!(names(&mut saves), ["bob", "eve"]);
+    slots.copy("ada", "bob").unwrap();
+    slots.rename("ada", "eve").unwrap();
+    let names: Vec<_> = slots.list().unwrap().into_iter().map(|slot| slot.name).collect();
+    assert_eq!(names, ["bob", "eve"]);
     assert!(folder.join("eve.sav.bak").exists());
-    saves.slots(folder).delete("eve").unwrap();
-    saves.slots(folder).delete("bob").unwrap();
+    slots.slot("eve").delete().unwrap();
+    slots.slot("bob").delete().unwrap();
     let left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["folder.sav"]);
 }
@@ -186,11 +187,10 @@ fn a_rename_and_a_delete_that_are_cut_off_leave_a_slot_that_loads() {
     use failing::Failing;
     for operation in 0..12 {
         for deletes in [false, true] {
-            let mut game = game();
-            let mut cut = SaveManager::new();
-            cut.set_storage(Failing::after(game.disk.clone(), operation));
+            let game = game();
+            let cut = Saves::new().storage(Failing::after(game.disk.clone(), operation));
             let result = if deletes {
-                cut.slots(FOLDER).delete("ada")
+                cut.slots(FOLDER).slot("ada").delete()
             } else {
                 cut.slots(FOLDER).rename("ada", "bob")
             };
@@ -208,10 +208,10 @@ fn a_rename_and_a_delete_that_are_cut_off_leave_a_slot_that_loads() {
                     }
                     // Once more, and it is done.
                     if deletes && slot.is_some() {
-                        game.saves.slots(FOLDER).delete("ada").unwrap();
+                        game.slots.slot("ada").delete().unwrap();
                         assert_eq!(game.files(), ["ada2.sav"]);
                     } else if slot.is_some_and(|slot| slot == "ada") {
-                        game.saves.slots(FOLDER).rename("ada", "bob").unwrap();
+                        game.slots.rename("ada", "bob").unwrap();
                         assert!(!game.files().iter().any(|name| name.starts_with("ada.")));
                         assert_eq!(game.load("bob").unwrap(), 4);
                     }

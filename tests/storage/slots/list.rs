@@ -4,20 +4,22 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
-use persist::save::Health;
+use persist::save::{Health, SlotEntry, SlotInfo};
 use persist::storage::{Memory, NewFile, Storage, StoredFile};
-use persist::{ErrorKind, Limits, SaveManager};
+use persist::{ErrorKind, Limits, Saves};
 
-use crate::slots::{FOLDER, Game, Shown, read, write};
+use crate::slots::{FOLDER, Game, Shown, load, read, write};
+use persist_tests::support::forge::Forged;
 
 #[test]
 fn a_slot_says_what_its_header_says() {
-    let mut game = Game::new();
+    let game = Game::new();
     game.save("bob", 20);
     game.save("ada", 90);
     game.save("ada", 95);
-    let slots = game.saves.slots(FOLDER).list().unwrap();
+    let slots = game.slots.list().unwrap();
     let [ada, bob] = &slots[..] else { panic!("{slots:?}") };
     assert_eq!((&*ada.name, &*bob.name), ("ada", "bob"));
     assert_eq!(ada.path, Path::new(FOLDER).join("ada.sav"));
@@ -26,7 +28,10 @@ fn a_slot_says_what_its_header_says() {
     assert_eq!((ada.header.generation, bob.header.generation), (2, 1));
     assert_eq!(ada.header.application.as_deref(), Some("Quest"));
     assert_eq!(ada.header.application_version.as_deref(), Some("1.0"));
-    let shown = ada.metadata::<Shown>().unwrap().unwrap();
+    assert_eq!((&*ada.info.title, &*bob.info.title), ("ADA", "BOB"));
+    assert_eq!(ada.info, ada.header.info());
+    assert!(ada.info.saved_at >= bob.info.saved_at && bob.info.saved_at.is_some());
+    let shown = ada.info.get::<Shown>().unwrap().unwrap();
     assert_eq!(shown, Shown { title: "ADA".into(), minutes: 95 });
     assert_eq!(ada.backups, [Path::new(FOLDER).join("ada.sav.bak")]);
     assert!(bob.backups.is_empty() && ada.damaged.is_empty());
@@ -35,7 +40,7 @@ fn a_slot_says_what_its_header_says() {
 
 #[test]
 fn what_is_no_save_is_no_slot() {
-    let mut game = Game::new();
+    let game = Game::new();
     game.save("ada", 1);
     let save = read(&game.disk, "ada.sav");
     for name in [
@@ -61,7 +66,7 @@ fn what_is_no_save_is_no_slot() {
 
 #[test]
 fn damaged_saves_are_slots_that_say_so() {
-    let mut game = Game::new();
+    let game = Game::new();
     for name in ["cut", "empty", "header", "newer", "zeros"] {
         game.save(name, 1);
     }
@@ -74,7 +79,7 @@ fn damaged_saves_are_slots_that_say_so() {
     write(&game.disk, "header.sav", &changed);
     changed[8] = 2;
     write(&game.disk, "newer.sav", &changed);
-    let slots = game.saves.slots(FOLDER).list().unwrap();
+    let slots = game.slots.list().unwrap();
     let health = |name: &str| {
         let slot = slots.iter().find(|slot| slot.name == name).unwrap();
         assert_eq!(slot.good_backup, None);
@@ -87,19 +92,19 @@ fn damaged_saves_are_slots_that_say_so() {
     assert!(matches!(health("newer"), Health::Newer(why) if why.contains("format 2")));
     // What of a header can be read is there.
     let cut = slots.iter().find(|slot| slot.name == "cut").unwrap();
-    assert_eq!(cut.metadata::<Shown>().unwrap().unwrap().title, "CUT");
+    assert_eq!(cut.info.title, "CUT");
 }
 
 /// What is at its end, or beside it, says that it was a save.
 #[test]
 fn a_save_whose_first_bytes_are_damaged_is_a_slot() {
-    let mut game = Game::new();
+    let game = Game::new();
     game.save("ada", 1);
     let mut save = read(&game.disk, "ada.sav");
     for byte in 0..8 {
         save[byte] ^= 0x55;
         write(&game.disk, "ada.sav", &save);
-        let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
+        let slot = game.slots.list().unwrap().remove(0);
         assert!(matches!(slot.health, Health::Damaged(_)), "byte {byte}: {:?}", slot.health);
     }
     save.pop();
@@ -112,34 +117,118 @@ fn a_save_whose_first_bytes_are_damaged_is_a_slot() {
 /// A list judges as a load does.
 #[test]
 fn what_is_over_a_limit_or_cannot_be_read_is_not_damaged() {
-    let mut game = Game::new();
-    let title = "x".repeat(5_000);
-    game.saves.set_metadata(&Shown { title: title.clone(), minutes: 1 }).unwrap();
-    game.saves.slots(FOLDER).save("ada").unwrap();
-    game.saves.slots(FOLDER).save("ada").unwrap();
-    let metadata = persist::to_vec(&Shown { title, minutes: 1 }).unwrap().len();
+    let game = Game::new();
+    let slot = game.slots.slot("ada").info(SlotInfo::new("x".repeat(5_000)));
+    slot.save(&game.manager).unwrap();
+    slot.save(&game.manager).unwrap();
+    let metadata = info_length(&read(&game.disk, "ada.sav"));
+    let within =
+        |metadata| game.saves().clone().limits(Limits::new().metadata(metadata)).slots(FOLDER);
     for (limit, fits) in [(metadata, true), (metadata - 1, false), (0, false)] {
-        let metadata = u32::try_from(limit).unwrap();
-        game.saves.set_limits(Limits { metadata, ..Limits::default() });
-        let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
+        let slots = within(limit);
+        let slot = slots.list().unwrap().remove(0);
         assert_eq!(slot.health == Health::Whole, fits, "{limit}");
-        match (game.load("ada"), slot.health) {
+        match (load(&slots, "ada"), slot.health) {
             (Ok(_), health) => assert_eq!(health, Health::Whole),
             (Err(error), Health::TooLarge(why)) => {
                 assert_eq!(error.kind(), ErrorKind::TooLarge);
-                assert_eq!(error.to_string(), format!("{FOLDER}/ada.sav: {why}"));
+                let kept = format!("the file is kept as {FOLDER}/ada.sav.refused");
+                assert_eq!(error.to_string(), format!("{FOLDER}/ada.sav: {why}; {kept}"));
             }
             (Err(error), health) => panic!("{error}, {health:?}"),
         }
         assert_eq!(slot.good_backup, None);
     }
     // Far over it the header is not read at all.
-    game.saves.set_limits(Limits::default());
-    game.saves.set_metadata(&"x".repeat(500_000)).unwrap();
-    game.saves.slots(FOLDER).save("ada").unwrap();
-    game.saves.set_limits(Limits { metadata: 100, ..Limits::default() });
-    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
+    let long = SlotInfo::new("x".repeat(500_000));
+    game.slots.slot("ada").info(long).save(&game.manager).unwrap();
+    let slot = within(100).list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::TooLarge(why) if why.contains("limit of 100")));
+}
+
+/// Bytes of the info, which is a field of the header.
+fn info_length(save: &[u8]) -> u32 {
+    let fields = Forged::parse(save).header_fields;
+    let length = |at: usize| u32::from_le_bytes(fields[at..at + 4].try_into().unwrap());
+    let mut at = 0;
+    while fields[at] != 3 {
+        at += 5 + length(at + 1) as usize;
+    }
+    length(at + 1)
+}
+
+#[test]
+fn a_list_begins_with_what_was_saved_last_if_that_is_asked_for() {
+    let game = Game::new();
+    for name in ["bob", "ada", "eve"] {
+        game.save(name, 1);
+        // Longer than the clock's steps.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let plain = game.saves().to_vec(&game.manager).unwrap();
+    write(&game.disk, "no time.sav", &plain);
+    write(&game.disk, "a time.sav", &plain);
+    game.save("bob", 2);
+    let names = |slots: Vec<SlotEntry>| slots.into_iter().map(|slot| slot.name).collect::<Vec<_>>();
+    let newest_first = names(game.slots.list_newest_first().unwrap());
+    assert_eq!(newest_first, ["bob", "eve", "ada", "a time", "no time"]);
+    assert_eq!(names(game.slots.list().unwrap()), ["a time", "ada", "bob", "eve", "no time"]);
+}
+
+#[test]
+fn a_slot_is_shown_as_a_line() {
+    let disk = Memory::default();
+    let game = Game::with(Saves::new().storage(At(disk.clone())), disk);
+    let played = |seconds| SlotInfo::new("The Mill").play_time(Duration::from_secs(seconds));
+    for (name, info) in [
+        ("all", played(5_400)),
+        ("cut", played(3_599)),
+        ("damaged", SlotInfo::new("The Mill")),
+        ("newer", SlotInfo::default()),
+        ("time", SlotInfo::default()),
+    ] {
+        (0..2).for_each(|_| drop(game.slots.slot(name).info(info.clone()).save(&game.manager)));
+    }
+    write(&game.disk, "plain.sav", &game.saves().to_vec(&game.manager).unwrap());
+    let cut = read(&game.disk, "cut.sav");
+    write(&game.disk, "cut.sav", &cut[..cut.len() - 1]);
+    game.disk.remove(&Path::new(FOLDER).join("cut.sav.bak")).unwrap();
+    write(&game.disk, "damaged.sav", &[0; 5_000]);
+    let mut newer = cut.clone();
+    (newer[8], newer[20]) = (2, newer[20] ^ 1);
+    write(&game.disk, "newer.sav", &newer);
+    let lines = game.slots.list().unwrap().into_iter().map(|slot| slot.to_string() + "\n");
+    insta::assert_snapshot!(lines.collect::<String>());
+}
+
+/// Memory whose clock stands.
+struct At(Memory);
+
+impl Storage for At {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        self.0.open(path)
+    }
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+        self.0.create(path, like)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.0.sync_folder(folder)
+    }
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.0.list(folder)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
+        self.0.lock(path)
+    }
+    fn now(&self) -> Option<SystemTime> {
+        Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_829_340))
+    }
 }
 
 #[test]
@@ -172,43 +261,42 @@ fn a_save_that_may_not_be_read_says_so() {
             self.0.lock(path)
         }
     }
-    let mut game = Game::new();
+    let game = Game::new();
     game.save("ada", 1);
     game.save("ada", 2);
-    let mut saves = SaveManager::new();
-    saves.set_storage(Closed(game.disk.clone()));
+    let saves = Saves::new().storage(Closed(game.disk.clone()));
     let slot = saves.slots(FOLDER).list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::Unread(why) if why.contains("permission denied")));
     // No load takes its backup, whose header it shows.
     assert_eq!((slot.good_backup, slot.header.generation), (None, 1));
-    assert_eq!(saves.slots(FOLDER).load("ada").map(drop).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(load(&saves.slots(FOLDER), "ada").unwrap_err().kind(), ErrorKind::Io);
 }
 
 #[test]
 fn a_damaged_save_shows_its_good_backup() {
-    let mut game = Game::new();
-    let options = persist::SaveOptions { backups: 3, ..Default::default() };
-    game.saves.set_save_options(options);
+    let disk = Memory::default();
+    let options = persist::SaveOptions::new().backups(3);
+    let game = Game::with(Saves::new().storage(disk.clone()).save_options(options), disk);
     for level in 1..=4 {
         game.save("ada", level);
     }
     write(&game.disk, "ada.sav", b"no save at all");
     let newest = read(&game.disk, "ada.sav.bak");
     write(&game.disk, "ada.sav.bak", &newest[..newest.len() - 3]);
-    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
+    let slot = game.slots.list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::Damaged(_)));
     assert_eq!(slot.backups.len(), 3);
     assert_eq!(slot.good_backup.as_deref(), Some(&*Path::new(FOLDER).join("ada.sav.bak2")));
-    assert_eq!(slot.metadata::<Shown>().unwrap().unwrap().minutes, 2);
+    assert_eq!(slot.info.get::<Shown>().unwrap().unwrap().minutes, 2);
     // It is what a load takes.
     assert_eq!(game.load("ada").unwrap(), 2);
-    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
+    let slot = game.slots.list().unwrap().remove(0);
     assert_eq!((slot.health, slot.damaged.len()), (Health::Whole, 1));
 }
 
 #[test]
 fn a_save_that_was_killed_between_two_renames_is_a_slot() {
-    let mut game = Game::new();
+    let game = Game::new();
     game.save("ada", 7);
     let save = read(&game.disk, "ada.sav");
     game.disk.remove(&Path::new(FOLDER).join("ada.sav")).unwrap();
@@ -217,14 +305,14 @@ fn a_save_that_was_killed_between_two_renames_is_a_slot() {
     write(&game.disk, ".ada.sav.tmp", b"new");
     assert!(game.names().is_empty());
     write(&game.disk, ".ada.sav.old", &save);
-    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
+    let slot = game.slots.list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::Damaged(_)) && slot.good_backup.is_some());
     assert_eq!(game.load("ada").unwrap(), 7);
 }
 
 #[test]
 fn a_folder_that_is_not_there_has_no_slots() {
-    assert!(SaveManager::new().slots("/no/such/folder").list().unwrap().is_empty());
+    assert!(Saves::new().slots("/no/such/folder").list().unwrap().is_empty());
     assert!(Game::new().names().is_empty());
 }
 
@@ -278,11 +366,13 @@ impl Storage for Counting {
 fn ten_thousand_saves_are_listed_by_their_ends_alone() {
     const SLOTS: u64 = 10_000;
     let disk = Counting::default();
-    let mut saves = SaveManager::new();
-    saves.set_storage(disk.clone());
+    let saves = Saves::new().storage(disk.clone());
     let shown = Shown { title: "The Mill".into(), minutes: 90 };
-    saves.set_metadata(&shown).unwrap();
-    let save = saves.value_to_vec(&vec![7_u8; 3000]).unwrap();
+    let info = SlotInfo::new("The Mill").value(&shown).unwrap();
+    saves.slots(FOLDER).slot("first").info(info).save(&vec![7_u8; 3000]).unwrap();
+    let save = read(&disk, "first.sav");
+    saves.slots(FOLDER).slot("first").delete().unwrap();
+    disk.1.iter().for_each(|count| count.store(0, Ordering::Relaxed));
     for number in 0..SLOTS {
         write(&disk, &format!("{number:05}.sav"), &save);
         write(&disk, &format!("{number:05}.sav.bak"), &save);
@@ -290,7 +380,7 @@ fn ten_thousand_saves_are_listed_by_their_ends_alone() {
     let slots = saves.slots(FOLDER).list().unwrap();
     assert_eq!(slots.len() as u64, SLOTS);
     assert!(slots.iter().all(|slot| slot.health == Health::Whole && slot.backups.len() == 1));
-    assert!(slots.iter().all(|slot| slot.metadata().unwrap() == Some(shown.clone())));
+    assert!(slots.iter().all(|slot| slot.info.get().unwrap() == Some(shown.clone())));
     let [opens, reads, bytes] = [0, 1, 2].map(|i| disk.1[i].load(Ordering::Relaxed));
     let header = save.len() as u64 - 3000;
     assert_eq!(opens, SLOTS);

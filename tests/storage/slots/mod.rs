@@ -12,8 +12,9 @@ use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 
+use persist::save::{SlotInfo, Slots};
 use persist::storage::{Memory, Storage};
-use persist::{Persist, SaveManager};
+use persist::{Persist, SaveManager, Saves};
 
 const FOLDER: &str = "saves";
 
@@ -23,9 +24,10 @@ struct Shown {
     minutes: u32,
 }
 
-/// A manager whose one object is a number.
+/// A program that saves a list with one object, a number.
 struct Game {
-    saves: SaveManager,
+    manager: SaveManager,
+    slots: Slots,
     level: Rc<RefCell<u32>>,
     disk: Memory,
 }
@@ -36,26 +38,38 @@ impl Game {
     }
 
     fn on(disk: Memory) -> Self {
-        let (mut saves, level) = (SaveManager::new(), Rc::new(RefCell::new(0)));
-        saves.set_storage(disk.clone());
-        saves.set_application("Quest", "1.0").unwrap();
-        saves.add(&level).unwrap();
-        Self { saves, level, disk }
+        Self::with(Saves::new().storage(disk.clone()), disk)
     }
 
-    fn save(&mut self, name: &str, level: u32) {
+    fn with(saves: Saves, disk: Memory) -> Self {
+        let saves = saves.application("Quest", "1.0").unwrap();
+        let (mut manager, level) = (saves.manager(), Rc::new(RefCell::new(0)));
+        manager.add(&level).unwrap();
+        Self { manager, slots: saves.slots(FOLDER), level, disk }
+    }
+
+    fn saves(&self) -> &Saves {
+        self.manager.saves()
+    }
+
+    /// The list with this number.
+    fn at(&self, level: u32) -> &SaveManager {
         *self.level.borrow_mut() = level;
-        self.saves.set_metadata(&Shown { title: name.to_uppercase(), minutes: level }).unwrap();
-        self.saves.slots(FOLDER).save(name).unwrap();
+        &self.manager
     }
 
-    fn load(&mut self, name: &str) -> persist::Result<u32> {
-        let loaded = self.saves.slots(FOLDER).load(name)?;
-        Ok(*loaded.first::<u32>()?.borrow())
+    fn save(&self, name: &str, level: u32) {
+        let shown = Shown { title: name.to_uppercase(), minutes: level };
+        let info = SlotInfo::new(name.to_uppercase()).value(&shown).unwrap();
+        self.slots.slot(name).info(info).save(self.at(level)).unwrap();
     }
 
-    fn names(&mut self) -> Vec<String> {
-        self.saves.slots(FOLDER).list().unwrap().into_iter().map(|slot| slot.name).collect()
+    fn load(&self, name: &str) -> persist::Result<u32> {
+        load(&self.slots, name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.slots.list().unwrap().into_iter().map(|slot| slot.name).collect()
     }
 
     fn files(&self) -> Vec<String> {
@@ -63,6 +77,13 @@ impl Game {
         files.sort();
         files.into_iter().map(|name| name.to_str().unwrap().to_owned()).collect()
     }
+}
+
+fn load(slots: &Slots, name: &str) -> persist::Result<u32> {
+    let loaded = slots.slot(name).load::<SaveManager>()?;
+    let level = loaded.first::<u32>()?;
+    let level = *level.borrow();
+    Ok(level)
 }
 
 fn write(disk: &impl Storage, name: &str, bytes: &[u8]) {

@@ -1,8 +1,8 @@
 //! Names of slots are names that a file can have everywhere.
 
-use persist::{ErrorKind, SaveManager};
+use persist::{ErrorKind, SaveManager, Saves};
 
-use crate::slots::{FOLDER, Game};
+use crate::slots::Game;
 
 #[test]
 fn names_that_players_choose_are_fine() {
@@ -20,7 +20,7 @@ fn names_that_players_choose_are_fine() {
         "x.con",
     ] {
         let path =
-            SaveManager::new().slots("saves").path(name).unwrap_or_else(|error| panic!("{error}"));
+            Saves::new().slots("saves").slot(name).path().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(path.file_name().unwrap().to_str(), Some(&*format!("{name}.sav")));
     }
 }
@@ -60,7 +60,7 @@ fn names_that_some_system_cannot_have_are_refused() {
         "aux .x",
         &long,
     ] {
-        let error = SaveManager::new().slots("saves").path(name).expect_err(name);
+        let error = Saves::new().slots("saves").slot(name).path().expect_err(name);
         assert_eq!(error.kind(), ErrorKind::InvalidValue);
         assert!(error.message().contains("cannot be the name of a slot"), "{error}");
         assert!(error.message().len() < 300, "{error}");
@@ -69,16 +69,16 @@ fn names_that_some_system_cannot_have_are_refused() {
 
 #[test]
 fn no_operation_takes_a_name_that_is_refused() {
-    let mut game = Game::new();
+    let game = Game::new();
     game.save("ada", 1);
     let before = game.files();
     for error in [
-        game.saves.slots(FOLDER).save("../x").unwrap_err(),
-        game.saves.slots(FOLDER).load("../x").map(drop).unwrap_err(),
-        game.saves.slots(FOLDER).copy("ada", "../x").unwrap_err(),
-        game.saves.slots(FOLDER).rename("ada", "../x").unwrap_err(),
-        game.saves.slots(FOLDER).rename("../x", "ada").unwrap_err(),
-        game.saves.slots(FOLDER).delete("../x").unwrap_err(),
+        game.slots.slot("../x").save(&game.manager).unwrap_err(),
+        game.slots.slot("../x").load::<SaveManager>().map(drop).unwrap_err(),
+        game.slots.copy("ada", "../x").unwrap_err(),
+        game.slots.rename("ada", "../x").unwrap_err(),
+        game.slots.rename("../x", "ada").unwrap_err(),
+        game.slots.slot("../x").delete().unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidValue, "{error}");
     }

@@ -312,10 +312,10 @@ impl Chest {
 pub fn prepare(saves: &mut SaveManager, filled: bool) -> persist::Result<()> {
     saves.register_as::<Rope, dyn Tool>()?;
     saves.register_as::<Light, dyn Tool>()?;
-    saves.registry_mut().register_pointer::<Rc<RefCell<Vault>>>()?;
-    saves.registry_mut().register_pointer::<Arc<Mutex<Chest>>>()?;
-    saves.registry_mut().register_pointer::<Rc<Node>>()?;
-    saves.registry_mut().register_pointer::<Arc<Mutex<Watch>>>()?;
+    saves.saves().register_pointer::<Rc<RefCell<Vault>>>()?;
+    saves.saves().register_pointer::<Arc<Mutex<Chest>>>()?;
+    saves.saves().register_pointer::<Rc<Node>>()?;
+    saves.saves().register_pointer::<Arc<Mutex<Watch>>>()?;
     if filled {
         saves.add(&Rc::new(RefCell::new(Vault::new())))?;
         saves.add(&Arc::new(Mutex::new(Chest::new())))?;

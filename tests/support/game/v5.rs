@@ -322,7 +322,7 @@ impl Version for World {
     }
 
     fn manager() -> SaveManager {
-        let mut saves = SaveManager::new();
+        let saves = SaveManager::new();
         saves.register::<Self>().unwrap();
         saves.register_as::<Sword, dyn Item>().unwrap();
         saves.register_as::<Potion, dyn Item>().unwrap();

@@ -8,7 +8,7 @@ mod twin;
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
-use persist::{Component, ObjectId, Persist, Value, World, field};
+use persist::{Component, ObjectId, Persist, Saves, Value, World, field};
 use thing::{Item, Mood, Place, Slot, Thing};
 
 /// A world with one thing.
@@ -234,12 +234,12 @@ fn trait_objects_of_registered_classes_are_gone_through() -> persist::Result<()>
     let error = world.get_field(ada, "Drawing:shapes[0].side").expect_err("not registered");
     assert_eq!(error.kind(), persist::ErrorKind::Unsupported);
 
-    let mut saves = persist::SaveManager::new();
+    let saves = Saves::new();
     saves.register_as::<Square, dyn Shape>()?;
     saves.register_component::<Drawing>()?;
     let folder = tempfile::tempdir().expect("a folder");
-    saves.save_value(folder.path().join("a.sav"), &world)?;
-    let (mut world, _) = saves.load_value::<World>(folder.path().join("a.sav"))?;
+    saves.file(folder.path().join("a.sav")).save(&world)?;
+    let mut world = saves.file(folder.path().join("a.sav")).load::<World>()?.into_inner();
     world.set_field(ada, "Drawing:shapes[0].side", 3)?;
     assert_eq!(world.get::<Drawing>(ada).map(|drawing| drawing.shapes[0].area()), Some(9.0));
     Ok(())

@@ -1,7 +1,7 @@
 //! Prefabs that are made to harm: an error, or a copy.
 
 use persist::world::{Outside, Prefab};
-use persist::{Component, ErrorKind, ObjectId, Persist, SaveManager, Value, World};
+use persist::{Component, ErrorKind, ObjectId, Persist, Saves, Value, World};
 use persist_tests::support::forge;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,8 +13,8 @@ struct Bag(Vec<(ObjectId, String)>);
 
 impl Component for Bag {}
 
-fn saves() -> SaveManager {
-    let mut saves = SaveManager::new();
+fn saves() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Target>().unwrap();
     saves.register_component::<Bag>().unwrap();
     saves
@@ -32,7 +32,7 @@ fn original() -> Vec<u8> {
 
 /// Loads and places it; true if that goes.
 fn place(save: &[u8]) -> persist::Result<()> {
-    let prefab = Prefab::from_slice(&mut saves(), save)?;
+    let prefab = saves().from_slice::<Prefab>(save)?;
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.attach(ada, Target { whom: ada, next: None })?;

@@ -11,7 +11,7 @@ mod unknown;
 
 use std::sync::{Arc, Mutex};
 
-use persist::{Component, ObjectId, Persist, SaveManager, World};
+use persist::{Component, ObjectId, Persist, Saves, World};
 
 /// Leads to objects.
 #[derive(Persist, Clone, Debug, PartialEq)]
@@ -52,8 +52,5 @@ fn dead(id: ObjectId) -> ObjectId {
 
 /// All that a save has of a world.
 fn bytes(world: &World) -> Vec<u8> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("world.sav");
-    SaveManager::new().save_value(&path, world).unwrap();
-    std::fs::read(path).unwrap()
+    Saves::new().to_vec(world).unwrap()
 }

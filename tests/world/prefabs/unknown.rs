@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use persist::world::{Outside, Prefab};
-use persist::{Component, ObjectId, Persist, SaveManager, World};
+use persist::{Component, ObjectId, Persist, Saves, World};
 
 use super::{Locked, Target, dead};
 
@@ -40,12 +40,12 @@ fn their_ids_follow_and_they_go_to_the_next_save() {
     let power = mage.get();
     world.attach(wand, Target { whom: mage, next: None }).unwrap();
     world.attach(wand, spell([mage, wand, ada], power, ada)).unwrap();
-    world.prefab(mage).unwrap().save(&mut SaveManager::new(), &prefab_path).unwrap();
+    Saves::new().file(&prefab_path).save(&world.prefab(mage).unwrap()).unwrap();
 
     // The mod is off: the shared object is kept, too, if its class is not registered.
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Target>().unwrap();
-    let prefab = Prefab::load(&mut saves, &prefab_path).unwrap();
+    let prefab = saves.file(&prefab_path).load::<Prefab>().unwrap();
     let mut world = World::new();
     let bob = world.spawn("Bob");
     let kept = world.instantiate(&prefab, Outside::Keep).unwrap();
@@ -56,13 +56,13 @@ fn their_ids_follow_and_they_go_to_the_next_save() {
     let again = world.prefab(cleared).unwrap();
     let third = world.instantiate(&again, Outside::Clear).unwrap();
     world.set_parent(third, Some(bob)).unwrap();
-    saves.save_value(&path, &world).unwrap();
+    saves.file(&path).save(&world).unwrap();
 
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Target>().unwrap();
     saves.register_component::<Spell>().unwrap();
-    let (world, loaded) = saves.load_value::<World>(&path).unwrap();
-    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    let world = saves.file(&path).load::<World>().unwrap();
+    assert!(world.report().is_clean(), "{}", world.report());
     for (mage, out, behind) in
         [(kept, bob, bob), (cleared, dead(ada), dead(ada)), (third, dead(ada), dead(ada))]
     {

@@ -7,7 +7,7 @@ mod twin;
 use std::collections::BTreeMap;
 
 use persist::save::{LoadEvent, LoadReport};
-use persist::{Error, LoadOptions, SaveManager};
+use persist::{Error, LoadOptions, SaveManager, Saves};
 use persist_tests::support::short_or_long;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use rand::seq::SliceRandom;
@@ -318,7 +318,7 @@ impl Save {
     }
 
     fn options(&self) -> LoadOptions {
-        LoadOptions { drop_unknown: self.drop_unknown, ..LoadOptions::default() }
+        LoadOptions::new().drop_unknown(self.drop_unknown)
     }
 }
 
@@ -348,28 +348,24 @@ fn rows(report: &LoadReport) -> BTreeMap<(LoadEvent, String), u64> {
 }
 
 fn manager<P: Program, T: Holder>(options: LoadOptions) -> SaveManager {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new().load_options(options);
     saves.register_as::<P, dyn Thing>().unwrap();
     saves.register::<T>().unwrap();
-    saves.set_load_options(options);
-    saves
+    saves.manager()
 }
 
 fn object<P: Program, T: Holder>(save: &[u8], options: LoadOptions) -> Result<Loaded, Error> {
-    let mut saves = manager::<P, T>(options);
-    let loaded = saves.from_slice(save)?;
+    let loaded = manager::<P, T>(options).from_slice(save)?;
     let values = loaded.first::<T>()?.borrow().all();
     let rows = rows(loaded.report());
-    saves.adopt(loaded);
-    Ok(Loaded { values, rows, saved: saves.to_vec()? })
+    Ok(Loaded { values, rows, saved: loaded.to_vec()? })
 }
 
 fn value<P: Program, T: Holder>(save: &[u8], options: LoadOptions) -> Result<Loaded, Error> {
-    let mut saves = manager::<P, T>(options);
-    let (value, loaded) = saves.value_from_slice::<T>(save)?;
+    let manager = manager::<P, T>(options);
+    let loaded = manager.saves().from_slice::<T>(save)?;
     let rows = rows(loaded.report());
-    saves.adopt(loaded);
-    Ok(Loaded { values: value.all(), rows, saved: saves.value_to_vec(&value)? })
+    Ok(Loaded { values: loaded.all(), rows, saved: manager.saves().to_vec(&loaded)? })
 }
 
 /// What a save of the program holds of what it kept: that of all its values.

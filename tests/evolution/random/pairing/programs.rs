@@ -84,7 +84,7 @@ pub(super) struct Boxed<T> {
 #[derive(Persist)]
 pub(super) enum Choice<T> {
     #[allow(dead_code, reason = "not in these saves")]
-    #[persist(default)]
+    #[persist(empty)]
     Nothing,
     One(T),
 }
@@ -189,7 +189,7 @@ macro_rules! programs {
                 #[persist(class = "Choice", version = $version)]
                 $(#[persist(migrate = migrate)] #[doc = stringify!($migrate)])?
                 pub(crate) enum Variant {
-                    #[persist(default)]
+                    #[persist(empty)]
                     Nothing,
                     V {
                         $(

@@ -19,7 +19,7 @@ mod state;
 use std::time::Instant;
 
 use make::Size;
-use persist::SaveManager;
+use persist::Saves;
 use rand_pcg::rand_core::RngCore;
 use state::Game;
 
@@ -35,16 +35,16 @@ fn main() -> persist::Result<()> {
     );
 
     let path = std::env::temp_dir().join("persist-roguelike.sav");
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     let start = Instant::now();
-    saves.save_value(&path, &game)?;
+    saves.file(&path).save(&game)?;
     let saved = start.elapsed();
-    let bytes = saves.value_to_vec(&game)?.len();
+    let bytes = saves.to_vec(&game)?.len();
     let start = Instant::now();
-    let (mut loaded, _) = saves.load_value::<Game>(&path)?;
+    let mut loaded = saves.file(&path).load::<Game>()?.into_inner();
     println!("{bytes} bytes; saved in {saved:.1?}, loaded in {:.1?}", start.elapsed());
 
-    assert!(saves.value_to_vec(&loaded)? == saves.value_to_vec(&game)?, "the same state");
+    assert!(saves.to_vec(&loaded)? == saves.to_vec(&game)?, "the same state");
     let rolls = |game: &mut Game| [game.dice.world.next_u64(), game.dice.loot.next_u64()];
     assert_eq!(
         rolls(&mut loaded),
