@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use persist::save::Compression;
-use persist::{SaveManager, SaveOptions};
+use persist::{Saves, SaveOptions};
 
 use crate::codecs::{Entry, Subject};
 use crate::data::{log, mesh, minecraft, mk48};
@@ -39,8 +39,7 @@ fn measure<T: Subject>(run: &mut Run, set: &str, value: &T) {
     let is_here = |name: &str| ["bitcode", "postcard", "savefile, schema"].contains(&name);
     let mut rivals: Vec<_> = T::codecs().into_iter().filter(|entry| is_here(entry.name)).collect();
     let mut ours = COMPRESSIONS.map(|(name, compression)| {
-        let mut saves = SaveManager::new();
-        saves.set_save_options(SaveOptions { compression, backups: 0, ..SaveOptions::DEFAULT });
+        let saves = Saves::new().save_options(SaveOptions::new().compression(compression).backups(0));
         (name, saves, folder.join(format!("{name}.sav")))
     });
 
@@ -53,7 +52,7 @@ fn measure<T: Subject>(run: &mut Run, set: &str, value: &T) {
     }
     for (name, saves, path) in &mut ours {
         savers.push(Contender::by(Clock::Wall, name, Role::Ours, || {
-            saves.save_value(&*path, black_box(value)).expect("it can be saved");
+            saves.file(&*path).save(black_box(value)).expect("it can be saved");
         }));
     }
     let bytes = persist::to_vec(value).expect("it can be saved");
@@ -79,7 +78,7 @@ fn measure<T: Subject>(run: &mut Run, set: &str, value: &T) {
         loaders.push(Contender::by(Clock::Wall, name, *role, move || drop(black_box(load()))));
     }
     for (name, saves, path) in &mut ours {
-        let mut load = || saves.load_value::<T>(&*path).expect("it was saved").0;
+        let load = || saves.file(&*path).load::<T>().expect("it was saved").into_inner();
         assert!(load() == *value, "{name} lost something");
         loaders.push(Contender::by(Clock::Wall, name, Role::Ours, move || drop(black_box(load()))));
     }

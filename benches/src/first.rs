@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
 
-use persist::{Persist, SaveManager};
+use persist::{Persist, Saves};
 
 use crate::harness::{Contender, Spread, measure};
 use crate::report::Role;
@@ -67,13 +67,13 @@ fn tree(levels: u32, id: &mut u32) -> Node {
 }
 
 fn saves<T: Persist>(run: &mut Run, name: &'static str, value: &T) {
-    let save = |saves: &mut SaveManager| {
-        black_box(saves.value_to_vec(black_box(value)).expect("it can be saved"));
+    let save = |saves: &Saves| {
+        black_box(saves.to_vec(black_box(value)).expect("it can be saved"));
     };
-    let mut kept = SaveManager::new();
-    save(&mut kept);
-    let first = Contender::new(name, Role::Ours, || save(&mut SaveManager::new()));
-    let second = Contender::new(name, Role::Ours, || save(&mut kept));
+    let kept = Saves::new();
+    save(&kept);
+    let first = Contender::new(name, Role::Ours, || save(&Saves::new()));
+    let second = Contender::new(name, Role::Ours, || save(&kept));
     both(run, [first, second]);
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use persist::history::{Flush, Proof};
-use persist::{FieldPath, History, ObjectId, Result, SaveManager, Session, World, field};
+use persist::{FieldPath, History, ObjectId, Result, Saves, Session, World, field};
 
 use crate::memory::absorb;
 use crate::report::Role;
@@ -68,8 +68,8 @@ fn measure(count: usize, rounds: usize, folder: &Path) -> Result<Vec<(&'static s
     Ok(times.0)
 }
 
-fn saves() -> Result<SaveManager> {
-    let mut saves = SaveManager::new();
+fn saves() -> Result<Saves> {
+    let saves = Saves::new();
     saves.register_component::<Position>()?;
     saves.register_component::<crate::world::Velocity>()?;
     saves.register_component::<Health>()?;
@@ -123,11 +123,11 @@ fn of_world(count: usize, times: &mut Times) -> Result<()> {
     times.take("`set_parent_at` the front", count, || {
         ids.iter().try_for_each(|id| world.set_parent_at(*id, Some(parent), 0))
     })?;
-    let mut saves = saves()?;
-    let save = times.take("save of an object", count, || saves.value_to_vec(&world))?;
+    let saves = saves()?;
+    let save = times.take("save of an object", count, || saves.to_vec(&world))?;
     let loaded =
-        times.take("load of an object", count, || saves.value_from_slice::<World>(&save))?;
-    assert_eq!(loaded.0.objects().count(), count + 1);
+        times.take("load of an object", count, || saves.from_slice::<World>(&save))?;
+    assert_eq!(loaded.objects().count(), count + 1);
     Ok(())
 }
 
@@ -157,7 +157,7 @@ fn recovery(count: usize, folder: &Path, times: &mut Times) -> Result<()> {
     for n in 0..count {
         ids.push(world.spawn_with("", components(n as u32))?);
     }
-    saves()?.save_value(folder.join("world.sav"), &world)?;
+    saves()?.file(folder.join("world.sav")).save(&world)?;
     let (mut session, _) = open()?;
     let path = field!(Position.x);
     times.take("set with a journal", count, || -> Result<()> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use persist::history::{Flush, Proof};
 use persist::{
-    Component, FieldPath, History, ObjectId, Persist, Result, SaveManager, Session, field,
+    Component, FieldPath, History, ObjectId, Persist, Result, Saves, Session, field,
 };
 
 use crate::report::Role;
@@ -63,7 +63,7 @@ fn files(folder: &Path) -> (PathBuf, PathBuf) {
 }
 
 fn open(folder: &Path, flush: Flush) -> Result<Session> {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Transform>()?;
     let mut history = History::new(None);
     history.set_proof(Proof::Off);

@@ -1,10 +1,9 @@
 //! The players of the block game as older programs of it might have had them: what a load of a
 //! save of another schema costs.
 
-use std::cell::RefCell;
 use std::hint::black_box;
 
-use persist::SaveManager;
+use persist::Saves;
 
 use crate::added;
 use crate::data::minecraft;
@@ -439,12 +438,9 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
 fn loads<T: persist::Persist>(run: &mut Run, name: &'static str, save: &[u8]) {
     let value: T = persist::from_slice(save).expect("the types differ in what a load can mend");
     let own = persist::to_vec(&value).expect("it has just been loaded");
-    let saves = RefCell::new(SaveManager::new());
+    let saves = Saves::new();
     let load = |save: &[u8]| {
-        let (value, _) = saves
-            .borrow_mut()
-            .value_from_slice::<T>(black_box(save))
-            .expect("it was loaded before");
+        let value = saves.from_slice::<T>(black_box(save)).expect("it was loaded before");
         drop(black_box(value));
     };
     let load = &load;

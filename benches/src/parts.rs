@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use persist::SaveManager;
+use persist::Saves;
 
 use crate::harness::Contender;
 use crate::report::Role;
@@ -21,7 +21,7 @@ struct Saver {
 #[derive(Default)]
 struct Kept {
     bitcode: bitcode::Buffer,
-    saves: SaveManager,
+    saves: Saves,
 }
 
 const SAVERS: [Saver; 5] = [
@@ -50,8 +50,8 @@ const SAVERS: [Saver; 5] = [
     Saver {
         name: "persist",
         role: Role::Ours,
-        save: |kept, part| kept.saves.value_to_vec(part).expect("it can be saved"),
-        load: |kept, save| kept.saves.value_from_slice(save).expect("it was saved").0,
+        save: |kept, part| kept.saves.to_vec(part).expect("it can be saved"),
+        load: |kept, save| kept.saves.from_slice::<Game>(save).expect("it was saved").into_inner(),
     },
     Saver {
         name: "persist, no manager",

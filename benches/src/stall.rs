@@ -1,12 +1,11 @@
 //! How long a game stands still while a save in the background begins: the call takes the snapshot.
 
 use std::cell::RefCell;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
-use persist::SaveManager;
-use persist::save::BackgroundSave;
+use persist::save::{BackgroundSave, Slot};
+use persist::{SaveManager, Saves};
 
 use crate::graph::data::{Shape, World as Graph, cut};
 use crate::harness::{Spread, percentile};
@@ -18,18 +17,16 @@ use crate::world::ours;
 pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     for objects in [10_000, 100_000, 1_000_000] {
         let graph = Shape::Random.generate(objects);
-        let mut saves = SaveManager::new();
+        let mut manager = SaveManager::new();
         let root = Graph { bodies: graph.bodies.clone() };
-        saves.add(&Rc::new(RefCell::new(root))).expect("its class can be registered");
-        measure(run, "graph", objects, &mut saves, |saves, path| saves.save_in_background(path));
-        drop(saves);
+        manager.add(&Rc::new(RefCell::new(root))).expect("its class can be registered");
+        let saves = manager.saves().clone();
+        measure(run, "graph", objects, &saves, |file| file.save_in_background(&manager));
+        drop(manager);
         cut(&graph);
 
         let world = ours::spawn(objects);
-        let mut saves = ours::manager();
-        let save =
-            |saves: &mut SaveManager, path: &Path| saves.save_value_in_background(path, &world);
-        measure(run, "world", objects, &mut saves, save);
+        measure(run, "world", objects, &ours::saves(), |file| file.save_in_background(&world));
     }
     Ok(())
 }
@@ -39,17 +36,17 @@ fn measure(
     run: &mut Run,
     name: &'static str,
     objects: u32,
-    saves: &mut SaveManager,
-    mut save: impl FnMut(&mut SaveManager, &Path) -> persist::Result<BackgroundSave>,
+    saves: &Saves,
+    mut save: impl FnMut(&Slot) -> persist::Result<BackgroundSave>,
 ) {
     let (folder, set) = (run.folder(), objects.to_string());
-    let path = folder.join("stall.sav");
+    let file = saves.file(folder.join("stall.sav"));
     // A hundred at least, or the 99th of them would be the slowest.
     let rounds = run.rounds(if objects < 1_000_000 { 200 } else { 100 });
     let (mut calls, mut written) = (Vec::new(), Vec::new());
     for round in 0..=rounds {
         let start = Instant::now();
-        let save = save(saves, &path).expect("it can be saved");
+        let save = save(&file).expect("it can be saved");
         let call = start.elapsed();
         save.wait().expect("it is written");
         // The first one grows the buffers.

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use persist::codec::{Buffer, decode as decode_value};
 use persist::save::Compression;
-use persist::{SaveManager, SaveOptions};
+use persist::{Saves, SaveOptions};
 use rkyv::util::AlignedVec;
 
 use crate::codecs::{Entry, Fory, Subject, entry};
@@ -111,9 +111,9 @@ fn measure<T: Subject>(
     }
     let plain = bytes.last().expect("persist is the last").clone();
 
-    let mut saves = SaveManager::new();
-    let save = saves.value_to_vec(value).expect("it can be saved");
-    assert!(saves.value_from_slice::<T>(&save).expect("it has just been saved").0 == *value);
+    let saves = Saves::new();
+    let save = saves.to_vec(value).expect("it can be saved");
+    assert!(*saves.from_slice::<T>(&save).expect("it has just been saved") == *value);
     run.kilobytes("size, kB", "persist, whole save", set, Role::Ours, save.len());
     if let Some(twin) = &twin {
         run.kilobytes("size, kB", twin.name, set, Role::Ours, twin.size);
@@ -126,10 +126,9 @@ fn measure<T: Subject>(
         .unzip();
     let packings = [("by LZ4, kB", Compression::Lz4), ("by Zstandard 3, kB", Compression::Zstd(3))];
     for (table, compression) in packings {
-        let mut packing = SaveManager::new();
-        packing.set_save_options(SaveOptions { compression, ..SaveOptions::DEFAULT });
-        let packed = packing.value_to_vec(value).expect("it can be saved");
-        assert!(packing.value_from_slice::<T>(&packed).expect("it was saved").0 == *value);
+        let packing = Saves::new().save_options(SaveOptions::new().compression(compression));
+        let packed = packing.to_vec(value).expect("it can be saved");
+        assert!(*packing.from_slice::<T>(&packed).expect("it was saved") == *value);
         run.kilobytes(table, "persist, whole save", set, Role::Ours, packed.len());
     }
 
@@ -137,7 +136,7 @@ fn measure<T: Subject>(
     let mut contenders: Vec<_> = writers.iter_mut().map(|entry| encode(entry, value)).collect();
     contenders.extend([
         Contender::new("persist, whole save", Role::Ours, || {
-            black_box(saves.value_to_vec(black_box(value)).expect("it can be saved"));
+            black_box(saves.to_vec(black_box(value)).expect("it can be saved"));
         }),
         Contender::new("persist, first save", Role::Ours, || {
             black_box(persist::to_vec(black_box(value)).expect("it can be saved"));
@@ -160,7 +159,7 @@ fn measure<T: Subject>(
     let mut contenders: Vec<_> = readers.map(|(entry, bytes)| decode(entry, bytes)).collect();
     contenders.extend([
         Contender::new("persist, whole load", Role::Ours, || {
-            drop(black_box(saves.value_from_slice::<T>(black_box(&save)).expect("it was saved")));
+            drop(black_box(saves.from_slice::<T>(black_box(&save)).expect("it was saved")));
         }),
         Contender::new("persist, first load", Role::Ours, || {
             drop(black_box(persist::from_slice::<T>(black_box(&save)).expect("it was saved")));

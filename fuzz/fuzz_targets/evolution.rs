@@ -7,48 +7,42 @@ mod older;
 mod programs;
 mod schema;
 
-use std::cell::RefCell;
+use std::sync::LazyLock;
 
 use persist::save::{LoadPolicy, Missing, Remap};
-use persist::{Document, LoadOptions, Persist, SaveManager};
-use programs::{Things, first, little, manager, second};
+use persist::{Document, LoadOptions, Loaded, Persist, SaveManager, Saves};
+use programs::{Things, first, little, saves, second};
 
 /// Bytes that a load may take for each of the save, and always. The trees of a document are larger.
 const EACH: u64 = 1024;
 const ALWAYS: u64 = 1 << 20;
 
 struct Programs {
-    first: SaveManager,
-    second: SaveManager,
-    little: SaveManager,
+    first: Saves,
+    second: Saves,
+    little: Saves,
 }
 
-thread_local! {
-    // What takes longest is to register everything.
-    static PROGRAMS: RefCell<Programs> = Programs {
-        first: manager::<first::Case>(),
-        second: manager::<second::Case>(),
-        little: manager::<little::Case>(),
-    }
-    .into();
-}
+/// Registering everything is what takes longest.
+static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| Programs {
+    first: saves::<first::Case>(),
+    second: saves::<second::Case>(),
+    little: saves::<little::Case>(),
+});
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut choices = schema::Choices(bytes);
     let how = choices.byte();
-    let options = LoadOptions {
-        policy: [LoadPolicy::Lenient, LoadPolicy::Strict, LoadPolicy::Salvage]
-            [usize::from(how >> 3) % 3],
-        clamp: how & 1 > 0,
-        fill: how & 2 > 0,
-        drop_unknown: how & 4 > 0,
-    };
+    let policies = [LoadPolicy::Lenient, LoadPolicy::Strict, LoadPolicy::Salvage];
+    let options = LoadOptions::new()
+        .policy(policies[usize::from(how >> 3) % 3])
+        .clamp(how & 1 > 0)
+        .fill(how & 2 > 0)
+        .drop_unknown(how & 4 > 0);
     let save = older::save(&mut choices);
-    PROGRAMS.with_borrow_mut(|programs| {
-        load::<first::Case>(&mut programs.first, options, &save);
-        load::<second::Case>(&mut programs.second, options, &save);
-        load::<little::Case>(&mut programs.little, options, &save);
-    });
+    load::<first::Case>(&PROGRAMS.first, options, &save);
+    load::<second::Case>(&PROGRAMS.second, options, &save);
+    load::<little::Case>(&PROGRAMS.little, options, &save);
     look(&save);
 });
 
@@ -59,51 +53,36 @@ fn in_proportion(save: &[u8], work: impl FnOnce()) {
     assert!(used <= most, "{used} bytes of memory for a save of {}", save.len());
 }
 
-fn load<T: Persist>(saves: &mut SaveManager, options: LoadOptions, save: &[u8]) {
-    saves.set_load_options(options);
+fn load<T: Persist>(saves: &Saves, options: LoadOptions, save: &[u8]) {
+    let saves = saves.clone().load_options(options);
     let mut objects = None;
-    in_proportion(save, || objects = saves.from_slice(save).ok());
+    in_proportion(save, || objects = saves.from_slice::<SaveManager>(save).ok());
     if let Some(objects) = objects {
         // Every message can be made.
         assert!(!objects.report().to_string().is_empty());
-        if objects.strong_cycles().is_empty() {
-            saves.adopt(objects);
-            again(saves);
-        } else {
-            // Once adopted, circles are the program's to cut.
-            objects.dismantle();
+        if !objects.is_empty() {
+            again(&saves, &objects);
         }
+        objects.dismantle();
     }
     let mut remap = Remap::new();
     remap.arena::<Things>(Missing::Dead, |key| (key % 3 > 0).then_some(key + 1));
-    if let Ok(objects) = remap.from_slice(saves, save) {
+    if let Ok(objects) = remap.from_slice::<SaveManager>(&saves, save) {
         objects.dismantle();
     }
     let mut value = None;
-    in_proportion(save, || value = saves.value_from_slice::<T>(save).ok());
-    if let Some((value, objects)) = value {
-        let first = saves.value_to_vec(&value);
-        drop(value);
-        objects.dismantle();
-        if let Ok(first) = first {
-            let (value, objects) =
-                saves.value_from_slice::<T>(&first).expect("a value that was saved loads");
-            drop(value);
-            objects.dismantle();
-        }
+    in_proportion(save, || value = saves.from_slice::<T>(save).ok());
+    let first = value.and_then(|value| saves.to_vec(&value).ok());
+    if let Some(first) = first {
+        drop(saves.from_slice::<T>(&first).expect("a value that was saved loads"));
     }
-    saves.clear();
 }
 
-/// What was loaded can be saved, with what was kept, and comes back as the same.
-fn again(saves: &mut SaveManager) {
-    let first = saves.to_vec().expect("what loads can be saved");
-    let loaded = saves.from_slice(&first).expect("what was saved loads");
-    saves.adopt(loaded);
-    let second = saves.to_vec().expect("it can be saved again");
-    assert_eq!(second, first);
-    let loaded = saves.from_slice(&second).expect("once more");
-    saves.clear();
+/// What was loaded can be saved, with its unknown content, and comes back as the same.
+fn again(saves: &Saves, objects: &Loaded<SaveManager>) {
+    let first = saves.to_vec(objects).expect("what loads can be saved");
+    let loaded = saves.from_slice::<SaveManager>(&first).expect("what was saved loads");
+    assert_eq!(saves.to_vec(&loaded).expect("it can be saved again"), first);
     loaded.dismantle();
 }
 

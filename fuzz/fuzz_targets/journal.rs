@@ -12,7 +12,7 @@ use persist::history::{CommandContext, Flush};
 use persist::storage::{Memory, Storage};
 use persist::world::Outside;
 use persist::{
-    Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session,
+    Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session,
     Value, World,
 };
 
@@ -91,10 +91,9 @@ impl Command for Push {
 }
 
 fn session(storage: &Memory) -> Result<Session> {
-    let mut saves = SaveManager::new();
-    saves.set_storage(storage.clone());
+    let saves = Saves::new().storage(storage.clone());
     saves.register_component::<Thing>()?;
-    saves.registry_mut().register_resource::<Score>()?;
+    saves.register_resource::<Score>()?;
     let options = Session::with(saves, History::new(None)).flush(Flush::OnIdle);
     let options = options.register::<Make>()?.register::<Push>()?;
     Ok(options.open(SAVE, JOURNAL)?.0)

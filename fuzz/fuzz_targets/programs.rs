@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Arena, Handle, Persist, Record, SaveManager, Unknown, Value};
+use persist::{Arena, Handle, Persist, Record, Saves, Unknown, Value};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -214,8 +214,8 @@ pub mod little {
 }
 
 /// A program whose objects may be of these classes.
-pub fn manager<T: Persist>() -> SaveManager {
-    let mut saves = SaveManager::new();
+pub fn saves<T: Persist>() -> Saves {
+    let saves = Saves::new();
     saves.register_as::<Rope, dyn Tool>().expect("the classes are sound");
     saves.register::<Tree>().expect("the classes are sound");
     saves.register::<T>().expect("the classes are sound");

@@ -161,8 +161,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let realm = realm();
-    let mut saves = SaveManager::new();
-    match saves.add(&realm).and_then(|_| saves.save(path)) {
+    let mut manager = SaveManager::new();
+    match manager.add(&realm).and_then(|_| manager.save(path)) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("large: {error}");

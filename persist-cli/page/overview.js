@@ -125,6 +125,7 @@ function cycles(save) {
 
 function facts(save) {
   const rows = save.data.facts.map(([name, text]) => [el('dt', {}, name), el('dd', {}, text)]);
-  if (save.data.metadata) rows.push([el('dt', {}, 'metadata'), el('dd', {}, show(save, save.data.metadata))]);
+  const { value } = save.data;
+  if (value !== null) rows.push([el('dt', {}, 'value'), el('dd', {}, show(save, value))]);
   return el('section', { class: 'card' }, el('h2', {}, 'What the save says'), el('dl', { class: 'fields' }, rows));
 }

@@ -42,7 +42,7 @@ impl Input {
     pub(crate) fn document(&self) -> Result<Document> {
         // What is in memory is within a limit, or a file of that size, and a change makes it little larger.
         let bytes = Limits::DEFAULT.bytes.max(2 * self.bytes.len() as u64);
-        let limits = Limits { bytes, ..Limits::DEFAULT };
+        let limits = Limits::new().bytes(bytes);
         Document::within(&self.bytes, &limits).map_err(|error| self.failure(error))
     }
 
@@ -155,12 +155,10 @@ pub(crate) fn stream<T>(
     let failed = |error: io::Error| unreadable(path, &error);
     let mut file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
-    let limits = Limits {
-        bytes: Limits::DEFAULT.bytes.max(size),
-        objects: Limits::DEFAULT.objects.max(size),
-        decompressed: u64::MAX,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits::new()
+        .bytes(Limits::DEFAULT.bytes.max(size))
+        .objects(Limits::DEFAULT.objects.max(size))
+        .decompressed(u64::MAX);
     let mut start = Vec::new();
     Read::by_ref(&mut file).take(8).read_to_end(&mut start).map_err(failed)?;
     refuse_journal(&path.display().to_string(), &start)?;

@@ -20,6 +20,7 @@ mod path;
 mod report;
 mod rust;
 mod shown;
+mod slot_info;
 
 mod values;
 mod world;

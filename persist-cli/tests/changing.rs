@@ -345,7 +345,7 @@ fn what_means_the_same_is_not_written() {
     ]);
     assert_eq!(folder.read("town.sav"), before);
     assert!(!folder.path("town.sav.bak").exists());
-    let one = persist::SaveManager::new().value_to_vec(&7_u32).expect("a save");
+    let one = persist::to_vec(&7_u32).expect("a save");
     folder.write("one.sav", &one);
     insta::assert_snapshot!(
         said + &folder.transcript(["set one.sav . 8 --json", "set one.sav . 9"])

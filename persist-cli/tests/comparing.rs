@@ -141,6 +141,22 @@ fn merge_lists_conflicts_and_lets_a_side_win() {
 }
 
 #[test]
+fn a_merged_save_has_the_info_of_the_side_that_was_saved_later() {
+    let folder = Folder::new();
+    let saved = |day, coins, seconds, picture: &[u8]| {
+        game::farm(&game::Farm { day, coins }, seconds, picture).expect("a farm")
+    };
+    folder.write("base.sav", &saved(1, 5, 0, b"GIF"));
+    folder.write("ours.sav", &saved(2, 5, 60, b"GIF89a"));
+    folder.write("theirs.sav", &saved(1, 7, 120, b"\x89PNG"));
+    insta::assert_snapshot!(folder.transcript([
+        "merge base.sav ours.sav theirs.sav -o merged.sav",
+        "info merged.sav",
+        "get merged.sav .",
+    ]));
+}
+
+#[test]
 fn merge_goes_into_worlds() {
     let folder = Folder::new();
     for side in ["base.sav", "ours.sav", "theirs.sav"] {

@@ -1,10 +1,16 @@
 //! The programs whose saves the tests look into.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use persist::{Persist, SaveManager, World};
+use persist::save::{Header, SlotInfo};
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
+use persist::{Persist, SaveManager, Saves, World};
 
 /// A game whose save has several blocks.
 #[derive(Persist)]
@@ -25,8 +31,9 @@ struct Item {
     lore: String,
 }
 
-/// A save of two heroes with 150 items each, in four blocks and two generations.
-pub(crate) fn quest(path: &std::path::Path) -> persist::Result<()> {
+/// A save of two heroes with 150 items each, in four blocks and two generations. It has no time, so that it is the same
+/// in each run.
+pub(crate) fn quest(path: &Path) -> persist::Result<()> {
     let items = |of: &str| {
         let item = |number: u16| {
             let (name, lore) = (format!("{of} {number}"), lore(u64::from(number)));
@@ -41,14 +48,16 @@ pub(crate) fn quest(path: &std::path::Path) -> persist::Result<()> {
     let (ada, bob) = (hero("Ada", 7, items("sword")), hero("Bob", 3, items("scroll")));
     ada.borrow_mut().rival = Rc::downgrade(&bob);
     bob.borrow_mut().rival = Rc::downgrade(&ada);
-    let mut saves = SaveManager::new();
-    saves.set_application("Quest", "1.4.0")?;
-    saves.add(&ada)?;
-    saves.add(&bob)?;
-    saves.save(path)?;
+    let saves = Saves::new().application("Quest", "1.4.0")?;
+    let mut manager = saves.manager();
+    manager.add(&ada)?;
+    manager.add(&bob)?;
+    let first = saves.to_vec_after(&manager, None)?;
     ada.borrow_mut().level = 8;
     ada.borrow_mut().gold = 90;
-    saves.save(path)?;
+    let second = saves.to_vec_after(&manager, Some(&Header::read(&first)?))?;
+    std::fs::write(path.with_extension("sav.bak"), first).expect("the folder can be written");
+    std::fs::write(path, second).expect("the folder can be written");
     Ok(())
 }
 
@@ -102,9 +111,70 @@ struct Score {
 
 /// A world in a save of one value: a house with a door in it, a cart, an object without a name.
 pub(crate) fn town() -> persist::Result<Vec<u8>> {
-    let mut saves = SaveManager::new();
-    saves.set_application("Town", "0.3")?;
-    saves.value_to_vec(&world()?)
+    let saves = Saves::new().application("Town", "0.3")?;
+    saves.to_vec(&world()?)
+}
+
+/// A time for saves whose bytes are the same in each run.
+struct Noon(Memory);
+
+impl Storage for Noon {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        self.0.open(path)
+    }
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+        self.0.create(path, like)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.link(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.0.sync_folder(folder)
+    }
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.0.list(folder)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>> {
+        self.0.lock(path)
+    }
+    fn now(&self) -> Option<SystemTime> {
+        None
+    }
+}
+
+/// What the farm's list of saves shows besides title and times.
+#[derive(Persist)]
+#[persist(class = "farm.Shown")]
+struct Shown {
+    difficulty: String,
+    deaths: u32,
+}
+
+#[derive(Persist)]
+#[persist(class = "farm.Farm")]
+pub(crate) struct Farm {
+    pub(crate) day: u32,
+    pub(crate) coins: u32,
+}
+
+/// A save with a title, times and a thumbnail, saved some seconds after the noon of a day in 2026.
+pub(crate) fn farm(farm: &Farm, seconds: u64, thumbnail: &[u8]) -> persist::Result<Vec<u8>> {
+    let mut info = SlotInfo::new("The Mill").play_time(Duration::from_secs(5_430));
+    info.saved_at = Some(UNIX_EPOCH + Duration::from_secs(1_795_867_200 + seconds));
+    let info = info.thumbnail(thumbnail).value(&Shown { difficulty: "hard".into(), deaths: 3 })?;
+    let files = Memory::default();
+    let saves = Saves::new().storage(Noon(files.clone()));
+    saves.file("farm.sav").info(info).save(farm)?;
+    let mut save = Vec::new();
+    let file = files.open(Path::new("farm.sav")).and_then(|mut file| file.read_to_end(&mut save));
+    file.expect("the save is in memory");
+    Ok(save)
 }
 
 /// A value with a world in a field.
@@ -116,12 +186,12 @@ struct Game {
 
 /// A world that lies in a value.
 pub(crate) fn game() -> persist::Result<Vec<u8>> {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Transform>()?;
     saves.register_component::<Bag>()?;
     saves.register_component::<Mood>()?;
-    saves.registry_mut().register_resource::<Score>()?;
-    saves.value_to_vec(&Game { day: 4, level: world()? })
+    saves.register_resource::<Score>()?;
+    saves.to_vec(&Game { day: 4, level: world()? })
 }
 
 fn world() -> persist::Result<World> {
@@ -170,23 +240,21 @@ pub(crate) fn kept() -> persist::Result<Vec<u8>> {
     }
     let (name, items, rival) = (String::from("Ada"), Vec::new(), Weak::new());
     let hero = modded::Hero { name, level: 7, gold: 3, items, rival, mana: 9 };
-    let mut saves = SaveManager::new();
-    saves.add(&Rc::new(RefCell::new(hero)))?;
-    saves.add(&Rc::new(RefCell::new(modded::Familiar { power: 2 })))?;
-    let save = saves.to_vec()?;
-    let mut saves = SaveManager::new();
-    saves.register::<Hero>()?;
-    let loaded = saves.from_slice(&save)?;
-    saves.adopt(loaded);
-    saves.to_vec()
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new(hero)))?;
+    manager.add(&Rc::new(RefCell::new(modded::Familiar { power: 2 })))?;
+    let save = manager.to_vec()?;
+    let manager = SaveManager::new();
+    manager.register::<Hero>()?;
+    manager.from_slice(&save)?.to_vec()
 }
 
 /// What the heroes have when the game loads a save.
-pub(crate) fn gold(path: &std::path::Path) -> persist::Result<Vec<u32>> {
-    let mut saves = SaveManager::new();
-    saves.register::<Hero>()?;
-    saves.register::<Item>()?;
-    let loaded = saves.load(path)?;
+pub(crate) fn gold(path: &Path) -> persist::Result<Vec<u32>> {
+    let manager = SaveManager::new();
+    manager.register::<Hero>()?;
+    manager.register::<Item>()?;
+    let loaded = manager.load(path)?;
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     Ok(loaded.iter::<Hero>().map(|hero| hero.borrow().gold).collect())
 }

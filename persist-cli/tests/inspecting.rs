@@ -3,7 +3,7 @@
 use persist::history::CommandContext;
 use persist::lock::Lock;
 use persist::save::Registry;
-use persist::{Command, History, Persist, Result, SaveManager, Session};
+use persist::{Command, History, Persist, Result, Saves, Session};
 
 use crate::game;
 use crate::support::Folder;
@@ -132,7 +132,7 @@ impl Command<Level> for Shuffle {
 
 /// A session that ends without a save.
 fn editor(folder: &Folder) -> Result<()> {
-    let options = Session::with(SaveManager::new(), History::new(10)).register::<Shuffle>()?;
+    let options = Session::with(Saves::new(), History::new(10)).register::<Shuffle>()?;
     let (mut session, _) = options.open(folder.path("level.sav"), folder.path("level.journal"))?;
     session.edit("Begin", |level: &mut Level| {
         let doors = vec![Door { open: false, key: None }];

@@ -21,11 +21,44 @@ fn info_shows_what_a_save_says_of_itself() {
     insta::assert_snapshot!(graph().transcript(commands));
 }
 
+/// A farm whose list of saves has a PNG, of which only the beginning matters here.
+fn farm(seconds: u64, thumbnail: &[u8]) -> Vec<u8> {
+    game::farm(&game::Farm { day: 3, coins: 90 }, seconds, thumbnail).expect("a farm")
+}
+
+#[test]
+fn info_shows_title_times_thumbnail_and_value() {
+    let folder = Folder::new();
+    let png = [b"\x89PNG\r\n\x1a\n", &[0; 3_000][..]].concat();
+    folder.write("png.sav", &farm(0, &png));
+    folder.write("none.sav", &farm(0, b""));
+    let commands = ["info png.sav none.sav", "info png.sav none.sav --json"];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn info_knows_the_kinds_of_thumbnails() {
+    let folder = Folder::new();
+    let kinds: [(&str, &[u8]); 5] = [
+        ("PNG, 4 B", b"\x89PNG"),
+        ("JPEG, 4 B", b"\xff\xd8\xff\xe0"),
+        ("WebP, 12 B", b"RIFF\0\0\0\0WEBP"),
+        ("GIF, 6 B", b"GIF89a"),
+        ("bytes, 5 B", b"P6 \xff\xfe"),
+    ];
+    for (kind, picture) in kinds {
+        folder.write("farm.sav", &farm(0, picture));
+        let info = folder.run("info farm.sav");
+        assert!(info.contains(&format!("  thumbnail   {kind}\n")), "{info}");
+    }
+}
+
 #[test]
 fn info_shows_what_lies_beside_a_save() {
     let folder = town();
     game::quest(&folder.path("quest.sav")).expect("a quest");
     folder.damage("quest.sav", "quest.sav.damaged", 9_000);
+    folder.write("quest.sav.refused", &folder.read("quest.sav.bak"));
     let commands = ["info quest.sav saved.sav", "info quest.sav saved.sav --json"];
     insta::assert_snapshot!(folder.transcript(commands));
 }

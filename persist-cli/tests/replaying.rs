@@ -6,8 +6,7 @@ use persist::history::{CommandContext, JournalListing};
 use persist::save::{ClassSchema, FieldSchema, Form, VariantSchema};
 use persist::world::{Activity, Outside};
 use persist::{
-    Command, Component, Document, History, ObjectId, Persist, Result, SaveManager, Session, Value,
-    World,
+    Command, Component, Document, History, ObjectId, Persist, Result, Saves, Session, Value, World,
 };
 
 use crate::support::Folder;
@@ -33,7 +32,7 @@ struct Door {
 #[derive(Persist, Default)]
 enum Weather {
     #[default]
-    #[persist(default)]
+    #[persist(empty)]
     Clear,
     Rain {
         drops: u32,
@@ -140,9 +139,9 @@ fn classes(save: &Document) -> BTreeSet<String> {
 
 fn level() -> Result<Watched<Level>> {
     let folder = Folder::new();
-    let options = Session::with(SaveManager::new(), History::new(4)).register::<Shuffle>()?;
+    let options = Session::with(Saves::new(), History::new(4)).register::<Shuffle>()?;
     let (session, _) = options.open(folder.path("level.sav"), folder.path("level.journal"))?;
-    let save = |level: &Level| SaveManager::new().value_to_vec(level);
+    let save = |level: &Level| persist::to_vec(level);
     Ok(Watched { session, folder, states: Vec::new(), save })
 }
 
@@ -271,8 +270,7 @@ fn a_listing_is_not_replayed_on_another_save() {
     let level = edited().expect("a session");
     let listing = JournalListing::read(level.folder.path("level.journal")).expect("a journal");
     let mut number =
-        Document::from_slice(&SaveManager::new().value_to_vec(&7_u32).expect("a save"))
-            .expect("a document");
+        Document::from_slice(&persist::to_vec(&7_u32).expect("a save")).expect("a document");
     let mut graph =
         Document::from_slice(&crate::support::fixture_bytes("v1/graph.sav")).expect("a document");
     let errors = [
@@ -292,7 +290,7 @@ fn what_cannot_be_replayed_says_why() {
     folder.cut("level.journal", "torn.journal", size - 3);
     folder.damage("level.journal", "bad.journal", size / 2);
     folder.write("first.journal", &fresh.folder.read("level.journal"));
-    folder.write("other.sav", &SaveManager::new().value_to_vec(&7_u32).expect("a save"));
+    folder.write("other.sav", &persist::to_vec(&7_u32).expect("a save"));
     let commands = [
         "journal level.journal --to 99 -o new.sav",
         "journal level.journal --to 3",
@@ -342,11 +340,11 @@ impl Component for Lamp {}
 #[persist(class = "Score")]
 struct Score(u32);
 
-fn saves() -> Result<SaveManager> {
-    let mut saves = SaveManager::new();
+fn saves() -> Result<Saves> {
+    let saves = Saves::new();
     saves.register_component::<Transform>()?;
     saves.register_component::<Lamp>()?;
-    saves.registry_mut().register_resource::<Score>()?;
+    saves.register_resource::<Score>()?;
     Ok(saves)
 }
 
@@ -358,7 +356,7 @@ fn town() -> Result<Watched<World>> {
     let folder = Folder::new();
     let options = Session::with(saves()?, History::new(10));
     let (session, _) = options.open(folder.path("level.sav"), folder.path("level.journal"))?;
-    let save = |world: &World| saves()?.value_to_vec(world);
+    let save = |world: &World| saves()?.to_vec(world);
     let mut town = Watched { session, folder, states: Vec::new(), save };
     town.session.edit("Build", |edit| {
         let house = edit.spawn("House")?;
@@ -486,7 +484,7 @@ fn a_class_of_another_form_ends_the_replay() {
         let object = world.spawn(name);
         world.attach(object, Wider { x: 1.0, tags: Vec::new() }).expect("a component");
     }
-    let save = SaveManager::new().value_to_vec(&world).expect("a save");
+    let save = persist::to_vec(&world).expect("a save");
     let mut other = Document::from_slice(&save).expect("a document");
     let stopped = listing.replay(&mut other, 1).expect("a replay").stopped;
     assert_eq!(other.to_vec().expect("a save"), save);

@@ -1,5 +1,6 @@
 //! `persist report`.
 
+use crate::game;
 use crate::support::Folder;
 
 #[test]
@@ -14,6 +15,17 @@ fn worlds_are_objects_with_components() {
     insta::assert_snapshot!(pretty(
         &Folder::with(&["journals/saved.sav"]).run("report saved.sav --json")
     ));
+}
+
+#[test]
+fn a_report_has_title_times_thumbnail_and_value() {
+    let folder = Folder::new();
+    let farm = game::Farm { day: 3, coins: 90 };
+    folder.write("farm.sav", &game::farm(&farm, 0, b"GIF89a").expect("a farm"));
+    let report = pretty(&folder.run("report farm.sav --json"));
+    let lines =
+        report.lines().filter(|line| line.starts_with("facts") || line.starts_with("value"));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

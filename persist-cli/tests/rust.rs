@@ -104,11 +104,11 @@ fn hostile_classes_have_types_with_other_names() {
 /// What a person writes around the types to load the saves.
 const MAIN: &str = r#"
 fn main() -> persist::Result<()> {
-    let mut saves = persist::SaveManager::new();
+    let saves = persist::Saves::new();
     saves.register::<graph::Hero>()?;
     saves.register::<graph::Item>()?;
     saves.register::<graph::Monster>()?;
-    let loaded = saves.load("graph.sav")?;
+    let loaded = saves.file("graph.sav").load::<persist::SaveManager>()?;
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     let hero = loaded.first::<graph::Hero>().expect("a hero");
     assert_eq!(hero.borrow().sword.as_ref().expect("a sword").borrow().name, "Sting");
@@ -116,19 +116,17 @@ fn main() -> persist::Result<()> {
     let values: values::Values = persist::load("values.sav")?;
     assert_eq!(values.shapes.len(), 5);
 
-    let mut saves = persist::SaveManager::new();
     saves.register_component::<town::Transform>()?;
     saves.register_component::<town::Mood>()?;
     saves.register_component::<town::Bag>()?;
-    saves.registry_mut().register_resource::<town::Score>()?;
-    let (world, loaded) = saves.load_value::<persist::World>("town.sav")?;
-    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    saves.register_resource::<town::Score>()?;
+    let world = saves.file("town.sav").load::<persist::World>()?;
+    assert!(world.report().is_clean(), "{}", world.report());
     let door = world.find("Door").expect("a door");
     assert_eq!(world.get::<town::Transform>(door).expect("a place").x, 1.5);
 
-    let mut saves = persist::SaveManager::new();
     saves.register::<compact::Stock>()?;
-    let loaded = saves.load("compact.sav")?;
+    let loaded = saves.file("compact.sav").load::<persist::SaveManager>()?;
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     Ok(())
 }

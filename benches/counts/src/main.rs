@@ -14,7 +14,7 @@ use std::rc::{Rc, Weak};
 
 use data::{Players, log, mesh, minecraft, mk48};
 use persist::codec::{Buffer, decode, decode_into};
-use persist::{Component, Document, History, Limits, LoadOptions, Persist, SaveManager, World, field};
+use persist::{Component, Document, History, Limits, LoadOptions, Persist, SaveManager, Saves, World, field};
 
 /// Counted by its name.
 #[inline(never)]
@@ -85,14 +85,14 @@ fn first<T: Persist>(value: &T) {
 }
 
 fn saved<T: Persist>(value: &T) {
-    let mut saves = SaveManager::new();
-    count(|| drop(black_box(saves.value_to_vec(value).unwrap())));
+    let saves = Saves::new();
+    count(|| drop(black_box(saves.to_vec(value).unwrap())));
 }
 
 fn loaded<T: Persist>(value: &T) {
-    let mut saves = SaveManager::new();
-    let save = saves.value_to_vec(value).unwrap();
-    count(|| drop(black_box(saves.value_from_slice::<T>(&save).unwrap())));
+    let saves = Saves::new();
+    let save = saves.to_vec(value).unwrap();
+    count(|| drop(black_box(saves.from_slice::<T>(&save).unwrap())));
 }
 
 /// What an older program had, in another order and narrower.
@@ -129,9 +129,8 @@ fn older() {
         })
         .collect();
     let save = persist::to_vec(&items).unwrap();
-    let mut saves = SaveManager::new();
-    saves.set_load_options(LoadOptions { fill: true, ..LoadOptions::default() });
-    count(|| drop(black_box(saves.value_from_slice::<Vec<Item>>(&save).unwrap())));
+    let saves = Saves::new().load_options(LoadOptions::new().fill(true));
+    count(|| drop(black_box(saves.from_slice::<Vec<Item>>(&save).unwrap())));
 }
 
 #[derive(Persist)]
@@ -198,7 +197,7 @@ fn graph_save(count: usize) -> Vec<u8> {
 }
 
 fn value_save<T: Persist>(value: &T) -> Vec<u8> {
-    SaveManager::new().value_to_vec(value).unwrap()
+    persist::to_vec(value).unwrap()
 }
 
 fn verified(save: &[u8]) {
@@ -246,12 +245,12 @@ fn filled() -> World {
 
 fn world() {
     let world = filled();
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Place>().unwrap();
     saves.register_component::<Health>().unwrap();
     count(|| {
-        let save = saves.value_to_vec(&world).unwrap();
-        drop(black_box(saves.value_from_slice::<World>(&save).unwrap()));
+        let save = saves.to_vec(&world).unwrap();
+        drop(black_box(saves.from_slice::<World>(&save).unwrap()));
     });
 }
 

@@ -182,15 +182,15 @@ fn graph(set: Set, kind: Kind) -> Bytes {
 /// What a save into a file takes, which holds one block of it and no more.
 fn tables_of_save(set: Set, folder: &Path) -> f64 {
     let world = set.shape.generate(set.count);
-    let mut saves = SaveManager::new();
+    let mut manager = SaveManager::new();
     let root = World { bodies: world.bodies.clone() };
-    saves.add(&Rc::new(RefCell::new(root))).expect("its class can be registered");
+    manager.add(&Rc::new(RefCell::new(root))).expect("its class can be registered");
     let path = folder.join("tables.sav");
     let bytes = peak(|| {
-        saves.save(&path).expect("it can be saved");
+        manager.save(&path).expect("it can be saved");
     });
     std::fs::remove_file(path).expect("it was saved");
-    drop(saves);
+    drop(manager);
     cut(&world);
     bytes_of(bytes) / f64::from(set.count)
 }

@@ -50,7 +50,7 @@ pub(crate) struct Persist<'w> {
     original: &'w World,
     manager: SaveManager,
     bytes: Vec<u8>,
-    loaded: Option<(Loaded, Rc<RefCell<World>>)>,
+    loaded: Option<(Loaded<SaveManager>, Rc<RefCell<World>>)>,
 }
 
 impl<'w> Persist<'w> {

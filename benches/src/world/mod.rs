@@ -168,13 +168,13 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     ];
     table(run, "query of three components, ms", read.into());
 
-    let (theirs, mut saves) = (spawn_hecs_named(OBJECTS), ours::manager());
+    let (theirs, saves) = (spawn_hecs_named(OBJECTS), ours::saves());
     let save = hecs_save::save(&theirs);
-    let file = saves.value_to_vec(&ours).expect("it can be saved");
+    let file = saves.to_vec(&ours).expect("it can be saved");
     assert_eq!(hecs_save::save(&hecs_save::load(&save)), save, "hecs lost something");
-    let loaded: World = saves.value_from_slice(&file).expect("it was saved").0;
+    let loaded = saves.from_slice::<World>(&file).expect("it was saved");
     assert_eq!(
-        saves.value_to_vec(&loaded).expect("it can be saved"),
+        saves.to_vec(&*loaded).expect("it can be saved"),
         file,
         "persist lost something"
     );
@@ -184,14 +184,14 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     let saved = [
         Contender::new("hecs, postcard", Role::Rival, || drop(black_box(hecs_save::save(&theirs)))),
         Contender::new("persist", Role::Ours, || {
-            drop(black_box(saves.value_to_vec(&ours).expect("it can be saved")));
+            drop(black_box(saves.to_vec(&ours).expect("it can be saved")));
         }),
     ];
     table(run, "save into memory, ms", saved.into());
     let loaded = [
         Contender::new("hecs, postcard", Role::Rival, || drop(black_box(hecs_save::load(&save)))),
         Contender::new("persist", Role::Ours, || {
-            drop(black_box(saves.value_from_slice::<World>(&file).expect("it was saved")));
+            drop(black_box(saves.from_slice::<World>(&file).expect("it was saved")));
         }),
     ];
     table(run, "load and drop, ms", loaded.into());

@@ -1,6 +1,6 @@
 //! The same with this library.
 
-use persist::{SaveManager, World};
+use persist::{Saves, World};
 
 use super::{Health, Position, Velocity, components};
 
@@ -58,9 +58,9 @@ pub(crate) fn sum_each(world: &World) -> f32 {
     sum
 }
 
-/// A manager that knows the components, to be kept between saves.
-pub(crate) fn manager() -> SaveManager {
-    let mut saves = SaveManager::new();
+/// With the components registered, to be kept between saves.
+pub(crate) fn saves() -> Saves {
+    let saves = Saves::new();
     saves.register_component::<Position>().expect("a component");
     saves.register_component::<Velocity>().expect("a component");
     saves.register_component::<Health>().expect("a component");

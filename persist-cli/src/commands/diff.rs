@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         (false, _) => return Err(Failure::new("give two saves, the old one and the new one")),
     };
     let (old, new) = (read(old)?, read(new)?);
-    let nothing = Document::from_slice(&persist::SaveManager::new().to_vec()?)?;
+    let nothing = Document::from_slice(&persist::SaveManager::new().allow_empty().to_vec()?)?;
     let differences =
         compare(old.as_ref().unwrap_or(&nothing), new.as_ref().unwrap_or(&nothing), args.by);
     let is_different = !differences.is_empty();

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use persist::history::JournalInfo;
 use persist::save::{Compression, Header};
-use persist::{Document, History, Limits, SaveManager, Session, World};
+use persist::{Document, History, Limits, Saves, Session, World};
 use serde::Serialize;
 
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Input, unread};
-use crate::mapped::Mapped;
 use crate::output::{
     BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, note, write_file,
 };
+use crate::slot_info::ShownInfo;
 
 /// Show what saves say of themselves, and what lies beside them; exit code 1 if one is damaged
 #[derive(clap::Args)]
@@ -70,17 +70,12 @@ struct Info<'i> {
     generation: Option<u64>,
     compression: Option<&'static str>,
     devices: Vec<Device>,
-    #[serde(serialize_with = "root_of")]
-    metadata: Option<Document>,
+    info: Option<ShownInfo>,
     objects: Option<u64>,
     kept: Option<u64>,
     classes: Vec<Class>,
     beside: Vec<Beside>,
     journals: Vec<Journal>,
-}
-
-fn root_of<S: serde::Serializer>(metadata: &Option<Document>, to: S) -> Result<S::Ok, S::Error> {
-    metadata.as_ref().and_then(Document::root).map(Mapped::shown).serialize(to)
 }
 
 #[derive(Serialize)]
@@ -103,7 +98,7 @@ struct Rescue {
     lost: Option<u64>,
 }
 
-/// An earlier save, or a damaged one that was kept.
+/// An earlier save, or a damaged or refused one that was kept.
 #[derive(Serialize)]
 struct Beside {
     file: String,
@@ -143,7 +138,7 @@ impl<'i> Info<'i> {
             generation: header.map(|header| header.generation),
             compression: document_of.map(|document| name_of(document.compression())),
             devices: devices.map(|(name, saves)| Device { name: name.into(), saves }).collect(),
-            metadata: header.and_then(|header| header.metadata_document().ok().flatten()),
+            info: header.and_then(ShownInfo::of),
             objects: document_of.map(|_| count(false)),
             kept: document_of.map(|_| count(true)),
             classes,
@@ -178,10 +173,10 @@ fn salvage(save: &[u8]) -> Option<Rescue> {
     salvage.map(|salvage| Rescue { objects: salvage.objects, lost: salvage.lost })
 }
 
-/// The backups and damaged saves of a save.
+/// The backups of a save, and the damaged and refused saves that were kept.
 fn beside(file: &Path) -> Vec<Beside> {
     let mut found = Vec::new();
-    for (suffix, kind) in [(".bak", "backup"), (".damaged", "damaged")] {
+    for (suffix, kind) in [(".bak", "backup"), (".damaged", "damaged"), (".refused", "refused")] {
         // An interrupted save may leave a gap.
         let mut missing = 0;
         for number in 1_u32.. {
@@ -233,7 +228,7 @@ fn journals(file: &Path) -> Vec<Journal> {
     paths.sort_by_key(|path| !is_own(path));
     let mut found = Vec::new();
     for path in paths.iter().take(MOST_JOURNALS) {
-        let session = Session::<World>::with(SaveManager::new(), History::new(1));
+        let session = Session::<World>::with(Saves::new(), History::new(1));
         let journal = match session.inspect(file, path) {
             Ok(Some(info)) if info.follows_save || is_own(path) => of_info(path, &info),
             Err(error) if is_own(path) => {
@@ -331,8 +326,15 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
         let name = if name.is_empty() { "(no name)" } else { name };
         line("device", format_args!("{name}, {saves} saves"), out)?;
     }
-    if let Some(metadata) = info.metadata.as_ref().and_then(Document::root) {
-        line("metadata", metadata, out)?;
+    if let Some(info) = &info.info {
+        for (name, text) in info.facts() {
+            line(name, text, out)?;
+        }
+        match info.value() {
+            Ok(Some(value)) => line("value", value, out)?,
+            Ok(None) => {}
+            Err(error) => line("value", format_args!("cannot be read: {error}"), out)?,
+        }
     }
     if let Some(objects) = info.objects {
         line("objects", objects, out)?;

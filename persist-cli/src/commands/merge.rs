@@ -296,13 +296,28 @@ fn head(merge: &mut Merge, sides: [&Whole; 3]) -> Result<Vec<(Value, Value)>> {
         merged.push(("devices", devices));
     }
     let [base, own, other] = [base, ours, theirs].map(|side| side.get("metadata"));
-    let metadata = merge.value("metadata", [base, other], own.cloned());
+    // Every save has its own time, so that the infos of both sides always differ from the base.
+    let times = [own, other].map(|info| info.and_then(saved_at));
+    let metadata = match times {
+        [Some(own_time), Some(other_time)] if own_time >= other_time => own.cloned(),
+        [Some(_), Some(_)] => other.cloned(),
+        _ => merge.value("metadata", [base, other], own.cloned()),
+    };
     merged.extend(metadata.map(|it| ("metadata", it)));
     for key in ["fields", "compression"] {
         merged.extend(ours.get(key).map(|value| (key, value.clone())));
     }
     merged.push(("classes", classes([ours, theirs])?));
     Ok(merged.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}
+
+/// When a save with this info was saved, in seconds and nanoseconds since 1970.
+fn saved_at(info: &Value) -> Option<(i64, u64)> {
+    let Value::Seq(objects) = part(info, "objects")? else { return None };
+    let info = part(objects.first()?, "value")?.as_record()?;
+    let Value::Option(Some(time)) = info.get("saved_at")? else { return None };
+    let time = time.as_record()?;
+    Some((time.get("seconds")?.as_i64()?, time.get("nanoseconds")?.as_u64()?))
 }
 
 /// Our classes, and those that only they have.

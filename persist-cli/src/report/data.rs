@@ -17,6 +17,7 @@ use crate::compare::By;
 use crate::exit::Result;
 use crate::input::Input;
 use crate::objects::Objects;
+use crate::slot_info::ShownInfo;
 
 /// The version of the form of the data.
 const VERSION: u32 = 1;
@@ -39,7 +40,8 @@ pub(crate) struct Save {
     size: usize,
     /// Labels and texts: what the save says of itself.
     facts: Vec<(&'static str, String)>,
-    metadata: Option<Json>,
+    /// The program's own value in the info of the save.
+    value: Option<Json>,
     strings: Vec<String>,
     shapes: Vec<Shape>,
     classes: Vec<Class>,
@@ -211,14 +213,14 @@ impl Save {
                 .filter(|place| objects.references[*place].is_weak)
                 .collect(),
         };
-        let metadata = document.header().metadata_document().ok().flatten();
-        let metadata =
-            metadata.and_then(|metadata| Some(encoder.value(0, metadata.root()?, &mut pool)));
+        let info = ShownInfo::of(document.header());
+        let value = info.as_ref().and_then(|info| info.value().ok().flatten());
+        let value = value.map(|value| encoder.value(0, value, &mut pool));
         Ok(Self {
             file: file_name(input),
             size: input.bytes.len(),
             facts: facts(document),
-            metadata,
+            value,
             strings: pool.strings,
             shapes: pool.shapes,
             classes,
@@ -298,6 +300,7 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
     for (device, saves) in header.devices() {
         facts.push(("device", format!("{device}: {saves}")));
     }
+    facts.extend(ShownInfo::of(header).iter().flat_map(ShownInfo::facts));
     facts
 }
 

@@ -235,7 +235,7 @@ impl<'d> Types<'d> {
                     }
                     let known = names.find(&variant.name, true);
                     let mut attributes = Vec::new();
-                    attributes.extend((empty == Some(number)).then(|| "default".to_owned()));
+                    attributes.extend((empty == Some(number)).then(|| "empty".to_owned()));
                     if known != variant.name {
                         attributes.push(format!("rename = {:?}", variant.name));
                     }
