@@ -12,13 +12,13 @@
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use object_store::aws::AmazonS3Builder;
-use persist::save::Header;
+use persist::save::{Header, SlotInfo, Slots};
 use persist::storage::{Files, SlotFolder, SlotStore};
-use persist::{ErrorKind, Persist, SaveManager, SaveOptions};
+use persist::{ErrorKind, Loaded, Persist, SaveOptions, Saves};
 use persist_cloud::{Cloud, CloudOptions, Resolution, Sides, Synced};
 use tokio_postgres::NoTls;
 
@@ -44,20 +44,17 @@ struct Shown {
 /// A machine with its own folder.
 struct Device {
     name: &'static str,
-    folder: PathBuf,
-    saves: SaveManager,
-    game: Game,
+    slots: Slots,
+    game: Loaded<Game>,
 }
 
 impl Device {
     fn new(name: &'static str, folder: &Path) -> Outcome<Self> {
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder)?;
-        let mut saves = SaveManager::new();
-        saves.set_device(name)?;
         // A merge wants the save that both machines had: it is found among the backups.
-        saves.set_save_options(SaveOptions { backups: 8, ..SaveOptions::default() });
-        Ok(Self { name, folder, saves, game: Game::default() })
+        let saves = Saves::new().device(name)?.save_options(SaveOptions::new().backups(8));
+        Ok(Self { name, slots: saves.slots(folder), game: Game::default().into() })
     }
 
     /// Plays a level and saves, which needs no network.
@@ -65,9 +62,9 @@ impl Device {
         let best = self.game.best.entry(level.into()).or_default();
         *best = score.max(*best);
         self.game.coins += score / 100;
-        let Game { best, coins } = &self.game;
-        self.saves.set_metadata(&Shown { coins: *coins, levels: u32::try_from(best.len())? })?;
-        self.saves.slots(&self.folder).save_value(SLOT, &self.game)?;
+        let Game { best, coins } = &*self.game;
+        let shown = Shown { coins: *coins, levels: u32::try_from(best.len())? };
+        self.slots.slot(SLOT).info(SlotInfo::new(level).value(&shown)?).save(&self.game)?;
         println!("{}: {score} points in {level}, {coins} coins", self.name);
         Ok(())
     }
@@ -78,10 +75,10 @@ impl Device {
         service: &dyn SlotStore,
         resolve: impl FnMut(&Sides<'_>) -> persist::Result<Resolution>,
     ) -> Outcome<Synced> {
-        let mut slots = self.saves.slots(&self.folder);
-        let synced = Cloud::sync_with((&slots.store(), SLOT), (service, SLOT), resolve)?;
+        let local = self.slots.as_store()?;
+        let synced = Cloud::sync_with((&local, SLOT), (service, SLOT), resolve)?;
         if matches!(synced, Synced::Pulled | Synced::Resolved) {
-            self.game = slots.load_value(SLOT)?.0;
+            self.game = self.slots.slot(SLOT).load()?;
         }
         match &synced {
             Synced::Diverged { local, remote } => {
@@ -94,7 +91,7 @@ impl Device {
 }
 
 fn shown(header: &Header) -> String {
-    let shown = header.metadata::<Shown>().ok().flatten();
+    let shown = header.info().get::<Shown>().ok().flatten();
     shown.map_or("a save".into(), |Shown { coins, levels }| {
         format!("{coins} coins in {levels} levels")
     })
@@ -120,7 +117,7 @@ fn merge(sides: &Sides<'_>) -> persist::Result<Resolution> {
 
 /// The service of an address, or a folder.
 fn service(address: Option<&str>, folder: &Path) -> Outcome<Box<dyn SlotStore>> {
-    let options = CloudOptions::default();
+    let options = CloudOptions::new();
     let Some(address) = address else {
         let folder = folder.join("service");
         std::fs::create_dir_all(&folder)?;
@@ -176,8 +173,8 @@ fn main() -> Outcome<()> {
     println!("{late}");
     service.put_if(SLOT, Some(&next), &save)?;
 
-    assert_eq!(cabinet.game, phone.game);
+    assert_eq!(*cabinet.game, *phone.game);
     assert_eq!((phone.game.coins, phone.game.best["Maze"]), (7 + 9 + 5 + 11, 900));
-    println!("both: {:?}", phone.game);
+    println!("both: {:?}", *phone.game);
     Ok(())
 }

@@ -6,9 +6,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persist::save::{Header, ValueSaver, verify};
+use persist::save::{Content, Header, Loadable, verify};
 use persist::storage::{SlotStore, SlotVersion, StoredSlot, check_slot_name};
-use persist::{Error, ErrorKind, Limits, Persist, Result};
+use persist::{Error, ErrorKind, Limits, Loaded, Result, Saves};
 use tokio::runtime::{Builder, Runtime};
 #[cfg(feature = "postgres")]
 use tokio_postgres::{
@@ -24,10 +24,11 @@ use crate::engine::Engine;
 /// ```
 /// use persist_cloud::CloudOptions;
 ///
-/// let options = CloudOptions { backups: 5, ..CloudOptions::default() };
-/// assert_eq!(options.attempts, 5);
+/// let options = CloudOptions::new().backups(5);
+/// assert_eq!((options.backups, options.attempts), (5, 5));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CloudOptions {
     /// How many earlier saves of a slot stay. Default 1.
     pub backups: u32,
@@ -47,6 +48,36 @@ impl CloudOptions {
         deadline: Duration::from_secs(30),
         limits: Limits::DEFAULT,
     };
+
+    /// Makes the default options.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::DEFAULT
+    }
+
+    /// Sets [`backups`](Self::backups).
+    #[must_use]
+    pub const fn backups(self, backups: u32) -> Self {
+        Self { backups, ..self }
+    }
+
+    /// Sets [`attempts`](Self::attempts).
+    #[must_use]
+    pub const fn attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    /// Sets [`deadline`](Self::deadline).
+    #[must_use]
+    pub const fn deadline(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Sets [`limits`](Self::limits).
+    #[must_use]
+    pub const fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
 }
 
 impl Default for CloudOptions {
@@ -95,7 +126,7 @@ impl Cloud {
     /// use persist_cloud::{Cloud, CloudOptions};
     ///
     /// let config = "host=127.0.0.1 user=game dbname=saves".parse()?;
-    /// let cloud = Cloud::postgres(config, tokio_postgres::NoTls, CloudOptions::default())?;
+    /// let cloud = Cloud::postgres(config, tokio_postgres::NoTls, CloudOptions::new())?;
     /// println!("{} slots", cloud.player("7")?.list().wait()?.len());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -150,7 +181,7 @@ impl Cloud {
     /// # #[cfg(feature = "object-store")] {
     /// # use persist_cloud::{Cloud, CloudOptions};
     /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
-    /// # let cloud = Cloud::object_store(store, "game", CloudOptions::default())?;
+    /// # let cloud = Cloud::object_store(store, "game", CloudOptions::new())?;
     /// let day = std::time::Duration::from_secs(24 * 60 * 60);
     /// let swept = cloud.sweep(day).wait()?;
     /// println!("{} objects, {} bytes", swept.objects, swept.bytes);
@@ -216,7 +247,31 @@ impl Drop for Shared {
 
 /// The slots of one player.
 ///
-/// Its own methods return a [`Request`], to be awaited or waited for. As a [`SlotStore`] it blocks.
+/// Its own methods return a [`Request`], to be awaited or waited for. As a [`SlotStore`] it blocks: give it to
+/// [`Saves::store`], and save, load and list as in a folder.
+///
+/// ```
+/// # #[cfg(feature = "object-store")] {
+/// # use std::sync::Arc;
+/// # use persist_cloud::{Cloud, CloudOptions};
+/// use persist::save::SlotInfo;
+/// use persist::{Persist, Saves};
+///
+/// #[derive(Persist)]
+/// struct Game { level: u32 }
+///
+/// # let store = Arc::new(object_store::memory::InMemory::new());
+/// # let cloud = Cloud::object_store(store, "game", CloudOptions::new())?;
+/// let slots = Saves::new().store(Arc::new(cloud.player("7")?));
+/// slots.slot("main").info(SlotInfo::new("The Mill")).save(&Game { level: 1 })?;
+/// assert_eq!(slots.list()?[0].info.title, "The Mill");
+///
+/// let mut game = slots.slot("main").load::<Game>()?;
+/// game.level += 1;
+/// slots.slot("main").save(&game)?; // `Conflict` if another server was first
+/// # }
+/// # Ok::<(), persist::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CloudSlots {
     cloud: Cloud,
@@ -250,33 +305,33 @@ impl CloudSlots {
         self.put(slot, version, save, |stored| stored.version)
     }
 
-    /// Saves a value into a slot if it still has the save that this one continues; `None` creates the slot.
+    /// Saves a value or objects into a slot if it still has the save that this one continues; `None` creates the slot.
     ///
-    /// The value is encoded on this thread. Input and output run on that of the [`Cloud`], so that the request can be awaited. The
-    /// header follows the one before: [`Cloud::sync`] of a device that has that save pulls this one.
+    /// The content is checked and encoded on this thread. Input and output run on that of the [`Cloud`], so that the request
+    /// can be awaited. The header follows the one before: [`Cloud::sync`] of a device that has that save pulls this one. It
+    /// has neither metadata nor a time, as that of [`Saves::to_vec_after`].
     ///
     /// ```
     /// # #[cfg(feature = "object-store")] {
     /// # use persist_cloud::{Cloud, CloudOptions, CloudSlots};
-    /// use persist::save::ValueSaver;
-    /// use persist::{Persist, SaveManager};
+    /// use persist::{Persist, Saves};
     ///
     /// #[derive(Persist)]
     /// struct Game { level: u32, gold: u64 }
     ///
-    /// async fn reward(slots: &CloudSlots, saver: &mut ValueSaver) -> persist::Result<()> {
-    ///     let Some((mut game, before)) = slots.load::<Game>("main", saver).await? else { return Ok(()) };
+    /// async fn reward(slots: &CloudSlots, saves: &Saves) -> persist::Result<()> {
+    ///     let Some((mut game, before)) = slots.load::<Game>("main", saves).await? else { return Ok(()) };
     ///     game.gold += 10;
-    ///     slots.save("main", Some(&before), saver, &game).await?; // `Conflict` if another server was first
+    ///     slots.save("main", Some(&before), saves, &game).await?; // `Conflict` if another server was first
     ///     Ok(())
     /// }
     ///
-    /// let mut saver = ValueSaver::from(SaveManager::new());
+    /// let saves = Saves::new();
     /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
-    /// # let slots = Cloud::object_store(store, "game", CloudOptions::default())?.player("7")?;
-    /// let first = slots.save("main", None, &mut saver, &Game { level: 1, gold: 0 }).wait()?;
+    /// # let slots = Cloud::object_store(store, "game", CloudOptions::new())?.player("7")?;
+    /// let first = slots.save("main", None, &saves, &Game { level: 1, gold: 0 }).wait()?;
     /// assert_eq!(first.header.generation, 1);
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(reward(&slots, &mut saver))?;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(reward(&slots, &saves))?;
     /// # assert_eq!(slots.list().wait()?[0].header.generation, 2);
     /// # }
     /// # Ok::<(), persist::Error>(())
@@ -284,36 +339,40 @@ impl CloudSlots {
     ///
     /// # Errors
     ///
-    /// Those of [`put_if`](Self::put_if) and [`ValueSaver::value_to_vec_after`].
-    pub fn save<T: Persist>(
+    /// Returns the same errors as [`put_if`](Self::put_if) and [`Saves::to_vec_after`]: nothing is sent if the content has
+    /// [no objects](ErrorKind::NoContent), or a `validate` function [refuses](ErrorKind::Refused) it.
+    pub fn save(
         &self,
         slot: &str,
         before: Option<&StoredSlot>,
-        saver: &mut ValueSaver,
-        value: &T,
+        saves: &Saves,
+        content: impl Content,
     ) -> Request<StoredSlot> {
-        match saver.value_to_vec_after(value, before.map(|before| &before.header)) {
+        match saves.to_vec_after(content, before.map(|before| &before.header)) {
             Err(error) => Request::refused(error),
             Ok(save) => self.put(slot, before.map(|before| &before.version), save, |stored| stored),
         }
     }
 
-    /// Loads the value of a slot, with what the next [`save`](Self::save) continues; `None` if there is no such slot.
+    /// Loads the value or objects of a slot, with what the next [`save`](Self::save) continues; `None` if there is no such
+    /// slot.
     ///
-    /// The value is decoded where the future is polled.
+    /// Unknown content is in the [`Loaded`]: save that, and it is in the slot again. The save is decoded where the future is
+    /// polled.
     ///
     /// # Errors
     ///
-    /// Those of [`get`](Self::get) and [`ValueSaver::value_from_slice`].
-    pub async fn load<T: Persist>(
+    /// Returns the same errors as [`get`](Self::get) and [`Saves::from_slice`].
+    pub async fn load<T: Loadable>(
         &self,
         slot: &str,
-        saver: &mut ValueSaver,
-    ) -> Result<Option<(T, StoredSlot)>> {
+        saves: &Saves,
+    ) -> Result<Option<(Loaded<T>, StoredSlot)>> {
         let Some((save, version)) = self.get(slot).await? else { return Ok(None) };
         let header = Header::read(&save)?;
-        let (value, _) = saver.value_from_slice(&save)?;
-        Ok(Some((value, StoredSlot { name: slot.into(), header, size: version.size(), version })))
+        let loaded = saves.from_slice(&save)?;
+        let stored = StoredSlot { name: slot.into(), header, size: version.size(), version };
+        Ok(Some((loaded, stored)))
     }
 
     /// Checks a save, and puts it into a slot.
@@ -367,7 +426,7 @@ impl CloudSlots {
     /// # #[cfg(feature = "object-store")] {
     /// # use persist_cloud::{Cloud, CloudOptions};
     /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
-    /// # let slots = Cloud::object_store(store, "game", CloudOptions::default())?.player("7")?;
+    /// # let slots = Cloud::object_store(store, "game", CloudOptions::new())?.player("7")?;
     /// let first = slots.put_if("Ada", None, persist::to_vec(&1_u32)?).wait()?;
     /// slots.put_if("Ada", Some(&first), persist::to_vec(&2_u32)?).wait()?;
     ///

@@ -12,6 +12,7 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Config, IsolationLevel, Row, Socket, Transaction};
 
 use crate::failure::{Attempt, Failure, conflict};
+use crate::json;
 
 /// Connections at a time.
 const CONNECTIONS: usize = 8;
@@ -289,7 +290,7 @@ impl Write<'_> {
             header.devices().map(|(device, saves)| (device.to_owned(), saves.into())).collect();
         let devices =
             Some(serde_json::Value::Object(devices).to_string()).filter(|text| is_text(text));
-        let metadata = metadata(header).filter(|text| is_text(text));
+        let metadata = json::info(header).filter(|text| is_text(text));
         let in_row = large.is_none().then_some(save);
         let insert = "INSERT INTO persist_saves (player, slot, number, write, version, size, generation, \
             application, application_version, devices, metadata, header, save, large) \
@@ -374,12 +375,6 @@ fn header_bytes(save: &[u8]) -> &[u8] {
         save.get(12..16).and_then(|length| length.try_into().ok()).map_or(0, u32::from_le_bytes);
     let end = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(20);
     save.get(..end).unwrap_or(save)
-}
-
-/// The metadata as JSON; `None` if there is none, or JSON cannot have it.
-fn metadata(header: &Header) -> Option<String> {
-    let document = header.metadata_document().ok()??;
-    serde_json::to_string(&document.into_value()).ok()
 }
 
 /// Texts of PostgreSQL have no zeros.

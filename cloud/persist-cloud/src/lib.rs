@@ -13,7 +13,7 @@
 //! # #[cfg(feature = "object-store")] {
 //! // In a program: S3, Google Cloud Storage, Azure, and what else speaks S3.
 //! let store = Arc::new(object_store::memory::InMemory::new());
-//! let cloud = Cloud::object_store(store, "game", CloudOptions::default())?;
+//! let cloud = Cloud::object_store(store, "game", CloudOptions::new())?;
 //!
 //! let slots = cloud.player("player-7")?;
 //! let first = slots.put_if("Ada", None, persist::to_vec(&1_u32)?).wait()?; // or `.await?`
@@ -30,13 +30,14 @@
 //! ```
 //!
 //! `CloudSlots` implements [`SlotStore`](persist::storage::SlotStore), too: code that takes a `&dyn SlotStore` runs on
-//! a folder in development and on a service in production.
+//! a folder in development and on a service in production. [`Saves::store`](persist::Saves::store) saves values there as
+//! in a folder: `Saves::new().store(Arc::new(slots)).slot("main").save(&game)?`.
 //!
 //! # Blocking and async
 //!
 //! A call checks the save on the thread of the caller, and returns a `Request`. Input and output run on a thread of
 //! the `Cloud`. A `Request` is a future for any executor; `Request::wait` blocks. A request that is dropped is
-//! cancelled.
+//! cancelled. `CloudSlots::save` and `CloudSlots::load` are for values that are saved and loaded by an async server.
 //!
 //! Requests that fail for a moment are tried again, after random pauses that grow. After `CloudOptions::deadline` a
 //! request is an error. A write may have happened then: `CloudSlots::get` shows it.
@@ -64,6 +65,8 @@ mod database;
 mod engine;
 #[cfg(any(feature = "object-store", feature = "postgres"))]
 mod failure;
+#[cfg(feature = "postgres")]
+mod json;
 #[cfg(feature = "object-store")]
 mod objects;
 #[cfg(feature = "object-store")]
@@ -90,3 +93,8 @@ pub const POSTGRES_TABLE: &str = include_str!("../migrations/1-saves.sql");
 #[cfg(all(doctest, feature = "object-store", feature = "postgres"))]
 #[doc = include_str!("../../../docs/guide/14-when-one-machine-is-not-enough.md")]
 mod guide {}
+
+/// The README, whose code is compiled.
+#[cfg(all(doctest, feature = "object-store", feature = "postgres"))]
+#[doc = include_str!("../README.md")]
+mod readme {}

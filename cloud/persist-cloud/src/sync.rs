@@ -28,7 +28,7 @@ pub enum Synced {
     Resolved,
     /// Each side has what the other lacks. Nothing was written.
     Diverged {
-        /// The header of the local save, with its metadata and devices.
+        /// The header of the local save, with its info and devices.
         local: Header,
         /// That of the remote one.
         remote: Header,
@@ -64,22 +64,22 @@ impl Cloud {
     /// ```
     /// # #[cfg(feature = "object-store")] {
     /// # use persist_cloud::CloudOptions;
-    /// use persist::SaveManager;
+    /// use persist::Saves;
     /// use persist_cloud::{Cloud, Synced};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let folder = folder.path();
     /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
-    /// # let cloud = Cloud::object_store(store, "game", CloudOptions::default())?;
+    /// # let cloud = Cloud::object_store(store, "game", CloudOptions::new())?;
     /// let remote = cloud.player("7")?; // or any other `SlotStore`
     ///
-    /// let mut saves = SaveManager::new();
-    /// saves.set_device("steam-deck")?; // each device needs a name of its own
-    /// let mut slots = saves.slots(folder);
-    /// slots.save_value("Ada", &7_u32)?; // needs no network
+    /// let saves = Saves::new().device("steam-deck")?; // each device needs a name of its own
+    /// let slots = saves.slots(folder);
+    /// slots.slot("Ada").save(&7_u32)?; // needs no network
     ///
-    /// assert_eq!(Cloud::sync((&slots.store(), "Ada"), (&remote, "Ada"))?, Synced::Pushed);
-    /// assert_eq!(Cloud::sync((&slots.store(), "Ada"), (&remote, "Ada"))?, Synced::Same);
+    /// let local = slots.as_store()?;
+    /// assert_eq!(Cloud::sync((&local, "Ada"), (&remote, "Ada"))?, Synced::Pushed);
+    /// assert_eq!(Cloud::sync((&local, "Ada"), (&remote, "Ada"))?, Synced::Same);
     /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
@@ -111,33 +111,31 @@ impl Cloud {
     /// ```
     /// # #[cfg(feature = "object-store")] {
     /// # use persist_cloud::CloudOptions;
-    /// use persist::SaveManager;
+    /// use persist::Saves;
     /// use persist_cloud::{Cloud, Resolution, Synced};
     ///
     /// # let store = std::sync::Arc::new(object_store::memory::InMemory::new());
-    /// # let cloud = Cloud::object_store(store, "game", CloudOptions::default())?;
+    /// # let cloud = Cloud::object_store(store, "game", CloudOptions::new())?;
     /// # let remote = cloud.player("7")?;
     /// # let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    /// # let [mut deck, mut laptop] = [(); 2].map(|()| SaveManager::new());
-    /// # deck.set_device("deck")?;
-    /// # laptop.set_device("laptop")?;
-    /// # let [mut deck, mut laptop] = [(&mut deck, 0), (&mut laptop, 1)].map(|(saves, n)| saves.slots(folders[n].path()));
+    /// # let deck = Saves::new().device("deck")?.slots(folders[0].path());
+    /// # let laptop = Saves::new().device("laptop")?.slots(folders[1].path());
     /// // Both have 10 coins, and play on without a network.
-    /// deck.save_value("Ada", &10_u32)?;
-    /// Cloud::sync((&deck.store(), "Ada"), (&remote, "Ada"))?;
-    /// Cloud::sync((&laptop.store(), "Ada"), (&remote, "Ada"))?;
-    /// deck.save_value("Ada", &15_u32)?;
-    /// laptop.save_value("Ada", &12_u32)?;
-    /// Cloud::sync((&deck.store(), "Ada"), (&remote, "Ada"))?;
+    /// deck.slot("Ada").save(&10_u32)?;
+    /// Cloud::sync((&deck.as_store()?, "Ada"), (&remote, "Ada"))?;
+    /// Cloud::sync((&laptop.as_store()?, "Ada"), (&remote, "Ada"))?;
+    /// deck.slot("Ada").save(&15_u32)?;
+    /// laptop.slot("Ada").save(&12_u32)?;
+    /// Cloud::sync((&deck.as_store()?, "Ada"), (&remote, "Ada"))?;
     ///
-    /// let synced = Cloud::sync_with((&laptop.store(), "Ada"), (&remote, "Ada"), |sides| {
+    /// let synced = Cloud::sync_with((&laptop.as_store()?, "Ada"), (&remote, "Ada"), |sides| {
     ///     let Some(base) = sides.base else { return Ok(Resolution::Ask) };
     ///     let coins = |save| persist::from_slice::<u32>(save);
     ///     let merged = coins(sides.local)? + coins(sides.remote)? - coins(base)?;
     ///     persist::to_vec(&merged).map(Resolution::Merged)
     /// })?;
     /// assert_eq!(synced, Synced::Resolved);
-    /// assert_eq!(laptop.load_value::<u32>("Ada")?.0, 17);
+    /// assert_eq!(*laptop.slot("Ada").load::<u32>()?, 17);
     /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```

@@ -19,7 +19,7 @@ use crate::s3_service::{BUCKET, KEY, SECRET, serve, service};
 /// Opens the service of a URL. The slots of a run are apart from those of others.
 pub(crate) fn open(url: &str, run: &str, traffic: &Arc<Traffic>) -> Result<Cloud, Failed> {
     // A server that was killed is back after some seconds.
-    let options = CloudOptions { attempts: 20, ..CloudOptions::default() };
+    let options = CloudOptions::new().attempts(20);
     if url.starts_with("postgres") {
         return Ok(Cloud::postgres(url.parse()?, NoTls, options)?);
     }

@@ -74,8 +74,7 @@ fn row(
 ) {
     let proxy = Proxy::default();
     let client = client(server, &proxy);
-    let options =
-        CloudOptions { attempts: 3, deadline: Duration::from_secs(20), ..CloudOptions::default() };
+    let options = CloudOptions::new().attempts(3).deadline(Duration::from_secs(20));
     let cloud = Cloud::object_store(std::sync::Arc::new(client), call.name, options).unwrap();
     let mut player = 0;
     for (of, lasts) in [(faults, false), (lasting, true)] {

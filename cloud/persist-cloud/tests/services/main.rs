@@ -23,6 +23,7 @@ mod s3_service;
 mod slot_store;
 mod sweep;
 mod sync;
+mod values;
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
-use persist::ErrorKind;
+use persist::save::SlotInfo;
+use persist::{ErrorKind, Saves};
 use persist_cloud::{Cloud, CloudOptions, CloudSlots};
 
 use crate::block_on;
@@ -17,18 +18,18 @@ pub(crate) fn slots_on(store: impl ObjectStore, options: CloudOptions) -> CloudS
 #[test]
 fn a_store_in_memory_keeps_what_stores_of_slots_promise() {
     for backups in [0, 1, 5] {
-        let options = CloudOptions { backups, ..CloudOptions::default() };
+        let options = CloudOptions::new().backups(backups);
         slot_store::check(&|| Arc::new(slots_on(InMemory::new(), options)));
         let store: Store = Arc::new(slots_on(InMemory::new(), options));
         slot_store::no_writer_overwrites_another(&store, 8, 20);
     }
-    let store = slots_on(InMemory::new(), CloudOptions::default());
+    let store = slots_on(InMemory::new(), CloudOptions::new());
     slot_store::a_large_save_comes_back_byte_for_byte(&store, 9 << 20);
 }
 
 #[test]
 fn players_have_slots_of_their_own() {
-    let cloud = Cloud::object_store(Arc::new(InMemory::new()), "game", CloudOptions::default());
+    let cloud = Cloud::object_store(Arc::new(InMemory::new()), "game", CloudOptions::new());
     let cloud = cloud.unwrap();
     let [ada, bob] = ["Ada", "Bob"].map(|player| cloud.player(player).unwrap());
     ada.put_if("slot", None, save(1)).wait().unwrap();
@@ -45,7 +46,7 @@ fn players_have_slots_of_their_own() {
 fn only_so_many_backups_are_kept() {
     for backups in [0, 1, 3] {
         let store = Arc::new(InMemory::new());
-        let options = CloudOptions { backups, ..CloudOptions::default() };
+        let options = CloudOptions::new().backups(backups);
         let cloud =
             Cloud::object_store(Arc::clone(&store) as Arc<dyn ObjectStore>, "game", options);
         let slots = cloud.unwrap().player("7").unwrap();
@@ -70,20 +71,17 @@ fn only_so_many_backups_are_kept() {
 }
 
 #[test]
-fn large_metadata_is_listed() {
-    let mut saves = persist::SaveManager::new();
+fn a_large_thumbnail_is_listed() {
     let picture = vec![7_u8; 900_000];
-    saves.set_metadata(&picture).unwrap();
-    let store = slots_on(InMemory::new(), CloudOptions::default());
-    store.put_if("Ada", None, saves.value_to_vec(&1_u32).unwrap()).wait().unwrap();
-    let list = store.list().wait().unwrap();
-    assert_eq!(list[0].header.metadata::<Vec<u8>>().unwrap(), Some(picture));
+    let slots = Saves::new().store(Arc::new(slots_on(InMemory::new(), CloudOptions::new())));
+    slots.slot("Ada").info(SlotInfo::new("The Mill").thumbnail(&*picture)).save(&1_u32).unwrap();
+    assert_eq!(slots.list().unwrap()[0].info.thumbnail, picture);
 }
 
 #[test]
 fn a_save_that_was_changed_in_the_store_is_damaged_and_its_backup_is_not() {
     let store = Arc::new(InMemory::new());
-    let options = CloudOptions { attempts: 2, ..CloudOptions::default() };
+    let options = CloudOptions::new().attempts(2);
     let cloud = Cloud::object_store(Arc::clone(&store) as Arc<dyn ObjectStore>, "game", options);
     let slots = cloud.unwrap().player("7").unwrap();
     let first = slots.put_if("Ada", None, save(1)).wait().unwrap();

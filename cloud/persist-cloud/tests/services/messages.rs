@@ -25,7 +25,7 @@ mod table;
 
 use table::Table;
 
-const ONCE: CloudOptions = CloudOptions { attempts: 1, ..CloudOptions::DEFAULT };
+const ONCE: CloudOptions = CloudOptions::new().attempts(1);
 
 /// Slots in memory, with a save and its backup.
 fn two_saves(options: CloudOptions) -> (Arc<InMemory>, CloudSlots, [SlotVersion; 2]) {
@@ -95,9 +95,9 @@ fn objects_that_were_changed_by_others() {
 #[test]
 fn limits_of_services() {
     let mut table = Table::new();
-    let limits = Limits { bytes: 100, ..Limits::DEFAULT };
+    let limits = Limits::new().bytes(100);
     let (store, _, _) = two_saves(ONCE);
-    let small = CloudOptions { limits, ..ONCE };
+    let small = ONCE.limits(limits);
     let cloud = Cloud::object_store(Arc::clone(&store) as Arc<_>, "game", small).unwrap();
     let result = cloud.player("7").unwrap().get("Ada").wait();
     table.add("get a save beyond the limit", without_name(result, &save_of(&store)));
@@ -119,13 +119,13 @@ fn services_that_cannot_be_used_or_do_not_answer() {
 
     let wait = Duration::from_secs(60);
     let config = ThrottleConfig { wait_get_per_call: wait, ..ThrottleConfig::default() };
-    let options = CloudOptions { deadline: Duration::from_millis(50), ..ONCE };
+    let options = ONCE.deadline(Duration::from_millis(50));
     let slow = slots_on(ThrottledStore::new(InMemory::new(), config), options);
     table.add("a store that is too slow", slow.get("Ada").wait());
 
     let (store, _, _) = two_saves(ONCE);
     put(&store, &pointer(), b"");
-    let options = CloudOptions { attempts: 90, deadline: Duration::from_millis(50), ..ONCE };
+    let options = ONCE.attempts(90).deadline(Duration::from_millis(50));
     let cloud = Cloud::object_store(store, "game", options).unwrap();
     table.add("one that fails until it is late", cloud.player("7").unwrap().get("Ada").wait());
 

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use persist::save::SlotInfo;
 use persist::storage::{SlotStore, SlotVersion};
-use persist::{ErrorKind, Persist, Result, SaveManager};
+use persist::{ErrorKind, Persist, Result, Saves};
 use persist_cloud::{Cloud, CloudOptions, CloudSlots};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,7 +35,7 @@ fn new_id() -> String {
 fn postgres_keeps_what_stores_of_slots_promise() {
     let Some(server) = Server::shared() else { return };
     for backups in [0, 2] {
-        let cloud = cloud(server.port(), CloudOptions { backups, ..CloudOptions::default() });
+        let cloud = cloud(server.port(), CloudOptions::new().backups(backups));
         let empty = || -> Store { Arc::new(new_player(&cloud)) };
         slot_store::check(&empty);
         slot_store::no_writer_overwrites_another(&empty(), 8, 10);
@@ -46,7 +47,7 @@ fn postgres_keeps_what_stores_of_slots_promise() {
 fn only_so_many_rows_and_large_objects_are_kept() {
     let Some(server) = Server::shared() else { return };
     for size in [100, 9 << 20] {
-        let cloud = cloud(server.port(), CloudOptions { backups: 2, ..CloudOptions::default() });
+        let cloud = cloud(server.port(), CloudOptions::new().backups(2));
         let slots = cloud.player(&format!("rows {size}")).unwrap();
         let numbered = |number: u8| persist::to_vec(&vec![number; size]).unwrap();
         let count = |what: &str| {
@@ -78,25 +79,24 @@ fn only_so_many_rows_and_large_objects_are_kept() {
 #[derive(Persist)]
 struct Shown {
     chapter: String,
-    minutes: u32,
+    deaths: u32,
 }
 
 #[test]
 fn headers_are_columns() {
     let Some(server) = Server::shared() else { return };
-    let slots = cloud(server.port(), CloudOptions::default()).player("columns").unwrap();
+    let slots = cloud(server.port(), CloudOptions::new()).player("columns").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.sav");
-    let mut saves = SaveManager::new();
-    saves.set_application("Quest", "1.0").unwrap();
-    saves.set_device("deck").unwrap();
-    saves.set_metadata(&Shown { chapter: "The \"Mill\"".into(), minutes: 90 }).unwrap();
-    saves.save_value(&path, &1_u32).unwrap();
+    let saves = Saves::new().application("Quest", "1.0").unwrap().device("deck").unwrap();
+    let shown = Shown { chapter: "The \"Mill\"".into(), deaths: 3 };
+    let info = SlotInfo::new("Act 1").play_time(Duration::from_secs(90)).thumbnail([7, 7]);
+    saves.file(&path).info(info.value(&shown).unwrap()).save(&1_u32).unwrap();
     slots.put_if("Ada", None, std::fs::read(path).unwrap()).wait().unwrap();
     // What texts of PostgreSQL cannot hold is kept in the save alone.
-    saves.set_metadata(&String::from("a\0b")).unwrap();
-    saves.set_application("a\0b", "1\0").unwrap();
-    slots.put_if("zero", None, saves.value_to_vec(&1_u32).unwrap()).wait().unwrap();
+    let remote = saves.application("a\0b", "1\0").unwrap().store(Arc::new(slots.clone()));
+    remote.slot("zero").info(SlotInfo::new("a\0b")).save(&1_u32).unwrap();
+    slots.put_if("none", None, save(1)).wait().unwrap();
     let column = |what: &str, slot: &str| {
         let of = format!("FROM persist_saves WHERE player = 'columns' AND slot = '{slot}'");
         server.query(&format!("SELECT {what} {of}")).remove(0)
@@ -106,18 +106,27 @@ fn headers_are_columns() {
         "1 Quest 1.0"
     );
     assert_eq!(column("devices", "Ada"), r#"{"deck": 1}"#);
-    assert!(column("metadata", "Ada").contains(r#"The \"Mill\""#));
+    let metadata = "metadata - 'saved_at'";
+    assert_eq!(
+        column(metadata, "Ada"),
+        r#"{"title": "Act 1", "value": {"deaths": 3, "chapter": "The \"Mill\""}, "play_time": 90.0}"#
+    );
+    assert_eq!(
+        column("abs(extract(epoch FROM now()) - (metadata->>'saved_at')::float) < 3600", "Ada"),
+        "t"
+    );
     for what in ["metadata", "application", "application_version"] {
         assert_eq!(column(what, "zero"), "NULL", "{what}");
     }
-    assert_eq!(slots.list().wait().unwrap().len(), 2);
+    assert_eq!(column("metadata", "none"), "NULL");
+    assert_eq!(slots.list().wait().unwrap().len(), 3);
 }
 
 #[test]
 fn what_was_acknowledged_outlives_a_crash_of_the_server() {
     // One of its own: others would hear of the crash.
     let Some(server) = Server::start() else { return };
-    let options = CloudOptions { attempts: 10, ..CloudOptions::default() };
+    let options = CloudOptions::new().attempts(10);
     let slots = cloud(server.port(), options).player("7").unwrap();
     let mut version = None;
     for number in 0..20 {
@@ -144,7 +153,7 @@ fn a_table_in_parts_keeps_what_stores_of_slots_promise() {
             FOR VALUES WITH (MODULUS 4, REMAINDER {part})"
         ));
     }
-    let cloud = cloud(server.port(), CloudOptions::default());
+    let cloud = cloud(server.port(), CloudOptions::new());
     slot_store::check(&|| Arc::new(new_player(&cloud)));
     let parts = "SELECT count(DISTINCT tableoid) FROM persist_saves";
     assert_ne!(server.query(parts), ["1"]);
@@ -157,7 +166,7 @@ fn a_table_in_parts_keeps_what_stores_of_slots_promise() {
 fn a_database_without_the_table_says_so() {
     let Some(server) = Server::start() else { return };
     server.execute("DROP TABLE persist_saves");
-    let slots = cloud(server.port(), CloudOptions::default()).player("7").unwrap();
+    let slots = cloud(server.port(), CloudOptions::new()).player("7").unwrap();
     let error = slots.get("Ada").wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     let said = "cannot read from the database: ERROR: relation \"persist_saves\" does not exist";
@@ -242,14 +251,14 @@ fn no_fault_of_the_network_loses_what_the_database_acknowledged() {
 /// Makes a call with a fault at one read; false if it has fewer.
 fn comes_to(server: &Server, call: &str, fault: Fault, number: u32) -> bool {
     let player = new_id();
-    let slots = cloud(server.port(), CloudOptions::default()).player(&player).unwrap();
+    let slots = cloud(server.port(), CloudOptions::new()).player(&player).unwrap();
     let first = (call != "create").then(|| slots.put_if("Ada", None, save(1)).wait().unwrap());
     let left = Arc::new(AtomicU32::new(number));
     let runtime = Runtime::new().unwrap();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let port = listener.local_addr().unwrap().port();
     runtime.spawn(forward(listener, server.port(), Arc::clone(&left), fault));
-    let through = cloud(port, CloudOptions::default()).player(&player).unwrap();
+    let through = cloud(port, CloudOptions::new()).player(&player).unwrap();
     let result: Result<()> = match call {
         "delete" => through.delete("Ada", &first.unwrap()).wait(),
         _ => through.put_if("Ada", first.as_ref(), save(2)).wait().map(drop),
@@ -266,7 +275,7 @@ fn comes_to(server: &Server, call: &str, fault: Fault, number: u32) -> bool {
 #[test]
 fn a_client_that_is_killed_in_a_write_leaves_the_old_save() {
     let Some(server) = Server::shared() else { return };
-    let cloud = cloud(server.port(), CloudOptions::default());
+    let cloud = cloud(server.port(), CloudOptions::new());
     let slots = new_player(&cloud);
     let first = slots.put_if("Ada", None, save(1)).wait().unwrap();
     for pause in [0, 1, 2, 5, 10, 20] {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use object_store::memory::InMemory;
 use object_store::throttle::{ThrottleConfig, ThrottledStore};
-use persist::save::{Lineage, ValueSaver};
-use persist::{ErrorKind, SaveManager};
+use persist::save::Lineage;
+use persist::{ErrorKind, Saves};
 use persist_cloud::{Cloud, CloudOptions, Synced};
 
 use crate::block_on;
@@ -24,7 +24,7 @@ fn slow(wait: Duration) -> ThrottledStore<InMemory> {
 
 #[test]
 fn any_executor_awaits_a_request() {
-    let slots = slots_on(InMemory::new(), CloudOptions::default());
+    let slots = slots_on(InMemory::new(), CloudOptions::new());
     let version = block_on(slots.put_if("Ada", None, save(1))).unwrap();
     // One that knows nothing of the thread that does it.
     let found = futures_util::FutureExt::now_or_never(slots.get("Bob"));
@@ -36,7 +36,7 @@ fn any_executor_awaits_a_request() {
 
 #[test]
 fn a_request_that_takes_too_long_is_an_error() {
-    let options = CloudOptions { deadline: Duration::from_millis(100), ..CloudOptions::default() };
+    let options = CloudOptions::new().deadline(Duration::from_millis(100));
     let slots = slots_on(slow(Duration::from_secs(60)), options);
     let start = Instant::now();
     let error = slots.get("Ada").wait().unwrap_err();
@@ -50,7 +50,7 @@ fn a_request_that_takes_too_long_is_an_error() {
 
 #[test]
 fn a_request_that_is_dropped_is_cancelled() {
-    let slots = slots_on(slow(Duration::from_millis(200)), CloudOptions::default());
+    let slots = slots_on(slow(Duration::from_millis(200)), CloudOptions::new());
     drop(slots.put_if("Ada", None, save(1)));
     std::thread::sleep(Duration::from_millis(900));
     assert_eq!(read(&slots, "Ada"), None);
@@ -58,63 +58,60 @@ fn a_request_that_is_dropped_is_cancelled() {
 
 #[test]
 fn what_is_no_save_is_refused_before_it_is_sent() {
-    let slots = slots_on(slow(Duration::from_secs(60)), CloudOptions::default());
+    let slots = slots_on(slow(Duration::from_secs(60)), CloudOptions::new());
     let error = slots.put_if("Ada", None, vec![1, 2, 3]).wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotASave);
     let error = slots.get("..").wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidValue);
 }
 
-fn device(name: &str) -> SaveManager {
-    let mut saves = SaveManager::new();
-    saves.set_device(name).unwrap();
-    saves
+fn device(name: &str) -> Saves {
+    Saves::new().device(name).unwrap()
 }
 
 #[test]
 fn a_value_that_is_saved_continues_the_one_before() {
-    let slots = slots_on(InMemory::new(), CloudOptions::default());
-    let mut saver = ValueSaver::from(device("server"));
-    let first = slots.save("Ada", None, &mut saver, &1_u32).wait().unwrap();
-    let (value, before) = block_on(slots.load::<u32>("Ada", &mut saver)).unwrap().unwrap();
-    assert_eq!((value, &before), (1, &first));
-    let second = block_on(slots.save("Ada", Some(&before), &mut saver, &2_u32)).unwrap();
+    let slots = slots_on(InMemory::new(), CloudOptions::new());
+    let saves = device("server");
+    let first = slots.save("Ada", None, &saves, &1_u32).wait().unwrap();
+    let (value, before) = block_on(slots.load::<u32>("Ada", &saves)).unwrap().unwrap();
+    assert_eq!((*value, &before), (1, &first));
+    let second = block_on(slots.save("Ada", Some(&before), &saves, &2_u32)).unwrap();
     assert_eq!(second.header.compare(&first.header), Lineage::Newer);
     assert_eq!(slots.list().wait().unwrap(), [second]);
     // Another server was first.
-    let late = slots.save("Ada", Some(&first), &mut saver, &3_u32).wait().unwrap_err();
+    let late = slots.save("Ada", Some(&first), &saves, &3_u32).wait().unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Conflict);
-    assert!(block_on(slots.load::<u32>("Bob", &mut saver)).unwrap().is_none());
-    let wrong = block_on(slots.load::<String>("Ada", &mut saver)).unwrap_err();
+    assert!(block_on(slots.load::<u32>("Bob", &saves)).unwrap().is_none());
+    let wrong = block_on(slots.load::<String>("Ada", &saves)).unwrap_err();
     assert_ne!(wrong.kind(), ErrorKind::Io);
 }
 
 #[test]
 fn a_device_pulls_what_a_server_saves_and_pushes_what_follows() {
-    for server in [device("server"), SaveManager::new()] {
-        let slots = slots_on(InMemory::new(), CloudOptions::default());
-        let mut saver = ValueSaver::from(server);
+    for server in [device("server"), Saves::new()] {
+        let slots = slots_on(InMemory::new(), CloudOptions::new());
         let folder = tempfile::tempdir().unwrap();
-        let mut deck = device("deck");
-        let mut deck = deck.slots(folder.path());
-        slots.save("Ada", None, &mut saver, &1_u32).wait().unwrap();
-        assert_eq!(Cloud::sync((&deck.store(), "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
-        deck.save_value("Ada", &2_u32).unwrap();
-        assert_eq!(Cloud::sync((&deck.store(), "Ada"), (&slots, "Ada")).unwrap(), Synced::Pushed);
-        let (value, before) = block_on(slots.load::<u32>("Ada", &mut saver)).unwrap().unwrap();
-        assert_eq!(value, 2);
-        slots.save("Ada", Some(&before), &mut saver, &3_u32).wait().unwrap();
-        assert_eq!(Cloud::sync((&deck.store(), "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
-        assert_eq!(deck.load_value::<u32>("Ada").unwrap().0, 3);
+        let deck = device("deck").slots(folder.path());
+        let local = deck.as_store().unwrap();
+        slots.save("Ada", None, &server, &1_u32).wait().unwrap();
+        assert_eq!(Cloud::sync((&local, "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
+        deck.slot("Ada").save(&2_u32).unwrap();
+        assert_eq!(Cloud::sync((&local, "Ada"), (&slots, "Ada")).unwrap(), Synced::Pushed);
+        let (value, before) = block_on(slots.load::<u32>("Ada", &server)).unwrap().unwrap();
+        assert_eq!(*value, 2);
+        slots.save("Ada", Some(&before), &server, &3_u32).wait().unwrap();
+        assert_eq!(Cloud::sync((&local, "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
+        assert_eq!(*deck.slot("Ada").load::<u32>().unwrap(), 3);
     }
 }
 
 #[test]
 fn a_device_without_a_name_does_not_pull() {
-    let slots = slots_on(InMemory::new(), CloudOptions::default());
+    let slots = slots_on(InMemory::new(), CloudOptions::new());
     slots.put_if("Ada", None, save(1)).wait().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let store = SaveManager::new().slots(folder.path()).store();
+    let store = Saves::new().slots(folder.path()).as_store().unwrap();
     let error = Cloud::sync((&store, "Ada"), (&slots, "Ada")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidValue);
 }

@@ -17,7 +17,7 @@ fn s3_keeps_what_stores_of_slots_promise() {
     let server = Server::start();
     let proxy = Proxy::default();
     let store = Arc::new(server.patient_client(&proxy));
-    let cloud = Cloud::object_store(store, "game", CloudOptions::default()).unwrap();
+    let cloud = Cloud::object_store(store, "game", CloudOptions::new()).unwrap();
     let player = AtomicU32::new(0);
     let empty = || -> Store {
         let number = player.fetch_add(1, Ordering::Relaxed);
@@ -32,7 +32,7 @@ fn s3_keeps_what_stores_of_slots_promise() {
 fn two_programs_do_not_overwrite_each_other() {
     let server = Server::start();
     let [one, other] =
-        [0, 1].map(|_| slots_on(server.client(&Proxy::default()), CloudOptions::default()));
+        [0, 1].map(|_| slots_on(server.client(&Proxy::default()), CloudOptions::new()));
     let first = one.put_if("Ada", None, save(1)).wait().unwrap();
     other.put_if("Ada", Some(&first), save(2)).wait().unwrap();
     let error = one.put_if("Ada", Some(&first), save(3)).wait().unwrap_err();
@@ -43,7 +43,7 @@ fn two_programs_do_not_overwrite_each_other() {
 fn a_store_without_conditional_puts_is_refused() {
     let server = Server::start();
     let client = server.client_without_conditions(&Proxy::default());
-    let store = slots_on(client, CloudOptions::default());
+    let store = slots_on(client, CloudOptions::new());
     let error = SlotStore::put_if(&store, "Ada", None, &save(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }

@@ -25,7 +25,7 @@ fn objects(store: &InMemory) -> Vec<Path> {
 #[test]
 fn uploads_that_no_pointer_names_are_removed() {
     let store = Arc::new(InMemory::new());
-    let cloud = Cloud::object_store(Arc::clone(&store) as Arc<_>, "game", CloudOptions::default());
+    let cloud = Cloud::object_store(Arc::clone(&store) as Arc<_>, "game", CloudOptions::new());
     let cloud = cloud.unwrap();
     let ada = cloud.player("Größe 2").unwrap();
     let first = ada.put_if("50% off", None, save(1)).wait().unwrap();
@@ -70,7 +70,7 @@ fn uploads_that_no_pointer_names_are_removed() {
 #[test]
 fn a_slot_whose_pointer_is_damaged_is_left_alone() {
     let store = Arc::new(InMemory::new());
-    let options = CloudOptions { attempts: 1, ..CloudOptions::default() };
+    let options = CloudOptions::new().attempts(1);
     let cloud = Cloud::object_store(Arc::clone(&store) as Arc<_>, "game", options).unwrap();
     cloud.player("7").unwrap().put_if("Ada", None, save(1)).wait().unwrap();
     let at = Path::from("game/7/slots/Ada");
@@ -126,7 +126,7 @@ fn writers_at_work_lose_nothing_to_a_sweep() {
     let wait = Duration::from_millis(1);
     let config = ThrottleConfig { wait_put_per_call: wait, ..ThrottleConfig::default() };
     let store = Arc::new(ThrottledStore::new(InMemory::new(), config));
-    let options = CloudOptions { attempts: 20, ..CloudOptions::default() };
+    let options = CloudOptions::new().attempts(20);
     let cloud = Cloud::object_store(store, "game", options).unwrap();
     no_sweep_loses_what_was_acknowledged(&cloud, &cloud, 100);
 }
@@ -136,7 +136,7 @@ fn writers_at_work_lose_nothing_to_a_sweep() {
 fn writers_that_try_again_lose_nothing_to_a_sweep() {
     let server = Server::start();
     let cloud = |proxy: &Proxy| {
-        let options = CloudOptions { attempts: 20, ..CloudOptions::default() };
+        let options = CloudOptions::new().attempts(20);
         Cloud::object_store(Arc::new(server.client(proxy)), "game", options).unwrap()
     };
     let faulty = Proxy::default();

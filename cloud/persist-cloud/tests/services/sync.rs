@@ -12,7 +12,7 @@ use persist::save::Keep;
 use persist::storage::{
     Files, Memory, NewFile, SlotFolder, SlotStore, SlotVersion, Storage, StoredFile, StoredSlot,
 };
-use persist::{Error, ErrorKind, Result, SaveManager, SaveOptions};
+use persist::{Error, ErrorKind, Loaded, Result, SaveOptions, Saves};
 use persist_cloud::{Cloud, CloudOptions, Resolution, Synced};
 use tokio_postgres::NoTls;
 
@@ -169,16 +169,16 @@ type Edits = BTreeSet<u32>;
 struct Device {
     name: &'static str,
     disk: Fragile,
-    saves: SaveManager,
+    saves: Saves,
     /// What the player sees.
-    game: Edits,
+    game: Loaded<Edits>,
 }
 
 impl Device {
     fn new(name: &'static str) -> Self {
         let disk = Fragile::default();
-        let saves = SaveManager::new();
-        let mut device = Self { name, disk, saves, game: Edits::new() };
+        let saves = Saves::new();
+        let mut device = Self { name, disk, saves, game: Edits::new().into() };
         device.restart();
         device
     }
@@ -186,25 +186,23 @@ impl Device {
     /// Starts the program, after a crash or not.
     fn restart(&mut self) {
         self.disk.left.store(i64::MAX, Ordering::Relaxed);
-        self.saves = SaveManager::new();
-        self.saves.set_storage(self.disk.clone());
-        self.saves.set_save_options(SaveOptions { backups: 3, ..SaveOptions::default() });
-        self.saves.set_device(self.name).unwrap();
+        let saves = Saves::new().storage(self.disk.clone()).device(self.name).unwrap();
+        self.saves = saves.save_options(SaveOptions::new().backups(3));
         self.load();
     }
 
     fn load(&mut self) {
-        match self.saves.slots(FOLDER).load_value(LOCAL) {
-            Ok((game, _)) => self.game = game,
+        match self.saves.slots(FOLDER).slot(LOCAL).load() {
+            Ok(game) => self.game = game,
             Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
         }
     }
 
-    fn store(&mut self) -> SlotFolder {
-        self.saves.slots(FOLDER).store()
+    fn store(&self) -> SlotFolder {
+        self.saves.slots(FOLDER).as_store().unwrap()
     }
 
-    fn version(&mut self) -> Option<SlotVersion> {
+    fn version(&self) -> Option<SlotVersion> {
         self.store().get(LOCAL).unwrap().map(|(_, version)| version)
     }
 }
@@ -261,7 +259,7 @@ impl World {
         self.random.below(1);
         let this = &mut self.devices[device];
         this.game.insert(edit);
-        let saved = this.saves.slots(FOLDER).save_value(LOCAL, &this.game);
+        let saved = this.saves.slots(FOLDER).slot(LOCAL).save(&this.game);
         if saved.is_ok() {
             self.acknowledged.insert(edit);
         }
@@ -392,7 +390,7 @@ impl World {
         assert!(found.is_superset(&self.acknowledged), "{found:?}, {:?}", self.acknowledged);
         for device in &mut self.devices {
             assert_eq!(device.store().get(LOCAL).unwrap(), remote, "all have one save");
-            assert_eq!(device.game, found);
+            assert_eq!(*device.game, found);
         }
     }
 }
@@ -429,7 +427,7 @@ fn twin(empty: &mut dyn FnMut() -> Store, runs: u32, steps: u32) {
 
 #[test]
 fn devices_agree_and_lose_nothing_on_a_service_in_memory() {
-    twin(&mut || Arc::new(slots_on(InMemory::new(), CloudOptions::default())), 120, 40);
+    twin(&mut || Arc::new(slots_on(InMemory::new(), CloudOptions::new())), 120, 40);
 }
 
 #[test]
@@ -450,7 +448,7 @@ fn devices_agree_and_lose_nothing_on_a_folder() {
 fn devices_agree_and_lose_nothing_on_s3() {
     let server = s3_server::Server::start();
     let store = Arc::new(server.patient_client(&Proxy::default()));
-    let cloud = Cloud::object_store(store, "game", CloudOptions::default()).unwrap();
+    let cloud = Cloud::object_store(store, "game", CloudOptions::new()).unwrap();
     let mut player = 0;
     let mut empty = || -> Store {
         player += 1;
@@ -463,7 +461,7 @@ fn devices_agree_and_lose_nothing_on_s3() {
 fn devices_agree_and_lose_nothing_on_postgres() {
     let Some(server) = postgres_server::Server::shared() else { return };
     let config = postgres_server::Server::config(server.port());
-    let cloud = Cloud::postgres(config, NoTls, CloudOptions::default()).unwrap();
+    let cloud = Cloud::postgres(config, NoTls, CloudOptions::new()).unwrap();
     let mut player = 0;
     let mut empty = || -> Store {
         player += 1;
