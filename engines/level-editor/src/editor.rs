@@ -9,7 +9,7 @@ use eframe::egui::{
 };
 use persist::history::Recovered;
 use persist::world::{Outside, Prefab};
-use persist::{Error, ErrorKind, ObjectId, Result, SaveManager, Session};
+use persist::{Error, ErrorKind, ObjectId, Result, Session};
 use persist_egui::{Inspector, history_window, recovered_banner, title};
 
 use crate::level::{Place, TEMPLATES, Template};
@@ -26,8 +26,6 @@ pub struct Editor {
     inspector: Inspector,
     shows_history: bool,
     recovered: Option<Recovered>,
-    /// For prefabs in the clipboard: the session has those of the level.
-    saves: SaveManager,
     /// What became of the last action.
     status: String,
     title: String,
@@ -103,14 +101,13 @@ impl eframe::App for Editor {
 }
 
 impl Editor {
-    pub fn new(session: Session, saves: SaveManager, recovered: Recovered) -> Self {
+    pub fn new(session: Session, recovered: Recovered) -> Self {
         Self {
             session,
             view: View::default(),
             inspector: Inspector::default(),
             shows_history: false,
             recovered: Some(recovered),
-            saves,
             status: String::from(
                 "drag objects; move the level by another button, and zoom by the wheel",
             ),
@@ -258,7 +255,7 @@ impl Editor {
         let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
         let bytes =
             bytes.ok_or_else(|| Error::new(ErrorKind::NotASave, "the clipboard has no object"))?;
-        let prefab = Prefab::from_slice(&mut self.saves, &bytes)?;
+        let prefab = self.session.saves().from_slice::<Prefab>(&bytes)?;
         let place = self.view.middle(self.session.world());
         let object = self.session.edit("Paste", |edit| {
             // In another level, the same ids are those of other objects.

@@ -1,17 +1,16 @@
 //! What a level is made of.
 
-use persist::{ObjectId, Persist, Result, SaveManager, World, history};
+use persist::{ObjectId, Persist, Result, Saves, World, history};
 
-/// A manager that knows the classes of levels.
-pub fn saves() -> Result<SaveManager> {
-    let mut saves = SaveManager::new();
-    saves.set_application("level-editor", env!("CARGO_PKG_VERSION"))?;
+/// The classes of levels.
+pub fn saves() -> Result<Saves> {
+    let saves = Saves::new().application("level-editor", env!("CARGO_PKG_VERSION"))?;
     saves.register_component::<Place>()?;
     saves.register_component::<Sprite>()?;
     saves.register_component::<Lamp>()?;
     saves.register_component::<Door>()?;
     saves.register_component::<Patrol>()?;
-    saves.registry_mut().register_resource::<Settings>()?;
+    saves.register_resource::<Settings>()?;
     Ok(saves)
 }
 
@@ -60,7 +59,7 @@ pub struct Door {
 #[derive(Persist, Default)]
 pub enum Lock {
     #[default]
-    #[persist(default)]
+    #[persist(empty)]
     Open,
     Key {
         name: String,

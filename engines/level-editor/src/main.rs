@@ -52,5 +52,5 @@ fn open(path: PathBuf) -> Result<Editor> {
     if recovered.report.is_none() && recovered.entries == 0 {
         session.edit("New level", level::sample)?;
     }
-    Ok(Editor::new(session, level::saves()?, recovered))
+    Ok(Editor::new(session, recovered))
 }

@@ -7,7 +7,7 @@ use hecs::serialize::column::{
 };
 use hecs::{Archetype, ColumnBatchBuilder, ColumnBatchType, Entity, World};
 use persist::Persist;
-use persist_hecs::{Saves, entity};
+use persist_hecs::{WorldSaves, entity};
 use rounds::{fastest, row};
 use serde::de::SeqAccess;
 use serde::ser::SerializeTuple;
@@ -63,13 +63,13 @@ fn world() -> World {
     world
 }
 
-fn saves() -> Saves {
-    let mut saves = Saves::new();
-    let result = saves.register::<Position>().and_then(|saves| {
-        saves.register::<Velocity>()?.register::<Health>()?.register::<Title>()?.register::<Hunts>()
+fn worlds() -> WorldSaves {
+    let mut worlds = WorldSaves::new();
+    let result = worlds.register::<Position>().and_then(|worlds| {
+        worlds.register::<Velocity>()?.register::<Health>()?.register::<Title>()?.register::<Hunts>()
     });
     result.expect("their names are free");
-    saves
+    worlds
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
@@ -178,25 +178,25 @@ fn main() {
     row("hecs' columns by postcard, save", time, Some(theirs.len()));
     row("hecs' columns by postcard, load", fastest(|| (), |()| from_columns(&theirs)), None);
 
-    let ours = saves().save_to_vec(&world).expect("it saves");
-    let time = fastest(saves, |mut saves| (saves.save_to_vec(&world).expect("it saves"), saves));
+    let ours = worlds().to_vec(&world).expect("it saves");
+    let time = fastest(worlds, |mut worlds| (worlds.to_vec(&world).expect("it saves"), worlds));
     row("persist-hecs, first save", time, Some(ours.len()));
-    let mut again = saves();
-    again.save_to_vec(&world).expect("it saves");
-    let time = fastest(|| (), |()| again.save_to_vec(&world).expect("it saves"));
+    let mut again = worlds();
+    again.to_vec(&world).expect("it saves");
+    let time = fastest(|| (), |()| again.to_vec(&world).expect("it saves"));
     row("persist-hecs, later saves", time, None);
     let time = fastest(|| (), |()| again.mirror(&world).expect("it copies").objects().len());
     row("- of which the mirror", time, None);
-    let time = fastest(saves, |mut saves| {
-        saves.mirror(&world).expect("it copies");
-        saves
+    let time = fastest(worlds, |mut worlds| {
+        worlds.mirror(&world).expect("it copies");
+        worlds
     });
     row("- the first mirror", time, None);
     let time = fastest(
-        || (World::new(), saves()),
-        |(mut world, mut saves)| {
-            saves.load_from_slice(&mut world, &ours).expect("it loads");
-            (world, saves)
+        || (World::new(), worlds()),
+        |(mut world, mut worlds)| {
+            worlds.from_slice(&mut world, &ours).expect("it loads");
+            (world, worlds)
         },
     );
     row("persist-hecs, load", time, None);

@@ -11,17 +11,18 @@ use bevy_ecs::component::Component;
 use bevy_ecs::query::ArchetypeFilter;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use persist::Persist;
 use persist::codec::Pointee;
+use persist::save::SlotInfo;
+use persist::{Persist, Result, Saves};
 use persist_mirror::{As, Itself};
 
 use crate::filter::Filter;
 use crate::jobs::{
     Autosave, Describe, LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished,
-    SaveProgress, SaveRequested, metadata_of, run,
+    SaveProgress, SaveRequested, run,
 };
-use crate::saves::Saves;
 use crate::types::Type;
+use crate::world_saves::WorldSaves;
 
 /// Saves and loads the entities with [`Saved`](crate::Saved), in slots of a folder.
 ///
@@ -49,6 +50,8 @@ use crate::types::Type;
 #[derive(Clone)]
 pub struct PersistPlugin {
     folder: PathBuf,
+    saves: Option<Saves>,
+    allows_empty: bool,
     autosave: Option<(Duration, u32)>,
     describe: Option<Describe>,
 }
@@ -57,7 +60,33 @@ impl PersistPlugin {
     /// With the folder of the slots; it is made when something is saved.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), autosave: None, describe: None }
+        let folder = folder.into();
+        Self { folder, saves: None, allows_empty: false, autosave: None, describe: None }
+    }
+
+    /// Sets the settings of all saves and loads, and of each [`EditSession`](crate::EditSession) that is opened later. The
+    /// types of the app are registered in them.
+    ///
+    /// ```
+    /// use persist::{SaveOptions, Saves};
+    /// use persist_bevy::PersistPlugin;
+    ///
+    /// let saves = Saves::new().application("Mill", "1.0")?.save_options(SaveOptions::new().backups(3));
+    /// PersistPlugin::new("saves").saves(saves);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn saves(mut self, saves: Saves) -> Self {
+        self.saves = Some(saves);
+        self
+    }
+
+    /// Allows saves of a world in which nothing is to be saved. They are errors otherwise, of the kind
+    /// [`NoContent`](persist::ErrorKind::NoContent).
+    #[must_use]
+    pub fn allow_empty(mut self) -> Self {
+        self.allows_empty = true;
+        self
     }
 
     /// Saves after each such time, and keeps that many of these saves.
@@ -71,34 +100,32 @@ impl PersistPlugin {
         self
     }
 
-    /// Puts what this function returns into the header of each [autosave](Self::autosave), as
-    /// [`SaveRequested::metadata`](crate::SaveRequested::metadata) does for one request.
+    /// Gives each [autosave](Self::autosave) the info that this function returns, as
+    /// [`SaveRequested::info`](crate::SaveRequested::info) does for one request.
     ///
-    /// It is called when the save is taken. The resource [`Saves`] is not in the world then.
+    /// It is called when the save is taken. The resource [`WorldSaves`] is not in the world then. If it returns an error, there
+    /// is no save, and [`SaveFailed`](crate::SaveFailed) has the error.
     ///
     /// ```
     /// use std::time::Duration;
     ///
     /// use bevy_ecs::prelude::*;
-    /// use persist::Persist;
+    /// use persist::save::SlotInfo;
     /// use persist_bevy::PersistPlugin;
     ///
     /// #[derive(Resource)]
     /// struct Place(String);
     ///
-    /// #[derive(Persist)]
-    /// struct Info { place: String }
-    ///
     /// PersistPlugin::new("saves")
     ///     .autosave(Duration::from_secs(300), 3)
-    ///     .autosave_metadata(|world| Info { place: world.resource::<Place>().0.clone() });
+    ///     .autosave_info(|world| Ok(SlotInfo::new(&world.resource::<Place>().0)));
     /// ```
     #[must_use]
-    pub fn autosave_metadata<M: Persist + Send + Sync>(
+    pub fn autosave_info(
         mut self,
-        describe: impl Fn(&mut World) -> M + Send + Sync + 'static,
+        describe: impl Fn(&mut World) -> Result<SlotInfo> + Send + Sync + 'static,
     ) -> Self {
-        self.describe = Some(Arc::new(move |world| metadata_of(describe(world))));
+        self.describe = Some(Arc::new(describe));
         self
     }
 }
@@ -115,8 +142,15 @@ impl fmt::Debug for PersistPlugin {
 
 impl Plugin for PersistPlugin {
     fn build(&self, app: &mut App) {
-        app.init_resource::<Saves>().init_resource::<SaveProgress>();
-        app.world_mut().resource_mut::<Saves>().state().folder = Some(self.folder.clone());
+        app.init_resource::<WorldSaves>().init_resource::<SaveProgress>();
+        let mut saves = app.world_mut().resource_mut::<WorldSaves>();
+        if let Some(Err(error)) = self.saves.clone().map(|own| saves.set_saves(own)) {
+            panic!("the saves of `PersistPlugin` do not take the types of the app: {error}");
+        }
+        saves.set_folder(self.folder.clone());
+        if self.allows_empty {
+            saves.set_allows_empty();
+        }
         if let Some((every, keep)) = self.autosave {
             let describe = self.describe.clone();
             app.insert_resource(Autosave { every, keep, last: Instant::now(), describe });
@@ -213,8 +247,8 @@ pub trait PersistApp {
 
 #[track_caller]
 fn add(app: &mut App, of: Type) -> &mut App {
-    app.init_resource::<Saves>();
-    let added = app.world_mut().resource_mut::<Saves>().state().add(of);
+    app.init_resource::<WorldSaves>();
+    let added = app.world_mut().resource_mut::<WorldSaves>().add(of);
     if let Err(error) = added {
         panic!("`{}` cannot be saved: {error}", of.name);
     }
@@ -242,9 +276,10 @@ impl PersistApp for App {
     }
 
     fn persist_entities<F: ArchetypeFilter + 'static>(&mut self) -> &mut Self {
-        self.init_resource::<Saves>();
-        let mut saves = self.world_mut().resource_mut::<Saves>();
-        let filters = &mut saves.state().types.filters;
+        self.init_resource::<WorldSaves>();
+        let mut saves = self.world_mut().resource_mut::<WorldSaves>();
+        let (_, state) = saves.parts();
+        let filters = &mut state.types.filters;
         filters.retain(|known| known.id != TypeId::of::<F>());
         filters.push(Filter::new::<F>());
         self

@@ -1,7 +1,6 @@
 //! Saves and loads of an app, one after the other, on threads of their own.
 
 use std::fmt;
-use std::fs;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,40 +14,37 @@ use bevy_ecs::change_detection::{DetectChangesMut, Mut};
 use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use persist::save::{BackgroundSave, LoadReport, SaveOutcome, ValueSaver};
-use persist::{Error, ErrorKind, Persist, Result, SaveManager};
+use persist::save::{BackgroundSave, LoadReport, SaveOutcome, Slot, SlotInfo};
+use persist::{Error, ErrorKind, LoadOptions, Loaded, Result};
 use persist_mirror::Mirror;
 
-use crate::saves::{Saves, State, report_left_out};
+use crate::world_saves::{Settings, State, WorldSaves};
 
-/// Makes the metadata of a save, which is a save itself.
-type Metadata = Arc<dyn Fn() -> Result<Vec<u8>> + Send + Sync>;
-
-/// Makes the metadata of an automatic save.
-pub(crate) type Describe = Arc<dyn Fn(&mut World) -> Metadata + Send + Sync>;
+/// Makes the info of an automatic save.
+pub(crate) type Describe = Arc<dyn Fn(&mut World) -> Result<SlotInfo> + Send + Sync>;
 
 /// Asks for a save into a slot. It is taken at the end of the frame, written in the background, and answered by
 /// [`SaveFinished`] or [`SaveFailed`].
 ///
 /// ```
 /// use bevy_ecs::prelude::*;
-/// use persist::Persist;
+/// use persist::save::SlotInfo;
 /// use persist_bevy::SaveRequested;
 ///
-/// #[derive(Persist, Clone)]
-/// struct Info { place: String, screenshot: Vec<u8> }
-///
 /// fn quick_save(mut requests: MessageWriter<SaveRequested>) {
-///     let info = Info { place: "The mill".into(), screenshot: vec![0; 100] };
-///     requests.write(SaveRequested::slot("quick").metadata(info));
+///     let screenshot = vec![0; 100]; // the bytes of a PNG
+///     requests.write(SaveRequested::slot("quick").info(SlotInfo::new("The Mill").thumbnail(screenshot)));
 /// }
 /// ```
+///
+/// A world in which nothing is to be saved, as in a main menu, is not saved: the error is
+/// [`NoContent`](persist::ErrorKind::NoContent).
 #[derive(Message, Clone)]
 pub struct SaveRequested {
     /// `None` for the next one that is saved automatically.
     slot: Option<String>,
     keep: u32,
-    metadata: Option<Metadata>,
+    info: SlotInfo,
     /// Whether there is no save if nothing has changed.
     if_modified: bool,
     describe: Option<Describe>,
@@ -58,17 +54,11 @@ impl SaveRequested {
     /// Into the slot of this name.
     #[must_use]
     pub fn slot(name: impl Into<String>) -> Self {
-        Self {
-            slot: Some(name.into()),
-            keep: 0,
-            metadata: None,
-            if_modified: false,
-            describe: None,
-        }
+        Self { slot: Some(name.into()), ..Self::auto(0) }
     }
 
     /// Into the next slot for automatic saves. That many of these are kept: see
-    /// [`Slots::auto_save_value`](persist::save::Slots::auto_save_value).
+    /// [`Slots::auto`](persist::save::Slots::auto).
     ///
     /// It is for timers and checkpoints of your own: unlike
     /// [`PersistPlugin::autosave`](crate::PersistPlugin::autosave), it also saves a world in which nothing has changed.
@@ -88,33 +78,36 @@ impl SaveRequested {
     /// ```
     #[must_use]
     pub fn auto(keep: u32) -> Self {
-        Self { slot: None, keep, metadata: None, if_modified: false, describe: None }
+        let info = SlotInfo::default();
+        Self { slot: None, keep, info, if_modified: false, describe: None }
     }
 
-    /// With this in its header, where a list of slots finds it without a load: a title, a time, the bytes of a screenshot.
-    /// At most a MiB, if `Limits::metadata` is not raised.
-    ///
-    /// It is of this save alone. Those without have what [`Saves::manage`](crate::Saves::manage) set for all saves, or none.
+    /// Sets title, play time, thumbnail or a value of the game's own, which a list of slots shows without a load. It is the
+    /// info of this save alone. At most 1 MiB, if [`Limits::metadata`](persist::Limits::metadata) is not raised.
     #[must_use]
-    pub fn metadata<M: Persist + Send + Sync>(mut self, metadata: M) -> Self {
-        self.metadata = Some(metadata_of(metadata));
-        self
+    pub fn info(self, info: SlotInfo) -> Self {
+        Self { info, ..self }
+    }
+
+    fn to_slot(&self, settings: &Settings) -> Result<Slot> {
+        let slots = settings.slots()?;
+        let slot = match &self.slot {
+            Some(name) => slots.slot(name),
+            None => slots.auto(self.keep),
+        };
+        Ok(slot.info(self.info.clone()))
     }
 }
 
 impl fmt::Debug for SaveRequested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { slot, keep, metadata, .. } = self;
+        let Self { slot, keep, info, .. } = self;
         f.debug_struct("SaveRequested")
             .field("slot", slot)
             .field("keep", keep)
-            .field("has_metadata", &metadata.is_some())
+            .field("info", info)
             .finish_non_exhaustive()
     }
-}
-
-pub(crate) fn metadata_of<M: Persist + Send + Sync>(metadata: M) -> Metadata {
-    Arc::new(move || persist::to_vec(&metadata))
 }
 
 /// Asks for a load of a slot: it is read in the background, put into the world at the end of a frame, and answered by
@@ -124,13 +117,33 @@ pub(crate) fn metadata_of<M: Persist + Send + Sync>(metadata: M) -> Metadata {
 pub struct LoadRequested {
     slot: String,
     keeps: bool,
+    options: Option<LoadOptions>,
 }
 
 impl LoadRequested {
     /// From the slot of this name.
     #[must_use]
     pub fn slot(name: impl Into<String>) -> Self {
-        Self { slot: name.into(), keeps: false }
+        Self { slot: name.into(), keeps: false, options: None }
+    }
+
+    /// Sets what this load does about a save that is not the program's own, in place of what the settings say: such as a
+    /// salvage of a damaged save, for which the player asks.
+    #[must_use]
+    pub fn load_options(self, options: LoadOptions) -> Self {
+        Self { options: Some(options), ..self }
+    }
+
+    /// The slot; its load sets `loaded` to the part that is done, as the bits of a number.
+    fn to_slot(&self, settings: &Settings, loaded: Arc<AtomicU32>) -> Result<Slot> {
+        let mut settings = settings.clone();
+        settings.saves = settings.saves.watch_loads(move |progress| {
+            loaded.store(progress.fraction().to_bits(), Ordering::Relaxed);
+        });
+        if let Some(options) = self.options {
+            settings.saves = settings.saves.load_options(options);
+        }
+        Ok(settings.slots()?.slot(&self.slot))
     }
 
     /// Entities whose objects are in the save, too, stay, and get its components, as an undo of the game wants it. They keep
@@ -147,10 +160,10 @@ impl LoadRequested {
 /// A save is written.
 #[derive(Message, Clone, Debug)]
 pub struct SaveFinished {
-    /// The slot; also that of an automatic save.
-    pub slot: String,
-    /// The file.
-    pub path: PathBuf,
+    /// The slot; also that of an automatic save, unless another one replaced that before it was written.
+    pub slot: Option<String>,
+    /// The file of the slot.
+    pub path: Option<PathBuf>,
     /// What became of it: one that another save of the slot replaced before it was written is none of its own.
     pub outcome: SaveOutcome,
 }
@@ -221,82 +234,39 @@ pub(crate) struct Running {
 }
 
 /// What a thread takes with it.
-struct Work {
-    saver: ValueSaver,
-    mirror: Option<Mirror>,
-    folder: PathBuf,
-    request: Request,
-    /// The part of a load that is done, as the bits of a number.
-    loaded: Arc<AtomicU32>,
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+enum Work {
+    Save { mirror: Mirror, slot: Slot, settings: Settings },
+    Load { slot: Slot },
 }
 
 /// What a thread gives back.
 struct Done {
-    saver: ValueSaver,
     mirror: Option<Mirror>,
     result: Result<Outcome>,
 }
 
 pub(crate) enum Outcome {
     Taken(BackgroundSave),
-    Loaded(Box<(persist::World, LoadReport)>),
+    Loaded(Box<Loaded<persist::World>>),
 }
 
 impl Work {
     fn run(self) -> Done {
-        let Self { mut saver, mirror, folder, request, loaded } = self;
-        let result = match (&request, &mirror) {
-            (Request::Save(save), Some(mirror)) => {
-                let metadata = save.metadata.as_ref().map(|make| make());
-                let set = |metadata| saver.replace_metadata(Some(metadata));
-                let result =
-                    metadata.transpose().and_then(|metadata| metadata.map(set).transpose());
-                result.and_then(|before| {
-                    let result;
-                    (saver, result) = as_manager(mem::take(&mut saver), |saves| {
-                        guarded(|| Self::save(saves, mirror, &folder, save))
-                    });
-                    if let Some(before) = before {
-                        saver.replace_metadata(before)?;
-                    }
-                    result
-                })
-            }
-            (Request::Save(_), None) => Err(Error::new(ErrorKind::NotFound, "no mirror to save")),
-            (Request::Load(LoadRequested { slot, .. }), _) => {
-                let path;
-                (saver, path) = as_manager(saver, |saves| saves.slots(folder).path(slot));
-                saver.watch_loads(move |progress| {
-                    loaded.store(progress.fraction().to_bits(), Ordering::Relaxed);
+        match self {
+            Self::Save { mirror, slot, settings } => {
+                let save = mirror.content(settings.allows_empty).and_then(|world| {
+                    settings.make_folder();
+                    guarded(|| slot.save_in_background(world))
                 });
-                let loaded = path.and_then(|path| guarded(|| saver.load_value(path)));
-                loaded.map(|loaded| Outcome::Loaded(Box::new(loaded)))
+                Done { result: save.map(Outcome::Taken), mirror: Some(mirror) }
             }
-        };
-        Done { saver, mirror, result }
+            Self::Load { slot } => {
+                let loaded = guarded(|| slot.load());
+                Done { result: loaded.map(Box::new).map(Outcome::Loaded), mirror: None }
+            }
+        }
     }
-
-    fn save(
-        saves: &mut SaveManager,
-        mirror: &Mirror,
-        folder: &Path,
-        SaveRequested { slot, keep, .. }: &SaveRequested,
-    ) -> Result<Outcome> {
-        make_folder(folder);
-        let mut slots = saves.slots(folder);
-        let save = match slot {
-            Some(slot) => slots.save_value_in_background(slot, mirror.world()),
-            None => slots.auto_save_value_in_background(*keep, mirror.world()),
-        };
-        save.map(Outcome::Taken)
-    }
-}
-
-/// Calls a function with a saver as a manager.
-fn as_manager<R>(saver: ValueSaver, run: impl FnOnce(&mut SaveManager) -> R) -> (ValueSaver, R) {
-    let mut manager = SaveManager::from(saver);
-    let result = run(&mut manager);
-    (manager.into(), result)
 }
 
 /// Calls code of the game; a panic costs this save or load alone.
@@ -307,20 +277,7 @@ fn guarded<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
 }
 
 impl State {
-    pub(crate) fn path(&mut self, slot: &str) -> Result<PathBuf> {
-        let folder = self.folder()?;
-        self.manage(|saves| saves.slots(folder).path(slot))
-    }
-
-    /// The folder of the slots.
-    pub(crate) fn folder(&self) -> Result<PathBuf> {
-        let folder = self.folder.clone();
-        folder.ok_or_else(|| {
-            Error::new(ErrorKind::Refused, "no folder for slots: add `PersistPlugin` to the app")
-        })
-    }
-
-    /// Waits until no thread has the mirror or the classes.
+    /// Waits until no thread has the mirror.
     pub(crate) fn settle(&mut self) {
         // The thread catches panics, and takes its work first of all.
         if let Some(Running { thread, request, .. }) = self.running.take()
@@ -331,36 +288,25 @@ impl State {
     }
 
     fn take_back(&mut self, done: Done, request: Request) {
-        self.saver = done.saver;
         if let Some(mirror) = done.mirror {
             self.mirror = mirror;
         }
         self.finished.push((request, done.result));
     }
 
-    fn start(&mut self, world: &mut World, mut request: Request) {
-        let folder = match self.folder() {
-            Ok(folder) => folder,
+    fn start(&mut self, settings: &Settings, world: &mut World, mut request: Request) {
+        let loaded = Arc::new(AtomicU32::new(0));
+        let work = match &mut request {
+            Request::Load(load) => {
+                load.to_slot(settings, Arc::clone(&loaded)).map(|slot| Some(Work::Load { slot }))
+            }
+            Request::Save(save) => self.begin_save(settings, world, save),
+        };
+        let work = match work {
+            Ok(Some(work)) => work,
+            Ok(None) => return,
             Err(error) => return self.finished.push((request, Err(error))),
         };
-        let mirror = match &mut request {
-            Request::Load(_) => None,
-            Request::Save(save) => match self.copy(world) {
-                Ok(()) if save.if_modified && !self.is_modified() => return,
-                Ok(()) => {
-                    if let Some(describe) = save.describe.take() {
-                        save.metadata = Some(describe(world));
-                    }
-                    self.set_saved(true);
-                    Some(mem::take(&mut self.mirror))
-                }
-                Err(error) => return self.finished.push((request, Err(error))),
-            },
-        };
-        let saver = mem::take(&mut self.saver);
-        let loaded = Arc::new(AtomicU32::new(0));
-        let (request_of, loaded_of) = (request.clone(), Arc::clone(&loaded));
-        let work = Work { saver, mirror, folder, request: request_of, loaded: loaded_of };
         // If no thread can be started, as on a web page, the work is still here.
         let work = Arc::new(Mutex::new(Some(work)));
         let take = |work: &Mutex<Option<Work>>| {
@@ -377,6 +323,26 @@ impl State {
         }
     }
 
+    /// Copies the world for a save; `None` if it is to be saved only if it has changed, and has not.
+    fn begin_save(
+        &mut self,
+        settings: &Settings,
+        world: &mut World,
+        save: &mut SaveRequested,
+    ) -> Result<Option<Work>> {
+        self.copy(world)?;
+        if save.if_modified && !self.is_modified() {
+            return Ok(None);
+        }
+        if let Some(describe) = save.describe.take() {
+            save.info = describe(world)?;
+        }
+        let slot = save.to_slot(settings)?;
+        self.set_saved(true);
+        let mirror = mem::take(&mut self.mirror);
+        Ok(Some(Work::Save { mirror, slot, settings: settings.clone() }))
+    }
+
     /// Says what became of a request.
     fn answer(&mut self, world: &mut World, request: Request, result: Result<Outcome>) {
         match (request, result) {
@@ -387,11 +353,9 @@ impl State {
                 self.set_saved(false);
                 world.write_message(SaveFailed { slot, error: Arc::new(error) });
             }
-            (Request::Load(LoadRequested { slot, keeps }), Ok(Outcome::Loaded(loaded))) => {
-                let (loaded, mut report) = *loaded;
-                match self.place(world, loaded, keeps) {
-                    Ok(left_out) => {
-                        report_left_out(&mut report, left_out);
+            (Request::Load(LoadRequested { slot, keeps, .. }), Ok(Outcome::Loaded(loaded))) => {
+                match self.place(world, *loaded, keeps) {
+                    Ok(report) => {
                         world.write_message(LoadFinished { slot, report: Arc::new(report) });
                     }
                     Err(error) => {
@@ -409,7 +373,7 @@ impl State {
     }
 
     /// One frame. At the last one, all that was asked for is done.
-    fn frame(&mut self, world: &mut World, is_last: bool) {
+    fn frame(&mut self, settings: &Settings, world: &mut World, is_last: bool) {
         loop {
             if self.running.as_ref().is_some_and(|running| is_last || running.thread.is_finished())
             {
@@ -421,22 +385,24 @@ impl State {
             if self.running.is_none()
                 && let Some(request) = self.waiting.pop_front()
             {
-                self.start(world, request);
+                self.start(settings, world, request);
             }
             if !is_last || (self.waiting.is_empty() && self.running.is_none()) {
                 break;
             }
         }
+        if is_last && !self.writing.is_empty() {
+            settings.wait_for_writes();
+        }
         let (done, writing) =
             mem::take(&mut self.writing).into_iter().partition(|job| is_last || job.save.is_done());
         self.writing = writing;
         for Job { save, slot } in Vec::from_iter::<Vec<Job>>(done) {
-            let path = save.path().to_owned();
-            let of_path = || path.file_stem().map(|name| name.to_string_lossy().into_owned());
-            let slot = slot.or_else(of_path);
+            let path = save.path().map(Path::to_owned);
+            let name = path.as_deref().and_then(Path::file_stem);
+            let slot = slot.or_else(|| name.map(|name| name.to_string_lossy().into_owned()));
             match save.wait() {
                 Ok(outcome) => {
-                    let slot = slot.unwrap_or_default();
                     world.write_message(SaveFinished { slot, path, outcome });
                 }
                 Err(error) => {
@@ -463,11 +429,6 @@ impl State {
     }
 }
 
-/// Makes the folder of the slots. If it cannot be made, the save says so, unless its storage is none of files.
-pub(crate) fn make_folder(folder: &Path) {
-    let _ = fs::create_dir_all(folder);
-}
-
 /// Does what was asked for.
 pub(crate) fn run(world: &mut World) {
     let drain = |world: &mut World| -> Vec<Request> {
@@ -491,10 +452,10 @@ pub(crate) fn run(world: &mut World) {
         asked.push(Request::Save(request));
     }
     let is_last = world.get_resource::<Messages<AppExit>>().is_some_and(|exit| !exit.is_empty());
-    let progress = world.resource_scope(|world, mut saves: Mut<'_, Saves>| {
-        let state = saves.state();
+    let progress = world.resource_scope(|world, mut saves: Mut<'_, WorldSaves>| {
+        let (settings, state) = saves.parts();
         state.waiting.extend(asked);
-        state.frame(world, is_last);
+        state.frame(settings, world, is_last);
         state.progress()
     });
     world.resource_mut::<SaveProgress>().set_if_neq(progress);

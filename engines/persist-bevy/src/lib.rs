@@ -7,9 +7,9 @@ pub mod entity;
 mod filter;
 mod jobs;
 mod keys;
-mod saves;
 mod types;
 mod undo;
+mod world_saves;
 
 use bevy_ecs::component::Component;
 
@@ -18,8 +18,8 @@ pub use jobs::{
     LoadFailed, LoadFinished, LoadRequested, SaveFailed, SaveFinished, SaveProgress, SaveRequested,
 };
 pub use keys::EntityKeys;
-pub use saves::{PersistWorld, Saves};
 pub use undo::EditSession;
+pub use world_saves::{PersistWorld, WorldSaves};
 
 /// Marks an entity that is saved, with its registered components.
 ///

@@ -10,7 +10,7 @@ use bevy_ecs::query::{Allow, With};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::codec::Pointee;
-use persist::{ObjectId, Persist, Result, SaveManager};
+use persist::{ObjectId, Persist, Result, Saves};
 use persist_mirror::{Copies, Form, Mirror, Recorded, Target};
 
 use crate::Saved;
@@ -65,7 +65,9 @@ pub(crate) struct Types {
 pub(crate) struct Type {
     pub(crate) id: TypeId,
     pub(crate) name: &'static str,
-    pub(crate) register: fn(&mut SaveManager) -> Result<()>,
+    /// The name of the class in saves.
+    pub(crate) class: fn() -> String,
+    pub(crate) register: fn(&Saves) -> Result<()>,
     pub(crate) know: fn(&mut persist::World) -> Result<()>,
     /// Copies what has changed into the mirror.
     pub(crate) copy: fn(&mut World, &mut Mirror, &Since) -> Result<()>,
@@ -81,7 +83,8 @@ impl Type {
         Self {
             id: TypeId::of::<T>(),
             name: type_name::<T>(),
-            register: SaveManager::register_component::<F::Stored>,
+            class: F::Stored::persist_name,
+            register: Saves::register_component::<F::Stored>,
             know: persist::World::register::<F::Stored>,
             copy: copy::<T, F, _>,
             record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
@@ -94,7 +97,8 @@ impl Type {
         Self {
             id: TypeId::of::<R>(),
             name: type_name::<R>(),
-            register: |saves| saves.registry_mut().register_resource::<R>(),
+            class: R::persist_name,
+            register: Saves::register_resource::<R>,
             know: |world| world.registry_mut().register_resource::<R>(),
             copy: |world, mirror, since| {
                 // One that the loaded save did not have is older than the load.

@@ -15,8 +15,8 @@ use persist::{Error, ErrorKind, History, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
 use crate::filter::mark_all;
-use crate::saves::{Known, Saves, copy_changes, place, report_left_out};
 use crate::types::{Keep, Types};
+use crate::world_saves::{Known, WorldSaves, copy_changes, place, report_left_out};
 
 /// An edited level with undo and redo, recoverable after a crash.
 ///
@@ -84,13 +84,13 @@ impl EditSession {
     /// [`Saved`](crate::Saved) are replaced by those of the level; there are none if there are no such files. A resource
     /// that the level lacks keeps its value, to which an undo of its first edit returns.
     ///
-    /// The types and settings are those that [`Saves`] had before. If a listener of the history is to hear what is recovered, it
-    /// subscribes before.
+    /// The types are those that are registered before, and the settings those of [`WorldSaves::saves`]. If a listener of the
+    /// history is to hear what is recovered, it subscribes before.
     ///
     /// # Errors
     ///
     /// Those of [`SessionOptions::open`](persist::history::SessionOptions::open), and of
-    /// [`load_slot`](crate::PersistWorld::load_slot); [`ErrorKind::WrongClass`] if the journal has edits that are not saved,
+    /// [`load`](crate::PersistWorld::load); [`ErrorKind::WrongClass`] if the journal has edits that are not saved,
     /// of a component that is not registered, as of a mod that is off. All files are then as they were.
     pub fn open(
         world: &mut World,
@@ -98,12 +98,12 @@ impl EditSession {
         journal: impl AsRef<Path>,
         history: History,
     ) -> Result<(Self, Recovered)> {
-        world.init_resource::<Saves>();
-        let mut saves = world.resource_mut::<Saves>();
-        let saves = saves.state();
-        saves.settle();
-        let (types, saver) = (saves.types.clone(), saves.saver.fork());
-        let options = Session::with(saver, history);
+        world.init_resource::<WorldSaves>();
+        let mut saves = world.resource_mut::<WorldSaves>();
+        let (settings, state) = saves.parts();
+        state.settle();
+        let types = state.types.clone();
+        let options = Session::with(settings.saves.clone(), history);
         let (save, journal) = (save.as_ref(), journal.as_ref());
         if let Some(info) = options.inspect(save, journal)?
             && let Some(stopped) = info.stopped

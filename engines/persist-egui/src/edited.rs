@@ -1,5 +1,7 @@
 //! What is edited: a target with its history.
 
+use std::sync::Arc;
+
 use persist::codec::Reflect;
 use persist::history::{Drag, Editable, Label};
 use persist::save::Registry;
@@ -28,7 +30,7 @@ pub trait Edited {
     fn history(&self) -> &History<Self::Target>;
 
     /// The classes that are registered with the saves, if there are saves.
-    fn registry(&self) -> Option<&Registry> {
+    fn registry(&self) -> Option<Arc<Registry>> {
         None
     }
 
@@ -119,7 +121,7 @@ impl<T: Editable + Persist> Edited for Session<T> {
         Self::history(self)
     }
 
-    fn registry(&self) -> Option<&Registry> {
+    fn registry(&self) -> Option<Arc<Registry>> {
         Some(self.saves().registry())
     }
 

@@ -8,6 +8,7 @@ use egui::{
 };
 use persist::codec::Reflect;
 use persist::history::{Drag, Edit, Label};
+use persist::save::Registry;
 use persist::world::{Outside, Prefab};
 use persist::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
@@ -134,9 +135,8 @@ impl Inspector {
                     return;
                 }
             };
-            let own = own_registry::<T>(session);
-            let registry = own.as_ref().or(session.registry());
-            let mut fields = FieldsUi::new(None, registry, &mut self.picker);
+            let registry = registry_with::<T>(session);
+            let mut fields = FieldsUi::new(None, registry.as_deref(), &mut self.picker);
             fields.whole(ui, T::CLASS, &mut value, &path);
             let FieldsUi { edit, focused, refused, .. } = fields;
             self.error = refused.or(self.error.take());
@@ -494,14 +494,14 @@ fn set_in_value<S: Edited<Target: Reflect>>(
     done.map(drop)
 }
 
-/// The classes of a value whose session has none.
-fn own_registry<T: Reflect>(session: &impl Edited<Target = T>) -> Option<persist::save::Registry> {
-    let is_known = session.registry().is_some_and(|known| known.class(&T::CLASS.name()).is_some());
-    if is_known {
-        return None;
+/// The classes of the session, or those of the value if the session does not have them.
+fn registry_with<T: Reflect>(session: &impl Edited<Target = T>) -> Option<Arc<Registry>> {
+    let known = session.registry();
+    if known.as_ref().is_some_and(|known| known.class(&T::CLASS.name()).is_some()) {
+        return known;
     }
-    let mut registry = persist::save::Registry::new();
-    registry.register::<T>().ok().map(|()| registry)
+    let mut registry = Registry::new();
+    registry.register::<T>().ok().map(|()| Arc::new(registry)).or(known)
 }
 
 /// Buttons that undo and redo, with what that is.

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod entity;
-mod saves;
+mod world_saves;
 
-pub use saves::Saves;
+pub use world_saves::WorldSaves;
 
 /// The page of the guide, whose code is tested.
 #[cfg(doctest)]

@@ -4,13 +4,14 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::sync::Arc;
 
 use hecs::Entity;
 use persist::lock::Lock;
-use persist::save::LoadPolicy;
-use persist::{ErrorKind, LoadOptions, ObjectId, Persist, SaveManager};
-use persist_hecs::{Saves, entity};
+use persist::save::{LoadPolicy, Slot, SlotInfo};
+use persist::storage::{Memory, SlotFolder};
+use persist::{ErrorKind, LoadOptions, ObjectId, Persist, Saves};
+use persist_hecs::{WorldSaves, entity};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(component)]
@@ -37,18 +38,25 @@ struct Party {
     grudges: HashMap<Entity, String>,
 }
 
-fn saves() -> Saves {
-    let mut saves = Saves::new();
-    saves.register::<Health>().unwrap().register::<Mana>().unwrap().register::<Party>().unwrap();
-    saves
+fn worlds() -> WorldSaves {
+    let mut worlds = WorldSaves::new();
+    worlds.register::<Health>().unwrap().register::<Mana>().unwrap().register::<Party>().unwrap();
+    worlds
+}
+
+/// The program while its mods are off.
+fn without_mods() -> WorldSaves {
+    let mut worlds = WorldSaves::new();
+    worlds.register::<Health>().unwrap();
+    worlds
 }
 
 /// A new world with what one has, as another run of the program loads it.
-fn reloaded(world: &hecs::World) -> (hecs::World, Saves) {
-    let save = saves().save_to_vec(world).unwrap();
-    let (mut world, mut saves) = (hecs::World::new(), saves());
-    saves.load_from_slice(&mut world, &save).unwrap();
-    (world, saves)
+fn reloaded(world: &hecs::World) -> (hecs::World, WorldSaves) {
+    let save = worlds().to_vec(world).unwrap();
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    worlds.from_slice(&mut world, &save).unwrap();
+    (world, worlds)
 }
 
 fn health(world: &hecs::World) -> Vec<u32> {
@@ -112,22 +120,21 @@ fn components_that_the_program_does_not_have_stay_on_their_entity() {
     let mut world = hecs::World::new();
     let rat = world.spawn((Health(1), Mana { points: 1, source: Entity::DANGLING }));
     world.spawn((Health(2), Mana { points: 2, source: rat }));
-    let save = saves().save_to_vec(&world).unwrap();
+    let save = worlds().to_vec(&world).unwrap();
 
     // The mod with the mana is off.
-    let mut without = Saves::new();
-    without.register::<Health>().unwrap();
+    let mut without = without_mods();
     let mut world = hecs::World::new();
-    without.load_from_slice(&mut world, &save).unwrap();
+    without.from_slice(&mut world, &save).unwrap();
     for health in world.query_mut::<&mut Health>() {
         health.0 += 10;
     }
     world.spawn((Health(13),));
-    let save = without.save_to_vec(&world).unwrap();
+    let save = without.to_vec(&world).unwrap();
 
     // It is on again.
-    let (mut world, mut with) = (hecs::World::new(), saves());
-    with.load_from_slice(&mut world, &save).unwrap();
+    let (mut world, mut with) = (hecs::World::new(), worlds());
+    with.from_slice(&mut world, &save).unwrap();
     assert_eq!(health(&world), [11, 12, 13]);
     let mut query = world.query::<(&Health, &Mana)>();
     let mut found: Vec<_> =
@@ -141,19 +148,19 @@ fn components_that_the_program_does_not_have_stay_on_their_entity() {
 fn an_entity_keeps_its_object_in_all_saves() {
     let mut world = hecs::World::new();
     let rat = world.spawn((Health(1),));
-    let mut first = saves();
+    let mut first = worlds();
     first.mirror(&world).unwrap();
     let object = first.object(rat).unwrap();
     let cat = world.spawn((Health(2),));
-    let save = first.save_to_vec(&world).unwrap();
+    let save = first.to_vec(&world).unwrap();
     assert_eq!((first.object(rat), first.entity(object)), (Some(object), Some(rat)));
 
-    let (mut world, mut next) = (hecs::World::new(), saves());
+    let (mut world, mut next) = (hecs::World::new(), worlds());
     world.spawn(());
-    next.load_from_slice(&mut world, &save).unwrap();
+    next.from_slice(&mut world, &save).unwrap();
     let rat = next.entity(object).unwrap();
     assert_eq!(world.get::<&Health>(rat).unwrap().0, 1);
-    let again = next.save_to_vec(&world).unwrap();
+    let again = next.to_vec(&world).unwrap();
     assert_eq!(again, save, "equal worlds have equal saves");
     assert_ne!(next.object(rat), first.object(cat));
 }
@@ -163,29 +170,29 @@ fn what_was_despawned_or_removed_is_not_in_the_next_save() {
     let mut world = hecs::World::new();
     let rat = world.spawn((Health(1), Mana { points: 1, source: Entity::DANGLING }));
     let cat = world.spawn((Health(2),));
-    let mut saves = saves();
-    assert_eq!(saves.mirror(&world).unwrap().objects().len(), 2);
+    let mut worlds = worlds();
+    assert_eq!(worlds.mirror(&world).unwrap().objects().len(), 2);
     world.despawn(cat).unwrap();
     // A handle with the place of the cat is none of it.
     world.spawn(("not saved",));
     world.remove_one::<Mana>(rat).unwrap();
-    let mirror = saves.mirror(&world).unwrap();
+    let mirror = worlds.mirror(&world).unwrap();
     assert_eq!(mirror.objects().len(), 1);
-    assert_eq!(saves.object(cat), None);
-    let rat = saves.object(rat).unwrap();
-    assert_eq!(saves.mirror_mut().classes(rat), ["Health"]);
+    assert_eq!(worlds.object(cat), None);
+    let rat = worlds.object(rat).unwrap();
+    assert_eq!(worlds.mirror_mut().classes(rat), ["Health"]);
 }
 
 #[test]
 fn a_load_replaces_what_was_saved_and_leaves_the_rest() {
     let mut world = hecs::World::new();
-    let mut saves = saves();
+    let mut worlds = worlds();
     let camera = world.spawn(("camera",));
     let rat = world.spawn((Health(1),));
-    let save = saves.save_to_vec(&world).unwrap();
+    let save = worlds.to_vec(&world).unwrap();
     world.get::<&mut Health>(rat).unwrap().0 = 0;
     world.spawn((Health(5),)); // after the last save
-    saves.load_from_slice(&mut world, &save).unwrap();
+    worlds.from_slice(&mut world, &save).unwrap();
     assert_eq!(health(&world), [1]);
     assert!(world.contains(camera) && !world.contains(rat));
     assert_eq!(world.len(), 2);
@@ -194,19 +201,163 @@ fn a_load_replaces_what_was_saved_and_leaves_the_rest() {
 #[test]
 fn slots_of_a_folder_are_saved_and_loaded() {
     let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().join("made by the first save");
-    let (mut world, mut saves) = (hecs::World::new(), saves());
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    let slots = worlds.saves().slots(folder.path());
     world.spawn((Health(1),));
-    saves.save_slot(&world, &folder, "quick").unwrap();
-    let slots = saves.manage(|saves| saves.slots(&folder).list()).unwrap();
-    assert_eq!((slots.len(), &*slots[0].name), (1, "quick"));
+    worlds.save(&world, &slots.slot("quick")).unwrap();
+    let list = slots.list().unwrap();
+    assert_eq!((list.len(), &*list[0].name), (1, "quick"));
     world.clear();
-    assert!(saves.load_slot(&mut world, &folder, "quick").unwrap().is_clean());
+    assert!(worlds.load(&mut world, &slots.slot("quick")).unwrap().is_clean());
     assert_eq!(health(&world), [1]);
-    let error = saves.load_slot(&mut world, &folder, "no such").unwrap_err();
+    let error = worlds.load(&mut world, &slots.slot("no such")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(saves.save_slot(&world, &folder, "no/slot").is_err());
+    assert!(worlds.save(&world, &slots.slot("no/slot")).is_err());
 }
+
+#[test]
+fn automatic_saves_rotate_in_the_background() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    let slots = worlds.saves().slots(folder.path());
+    let rat = world.spawn((Health(0),));
+    for health in 1..=3 {
+        world.get::<&mut Health>(rat).unwrap().0 = health;
+        worlds.save_in_background(&world, &slots.auto(2)).unwrap().wait().unwrap();
+    }
+    assert_eq!(slots.list().unwrap().len(), 2);
+    world.clear();
+    worlds.load(&mut world, &slots.auto(2)).unwrap();
+    assert_eq!(health(&world), [3]);
+}
+
+#[test]
+fn the_info_belongs_to_one_save() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    world.spawn((Health(1),));
+    let slots = worlds.saves().slots(folder.path());
+    let info = SlotInfo::new("The Mill").thumbnail([1, 2]);
+    worlds.save(&world, &slots.slot("a").info(info)).unwrap();
+    worlds.save(&world, &slots.slot("b")).unwrap();
+    // Nor does what was loaded bring its own.
+    worlds.load(&mut world, &slots.slot("a")).unwrap();
+    worlds.save(&world, &slots.slot("c")).unwrap();
+    let list = slots.list().unwrap();
+    let titles: Vec<_> = list.iter().map(|slot| (&*slot.name, &*slot.info.title)).collect();
+    assert_eq!(titles, [("a", "The Mill"), ("b", ""), ("c", "")]);
+    assert!(list.iter().all(|slot| slot.info.saved_at.is_some()));
+}
+
+#[test]
+fn a_world_of_which_nothing_is_saved_replaces_no_save() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut world, mut saved) = (hecs::World::new(), worlds());
+    let slots = saved.saves().slots(folder.path());
+    world.spawn((Health(1),));
+    saved.save(&world, &slots.slot("a")).unwrap();
+
+    // Nothing is registered; there is no entity; the filter lets none through; the game was cleared.
+    let mut unregistered = WorldSaves::new();
+    let mut filtered = worlds();
+    filtered.set_filter(|_| false);
+    let none = hecs::World::new();
+    let slot = slots.slot("a");
+    let mut errors = vec![
+        unregistered.save(&world, &slot).unwrap_err(),
+        unregistered.to_vec(&world).unwrap_err(),
+        worlds().save(&none, &slot).unwrap_err(),
+        worlds().save_in_background(&none, &slot).unwrap_err(),
+        worlds().save(&none, &slots.auto(3)).unwrap_err(),
+        filtered.save(&world, &slot).unwrap_err(),
+    ];
+    saved.clear(&mut world);
+    errors.push(saved.save(&world, &slot).unwrap_err());
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::NoContent);
+    }
+    assert_eq!(slots.list().unwrap().len(), 1);
+    saved.load(&mut world, &slot).unwrap();
+    assert_eq!(health(&world), [1]);
+
+    // Unless the program says so; and a resource alone is something.
+    worlds().allow_empty().save(&none, &slot).unwrap();
+    let mut scored = worlds();
+    scored.mirror_mut().insert_resource(Score(1)).unwrap();
+    scored.save(&none, &slot).unwrap();
+}
+
+#[test]
+fn what_a_load_would_refuse_is_not_saved() {
+    #[derive(Persist, Clone)]
+    #[persist(component, validate = Self::check)]
+    struct Level(u32);
+
+    impl Level {
+        fn check(&self) -> Result<(), String> {
+            if self.0 > 99 { Err(format!("there is no level {}", self.0)) } else { Ok(()) }
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    worlds.register::<Level>().unwrap();
+    let slot = worlds.saves().file(folder.path().join("a.sav"));
+    let rat = world.spawn((Level(1),));
+    worlds.save(&world, &slot).unwrap();
+    world.get::<&mut Level>(rat).unwrap().0 = 100;
+    let errors = [
+        worlds.save(&world, &slot).unwrap_err(),
+        worlds.save_in_background(&world, &slot).unwrap_err(),
+        worlds.to_vec(&world).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        assert!(error.to_string().contains("there is no level 100"), "{error}");
+    }
+    worlds.load(&mut world, &slot).unwrap();
+    assert_eq!(world.query::<&Level>().iter().next().unwrap().0, 1);
+}
+
+#[test]
+fn a_slot_of_other_saves_loads_only_if_they_have_the_components() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sav");
+    let (mut world, mut first) = (hecs::World::new(), worlds());
+    world.spawn((Health(1),));
+    first.save(&world, &first.saves().file(&path)).unwrap();
+    let error = worlds().load(&mut world, &Saves::new().file(&path)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        error.to_string(),
+        "the saves of this slot do not have component Health; make the slot from `WorldSaves::saves`, or from a clone"
+    );
+    assert_eq!(health(&world), [1]);
+    let mut next = worlds();
+    let clone = next.saves().clone().load_options(LoadOptions::new().clamp(true));
+    next.load(&mut world, &clone.file(&path)).unwrap();
+    assert_eq!(health(&world), [1]);
+}
+
+#[test]
+fn a_loaded_world_does_not_replace_what_another_program_has_put_into_a_store() {
+    let store = Arc::new(SlotFolder::new(Memory::default(), "saves"));
+    let (mut world, mut first) = (hecs::World::new(), worlds());
+    let slot = first.saves().store(store.clone()).slot("a");
+    world.spawn((Health(1),));
+    first.save(&world, &slot).unwrap();
+
+    let (mut their_world, mut theirs) = (hecs::World::new(), worlds());
+    let their_slot = theirs.saves().store(store).slot("a");
+    theirs.load(&mut their_world, &their_slot).unwrap();
+    their_world.spawn((Health(2),));
+    theirs.save(&their_world, &their_slot).unwrap();
+    let late = first.save(&world, &slot).unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::Conflict);
+}
+
+#[derive(Persist)]
+struct Score(u32);
 
 /// A component of another crate.
 #[derive(Debug, PartialEq)]
@@ -236,31 +387,31 @@ impl TryFrom<StoredPercent> for Percent {
 
 #[test]
 fn a_foreign_component_is_saved_as_another_type() {
-    let mut saves = Saves::new();
-    saves.register_as::<Percent, StoredPercent>().unwrap();
+    let mut worlds = WorldSaves::new();
+    worlds.register_as::<Percent, StoredPercent>().unwrap();
     let mut world = hecs::World::new();
     world.spawn((Percent(30),));
-    let save = saves.save_to_vec(&world).unwrap();
-    saves.load_from_slice(&mut world, &save).unwrap();
+    let save = worlds.to_vec(&world).unwrap();
+    worlds.from_slice(&mut world, &save).unwrap();
     assert_eq!(world.query::<&Percent>().iter().collect::<Vec<_>>(), [&Percent(30)]);
 }
 
 #[test]
 fn a_refused_load_leaves_the_world_as_it_was() {
-    let mut saves = Saves::new();
-    saves.register::<Health>().unwrap().register_as::<Percent, StoredPercent>().unwrap();
+    let mut worlds = WorldSaves::new();
+    worlds.register::<Health>().unwrap().register_as::<Percent, StoredPercent>().unwrap();
     let mut world = hecs::World::new();
     world.spawn((Percent(1), Health(1)));
     let bad = world.spawn((Percent(101), Health(2)));
-    let save = saves.save_to_vec(&world).unwrap();
+    let save = worlds.to_vec(&world).unwrap();
     world.get::<&mut Percent>(bad).unwrap().0 = 50;
 
-    let error = saves.load_from_slice(&mut world, &save).unwrap_err();
+    let error = worlds.from_slice(&mut world, &save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(error.to_string(), "101 is more than 100 (object #2, class Percent)");
     assert_eq!(health(&world), [1, 2]);
     assert_eq!(world.len(), 2);
-    assert_eq!(saves.entity(ObjectId::new(2).unwrap()), Some(bad));
+    assert_eq!(worlds.entity(ObjectId::new(2).unwrap()), Some(bad));
 }
 
 #[test]
@@ -284,12 +435,12 @@ fn a_save_of_an_older_version_loads() {
 
     let mut world = hecs::World::new();
     world.spawn((old::Life { points: 3 },));
-    let mut saves = Saves::new();
-    let save = saves.register::<old::Life>().unwrap().save_to_vec(&world).unwrap();
+    let mut worlds = WorldSaves::new();
+    let save = worlds.register::<old::Life>().unwrap().to_vec(&world).unwrap();
 
-    let mut saves = Saves::new();
+    let mut worlds = WorldSaves::new();
     let mut world = hecs::World::new();
-    let report = saves.register::<Vigour>().unwrap().load_from_slice(&mut world, &save).unwrap();
+    let report = worlds.register::<Vigour>().unwrap().from_slice(&mut world, &save).unwrap();
     assert!(!report.is_clean());
     let mut query = world.query::<&Vigour>();
     assert_eq!(query.iter().map(|vigour| (vigour.left, vigour.most)).collect::<Vec<_>>(), [(3, 9)]);
@@ -297,24 +448,21 @@ fn a_save_of_an_older_version_loads() {
 
 #[test]
 fn resources_and_names_are_saved_beside_the_entities() {
-    #[derive(Persist)]
-    struct Score(u32);
-
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("level.sav");
     let mut world = hecs::World::new();
     let door = world.spawn((Health(7),));
-    let mut first = saves();
+    let mut first = worlds();
     first.mirror(&world).unwrap();
     let object = first.object(door).unwrap();
     first.mirror_mut().rename(object, "Door").unwrap();
     first.mirror_mut().insert_resource(Score(40)).unwrap();
-    first.save(&world, &path).unwrap();
+    first.save(&world, &first.saves().file(&path)).unwrap();
     assert!(persist::save::dump(&path).unwrap().contains("Door"));
 
-    let mut next = saves();
-    next.manage(|saves| saves.registry_mut().register_resource::<Score>()).unwrap();
-    next.load(&mut world, &path).unwrap();
+    let mut next = worlds();
+    next.saves().register_resource::<Score>().unwrap();
+    next.load(&mut world, &next.saves().file(&path)).unwrap();
     let door = next.mirror_mut().find("Door").and_then(|door| next.entity(door)).unwrap();
     assert_eq!(world.get::<&Health>(door).unwrap().0, 7);
     assert_eq!(next.mirror_mut().resource::<Score>().unwrap().0, 40);
@@ -333,8 +481,8 @@ fn a_component_with_entities_and_shared_pointers_is_refused() {
     let mut world = hecs::World::new();
     let owner = world.spawn((Health(1),));
     world.insert_one(owner, Shared { owner, text: Default::default() }).unwrap();
-    let mut saves = saves();
-    let error = saves.register::<Shared>().unwrap().save_to_vec(&world).unwrap_err();
+    let mut worlds = worlds();
+    let error = worlds.register::<Shared>().unwrap().to_vec(&world).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
@@ -342,49 +490,71 @@ fn a_component_with_entities_and_shared_pointers_is_refused() {
 fn entities_that_a_filter_refuses_are_neither_saved_nor_replaced() {
     struct Ghost;
 
-    let mut saves = saves();
-    saves.set_filter(|entity| !entity.has::<Ghost>());
+    let mut worlds = worlds();
+    worlds.set_filter(|entity| !entity.has::<Ghost>());
     let mut world = hecs::World::new();
     let rat = world.spawn((Health(1),));
     let ghost = world.spawn((Health(2), Ghost));
-    let save = saves.save_to_vec(&world).unwrap();
-    saves.load_from_slice(&mut world, &save).unwrap();
+    let save = worlds.to_vec(&world).unwrap();
+    worlds.from_slice(&mut world, &save).unwrap();
     assert!(world.contains(ghost) && !world.contains(rat));
     assert_eq!(health(&world), [1, 2]);
 
     // One that does not pass any more is not saved any more, and is left alone.
-    let rat = saves.entity(ObjectId::new(1).unwrap()).unwrap();
+    let rat = worlds.entity(ObjectId::new(1).unwrap()).unwrap();
     world.insert_one(rat, Ghost).unwrap();
-    assert_eq!(saves.mirror(&world).unwrap().objects().len(), 0);
-    saves.load_from_slice(&mut world, &save).unwrap();
+    assert_eq!(worlds.mirror(&world).unwrap().objects().len(), 0);
+    worlds.from_slice(&mut world, &save).unwrap();
     assert_eq!(health(&world), [1, 1, 2]);
+}
+
+/// A save of the program with its mods, which has a component and a resource that it does not have without them.
+fn save_with_mods() -> Vec<u8> {
+    let mut world = hecs::World::new();
+    world.spawn((Health(1), Mana { points: 1, source: Entity::DANGLING }));
+    let mut worlds = worlds();
+    worlds.mirror_mut().insert_resource(Score(40)).unwrap();
+    worlds.to_vec(&world).unwrap()
+}
+
+/// What a save has that the program does not know without its mods.
+fn of_mods(save: &[u8]) -> (usize, Option<u32>) {
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    worlds.saves().register_resource::<Score>().unwrap();
+    worlds.from_slice(&mut world, save).unwrap();
+    let score = worlds.mirror_mut().resource::<Score>().map(|score| score.0);
+    (world.query::<&Mana>().iter().count(), score)
 }
 
 #[test]
 fn a_new_game_has_nothing_of_the_one_that_was_loaded() {
-    let mut world = hecs::World::new();
-    world.spawn((Mana { points: 1, source: Entity::DANGLING },));
-    let save = saves().save_to_vec(&world).unwrap();
-
-    let mut without = Saves::new();
-    without.register::<Health>().unwrap();
-    let mut world = hecs::World::new();
+    let save = save_with_mods();
+    let (mut world, mut without) = (hecs::World::new(), without_mods());
     let camera = world.spawn(("camera",));
-    without.load_from_slice(&mut world, &save).unwrap();
+    without.from_slice(&mut world, &save).unwrap();
+    assert_eq!(of_mods(&without.to_vec(&world).unwrap()), (1, Some(40)));
     without.clear(&mut world);
     assert_eq!((world.len(), world.contains(camera)), (1, true));
     world.spawn((Health(2),));
-    let save = without.save_to_vec(&world).unwrap();
+    let save = without.to_vec(&world).unwrap();
+    assert_eq!(of_mods(&save), (0, None));
     let mut world = hecs::World::new();
-    saves().load_from_slice(&mut world, &save).unwrap();
+    worlds().from_slice(&mut world, &save).unwrap();
     assert_eq!((health(&world), world.len()), (vec![2], 1));
 }
 
 #[test]
-fn the_manager_refuses_saves_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let save = |saves: &mut SaveManager| saves.slots(folder.path()).save("a");
-    assert_eq!(saves().manage(save).unwrap_err().kind(), ErrorKind::Refused);
+fn a_game_that_is_loaded_has_nothing_of_the_one_before() {
+    let (mut world, mut without) = (hecs::World::new(), without_mods());
+    world.spawn((Health(2),));
+    let other = without.to_vec(&world).unwrap();
+    without.from_slice(&mut world, &save_with_mods()).unwrap();
+    without.from_slice(&mut world, &other).unwrap();
+    assert_eq!(of_mods(&without.to_vec(&world).unwrap()), (0, None));
+    // A load that is an error changes nothing.
+    without.from_slice(&mut world, &save_with_mods()).unwrap();
+    without.from_slice(&mut world, &other[..other.len() - 1]).unwrap_err();
+    assert_eq!(of_mods(&without.to_vec(&world).unwrap()), (1, Some(40)));
 }
 
 #[test]
@@ -393,7 +563,7 @@ fn unsaved_entities_as_keys_are_an_error_that_says_what_to_do() {
     let [camera, lamp] = [(); 2].map(|()| world.spawn(()));
     let grudges = [(camera, "dark".to_owned()), (lamp, "bright".to_owned())].into();
     world.spawn((Party { leader: camera, guest: None, members: Vec::new(), grudges },));
-    let error = saves().save_to_vec(&world).unwrap_err();
+    let error = worlds().to_vec(&world).unwrap_err();
     assert!(
         error
             .message()
@@ -412,15 +582,14 @@ fn the_lock_file_has_the_registered_components_and_reports_what_would_be_lost() 
         }
     }
 
-    let registry = |mut saves: Saves| saves.manage(|saves| saves.registry().clone());
     let mut lock = Lock::new();
-    let first = registry(saves());
+    let first = worlds().saves().registry();
     lock.update("1.0", &first).unwrap();
     assert!(lock.is_current("1.0", &first) && lock.compare(&first).is_current());
 
-    let mut next = Saves::new();
+    let mut next = WorldSaves::new();
     next.register::<changed::Health>().unwrap();
-    let report = lock.compare(&registry(next));
+    let report = lock.compare(&next.saves().registry());
     assert!(!report.loads());
     let report = report.to_string();
     assert!(report.contains("Health") && report.contains("Mana"), "{report}");
@@ -429,28 +598,30 @@ fn the_lock_file_has_the_registered_components_and_reports_what_would_be_lost() 
 #[test]
 fn a_damaged_save_is_replaced_by_its_backup_or_salvaged() {
     let folder = tempfile::tempdir().unwrap();
-    let [first, second] = ["a.sav", "b.sav"].map(|name| folder.path().join(name));
-    let damage = |path: &Path| {
-        let mut save = fs::read(path).unwrap();
+    let damage = |slot: &Slot| {
+        let path = slot.path().unwrap();
+        let mut save = fs::read(&path).unwrap();
         let end = save.len() - 3;
         save[end] ^= 1;
         fs::write(path, save).unwrap();
     };
-    let (mut world, mut saves) = (hecs::World::new(), saves());
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    let slots = worlds.saves().slots(folder.path());
+    let [first, second] = ["a", "b"].map(|name| slots.slot(name));
     let rat = world.spawn((Health(1),));
-    saves.save(&world, &first).unwrap();
+    worlds.save(&world, &first).unwrap();
     world.get::<&mut Health>(rat).unwrap().0 = 2;
-    saves.save(&world, &first).unwrap();
+    worlds.save(&world, &first).unwrap();
     damage(&first);
-    assert!(saves.load(&mut world, &first).unwrap().recovery().is_some());
+    assert!(worlds.load(&mut world, &first).unwrap().recovery().is_some());
     assert_eq!(health(&world), [1]);
 
     // Without a backup, the player may ask for what is whole.
-    saves.save(&world, &second).unwrap();
+    worlds.save(&world, &second).unwrap();
     damage(&second);
-    assert_eq!(saves.load(&mut world, &second).unwrap_err().kind(), ErrorKind::Damaged);
-    let salvage = LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() };
-    saves.manage(|saves| saves.set_load_options(salvage));
-    assert!(saves.load(&mut world, &second).unwrap().salvage().is_some());
+    assert_eq!(worlds.load(&mut world, &second).unwrap_err().kind(), ErrorKind::Damaged);
+    let salvage = LoadOptions::new().policy(LoadPolicy::Salvage);
+    let slots = worlds.saves().clone().load_options(salvage).slots(folder.path());
+    assert!(worlds.load(&mut world, &slots.slot("b")).unwrap().salvage().is_some());
     assert_eq!(health(&world), [1]);
 }

@@ -1,31 +1,31 @@
 //! The world that mirrors one of an engine, and how components come into it and out of it.
 
 use persist::codec::{Buffer, Pointee};
-use persist::{Component, Error, ObjectId, Persist, Result, World};
+use persist::{Component, Error, ErrorKind, Loaded, ObjectId, Persist, Result, World};
 
 use crate::entities::{Way, translated, turned};
 use crate::form::translate;
 use crate::{Entity, Form, Ids, Target};
 
-/// A world that mirrors the one of an engine.
+/// A world that mirrors the one of an engine, with the unknown content of the save that it was loaded from.
 ///
 /// ```
-/// use persist::{Persist, World};
+/// use persist::Persist;
 /// use persist_mirror::{Entity, Itself, Mirror};
 ///
 /// #[derive(Persist, Clone)]
 /// #[persist(component)]
 /// struct Health(u32);
 ///
-/// let mut mirror = Mirror::<World>::default();
+/// let mut mirror = Mirror::default();
 /// let rat = Entity { index: 0, bits: 1 << 32 };
 /// let object = mirror.object(rat)?;
 /// mirror.copy::<_, Itself>([(rat, &Health(3))])?;
 /// assert_eq!(mirror.world().get::<Health>(object).map(|health| health.0), Some(3));
 /// # Ok::<(), persist::Error>(())
 /// ```
-#[derive(Debug, Default)]
-pub struct Mirror<W = World> {
+#[derive(Debug)]
+pub struct Mirror<W = Loaded<World>> {
     target: W,
     ids: Ids,
     buffer: Buffer,
@@ -186,6 +186,32 @@ impl<W: Target> Mirror<W> {
             self.target().detach::<S>(object)?;
         }
         Ok(())
+    }
+}
+
+impl Mirror {
+    /// What is saved: the world, with the unknown content of its load.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::NoContent`] if there is no object and no resource, unless that is allowed.
+    pub fn content(&self, allows_empty: bool) -> Result<&Loaded<World>> {
+        let world = self.world();
+        if !allows_empty && world.objects().len() == 0 && world.classes(None).is_empty() {
+            return Err(Error::new(
+                ErrorKind::NoContent,
+                "no entity and no resource is to be saved, and the save would replace a good one by nothing; register \
+                 what is to be saved, and mark its entities, or call `allow_empty`",
+            ));
+        }
+        Ok(&self.target)
+    }
+}
+
+/// The mirror of a world that was not loaded.
+impl Default for Mirror {
+    fn default() -> Self {
+        Self::new(World::new().into(), Ids::default())
     }
 }
 

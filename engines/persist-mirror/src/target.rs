@@ -2,11 +2,11 @@
 
 use persist::codec::Pointee;
 use persist::history::Edit;
-use persist::{Component, ObjectId, Persist, Result, World};
+use persist::{Component, Loaded, ObjectId, Persist, Result, World};
 
 use crate::entities::{Way, turned};
 
-/// A world, or an edit of one.
+/// A world that is saved, or an edit of one.
 pub trait Target {
     /// The world as it is.
     fn world(&self) -> &World;
@@ -73,17 +73,17 @@ pub trait Target {
     fn remove_resource<R: Persist + Pointee + Send>(&mut self) -> Result<()>;
 }
 
-impl Target for World {
+impl Target for Loaded<World> {
     fn world(&self) -> &World {
         self
     }
 
     fn spawn(&mut self) -> Result<ObjectId> {
-        Ok(self.spawn(""))
+        Ok(World::spawn(self, ""))
     }
 
     fn remove(&mut self, object: ObjectId) -> Result<()> {
-        self.remove(object);
+        World::remove(self, object);
         Ok(())
     }
 
@@ -93,11 +93,11 @@ impl Target for World {
         parent: Option<ObjectId>,
         index: usize,
     ) -> Result<()> {
-        self.set_parent_at(object, parent, index)
+        World::set_parent_at(self, object, parent, index)
     }
 
     fn rename(&mut self, object: ObjectId, name: &str) -> Result<()> {
-        self.rename(object, name).map(drop)
+        World::rename(self, object, name).map(drop)
     }
 
     #[inline]
@@ -112,7 +112,7 @@ impl Target for World {
     }
 
     fn detach<S: Component>(&mut self, object: ObjectId) -> Result<()> {
-        self.detach::<S>(object);
+        World::detach::<S>(self, object);
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl Target for World {
     }
 
     fn remove_resource<R: Persist + Pointee + Send>(&mut self) -> Result<()> {
-        self.remove_resource::<R>();
+        World::remove_resource::<R>(self);
         Ok(())
     }
 }

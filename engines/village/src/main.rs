@@ -5,7 +5,7 @@
 //! cargo run --manifest-path engines/Cargo.toml -p village --features window
 //! ```
 //!
-//! The window shows what the text says. Each save then has a picture of it in its header.
+//! The window shows what the text says. Each save then has a picture of it as its thumbnail.
 
 #![allow(clippy::print_stdout, reason = "it is a game in text")]
 #![allow(
@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
+use persist::save::SlotInfo;
 use persist::{ErrorKind, Persist};
 use persist_bevy::{
     LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, SaveFailed, SaveFinished,
@@ -63,16 +64,7 @@ struct Calendar {
     births: u32,
 }
 
-/// What a list of saves shows without a load.
-#[derive(Persist, Clone)]
-struct Title {
-    text: String,
-    /// Red, green and blue of each pixel; empty without a window.
-    #[persist(default)]
-    picture: Vec<u8>,
-}
-
-/// How the village looks now.
+/// How the village looks now: red, green and blue of each pixel; empty without a window.
 #[derive(Resource, Default)]
 struct Picture(Vec<u8>);
 
@@ -188,9 +180,9 @@ fn show(
 /// On each tenth day the game is saved.
 fn save(calendar: Res<Calendar>, picture: Res<Picture>, mut saves: MessageWriter<SaveRequested>) {
     if calendar.day > 0 && calendar.day.is_multiple_of(10) {
-        let text = format!("Day {}", calendar.day);
-        let title = Title { text, picture: picture.0.clone() };
-        saves.write(SaveRequested::slot("village").metadata(title));
+        // What a list of saves shows without a load.
+        let info = SlotInfo::new(format!("Day {}", calendar.day)).thumbnail(&*picture.0);
+        saves.write(SaveRequested::slot("village").info(info));
     }
 }
 
@@ -201,7 +193,9 @@ fn end(
     mut exit: MessageWriter<AppExit>,
 ) {
     for SaveFinished { path, .. } in finished.read() {
-        println!("Saved as {}.", path.display());
+        if let Some(path) = path {
+            println!("Saved as {}.", path.display());
+        }
         exit.write(AppExit::Success);
     }
     for SaveFailed { error, .. } in failed.read() {

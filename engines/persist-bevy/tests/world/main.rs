@@ -12,7 +12,8 @@ use std::path::Path;
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use persist::Persist;
-use persist_bevy::{PersistApp, PersistPlugin, PersistWorld, Saved, entity};
+use persist::save::{Slot, Slots};
+use persist_bevy::{PersistApp, PersistPlugin, PersistWorld, Saved, WorldSaves, entity};
 
 #[derive(Component, Persist, Clone, Debug, PartialEq)]
 #[persist(component)]
@@ -87,6 +88,15 @@ pub(crate) fn healths(world: &mut World) -> Vec<u32> {
     let mut all: Vec<u32> = world.query::<&Health>().iter(world).map(|health| health.0).collect();
     all.sort_unstable();
     all
+}
+
+/// The slots of the folder of an app.
+pub(crate) fn slots(world: &World) -> Slots {
+    world.resource::<WorldSaves>().slots().unwrap()
+}
+
+pub(crate) fn slot(world: &World, name: &str) -> Slot {
+    slots(world).slot(name)
 }
 
 pub(crate) fn of_health(world: &mut World, health: u32) -> Entity {

@@ -1,7 +1,7 @@
 //! What a save of a world of Bevy keeps, and what messages an app gets.
 
 use std::fs;
-use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bevy_app::prelude::*;
@@ -11,15 +11,17 @@ use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use persist::lock::Lock;
-use persist::save::{LoadPolicy, SaveOutcome, dump};
-use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
+use persist::save::{LoadPolicy, SaveOutcome, SlotInfo, dump};
+use persist::storage::{Memory, SlotFolder};
+use persist::{ErrorKind, LoadOptions, Persist, SaveOptions, Saves};
 use persist_bevy::{
     EntityKeys, LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld,
-    SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, Saves,
+    SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, WorldSaves,
 };
 
 use crate::{
-    Health, LikedBy, Likes, Mana, Party, Score, app, app_in, healths, of_health, reloaded,
+    Health, LikedBy, Likes, Mana, Party, Score, app, app_in, healths, of_health, reloaded, slot,
+    slots,
 };
 
 #[test]
@@ -78,7 +80,7 @@ fn a_relationship_to_an_entity_that_is_not_saved_is_left_out() {
     let camera = world.spawn_empty().id();
     let rat = world.spawn((Health(1), Likes(camera))).id();
     world.spawn((Health(2), Likes(rat)));
-    world.save_slot("a").unwrap();
+    world.save(&slot(world, "a")).unwrap();
     world.write_message(LoadRequested::slot("a").keeping_entities());
     wait_for::<LoadFinished>(&mut app);
     let world = app.world_mut();
@@ -150,7 +152,7 @@ fn only_what_has_changed_is_copied_and_nothing_is_missed() {
     world.entity_mut(rat).remove::<(Mana, Name)>();
     world.entity_mut(late).insert(Saved); // its mana is older than the last save
     world.despawn(cat);
-    let object = world.resource::<Saves>().object(rat).unwrap();
+    let object = world.resource::<WorldSaves>().object(rat).unwrap();
     world
         .mirrored(|mirror| {
             assert_eq!(mirror.objects().len(), 2);
@@ -161,7 +163,7 @@ fn only_what_has_changed_is_copied_and_nothing_is_missed() {
             );
         })
         .unwrap();
-    let late = world.resource::<Saves>().object(late).unwrap();
+    let late = world.resource::<WorldSaves>().object(late).unwrap();
     world
         .mirrored(|mirror| {
             assert_eq!(mirror.get::<Mana>(late).unwrap().points, 7);
@@ -221,7 +223,9 @@ fn a_load_replaces_the_saved_entities_and_leaves_the_rest() {
 fn a_resource_that_the_save_lacks_keeps_its_value() {
     let mut app = app();
     let world = app.world_mut();
+    let rat = world.spawn(Health(1)).id();
     let save = world.save_to_vec().unwrap();
+    world.despawn(rat);
     let score = Score { points: 5, leader: None };
     world.insert_resource(score.clone());
     world.save_to_vec().unwrap();
@@ -294,10 +298,14 @@ fn wait_for<M: Message + Clone>(app: &mut App) -> M {
     }
 }
 
-#[derive(Persist, Clone, Debug, PartialEq)]
-struct Info {
-    place: String,
-    screenshot: Vec<u8>,
+fn save(app: &mut App, name: &str) -> persist::Result<SaveOutcome> {
+    let slot = slot(app.world(), name);
+    app.world_mut().save(&slot)
+}
+
+fn load(app: &mut App, name: &str) -> persist::Result<persist::save::LoadReport> {
+    let slot = slot(app.world(), name);
+    app.world_mut().load(&slot)
 }
 
 #[test]
@@ -308,14 +316,15 @@ fn requests_save_and_load_slots_in_the_background() {
     app.world_mut().spawn((Health(1), Name::new("Door")));
     app.update();
     assert_eq!(*app.world().resource::<SaveProgress>(), SaveProgress::default());
-    let info = Info { place: "The mill".into(), screenshot: vec![7; 50_000] };
-    app.world_mut().write_message(SaveRequested::slot("quick").metadata(info.clone()));
+    let info = SlotInfo::new("The mill").thumbnail(vec![7; 50_000]);
+    app.world_mut().write_message(SaveRequested::slot("quick").info(info));
     let finished: SaveFinished = wait_for(&mut app);
-    assert_eq!((&*finished.slot, finished.outcome), ("quick", SaveOutcome::Saved));
-    assert!(dump(&finished.path).unwrap().contains("Door"));
-    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
-    assert_eq!((slots.len(), &*slots[0].name), (1, "quick"));
-    assert_eq!(slots[0].metadata::<Info>().unwrap(), Some(info));
+    assert_eq!((finished.slot.as_deref(), finished.outcome), (Some("quick"), SaveOutcome::Saved));
+    assert!(dump(finished.path.unwrap()).unwrap().contains("Door"));
+    let list = slots(app.world()).list().unwrap();
+    assert_eq!((list.len(), &*list[0].name), (1, "quick"));
+    assert_eq!((&*list[0].info.title, list[0].info.thumbnail.len()), ("The mill", 50_000));
+    assert!(list[0].info.saved_at.is_some());
 
     let mut app = app_in(&folder);
     app.world_mut().write_message(LoadRequested::slot("quick"));
@@ -338,7 +347,7 @@ fn a_load_that_is_on_its_way_has_progress() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = app_in(folder.path());
     app.world_mut().spawn_batch((0..20_000).map(Health));
-    app.world_mut().save_slot("a").unwrap();
+    save(&mut app, "a").unwrap();
     app.world_mut().write_message(LoadRequested::slot("a"));
     let mut seen = Vec::new();
     while app.world().resource::<Messages<LoadFinished>>().is_empty() {
@@ -354,64 +363,209 @@ fn a_load_that_is_on_its_way_has_progress() {
 fn slots_without_a_plugin_are_an_error_that_names_it() {
     let mut app = App::new();
     app.persist_component::<Health>();
+    let error = app.world().resource::<WorldSaves>().slots().unwrap_err();
+    assert_eq!(error.to_string(), "no folder for slots: add `PersistPlugin` to the app");
+    // Other places need no folder.
+    let folder = tempfile::tempdir().unwrap();
     let world = app.world_mut();
-    let errors = [
-        world.save_slot("a").unwrap_err(),
-        world.load_slot("a").unwrap_err(),
-        world.resource_mut::<Saves>().slots().unwrap_err(),
-    ];
-    for error in errors {
-        assert_eq!(error.to_string(), "no folder for slots: add `PersistPlugin` to the app");
-    }
+    world.spawn(Health(1));
+    let file = world.resource::<WorldSaves>().saves().file(folder.path().join("a.sav"));
+    world.save(&file).unwrap();
+    world.load(&file).unwrap();
+    assert_eq!(healths(world), [1]);
     world.save_to_vec().unwrap();
 }
 
 #[test]
-fn metadata_is_of_the_save_alone_for_which_it_was_requested() {
+fn the_info_belongs_to_the_save_alone_for_which_it_was_requested() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = App::new();
     let plugin = PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 1);
-    app.add_plugins(plugin.autosave_metadata(|world| Info {
-        place: format!("{:?}", healths(world)),
-        screenshot: Vec::new(),
-    }));
-    app.persist_component::<Health>();
-    let info = Info { place: "The mill".into(), screenshot: vec![7] };
-    app.world_mut().write_message(SaveRequested::slot("a").metadata(info.clone()));
+    app.add_plugins(
+        plugin.autosave_info(|world| Ok(SlotInfo::new(format!("{:?}", healths(world))))),
+    );
+    app.persist_component::<Health>().persist_resource::<Score>();
+    app.world_mut().insert_resource(Score { points: 1, leader: None });
+    let info = SlotInfo::new("The mill").thumbnail([7]).play_time(Duration::from_secs(90));
+    app.world_mut().write_message(SaveRequested::slot("a").info(info.value(&5_u32).unwrap()));
     wait_for::<SaveFinished>(&mut app);
     app.world_mut().write_message(SaveRequested::slot("b"));
     wait_for::<SaveFinished>(&mut app);
     app.world_mut().spawn(Health(3));
     wait_for::<SaveFinished>(&mut app);
-    app.world_mut().save_slot("c").unwrap();
-    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
-    let of = |name| {
-        let slot = slots.iter().find(|slot| slot.name == name).unwrap();
-        slot.metadata::<Info>().unwrap()
-    };
-    assert_eq!(of("a"), Some(info));
-    assert_eq!(of("auto1").unwrap().place, "[3]");
-    assert_eq!([of("b"), of("c")], [None, None]);
+    let slots = slots(app.world());
+    app.world_mut().save(&slots.slot("c").info(SlotInfo::new("The inn"))).unwrap();
+    app.world_mut().save(&slots.slot("d")).unwrap();
+    // Nor does what was loaded bring its own.
+    load(&mut app, "a").unwrap();
+    app.world_mut().save(&slots.slot("e")).unwrap();
 
-    // What is set for all saves comes back after one with its own.
-    let everywhere = Info { place: "everywhere".into(), screenshot: Vec::new() };
-    let mut saves = app.world_mut().resource_mut::<Saves>();
-    saves.manage(|saves| saves.set_metadata(&everywhere)).unwrap();
-    let info = Info { place: "The inn".into(), screenshot: vec![8; 300_000] };
-    app.world_mut().write_message(SaveRequested::slot("d").metadata(info.clone()));
-    wait_for::<SaveFinished>(&mut app);
-    app.world_mut().save_slot("e").unwrap();
-    app.world_mut()
-        .resource_mut::<Saves>()
-        .manage(|saves| saves.set_metadata(None::<&()>))
-        .unwrap();
-    app.world_mut().save_slot("f").unwrap();
-    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
-    let of = |name| {
-        let slot = slots.iter().find(|slot| slot.name == name).unwrap();
-        slot.metadata::<Info>().unwrap()
-    };
-    assert_eq!([of("d"), of("e"), of("f")], [Some(info), Some(everywhere), None]);
+    let list = slots.list().unwrap();
+    let titles: Vec<_> = list.iter().map(|slot| (&*slot.name, &*slot.info.title)).collect();
+    let all =
+        [("a", "The mill"), ("auto1", "[3]"), ("b", ""), ("c", "The inn"), ("d", ""), ("e", "")];
+    assert_eq!(titles, all);
+    assert_eq!(list[0].info.thumbnail, [7]);
+    assert_eq!(list[0].info.play_time, Some(Duration::from_secs(90)));
+    assert_eq!(list[0].info.get::<u32>().unwrap(), Some(5));
+    for slot in &list[1..] {
+        let info = &slot.info;
+        assert!(info.thumbnail.is_empty() && info.play_time.is_none(), "{slot}");
+        assert_eq!(info.get::<u32>().unwrap(), None, "{slot}");
+        assert!(info.saved_at.is_some(), "{slot}");
+    }
+}
+
+#[test]
+fn an_info_that_cannot_be_made_is_a_failed_save() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = App::new();
+    let plugin = PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 1);
+    app.add_plugins(plugin.autosave_info(|_| {
+        Err(persist::Error::new(ErrorKind::Refused, "there is no picture yet"))
+    }));
+    app.persist_component::<Health>();
+    app.world_mut().spawn(Health(1));
+    let failed: SaveFailed = wait_for(&mut app);
+    assert_eq!(failed.error.to_string(), "there is no picture yet");
+    assert_eq!(slots(app.world()).list().unwrap().len(), 0);
+}
+
+#[test]
+fn a_world_of_which_nothing_is_saved_replaces_no_save() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.world_mut().spawn(Health(1));
+    save(&mut app, "a").unwrap();
+
+    // A main menu; and a new game before its first entity.
+    let mut menu = app_in(folder.path());
+    menu.world_mut().spawn(Name::new("a button"));
+    app.world_mut().clear_saved();
+    for app in [&mut menu, &mut app] {
+        let auto = slots(app.world()).auto(3);
+        let errors = [
+            save(app, "a").unwrap_err(),
+            app.world_mut().save(&auto).unwrap_err(),
+            app.world_mut().save_to_vec().unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::NoContent);
+        }
+        for request in [SaveRequested::slot("a"), SaveRequested::auto(3)] {
+            app.world_mut().write_message(request);
+            let failed: SaveFailed = wait_for(app);
+            assert_eq!(failed.error.kind(), ErrorKind::NoContent);
+        }
+    }
+    assert_eq!(slots(app.world()).list().unwrap().len(), 1);
+    load(&mut app, "a").unwrap();
+    assert_eq!(healths(app.world_mut()), [1]);
+
+    // A resource is something; and the program may say that nothing is meant.
+    menu.world_mut().insert_resource(Score { points: 1, leader: None });
+    save(&mut menu, "b").unwrap();
+    let mut allowed = App::new();
+    allowed.add_plugins(PersistPlugin::new(folder.path()).allow_empty());
+    save(&mut allowed, "c").unwrap();
+    allowed.world_mut().write_message(SaveRequested::slot("a"));
+    wait_for::<SaveFinished>(&mut allowed);
+    let mut world = World::new();
+    world.insert_resource(WorldSaves::default().allow_empty());
+    world.save_to_vec().unwrap();
+}
+
+#[test]
+fn what_a_load_would_refuse_is_not_saved() {
+    #[derive(Component, Persist, Clone)]
+    #[persist(component, validate = Self::check)]
+    #[require(Saved)]
+    struct Level(u32);
+
+    impl Level {
+        fn check(&self) -> Result<(), String> {
+            if self.0 > 99 { Err(format!("there is no level {}", self.0)) } else { Ok(()) }
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.persist_component::<Level>();
+    let rat = app.world_mut().spawn(Level(1)).id();
+    save(&mut app, "a").unwrap();
+    app.world_mut().get_mut::<Level>(rat).unwrap().0 = 100;
+    app.world_mut().write_message(SaveRequested::slot("a"));
+    let failed: SaveFailed = wait_for(&mut app);
+    assert_eq!(failed.slot.as_deref(), Some("a"));
+    assert_eq!(failed.error.kind(), ErrorKind::Refused);
+    let errors = [save(&mut app, "a").unwrap_err(), app.world_mut().save_to_vec().unwrap_err()];
+    for error in errors.iter().chain([&*failed.error]) {
+        assert!(error.to_string().contains("there is no level 100"), "{error}");
+    }
+    load(&mut app, "a").unwrap();
+    assert_eq!(app.world_mut().query::<&Level>().single(app.world()).unwrap().0, 1);
+}
+
+#[test]
+fn the_settings_are_those_of_the_saves_that_the_plugin_got() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = App::new();
+    // Types that were registered before the plugin was added are registered in its saves, too.
+    app.persist_component::<Health>();
+    let saves = Saves::new().application("Mill", "1.0").unwrap();
+    let saves = saves.save_options(SaveOptions::new().backups(3));
+    app.add_plugins(PersistPlugin::new(folder.path()).saves(saves.clone()));
+    assert!(saves.registry().class("Health").is_some());
+    app.world_mut().spawn(Health(1));
+    for _ in 0..6 {
+        app.world_mut().write_message(SaveRequested::slot("a"));
+        wait_for::<SaveFinished>(&mut app);
+    }
+    let list = slots(app.world()).list().unwrap();
+    assert_eq!(list[0].header.application.as_deref(), Some("Mill"));
+    assert_eq!(list[0].backups.len(), 3);
+    load(&mut app, "a").unwrap();
+    assert_eq!(healths(app.world_mut()), [1]);
+}
+
+#[test]
+fn a_slot_of_other_saves_loads_only_if_they_have_the_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.world_mut().spawn(Health(1));
+    save(&mut app, "a").unwrap();
+    let others = Saves::new().slots(folder.path()).slot("a");
+    let error = app.world_mut().load(&others).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        error.to_string(),
+        "the saves of this slot do not have class Name; make the slot from those of `WorldSaves`, or from a clone"
+    );
+    assert_eq!(healths(app.world_mut()), [1]);
+}
+
+#[test]
+fn a_world_is_saved_in_a_store() {
+    let store = Arc::new(SlotFolder::new(Memory::default(), "saves"));
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("not made");
+    let mut app = app_in(&folder);
+    let slots = app.world().resource::<WorldSaves>().saves().store(store);
+    let world = app.world_mut();
+    world.spawn(Health(1));
+    world.save(&slots.slot("a")).unwrap();
+    world.spawn(Health(2));
+    world.save(&slots.slot("a")).unwrap();
+
+    // Another server, which has seen that save and replaces it.
+    let mut value = slots.slot("a").load::<persist::World>().unwrap();
+    value.spawn("theirs");
+    slots.slot("a").save(&value).unwrap();
+    assert_eq!(world.save(&slots.slot("a")).unwrap_err().kind(), ErrorKind::Conflict);
+    world.load(&slots.slot("a")).unwrap();
+    assert_eq!(world.mirrored(|mirror| mirror.objects().len()).unwrap(), 3);
+    world.save(&slots.slot("a")).unwrap();
+    assert!(!folder.exists());
 }
 
 #[test]
@@ -422,7 +576,7 @@ fn a_load_may_keep_the_entities_that_are_there() {
     let rat = world.spawn((Health(1), Name::new("Rat"))).id();
     let cat = world.spawn(Health(2)).id();
     let dog = world.spawn((Health(3), ChildOf(rat))).id();
-    world.save_slot("a").unwrap();
+    world.save(&slot(world, "a")).unwrap();
     world.entity_mut(rat).insert((Health(10), Mana { points: 1, source: cat }));
     world.entity_mut(dog).remove::<ChildOf>();
     world.entity_mut(rat).insert(ChildOf(dog));
@@ -445,12 +599,19 @@ fn automatic_saves_rotate() {
     app.add_plugins(PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 2));
     app.persist_component::<Health>();
     let rat = app.world_mut().spawn(Health(1)).id();
+    let mut files = Vec::new();
     for health in 0..4 {
         app.world_mut().get_mut::<Health>(rat).unwrap().0 = health;
-        wait_for::<SaveFinished>(&mut app);
+        let finished: SaveFinished = wait_for(&mut app);
+        let stem = finished.path.unwrap().file_stem().unwrap().to_str().unwrap().to_owned();
+        assert_eq!(finished.slot.as_deref(), Some(&*stem));
+        files.push(stem);
     }
-    let slots = app.world_mut().resource_mut::<Saves>().slots().unwrap();
-    assert_eq!(slots.len(), 2);
+    assert_eq!(files, ["auto1", "auto2", "auto1", "auto2"]);
+    let slots = slots(app.world());
+    assert_eq!(slots.list().unwrap().len(), 2);
+    app.world_mut().load(&slots.auto(2)).unwrap();
+    assert_eq!(healths(app.world_mut()), [3]);
 }
 
 #[test]
@@ -475,7 +636,7 @@ fn automatic_saves_are_not_replaced_by_those_of_a_menu() {
     wait_for::<SaveFinished>(&mut app);
     app.world_mut().get_mut::<Health>(rat).unwrap().0 = 2;
     let saved: SaveFinished = wait_for(&mut app);
-    app.world_mut().load_slot(&saved.slot).unwrap();
+    load(&mut app, &saved.slot.unwrap()).unwrap();
     assert!(!is_saving(&mut app), "it is loaded");
     app.world_mut().write_message(SaveRequested::auto(2));
     wait_for::<SaveFinished>(&mut app);
@@ -493,8 +654,8 @@ fn what_was_asked_for_in_the_last_frame_is_saved() {
     app.update();
     drop(app);
     let mut app = app_in(folder.path());
-    assert_eq!(app.world_mut().resource_mut::<Saves>().slots().unwrap().len(), 3);
-    app.world_mut().load_slot("c").unwrap();
+    assert_eq!(slots(app.world()).list().unwrap().len(), 3);
+    load(&mut app, "c").unwrap();
     assert_eq!(healths(app.world_mut()), [1]);
 }
 
@@ -528,7 +689,7 @@ fn a_component_that_panics_while_it_is_saved_costs_that_save_alone() {
     let failed: SaveFailed = wait_for(&mut app);
     assert_eq!(failed.error.kind(), ErrorKind::Refused);
     app.world_mut().get_mut::<Trap>(trap).unwrap().0 = false;
-    app.world_mut().save_slot("a").unwrap();
+    save(&mut app, "a").unwrap();
 }
 
 #[derive(Component, Persist, Clone, Default)]
@@ -636,39 +797,63 @@ fn a_reference_leads_to_an_entity_that_is_saved_later() {
     assert_eq!(world.query::<&Mana>().single(world).unwrap().source, camera);
 }
 
-#[test]
-fn a_new_game_has_nothing_of_the_one_that_was_loaded() {
+/// A save of the program with its mods, which has a component and a resource that it does not have without them.
+fn save_with_mods() -> Vec<u8> {
     let mut with = app();
-    with.world_mut().spawn(Health(1));
-    with.world_mut().insert_resource(Score { points: 5, leader: None });
-    let save = with.world_mut().save_to_vec().unwrap();
+    let world = with.world_mut();
+    world.spawn((Health(1), Mana { points: 1, source: Entity::PLACEHOLDER }));
+    world.insert_resource(Score { points: 5, leader: None });
+    world.save_to_vec().unwrap()
+}
 
+/// What a save has that the program does not know without its mods.
+fn of_mods(save: &[u8]) -> (usize, Option<u32>) {
+    let mut with = app();
+    let world = with.world_mut();
+    world.load_from_slice(save).unwrap();
+    let score = world.get_resource::<Score>().map(|score| score.points);
+    (world.query::<&Mana>().iter(world).count(), score)
+}
+
+fn without_mods() -> App {
     let mut without = App::new();
     without.persist_component::<Health>();
+    without
+}
+
+#[test]
+fn a_new_game_has_nothing_of_the_one_that_was_loaded() {
+    let mut without = without_mods();
     let world = without.world_mut();
     let camera = world.spawn_empty().id();
-    world.load_from_slice(&save).unwrap();
+    world.load_from_slice(&save_with_mods()).unwrap();
+    assert_eq!(of_mods(&world.save_to_vec().unwrap()), (1, Some(5)));
     world.clear_saved();
     assert_eq!(healths(world), []);
     assert!(world.get_entity(camera).is_ok());
     world.spawn(Health(2));
     let save = world.save_to_vec().unwrap();
-
+    assert_eq!(of_mods(&save), (0, None));
     let mut with = app();
     with.world_mut().load_from_slice(&save).unwrap();
-    assert!(with.world().get_resource::<Score>().is_none());
     assert_eq!(healths(with.world_mut()), [2]);
 }
 
 #[test]
-fn the_manager_refuses_saves_of_its_own() {
+fn a_game_that_is_loaded_has_nothing_of_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
-    let mut app = app_in(folder.path());
-    app.world_mut().spawn(Health(1));
-    let save = |saves: &mut SaveManager| saves.slots(folder.path()).save("a");
-    let error = app.world_mut().resource_mut::<Saves>().manage(save).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Refused);
-    assert!(app.world_mut().resource_mut::<Saves>().slots().unwrap().is_empty());
+    let mut without = without_mods();
+    without.add_plugins(PersistPlugin::new(folder.path()));
+    without.world_mut().spawn(Health(2));
+    save(&mut without, "other").unwrap();
+    let other = without.world_mut().save_to_vec().unwrap();
+    without.world_mut().load_from_slice(&save_with_mods()).unwrap();
+    // A load that is an error changes nothing.
+    without.world_mut().load_from_slice(&other[..other.len() - 1]).unwrap_err();
+    assert_eq!(of_mods(&without.world_mut().save_to_vec().unwrap()), (1, Some(5)));
+    without.world_mut().write_message(LoadRequested::slot("other"));
+    wait_for::<LoadFinished>(&mut without);
+    assert_eq!(of_mods(&without.world_mut().save_to_vec().unwrap()), (0, None));
 }
 
 #[test]
@@ -733,17 +918,15 @@ fn the_lock_file_has_the_components_of_the_app_and_reports_what_would_be_lost() 
         }
     }
 
-    let registry = |app: &mut App| {
-        app.world_mut().resource_mut::<Saves>().manage(|saves| saves.registry().clone())
-    };
+    let registry = |app: &App| app.world().resource::<WorldSaves>().saves().registry();
     let mut lock = Lock::new();
-    let first = registry(&mut app());
+    let first = registry(&app());
     lock.update("1.0", &first).unwrap();
     assert!(lock.is_current("1.0", &first) && lock.compare(&first).is_current());
 
     let mut next = App::new();
     next.persist_component::<changed::Health>();
-    let report = lock.compare(&registry(&mut next));
+    let report = lock.compare(&registry(&next));
     assert!(!report.loads());
     let report = report.to_string();
     assert!(report.contains("Health") && report.contains("Mana"), "{report}");
@@ -755,28 +938,39 @@ fn a_damaged_slot_is_replaced_by_its_backup_or_salvaged() {
     let mut app = app_in(folder.path());
     let world = app.world_mut();
     let rat = world.spawn(Health(1)).id();
-    let damage = |path: &Path| {
-        let mut save = fs::read(path).unwrap();
+    let damage = |name: &str| {
+        let path = folder.path().join(name);
+        let mut save = fs::read(&path).unwrap();
         let end = save.len() - 3;
         save[end] ^= 1;
         fs::write(path, save).unwrap();
     };
-    world.save_slot("a").unwrap();
+    world.save(&slot(world, "a")).unwrap();
     world.get_mut::<Health>(rat).unwrap().0 = 2;
-    world.save_slot("a").unwrap();
-    let path = folder.path().join("a.sav");
-    damage(&path);
-    let report = world.load_slot("a").unwrap();
+    world.save(&slot(world, "a")).unwrap();
+    damage("a.sav");
+    let report = world.load(&slot(world, "a")).unwrap();
     assert!(report.recovery().is_some());
     assert_eq!(healths(world), [1]);
 
     // Without a backup, the player may ask for what is whole.
-    world.save_slot("b").unwrap();
-    damage(&folder.path().join("b.sav"));
-    assert_eq!(world.load_slot("b").unwrap_err().kind(), ErrorKind::Damaged);
-    let salvage = LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() };
-    world.resource_mut::<Saves>().manage(|saves| saves.set_load_options(salvage));
-    let report = world.load_slot("b").unwrap();
+    world.save(&slot(world, "b")).unwrap();
+    damage("b.sav");
+    assert_eq!(world.load(&slot(world, "b")).unwrap_err().kind(), ErrorKind::Damaged);
+    let salvage = LoadOptions::new().policy(LoadPolicy::Salvage);
+    let saves = world.resource::<WorldSaves>().saves().clone().load_options(salvage);
+    let report = world.load(&saves.slots(folder.path()).slot("b")).unwrap();
     assert!(report.salvage().is_some());
     assert_eq!(healths(world), [1]);
+
+    // So does a request.
+    world.save(&slot(world, "c")).unwrap();
+    damage("c.sav");
+    world.write_message(LoadRequested::slot("c"));
+    let failed: LoadFailed = wait_for(&mut app);
+    assert_eq!(failed.error.kind(), ErrorKind::Damaged);
+    app.world_mut().write_message(LoadRequested::slot("c").load_options(salvage));
+    let finished: LoadFinished = wait_for(&mut app);
+    assert!(finished.report.salvage().is_some());
+    assert_eq!(healths(app.world_mut()), [1]);
 }

@@ -7,8 +7,8 @@ use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use persist::history::Recovered;
 use persist::save::Header;
-use persist::{Error, ErrorKind, History};
-use persist_bevy::{EditSession, PersistApp, PersistWorld, Saved, Saves};
+use persist::{Error, ErrorKind, History, Saves};
+use persist_bevy::{EditSession, PersistApp, PersistPlugin, PersistWorld, Saved};
 
 use crate::{Health, Likes, Mana, Party, Score, app, healths, of_health};
 
@@ -275,9 +275,9 @@ fn unsaved_edits_of_a_mod_that_is_off_are_not_given_up() {
 fn a_session_has_the_settings_of_the_saves() {
     let folder = tempfile::tempdir().unwrap();
     let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
-    let mut app = app();
-    let mut saves = app.world_mut().resource_mut::<Saves>();
-    saves.manage(|saves| saves.set_application("Mill", "1.0")).unwrap();
+    let mut app = App::new();
+    let saves = Saves::new().application("Mill", "1.0").unwrap();
+    app.add_plugins(PersistPlugin::new(folder.path()).saves(saves));
     let opened = EditSession::open(app.world_mut(), &save, journal, History::new(100));
     opened.unwrap().0.save().unwrap();
     let header = Header::from_reader(std::fs::File::open(save).unwrap()).unwrap();

@@ -4,7 +4,7 @@ use egui::Vec2;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use persist::history::Recovered;
-use persist::{History, SaveManager, Session, World};
+use persist::{History, Saves, Session, World};
 use persist_egui::{history_window, recovered_banner, title};
 
 use crate::support::Lamp;
@@ -16,7 +16,7 @@ struct Program {
 }
 
 fn open(folder: &std::path::Path) -> Program {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Lamp>().unwrap();
     let session = Session::<World>::with(saves, History::new(100));
     let (session, recovered) =

@@ -315,16 +315,12 @@ fn two_inspectors_of_one_world_do_not_disturb_each_other() {
 
 #[test]
 fn components_that_the_program_does_not_have_are_kept() {
-    let mut saves = persist::SaveManager::new();
-    saves.register_component::<Lamp>().unwrap();
     let mut world = World::new();
     let lamp = world.spawn("Lamp");
     world.attach(lamp, Lamp::default()).unwrap();
-    let save = saves.value_to_vec(&world).unwrap();
-    let mut saves = persist::SaveManager::new();
-    let (world, _) = saves.value_from_slice::<World>(&save).unwrap();
+    let save = persist::to_vec(&world).unwrap();
     let mut program = Program::new();
-    program.world = world;
+    program.world = persist::Saves::new().from_slice::<World>(&save).unwrap().into_inner();
     program.inspector.select(Some(lamp));
     let mut window = program.show();
     assert!(window.says("does not have this class"));

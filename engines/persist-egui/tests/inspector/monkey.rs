@@ -8,7 +8,7 @@ use std::time::Duration;
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
-use persist::{FieldPath, History, ObjectId, Persist, SaveManager, Session, World};
+use persist::{FieldPath, History, ObjectId, Persist, Saves, Session, World};
 use persist_egui::Inspector;
 
 use crate::support::{Bag, Deep, Even, Item, Lamp, Link, Numbers, Place, Score, Shade};
@@ -94,7 +94,7 @@ struct Program {
 }
 
 fn open(folder: &std::path::Path) -> Session {
-    let mut saves = SaveManager::new();
+    let saves = Saves::new();
     saves.register_component::<Lamp>().unwrap();
     saves.register_component::<Bag>().unwrap();
     saves.register_component::<Link>().unwrap();
@@ -103,7 +103,7 @@ fn open(folder: &std::path::Path) -> Session {
     saves.register_component::<Deep>().unwrap();
     saves.register_component::<Every>().unwrap();
     saves.register_component::<Phase>().unwrap();
-    saves.registry_mut().register_resource::<Score>().unwrap();
+    saves.register_resource::<Score>().unwrap();
     let session = Session::<World>::with(saves, History::new(1_000_000));
     session.open(folder.join("a.sav"), folder.join("a.journal")).unwrap().0
 }

@@ -2,27 +2,25 @@
 
 use std::any::TypeId;
 use std::fmt::{self, Display};
-use std::fs;
-use std::path::Path;
 
 use hecs::{Entity, EntityBuilder, EntityRef};
-use persist::save::{LoadReport, SaveOutcome, ValueSaver};
-use persist::{Component, ObjectId, Persist, Result, SaveManager, World};
+use persist::save::{BackgroundSave, LoadReport, SaveOutcome, Slot};
+use persist::{Component, Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, World};
 use persist_mirror::{As, Copies, Form, Ids, Itself, Mirror, outward};
 
 use crate::entity::{entity, key};
 
-/// Saves and loads one world of hecs.
+/// Saves and loads one world of hecs, by the classes and settings of a [`Saves`].
 ///
 /// An entity is saved if it has a component of a registered type. Its registered components are copied into an object
-/// of a [`World`] of `persist`, which stays here between saves: an entity keeps the id of its object, and an object the
-/// components of classes that the program does not have.
+/// of a [`World`] of `persist`, the mirror, which stays here between saves: an entity keeps the id of its object, and an
+/// object its unknown components.
 ///
 /// # Example
 ///
 /// ```
 /// use persist::Persist;
-/// use persist_hecs::{Saves, entity};
+/// use persist_hecs::{WorldSaves, entity};
 ///
 /// #[derive(Persist, Clone)]
 /// #[persist(component)]
@@ -32,10 +30,10 @@ use crate::entity::{entity, key};
 /// #[persist(component)]
 /// struct Hunts(#[persist(with = entity)] hecs::Entity);
 ///
-/// fn saves() -> persist::Result<Saves> {
-///     let mut saves = Saves::new();
-///     saves.register::<Health>()?.register::<Hunts>()?;
-///     Ok(saves)
+/// fn world_saves() -> persist::Result<WorldSaves> {
+///     let mut worlds = WorldSaves::new();
+///     worlds.register::<Health>()?.register::<Hunts>()?;
+///     Ok(worlds)
 /// }
 ///
 /// # let folder = tempfile::tempdir().unwrap();
@@ -43,28 +41,32 @@ use crate::entity::{entity, key};
 /// let mut world = hecs::World::new();
 /// let mouse = world.spawn((Health(1),));
 /// world.spawn((Health(9), Hunts(mouse)));
-/// saves()?.save(&world, &path)?;
+/// let mut worlds = world_saves()?;
+/// let slot = worlds.saves().file(&path);
+/// worlds.save(&world, &slot)?;
 ///
 /// let mut world = hecs::World::new();
 /// world.spawn(("not saved",));
-/// saves()?.load(&mut world, &path)?;
+/// worlds.load(&mut world, &slot)?;
 /// let (cat, hunts) = world.query::<(&Health, &Hunts)>().iter().map(|(health, hunts)| (health.0, hunts.0)).next().unwrap();
 /// assert_eq!(cat, 9);
 /// assert_eq!(world.get::<&Health>(hunts).unwrap().0, 1);
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Default)]
-pub struct Saves {
-    saver: ValueSaver,
+pub struct WorldSaves {
+    saves: Saves,
     types: Vec<Saved>,
     filter: Option<fn(EntityRef<'_>) -> bool>,
     mirror: Mirror,
+    allows_empty: bool,
 }
 
 /// What is done with the components of a registered type.
 struct Saved {
     id: TypeId,
     has: fn(EntityRef<'_>) -> bool,
+    name: fn() -> String,
     know: fn(&mut World) -> Result<()>,
     copy: fn(&hecs::World, &mut Mirror) -> Result<()>,
     holds_ids: bool,
@@ -76,6 +78,7 @@ impl Saved {
         Self {
             id: TypeId::of::<T>(),
             has: |entity| entity.has::<T>(),
+            name: F::Stored::persist_name,
             know: World::register::<F::Stored>,
             copy: |world, mirror| {
                 let mut query = world.query::<(Entity, &T)>();
@@ -97,11 +100,50 @@ impl Saved {
 }
 
 /// What is saved.
-impl Saves {
-    /// Makes one without types, and with the settings of [`SaveManager::new`].
+impl WorldSaves {
+    /// Makes one without types, and with the default settings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes one without types, and with the settings of these saves.
+    ///
+    /// ```
+    /// use persist::{SaveOptions, Saves};
+    /// use persist_hecs::WorldSaves;
+    ///
+    /// let saves = Saves::new().application("Mill", "1.0")?.save_options(SaveOptions::new().backups(3));
+    /// let worlds = WorldSaves::with(saves);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with(saves: Saves) -> Self {
+        Self { saves, ..Self::default() }
+    }
+
+    /// The classes and settings, from which the slots are made: `worlds.saves().slots(folder).slot("quick")`.
+    ///
+    /// A clone has the same classes, and may have other settings.
+    #[must_use]
+    pub fn saves(&self) -> &Saves {
+        &self.saves
+    }
+
+    /// Allows saves of a world in which nothing is to be saved, which are errors otherwise.
+    ///
+    /// ```
+    /// use persist::ErrorKind;
+    /// use persist_hecs::WorldSaves;
+    ///
+    /// let world = hecs::World::new();
+    /// let error = WorldSaves::new().to_vec(&world).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::NoContent);
+    /// assert!(WorldSaves::new().allow_empty().to_vec(&world).is_ok());
+    /// ```
+    #[must_use]
+    pub fn allow_empty(self) -> Self {
+        Self { allows_empty: true, ..self }
     }
 
     /// Registers a component type, to be saved and loaded. A type derives `Persist` and `Clone`, and has
@@ -109,7 +151,7 @@ impl Saves {
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::register_component`].
+    /// Returns the same errors as [`Saves::register_component`].
     pub fn register<T: hecs::Component + Component + Clone>(&mut self) -> Result<&mut Self> {
         self.add::<T, Itself>()
     }
@@ -138,13 +180,13 @@ impl Saves {
     ///     }
     /// }
     ///
-    /// persist_hecs::Saves::new().register_as::<Colour, Stored>()?;
+    /// persist_hecs::WorldSaves::new().register_as::<Colour, Stored>()?;
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::register_component`].
+    /// Returns the same errors as [`Saves::register_component`].
     pub fn register_as<T, S>(&mut self) -> Result<&mut Self>
     where
         T: hecs::Component + TryFrom<S, Error: Display>,
@@ -154,7 +196,7 @@ impl Saves {
     }
 
     fn add<T: hecs::Component, F: Form<T>>(&mut self) -> Result<&mut Self> {
-        self.manage(SaveManager::register_component::<F::Stored>)?;
+        self.saves.register_component::<F::Stored>()?;
         self.mirror.target().register::<F::Stored>()?;
         self.types.retain(|known| known.id != TypeId::of::<T>());
         self.types.push(Saved::of::<T, F>());
@@ -170,12 +212,12 @@ impl Saves {
     /// # struct Health(u32);
     /// struct Ghost;
     ///
-    /// let mut saves = persist_hecs::Saves::new();
-    /// saves.register::<Health>()?.set_filter(|entity| !entity.has::<Ghost>());
+    /// let mut worlds = persist_hecs::WorldSaves::new();
+    /// worlds.register::<Health>()?.set_filter(|entity| !entity.has::<Ghost>());
     /// let mut world = hecs::World::new();
     /// world.spawn((Health(1),));
     /// world.spawn((Health(2), Ghost));
-    /// assert_eq!(saves.mirror(&world)?.objects().len(), 1);
+    /// assert_eq!(worlds.mirror(&world)?.objects().len(), 1);
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn set_filter(&mut self, filter: fn(EntityRef<'_>) -> bool) -> &mut Self {
@@ -190,134 +232,114 @@ impl Saves {
     fn is_saved(&self, entity: EntityRef<'_>) -> bool {
         self.types.iter().any(|of| (of.has)(entity)) && self.passes(entity)
     }
-
-    /// Calls a function with the manager of the saves: to set its [application](SaveManager::set_application),
-    /// [metadata](SaveManager::set_metadata), [context](SaveManager::set_context) or
-    /// [compression](SaveManager::set_save_options), or to list and copy [slots](SaveManager::slots).
-    ///
-    /// The manager does not have the entities: its own `save`, `auto_save` and `slots(folder).save` are errors. Save by
-    /// [`Saves::save`] and [`save_slot`](Self::save_slot).
-    pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
-        let mut manager = SaveManager::from(std::mem::take(&mut self.saver));
-        let result = run(&mut manager);
-        self.saver = manager.into();
-        result
-    }
 }
 
 /// Saves and loads.
-impl Saves {
-    /// Saves a world. See [`SaveManager::save_value`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`mirror`](Self::mirror) and [`SaveManager::save_value`]. The file is then as it was.
-    pub fn save(&mut self, world: &hecs::World, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        self.mirror(world)?;
-        self.saver.save_value(path, self.mirror.world())
-    }
-
-    /// Saves a world into memory.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`save`](Self::save).
-    pub fn save_to_vec(&mut self, world: &hecs::World) -> Result<Vec<u8>> {
-        self.mirror(world)?;
-        self.saver.value_to_vec(self.mirror.world())
-    }
-
-    /// Loads a save into a world. The entities that a save would have are despawned: those with a component of a registered
-    /// type, and those that were saved from the world or loaded into it before. All others stay. Loaded entities are new:
-    /// [`entity`](Self::entity) finds them by their ids.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SaveManager::load_value`]; what the `TryFrom` of a type that was registered by
-    /// [`register_as`](Self::register_as) refuses. The world is then as it was.
-    pub fn load(&mut self, world: &mut hecs::World, path: impl AsRef<Path>) -> Result<LoadReport> {
-        let (loaded, report) = self.saver.load_value(path)?;
-        self.place(world, loaded)?;
-        Ok(report)
-    }
-
-    /// Saves a world into a slot of a folder, which is made if it is not there. What else is done with slots, such as a list
-    /// of them, is done by [`manage`](Self::manage) and [`SaveManager::slots`].
+impl WorldSaves {
+    /// Saves a world into a slot, as [`Slot::save`] does.
     ///
     /// ```
     /// # #[derive(persist::Persist, Clone)]
     /// # #[persist(component)]
     /// # struct Health(u32);
     /// # let folder = tempfile::tempdir().unwrap();
-    /// # let folder = folder.path().join("saves");
+    /// # let folder = folder.path();
     /// # let mut world = hecs::World::new();
     /// # world.spawn((Health(1),));
-    /// let mut saves = persist_hecs::Saves::new();
-    /// saves.register::<Health>()?;
-    /// saves.save_slot(&world, &folder, "quick")?;
-    /// for slot in saves.manage(|manager| manager.slots(&folder).list())? {
-    ///     println!("{}", slot.name);
+    /// use persist::save::SlotInfo;
+    ///
+    /// let mut worlds = persist_hecs::WorldSaves::new();
+    /// worlds.register::<Health>()?;
+    /// let slots = worlds.saves().slots(folder);
+    /// worlds.save(&world, &slots.slot("quick").info(SlotInfo::new("The Mill")))?;
+    /// for entry in slots.list()? {
+    ///     println!("{entry}");
     /// }
-    /// saves.load_slot(&mut world, &folder, "quick")?;
+    /// worlds.load(&mut world, &slots.slot("quick"))?;
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Those of [`mirror`](Self::mirror) and [`Slots::save_value`](persist::save::Slots::save_value). The slot is then as it
-    /// was.
-    pub fn save_slot(
-        &mut self,
-        world: &hecs::World,
-        folder: impl AsRef<Path>,
-        slot: &str,
-    ) -> Result<SaveOutcome> {
-        let path = self.manage(|manager| manager.slots(&folder).path(slot))?;
-        // If it cannot be made, the save says so, unless its storage is none of files.
-        let _ = fs::create_dir_all(folder);
-        self.save(world, path)
+    /// Returns the same errors as [`Slot::save`], and as [`mirror`](Self::mirror); [`ErrorKind::NoContent`] if no entity and
+    /// no resource is to be saved, unless that is [allowed](Self::allow_empty). The slot then is as it was.
+    pub fn save(&mut self, world: &hecs::World, slot: &Slot) -> Result<SaveOutcome> {
+        slot.save(self.content(world)?)
     }
 
-    /// Loads a slot of a folder into a world, like [`load`](Self::load).
+    /// Copies and encodes a world, and saves it on another thread, as [`Slot::save_in_background`] does.
     ///
     /// # Errors
     ///
-    /// Those of [`load`](Self::load); [`ErrorKind::NotFound`](persist::ErrorKind::NotFound) if there is no such slot.
-    pub fn load_slot(
+    /// Returns the same errors as [`Slot::save_in_background`], and as [`save`](Self::save) for the world.
+    pub fn save_in_background(
         &mut self,
-        world: &mut hecs::World,
-        folder: impl AsRef<Path>,
-        slot: &str,
-    ) -> Result<LoadReport> {
-        let path = self.manage(|manager| manager.slots(folder).path(slot))?;
-        self.load(world, path)
+        world: &hecs::World,
+        slot: &Slot,
+    ) -> Result<BackgroundSave> {
+        slot.save_in_background(self.content(world)?)
+    }
+
+    /// Saves a world into memory, without metadata and time: equal worlds have equal saves.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`save`](Self::save), but for those of files.
+    pub fn to_vec(&mut self, world: &hecs::World) -> Result<Vec<u8>> {
+        self.mirror(world)?;
+        self.saves.to_vec(self.mirror.content(self.allows_empty)?)
+    }
+
+    fn content(&mut self, world: &hecs::World) -> Result<&Loaded<World>> {
+        self.mirror(world)?;
+        self.mirror.content(self.allows_empty)
+    }
+
+    /// Loads a slot into a world, as [`Slot::load`] does.
+    ///
+    /// The entities that a save would have are despawned: those with a component of a registered type, and those that were
+    /// saved from the world or loaded into it before. All others stay. Loaded entities are new: [`entity`](Self::entity)
+    /// finds them by their ids. Unknown components and resources are those of this save alone.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Slot::load`]; what the `TryFrom` of a type refuses that was registered by
+    /// [`register_as`](Self::register_as); [`ErrorKind::Unsupported`] if the slot is of saves without the registered types:
+    /// make it from [`saves`](Self::saves). The world then is as it was.
+    pub fn load(&mut self, world: &mut hecs::World, slot: &Slot) -> Result<LoadReport> {
+        self.place(world, slot.load()?)
     }
 
     /// Loads a save from memory, like [`load`](Self::load).
     ///
     /// # Errors
     ///
-    /// Those of [`load`](Self::load).
-    pub fn load_from_slice(&mut self, world: &mut hecs::World, save: &[u8]) -> Result<LoadReport> {
-        let (loaded, report) = self.saver.value_from_slice(save)?;
-        self.place(world, loaded)?;
-        Ok(report)
+    /// Returns the same errors as [`load`](Self::load), but for those of files.
+    pub fn from_slice(&mut self, world: &mut hecs::World, save: &[u8]) -> Result<LoadReport> {
+        self.place(world, self.saves.from_slice(save)?)
     }
 
-    /// Despawns the saved entities for a new game, and forgets what was loaded: unknown components and resources, and which
-    /// object stands for which entity.
+    /// Despawns the saved entities for a new game, which begins without anything of the last one: unknown components, all
+    /// resources, and the ids of objects.
     pub fn clear(&mut self, world: &mut hecs::World) {
-        self.manage(SaveManager::clear);
         let mut none = World::new();
         for of in &self.types {
             // The mirror took it.
             let _ = (of.know)(&mut none);
         }
         // It has nothing that could be refused.
-        let _ = self.place(world, none);
+        let _ = self.place(world, none.into());
     }
 
-    fn place(&mut self, world: &mut hecs::World, loaded: World) -> Result<()> {
+    fn place(&mut self, world: &mut hecs::World, loaded: Loaded<World>) -> Result<LoadReport> {
+        let is_unknown = |of: &&Saved| loaded.registry().class(&(of.name)()).is_none();
+        if let Some(of) = self.types.iter().find(is_unknown) {
+            let message = format!(
+                "the saves of this slot do not have component {}; make the slot from `WorldSaves::saves`, or from a clone",
+                (of.name)()
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         let objects: Vec<ObjectId> = loaded.objects().collect();
         let entities: Vec<Entity> = objects.iter().map(|_| world.reserve_entity()).collect();
         let mut ids = Ids::default();
@@ -349,19 +371,20 @@ impl Saves {
             // It is there.
             let _ = world.despawn(entity);
         }
+        let report = loaded.report().clone();
         self.mirror = Mirror::new(loaded, ids);
-        Ok(())
+        Ok(report)
     }
 }
 
 /// The mirror.
-impl Saves {
-    /// Copies a world into its mirror, as every save does, and returns that: to look at it by the methods of
-    /// [`World`], or to save it as part of another value.
+impl WorldSaves {
+    /// Copies a world into its mirror, as every save does, and returns that: to inspect it by the methods of [`World`].
     ///
     /// # Errors
     ///
-    /// What a component refuses that holds entities: such a one cannot hold shared pointers or trait objects, or need a context.
+    /// Returns what a component refuses that holds entities: such a one cannot hold shared pointers or trait objects, or
+    /// need a context.
     pub fn mirror(&mut self, world: &hecs::World) -> Result<&World> {
         let mut mirror = std::mem::take(&mut self.mirror);
         let copied = self.copy(world, &mut mirror);
@@ -401,8 +424,8 @@ impl Saves {
     }
 }
 
-impl fmt::Debug for Saves {
+impl fmt::Debug for WorldSaves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Saves").field("mirror", &self.mirror).finish_non_exhaustive()
+        f.debug_struct("WorldSaves").field("mirror", &self.mirror).finish_non_exhaustive()
     }
 }

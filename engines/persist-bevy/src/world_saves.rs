@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,35 +11,91 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use persist::save::{LoadEvent, LoadReport, SaveOutcome, Slot, ValueSaver};
-use persist::{ObjectId, Result, SaveManager};
+use persist::save::{LoadEvent, LoadReport, SaveOutcome, Slot, Slots};
+use persist::{Error, ErrorKind, Loaded, ObjectId, Result, Saves};
 use persist_mirror::{Ids, Mirror, Target, outward};
 
 use crate::Saved;
 use crate::builtin::{self, copy_tree, restore_tree};
 use crate::entity::{entity, key};
 use crate::filter::{claim_all, mark_all};
-use crate::jobs::{Job, Outcome, Request, Running, make_folder};
+use crate::jobs::{Job, Outcome, Request, Running};
 use crate::types::{IsSaved, Since, Type, Types};
 
 /// A change tick older than this is no longer compared: Bevy clamps them.
 const LONGEST: u32 = 1 << 30;
 
-/// What is saved, and the [world of persist](persist::World) that mirrors it.
+/// Saves and loads the world of an app, by the classes and settings of a [`Saves`].
 ///
-/// The [plugin](crate::PersistPlugin) puts this resource into the app. It keeps which object of a save stands for which
-/// entity, so an entity has one id in all saves, and keeps the components of classes that the program does not have.
+/// The [plugin](crate::PersistPlugin) puts this resource into the app. Its mirror is a [world of persist](persist::World),
+/// which keeps which object of a save stands for which entity, so that an entity has one id in all saves, and the unknown
+/// components of what was loaded.
+///
+/// ```
+/// # use bevy_app::App;
+/// # use bevy_ecs::prelude::*;
+/// # use persist::Persist;
+/// use persist_bevy::{PersistApp, PersistPlugin, PersistWorld, Saved, WorldSaves};
+///
+/// # #[derive(Component, Persist, Clone)]
+/// # #[persist(component)]
+/// # #[require(Saved)]
+/// # struct Health(u32);
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let mut app = App::new();
+/// # app.add_plugins(PersistPlugin::new(folder.path())).persist_component::<Health>();
+/// # app.world_mut().spawn(Health(1));
+/// let slots = app.world().resource::<WorldSaves>().slots()?;
+/// app.world_mut().save(&slots.slot("quick"))?;
+/// for entry in slots.list()? {
+///     println!("{entry}"); // a line for the player
+/// }
+/// # Ok::<(), persist::Error>(())
+/// ```
 #[derive(Resource)]
-pub struct Saves {
+pub struct WorldSaves {
+    settings: Settings,
     /// For `Sync`: nothing in it is used through a shared reference but under the lock.
     state: Mutex<State>,
 }
 
+/// What the app sets.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) saves: Saves,
+    folder: Option<PathBuf>,
+    pub(crate) allows_empty: bool,
+}
+
+impl Settings {
+    pub(crate) fn slots(&self) -> Result<Slots> {
+        let folder = self.folder.as_ref().map(|folder| self.saves.slots(folder));
+        folder.ok_or_else(|| {
+            Error::new(ErrorKind::Refused, "no folder for slots: add `PersistPlugin` to the app")
+        })
+    }
+
+    /// Makes the folder of the slots. If it cannot be made, the save says so, unless its storage is none of files.
+    pub(crate) fn make_folder(&self) {
+        if let Some(folder) = &self.folder {
+            let _ = fs::create_dir_all(folder);
+        }
+    }
+
+    /// True if a slot is in the folder, or may be: a rotation without saves has no path.
+    fn may_have(&self, slot: &Slot) -> bool {
+        let is_in = |path: PathBuf| path.parent() == self.folder.as_deref();
+        slot.path().map_or_else(|error| error.kind() == ErrorKind::NotFound, is_in)
+    }
+
+    /// Waits for all saves in the background. Their errors stay with their handles.
+    pub(crate) fn wait_for_writes(&self) {
+        let _ = self.slots().and_then(|slots| slots.as_store());
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct State {
-    pub(crate) saver: ValueSaver,
-    /// What the plugin says.
-    pub(crate) folder: Option<PathBuf>,
     pub(crate) types: Types,
     pub(crate) mirror: Mirror,
     /// When the mirror was like the world.
@@ -52,26 +109,53 @@ pub(crate) struct State {
     pub(crate) writing: Vec<Job>,
 }
 
-impl Default for Saves {
+impl Default for WorldSaves {
     fn default() -> Self {
-        let mut state = State::default();
-        for of in builtin::types() {
-            state.add(of).unwrap_or_else(|error| panic!("a type of this crate: {error}"));
-        }
-        Self { state: Mutex::new(state) }
+        Self::with(Saves::new())
     }
 }
 
-impl Saves {
-    pub(crate) fn state(&mut self) -> &mut State {
-        self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
+impl WorldSaves {
+    /// Makes one with the settings of these saves. For an app with a plugin, call
+    /// [`PersistPlugin::saves`](crate::PersistPlugin::saves) in place of this.
+    ///
+    /// Put it into a world before types are registered, since it replaces the resource to which they were added.
+    ///
+    /// # Panics
+    ///
+    /// If another type of the saves has the name of a class of this crate, such as `Transform`.
+    #[must_use]
+    pub fn with(saves: Saves) -> Self {
+        let settings = Settings { saves, ..Settings::default() };
+        let mut saves = Self { settings, state: Mutex::default() };
+        for of in builtin::types() {
+            saves.add(of).unwrap_or_else(|error| panic!("a type of this crate: {error}"));
+        }
+        saves
     }
 
-    /// The state, when no thread has the mirror.
-    fn locked(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.settle();
-        state
+    /// Allows saves of a world in which nothing is to be saved, which are errors otherwise; see
+    /// [`PersistPlugin::allow_empty`](crate::PersistPlugin::allow_empty).
+    #[must_use]
+    pub fn allow_empty(mut self) -> Self {
+        self.set_allows_empty();
+        self
+    }
+
+    /// The classes and settings. A clone has the same classes, and may have other settings.
+    #[must_use]
+    pub fn saves(&self) -> &Saves {
+        &self.settings.saves
+    }
+
+    /// The slots in the folder of the plugin, to be listed, copied and deleted, and for [`PersistWorld::save`] and
+    /// [`load`](PersistWorld::load).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::Refused`] without a [plugin](crate::PersistPlugin), which has the folder.
+    pub fn slots(&self) -> Result<Slots> {
+        self.settings.slots()
     }
 
     /// The object of an entity that was saved or loaded. Its id is the same in all saves. Waits while a save is taken.
@@ -86,57 +170,55 @@ impl Saves {
         self.locked().mirror.ids().entity(object).map(entity)
     }
 
-    /// The slots in the folder, with their health, metadata and backups: see
-    /// [`Slots::list`](persist::save::Slots::list). Waits while a save is taken.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Refused`](persist::ErrorKind::Refused) without a [plugin](crate::PersistPlugin), which has the folder;
-    /// those of [`Slots::list`](persist::save::Slots::list).
-    pub fn slots(&mut self) -> Result<Vec<Slot>> {
-        let folder = self.state().folder()?;
-        self.manage(|saves| saves.slots(folder).list())
+    /// The state, when no thread has the mirror.
+    fn locked(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.settle();
+        state
     }
 
-    /// Calls a function with the manager of the saves, for what else is done with slots and for its settings. Waits while a
-    /// save is taken.
-    ///
-    /// The manager does not have the entities: its own `save`, `auto_save` and `slots(folder).save` are errors. Save by
-    /// [`SaveRequested`](crate::SaveRequested) or [`PersistWorld::save_slot`]. An [`EditSession`](crate::EditSession) that
-    /// is opened later has these settings, too.
-    pub fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
-        self.state().settle();
-        self.state().manage(run)
-    }
-}
-
-impl State {
-    pub(crate) fn manage<R>(&mut self, run: impl FnOnce(&mut SaveManager) -> R) -> R {
-        let mut manager = SaveManager::from(std::mem::take(&mut self.saver));
-        let result = run(&mut manager);
-        self.saver = manager.into();
-        result
+    pub(crate) fn parts(&mut self) -> (&Settings, &mut State) {
+        (&self.settings, self.state.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Registers a type. One that is registered already is replaced.
     pub(crate) fn add(&mut self, of: Type) -> Result<()> {
-        self.manage(of.register)?;
-        (of.know)(self.mirror.target())?;
-        self.types.all.retain(|known| known.id != of.id);
-        self.types.all.push(of);
+        let (settings, state) = self.parts();
+        (of.register)(&settings.saves)?;
+        state.settle();
+        (of.know)(state.mirror.target())?;
+        state.types.all.retain(|known| known.id != of.id);
+        state.types.all.push(of);
         Ok(())
     }
 
+    /// Takes other saves, which get the types.
+    pub(crate) fn set_saves(&mut self, saves: Saves) -> Result<()> {
+        let (_, state) = self.parts();
+        state.types.all.iter().try_for_each(|of| (of.register)(&saves))?;
+        self.settings.saves = saves;
+        Ok(())
+    }
+
+    pub(crate) fn set_folder(&mut self, folder: PathBuf) {
+        self.settings.folder = Some(folder);
+    }
+
+    pub(crate) fn set_allows_empty(&mut self) {
+        self.settings.allows_empty = true;
+    }
+}
+
+impl State {
     /// Forgets what was loaded.
     fn clear(&mut self, world: &mut World) {
-        self.manage(SaveManager::clear);
         let mut none = persist::World::new();
         for of in &self.types.all {
             // The world that was there took it.
             let _ = (of.know)(&mut none);
         }
         // It has nothing that could be refused.
-        let _ = self.place(world, none, false);
+        let _ = self.place(world, none.into(), false);
     }
 
     /// Copies what has changed since the last time into the mirror.
@@ -166,16 +248,27 @@ impl State {
     pub(crate) fn place(
         &mut self,
         world: &mut World,
-        loaded: persist::World,
+        loaded: Loaded<persist::World>,
         keeps: bool,
-    ) -> Result<LeftOut> {
+    ) -> Result<LoadReport> {
+        let is_unknown = |of: &&Type| loaded.registry().class(&(of.class)()).is_none();
+        if let Some(of) = self.types.all.iter().find(is_unknown) {
+            let message = format!(
+                "the saves of this slot do not have class {}; make the slot from those of `WorldSaves`, or from a clone",
+                (of.class)()
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         let old = keeps.then(|| self.mirror.ids());
         let (ids, left_out) = place(world, &loaded, &self.types, old.map(Known::All))?;
+        let mut report = loaded.report().clone();
+        report_left_out(&mut report, left_out);
+        // All of it: nothing of the game before gets into the next save.
         self.mirror = Mirror::new(loaded, ids);
         self.has_tree = true;
         self.last = Some(world.increment_change_tick());
         self.set_saved(true);
-        Ok(left_out)
+        Ok(report)
     }
 }
 
@@ -309,39 +402,40 @@ pub(crate) fn place(
 /// Saves and loads at once, where a system, a test or a server wants to wait for them. The app's own are
 /// [requested](crate::SaveRequested).
 pub trait PersistWorld {
-    /// Saves into a slot of the folder, and waits until it is written.
+    /// Saves into a slot, as [`Slot::save`] does, and waits until it is written.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Refused`](persist::ErrorKind::Refused) without a [plugin](crate::PersistPlugin), which has the folder;
-    /// those of [`Slots::save_value`](persist::save::Slots::save_value); what a component refuses that holds entities.
-    fn save_slot(&mut self, slot: &str) -> Result<SaveOutcome>;
+    /// Returns the same errors as [`Slot::save`]; [`ErrorKind::NoContent`] if no entity and no resource is to be saved, unless
+    /// that is [allowed](crate::PersistPlugin::allow_empty); what a component refuses that holds entities.
+    fn save(&mut self, slot: &Slot) -> Result<SaveOutcome>;
 
-    /// Loads a slot. The entities with [`Saved`] and the registered resources of the save are replaced.
+    /// Loads a slot, as [`Slot::load`] does. The entities with [`Saved`] and the registered resources of the save are
+    /// replaced.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Refused`](persist::ErrorKind::Refused) without a [plugin](crate::PersistPlugin), which has the folder;
-    /// those of [`Slots::load_value`](persist::save::Slots::load_value); what the `TryFrom` of a component refuses that is
-    /// saved as another type. The world is then as it was.
-    fn load_slot(&mut self, slot: &str) -> Result<LoadReport>;
+    /// Returns the same errors as [`Slot::load`]; what the `TryFrom` of a component refuses that is saved as another type;
+    /// [`ErrorKind::Unsupported`] if the slot is of saves without the registered types: make it from [`WorldSaves::slots`] or
+    /// [`WorldSaves::saves`]. The world then is as it was.
+    fn load(&mut self, slot: &Slot) -> Result<LoadReport>;
 
-    /// Saves into memory.
+    /// Saves into memory, without metadata and time: equal worlds have equal saves.
     ///
     /// # Errors
     ///
-    /// Those of [`SaveManager::value_to_vec`]; what a component refuses that holds entities.
+    /// Returns the same errors as [`save`](Self::save), but for those of files.
     fn save_to_vec(&mut self) -> Result<Vec<u8>>;
 
-    /// Loads from memory, as [`load_slot`](Self::load_slot).
+    /// Loads from memory, like [`load`](Self::load).
     ///
     /// # Errors
     ///
-    /// Those of [`load_slot`](Self::load_slot).
+    /// Returns the same errors as [`load`](Self::load), but for those of files.
     fn load_from_slice(&mut self, save: &[u8]) -> Result<LoadReport>;
 
-    /// Despawns the saved entities for a new game, and forgets what was loaded: unknown components and resources, and which
-    /// object stands for which entity. Registered resources keep their values.
+    /// Despawns the saved entities for a new game, which begins without anything of the last one: unknown components and
+    /// resources, and the ids of objects. Registered resources keep their values.
     ///
     /// ```
     /// # use bevy_app::App;
@@ -362,88 +456,85 @@ pub trait PersistWorld {
     /// ```
     fn clear_saved(&mut self);
 
-    /// Calls a function with the [mirror](Saves), after what has changed was copied into it: to look at it by the methods
-    /// of [`persist::World`].
+    /// Calls a function with the [mirror](WorldSaves), after what has changed was copied into it: to inspect it by the
+    /// methods of [`persist::World`].
     ///
     /// # Errors
     ///
-    /// What a component refuses that holds entities.
+    /// Returns what a component refuses that holds entities.
     fn mirrored<R>(&mut self, look: impl FnOnce(&persist::World) -> R) -> Result<R>;
 }
 
 /// Calls a function with the world and its saves, while no job has the mirror.
-fn scope<R>(world: &mut World, run: impl FnOnce(&mut World, &mut State) -> Result<R>) -> Result<R> {
-    world.init_resource::<Saves>();
-    world.resource_scope(|world, mut saves: bevy_ecs::change_detection::Mut<'_, Saves>| {
-        let state = saves.state();
+fn scope<R>(
+    world: &mut World,
+    run: impl FnOnce(&mut World, &Settings, &mut State) -> Result<R>,
+) -> Result<R> {
+    world.init_resource::<WorldSaves>();
+    world.resource_scope(|world, mut saves: bevy_ecs::change_detection::Mut<'_, WorldSaves>| {
+        let (settings, state) = saves.parts();
         state.settle();
-        run(world, state)
+        run(world, settings, state)
     })
 }
 
 impl PersistWorld for World {
-    fn save_slot(&mut self, slot: &str) -> Result<SaveOutcome> {
-        scope(self, |world, state| {
-            let folder = state.folder()?;
+    fn save(&mut self, slot: &Slot) -> Result<SaveOutcome> {
+        scope(self, |world, settings, state| {
             state.copy(world)?;
-            let mirror = std::mem::take(&mut state.mirror);
-            make_folder(&folder);
-            let saved = state.manage(|saves| saves.slots(folder).save_value(slot, mirror.world()));
-            state.mirror = mirror;
+            let saved = state.mirror.content(settings.allows_empty).and_then(|world| {
+                if settings.may_have(slot) {
+                    settings.make_folder();
+                }
+                slot.save(world)
+            });
             state.set_saved(saved.is_ok());
             saved
         })
     }
 
-    fn load_slot(&mut self, slot: &str) -> Result<LoadReport> {
-        scope(self, |world, state| {
-            let path = state.path(slot)?;
-            let (loaded, mut report) = state.saver.load_value(path)?;
-            report_left_out(&mut report, state.place(world, loaded, false)?);
-            Ok(report)
-        })
+    fn load(&mut self, slot: &Slot) -> Result<LoadReport> {
+        scope(self, |world, _, state| state.place(world, slot.load()?, false))
     }
 
     fn save_to_vec(&mut self) -> Result<Vec<u8>> {
-        scope(self, |world, state| {
+        scope(self, |world, settings, state| {
             state.copy(world)?;
-            state.saver.value_to_vec(state.mirror.world())
+            settings.saves.to_vec(state.mirror.content(settings.allows_empty)?)
         })
     }
 
     fn load_from_slice(&mut self, save: &[u8]) -> Result<LoadReport> {
-        scope(self, |world, state| {
-            let (loaded, mut report) = state.saver.value_from_slice(save)?;
-            report_left_out(&mut report, state.place(world, loaded, false)?);
-            Ok(report)
+        scope(self, |world, settings, state| {
+            state.place(world, settings.saves.from_slice(save)?, false)
         })
     }
 
     fn clear_saved(&mut self) {
         // The function has no error.
-        let _ = scope(self, |world, state| {
+        let _ = scope(self, |world, _, state| {
             state.clear(world);
             Ok(())
         });
     }
 
     fn mirrored<R>(&mut self, look: impl FnOnce(&persist::World) -> R) -> Result<R> {
-        scope(self, |world, state| {
+        scope(self, |world, _, state| {
             state.copy(world)?;
             Ok(look(state.mirror.world()))
         })
     }
 }
 
-impl Drop for Saves {
+impl Drop for WorldSaves {
     /// A save that was taken is written.
     fn drop(&mut self) {
-        self.state().settle();
+        self.parts().1.settle();
     }
 }
 
-impl fmt::Debug for Saves {
+impl fmt::Debug for WorldSaves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Saves").field("mirror", &self.locked().mirror).finish_non_exhaustive()
+        f.debug_struct("WorldSaves").field("mirror", &self.locked().mirror).finish_non_exhaustive()
     }
 }
