@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::rc::Rc;
 
-use persist::__private::{Part, SaveAs};
+use persist::__private::{SaveAs, SavedPart};
 use persist::codec::{Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop, decode};
 use persist::reflect::Kind;
 use persist::{Error, ErrorKind, Persist};
@@ -198,10 +198,10 @@ fn parts_are_those_of_the_stored_fields() {
     with_parts(&mut simulation(), |parts| {
         let fields = <SimulationRef<'_> as SaveAs>::Owned::FIELDS;
         assert_eq!(fields[3].name, "title");
-        assert!(matches!(parts.part(3), Some(Part::Text("first"))));
-        let Some(Part::Value(window)) = parts.part(9) else { panic!("the window is a value") };
+        assert!(matches!(parts.part(3), Some(SavedPart::Text("first"))));
+        let Some(SavedPart::Value(window)) = parts.part(9) else { panic!("the window is a value") };
         assert_eq!(window.downcast_ref(), Some(&Window { width: 80 }));
-        assert!(matches!(parts.part(4), Some(Part::Items(_))));
+        assert!(matches!(parts.part(4), Some(SavedPart::Items(_))));
         assert!(parts.part(fields.len()).is_none());
     });
 }
