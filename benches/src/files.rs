@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use persist::save::Compression;
-use persist::{Saves, SaveOptions};
+use persist::{SaveOptions, Saves};
 
 use crate::codecs::{Entry, Subject};
 use crate::data::{log, mesh, minecraft, mk48};
@@ -39,7 +39,8 @@ fn measure<T: Subject>(run: &mut Run, set: &str, value: &T) {
     let is_here = |name: &str| ["bitcode", "postcard", "savefile, schema"].contains(&name);
     let mut rivals: Vec<_> = T::codecs().into_iter().filter(|entry| is_here(entry.name)).collect();
     let mut ours = COMPRESSIONS.map(|(name, compression)| {
-        let saves = Saves::new().save_options(SaveOptions::new().compression(compression).backups(0));
+        let saves =
+            Saves::new().save_options(SaveOptions::new().compression(compression).backups(0));
         (name, saves, folder.join(format!("{name}.sav")))
     });
 

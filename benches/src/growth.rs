@@ -125,8 +125,7 @@ fn of_world(count: usize, times: &mut Times) -> Result<()> {
     })?;
     let saves = saves()?;
     let save = times.take("save of an object", count, || saves.to_vec(&world))?;
-    let loaded =
-        times.take("load of an object", count, || saves.from_slice::<World>(&save))?;
+    let loaded = times.take("load of an object", count, || saves.from_slice::<World>(&save))?;
     assert_eq!(loaded.objects().count(), count + 1);
     Ok(())
 }

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use persist::history::{Flush, Proof};
-use persist::{
-    Component, FieldPath, History, ObjectId, Persist, Result, Saves, Session, field,
-};
+use persist::{Component, FieldPath, History, ObjectId, Persist, Result, Saves, Session, field};
 
 use crate::report::Role;
 use crate::run::Run;

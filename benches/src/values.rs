@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use persist::codec::{Buffer, decode as decode_value};
 use persist::save::Compression;
-use persist::{Saves, SaveOptions};
+use persist::{SaveOptions, Saves};
 use rkyv::util::AlignedVec;
 
 use crate::codecs::{Entry, Fory, Subject, entry};

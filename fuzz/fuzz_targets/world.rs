@@ -100,7 +100,12 @@ impl Cut {
             } else {
                 let monster = cut.1[monsters].clone();
                 monsters += 1;
-                monster.borrow().prey.values().flatten().for_each(|hero| cut.add_hero(hero.clone()));
+                monster
+                    .borrow()
+                    .prey
+                    .values()
+                    .flatten()
+                    .for_each(|hero| cut.add_hero(hero.clone()));
             }
         }
         cut
@@ -136,7 +141,8 @@ impl Drop for Cut {
             *hero.borrow_mut() = Hero::persist_empty(&persist::codec::Prototypes::bare()).unwrap()
         });
         self.1.iter().for_each(|monster| {
-            *monster.borrow_mut() = Monster::persist_empty(&persist::codec::Prototypes::bare()).unwrap()
+            *monster.borrow_mut() =
+                Monster::persist_empty(&persist::codec::Prototypes::bare()).unwrap()
         });
     }
 }

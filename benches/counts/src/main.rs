@@ -14,7 +14,9 @@ use std::rc::{Rc, Weak};
 
 use data::{Players, log, mesh, minecraft, mk48};
 use persist::codec::{Buffer, decode, decode_into};
-use persist::{Component, Document, History, Limits, LoadOptions, Persist, SaveManager, Saves, World, field};
+use persist::{
+    Component, Document, History, Limits, LoadOptions, Persist, SaveManager, Saves, World, field,
+};
 
 /// Counted by its name.
 #[inline(never)]

@@ -173,11 +173,7 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     let file = saves.to_vec(&ours).expect("it can be saved");
     assert_eq!(hecs_save::save(&hecs_save::load(&save)), save, "hecs lost something");
     let loaded = saves.from_slice::<World>(&file).expect("it was saved");
-    assert_eq!(
-        saves.to_vec(&*loaded).expect("it can be saved"),
-        file,
-        "persist lost something"
-    );
+    assert_eq!(saves.to_vec(&*loaded).expect("it can be saved"), file, "persist lost something");
     drop(loaded);
     run.kilobytes("size, kB", "hecs, postcard", SET, Role::Rival, save.len());
     run.kilobytes("size, kB", "persist", SET, Role::Ours, file.len());
