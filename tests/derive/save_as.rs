@@ -57,6 +57,7 @@ mod letter {
         letter.to_string()
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "the signature of a `with` module")]
     pub(super) fn restore(text: String) -> Result<char, &'static str> {
         text.chars().next().ok_or("no letter")
     }
@@ -116,7 +117,7 @@ fn simulation() -> Simulation {
         tick: 1 << 40,
         name: "first".into(),
         tiles: (0..1_000).collect(),
-        units: (0..300_u32).map(|hour| clock(hour as u8)).collect(),
+        units: (0..300_u32).map(|hour| clock(u8::try_from(hour % 256).unwrap_or(0))).collect(),
         cache: vec![1],
         coins: 300,
         heights: vec![1, 2, 3_000],
