@@ -81,6 +81,7 @@ mod text {
         letter.to_string()
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "the signature of a `with` module")]
     pub(super) fn restore(text: String) -> Result<char, &'static str> {
         text.chars().next().ok_or("no letter")
     }

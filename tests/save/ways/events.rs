@@ -95,7 +95,9 @@ fn a_load_with_losses_a_backup_and_a_slow_save_are_reported() {
     );
     assert!(loaded[1].starts_with("WARN") && loaded[1].contains("lost=1"), "{loaded:?}");
     let slow = Saves::new().slow_after(Duration::ZERO);
-    let saved = events(|| drop(slow.file(&path).save(&Game { day: 3 }).expect("a save")));
+    let saved = events(|| {
+        slow.file(&path).save(&Game { day: 3 }).expect("a save");
+    });
     assert_eq!(saved.len(), 1, "{saved:?}");
     assert!(saved[0].starts_with("WARN") && saved[0].contains("took_ms="), "{saved:?}");
 }
