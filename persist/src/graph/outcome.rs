@@ -9,7 +9,7 @@ use super::targets::free_unheld;
 use super::{Implementors, Registry};
 use crate::ObjectId;
 use crate::codec::{LoadedObject, Shared, Unknown};
-use crate::env::SharedContext;
+use crate::env::{SharedContext, shared};
 use crate::format::{Header, Records};
 use crate::schema::{LoadEvent, Occurrences, PlannedRow};
 use crate::sorting::order;
@@ -102,7 +102,8 @@ impl LoadedObjects {
     /// Lets go of all, and frees those that are kept as unknown and that nothing else leads to.
     pub(crate) fn free_all(self) {
         if self.has_unknown() {
-            free_unheld(&self.into_objects());
+            let context = self.context.clone();
+            free_unheld(&self.into_objects(), shared(&context));
         }
     }
 

@@ -91,13 +91,13 @@ impl SaveLinks for TargetAddresses {
 /// hold each other in cycles, which no program without their classes can cut.
 ///
 /// These are the only pointers to the objects that are not in an object or in the program.
-pub(crate) fn free_unheld(objects: &[Shared]) {
+pub(crate) fn free_unheld(objects: &[Shared], context: Option<&dyn AnyContext>) {
     if !objects.iter().any(|object| kept(object).is_some()) {
         return;
     }
     let places: HashMap<usize, usize> =
         objects.iter().enumerate().map(|(i, object)| (object.address(), i)).collect();
-    let mut targets = Targets::new(None);
+    let mut targets = Targets::new(context);
     let mut edges: Vec<Vec<usize>> = Vec::with_capacity(objects.len());
     let mut pointers = vec![1; objects.len()];
     for object in objects {

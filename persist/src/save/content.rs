@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::objects::{SavedObjects, free_alone};
+use super::objects::{SavedObjects, free_loaded};
 use super::output::Continued;
 use super::saves::Prepared;
 use super::{LoadReport, Loaded, SaveManager, Saves};
@@ -88,13 +88,6 @@ fn context_of(saves: &Saves, value: &dyn Any) -> Option<SharedContext> {
     saves.shared_context().or_else(of_world)
 }
 
-/// Prepares a value whose hooks have run, if it has some.
-fn prepare_value<T: Persist>(saves: &Saves, value: &T) -> Result<Prepared> {
-    let prepared = saves.register_value(value)?;
-    validate(saves, &prepared, value)?;
-    Ok(prepared)
-}
-
 /// Lets the `validate` functions of a value run: what a load would refuse is not saved.
 fn validate<T: Persist>(saves: &Saves, prepared: &Prepared, value: &T) -> Result<()> {
     if !prepared.registry.validates_saves(prepared.class) {
@@ -145,8 +138,10 @@ fn write_value<T: Persist>(
 
 impl<T: Persist> WriteContent for &T {
     fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
-        check_no_hook::<T>(&saves.register_value(*self)?)?;
-        prepare_value(saves, *self)
+        let prepared = saves.register_value(*self)?;
+        check_no_hook::<T>(&prepared)?;
+        validate(saves, &prepared, *self)?;
+        Ok(prepared)
     }
 
     fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
@@ -157,7 +152,9 @@ impl<T: Persist> WriteContent for &T {
 impl<T: Persist> WriteContent for &mut T {
     fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
         run_hooks(saves, *self)?;
-        prepare_value(saves, *self)
+        let prepared = saves.register_value(&**self)?;
+        validate(saves, &prepared, &**self)?;
+        Ok(prepared)
     }
 
     fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
@@ -200,6 +197,7 @@ impl<T: Persist> WriteContent for &mut Loaded<T> {
 /// Returns what the registry or a `validate` function of a part refuses.
 pub fn prepare_parts<P: SaveAs<Owned: Persist>>(saves: &Saves, parts: &P) -> Result<Prepared> {
     let prepared = saves.register_type::<P::Owned>()?;
+    check_no_hook::<P::Owned>(&prepared)?;
     if prepared.registry.validates_saves(prepared.class) {
         let context = saves.shared_context();
         let env = Env::new(saves.bounds(), shared(&context));
@@ -258,11 +256,16 @@ impl WriteContent for &Loaded<SaveManager> {
 
 impl WriteContent for &Prefab {
     fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
-        Ok(Prepared { registry: saves.registry(), class: 0 })
+        saves.change_classes(|registry| self.register_in(registry))?;
+        let prepared = saves.register_type::<World>()?;
+        if prepared.registry.validates_saves(prepared.class) {
+            // It has no values that could be asked, only their bytes.
+            Prefab::read(&saves.unwatched(), self.as_bytes(), None)?;
+        }
+        Ok(prepared)
     }
 
     fn write(&mut self, _: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
-        // What its objects take has been checked when it was made or loaded.
         let save = (self.as_bytes(), Checksums::Right);
         write_again(save, to.header, 0, to.out, &mut |_| Ok(()))
     }
@@ -290,10 +293,11 @@ impl ReadContent for SaveManager {
         let registry = saves.registry();
         let context = saves.shared_context();
         let env = Env::new(saves.bounds(), shared(&context));
-        let (objects, outcome) = unpacked(save, saves.bounds(), |save| {
+        let (mut objects, outcome) = unpacked(save, saves.bounds(), |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
             Loader::new(&registry, (&env, saves.loading()), save, remap, None)?.load()
         })?;
+        objects.context.clone_from(&context);
         let report = LoadReport::new(outcome);
         Ok(Loaded::of_whole(Self::of_loaded(saves.clone(), objects, &report), report))
     }
@@ -309,8 +313,7 @@ impl ReadContent for Prefab {
         let (world, objects, outcome) = decode::<World>(saves, &prepared, save, remap, true)?;
         let prefab = Self::of(world, save, saves.bounds(), saves.loading());
         // Long chains behind the pointers of the world, which is gone now, are freed flat.
-        let registry = &prepared.registry;
-        free_alone(objects.into_objects(), None, &|| registry.implementors().clone());
+        free_loaded(objects);
         Ok(Loaded::of_whole(prefab?, LoadReport::new(outcome)))
     }
 }
@@ -336,13 +339,14 @@ pub(super) fn decode<T: Persist>(
     let Prepared { registry, class } = prepared;
     let context = saves.shared_context();
     let env = Env::new(saves.bounds(), shared(&context)).watched(saves.watch());
-    let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
+    let (mut value, mut objects, outcome) = unpacked(save, &env.limits, |save| {
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
         let options = (&env, saves.loading());
         let loader = Loader::new(registry, options, save, remap, Some(*class))?;
         let loader = if keeps_unknown { loader } else { loader.without_kept() };
         loader.load_value(*class)
     })?;
+    objects.context.clone_from(&context);
     introduce(&mut value, registry, context);
     Ok((value, objects, outcome))
 }

@@ -9,6 +9,7 @@ use super::objects::SavedObjects;
 use super::output::Continued;
 use super::source::Rescue;
 use crate::codec::{KeptTarget, Unknown};
+use crate::env::{SharedContext, shared};
 use crate::graph::{LoadedObjects, free_unheld};
 use crate::platform::held;
 use crate::storage::{Recovery, SlotVersion};
@@ -141,6 +142,8 @@ pub(crate) struct UnknownContent {
     /// Weak pointers to all objects of the load, if some are kept as unknown: those may hold each other in cycles, which
     /// no program without their classes can cut.
     all: Vec<KeptTarget>,
+    /// With which those objects show what they hold.
+    context: Option<SharedContext>,
 }
 
 const AWAY: &str = "what the program does not know of a shared object stays on the thread that loaded it; save on that thread, or register the classes";
@@ -162,8 +165,9 @@ impl UnknownContent {
         if objects.has_unknown() {
             all.extend(objects.iter().map(|(_, shared)| KeptTarget::new(shared, true)));
         }
+        let context = objects.context.clone();
         objects.free_all();
-        Self { of_value, of_objects, all }
+        Self { of_value, of_objects, all, context }
     }
 
     /// The unknown content by the objects that are left, for a save.
@@ -192,7 +196,7 @@ impl Drop for UnknownContent {
         let objects = self.all.iter().filter_map(|target| target.object().ok().flatten());
         let objects: Vec<_> = objects.collect();
         (self.of_value, self.of_objects) = <_>::default();
-        free_unheld(&objects);
+        free_unheld(&objects, shared(&self.context));
     }
 }
 

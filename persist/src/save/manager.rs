@@ -64,7 +64,6 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 /// frees both, flat.
 ///
 /// After a load the list holds every object of the save. From its first save or change on it holds those that were added.
-#[derive(Default)]
 pub struct SaveManager {
     saves: Saves,
     objects: ObjectsInRcs,
@@ -87,9 +86,8 @@ impl SaveManager {
     }
 
     pub(super) fn with(saves: Saves) -> Self {
-        let mut manager = Self::default();
-        manager.saves = saves;
-        manager
+        let objects = ObjectsInRcs::default();
+        Self { saves, objects, allows_empty: false, unmade: Vec::new() }
     }
 
     /// The list of a load.
@@ -337,7 +335,8 @@ impl SaveManager {
     }
 
     pub(super) fn drop_unknown(&mut self) {
-        self.objects.0.borrow_mut().drop_unknown();
+        let context = self.saves.shared_context();
+        self.objects.0.borrow_mut().drop_unknown(shared(&context));
     }
 }
 
@@ -406,7 +405,8 @@ impl SaveManager {
         let prototypes = Prototypes::new(&**registry.implementors());
         let objects = self.objects.0.borrow_mut().take_objects();
         objects.iter().for_each(|shared| empty(shared.object(), prototypes));
-        free_alone(objects, None, &|| registry.implementors().clone());
+        let context = self.saves.shared_context();
+        free_alone(objects, shared(&context), &|| registry.implementors().clone());
     }
 }
 
@@ -435,6 +435,12 @@ impl Drop for SaveManager {
             let (registry, context) = (self.saves.registry(), self.saves.shared_context());
             free_alone(objects, shared(&context), &|| registry.implementors().clone());
         }
+    }
+}
+
+impl Default for SaveManager {
+    fn default() -> Self {
+        Self::with(Saves::default())
     }
 }
 

@@ -168,9 +168,8 @@ impl SavedObjects {
             self.objects.push((id, object));
         }
         sort_by(&mut self.objects, |a, b| id_of(a).cmp(&id_of(b)));
-        let (context, implementors) = (loaded.context.clone(), loaded.implementors.clone());
         // An older program may have led to objects that nothing holds now.
-        free_alone(loaded.into_objects(), shared(&context), &|| implementors.clone());
+        free_loaded(loaded);
     }
 
     /// What saves the objects under their ids, with what the program does not know of them.
@@ -212,7 +211,7 @@ impl SavedObjects {
     }
 
     /// Drops what the program does not know: the unknown fields, and the objects of unknown classes.
-    pub(super) fn drop_unknown(&mut self) {
+    pub(super) fn drop_unknown(&mut self, context: Option<&dyn AnyContext>) {
         self.adopt();
         self.forget_unknown();
         let is_unknown = |object: &SavedObject| object.get().is_some_and(|it| is_unknown(&it));
@@ -223,7 +222,7 @@ impl SavedObjects {
         self.ids.retain(|_, id| objects.binary_search_by_key(id, id_of).is_ok());
         // They may hold each other in cycles.
         let unknown = unknown.into_iter().filter_map(|(_, object)| object.get());
-        free_unheld(&unknown.collect::<Vec<_>>());
+        free_unheld(&unknown.collect::<Vec<_>>(), context);
     }
 
     /// Takes out all objects that are alive.
@@ -267,6 +266,12 @@ pub(super) fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
         object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut prototypes));
 }
 
+/// Lets go of the objects of a load, as [`free_alone`] does.
+pub(super) fn free_loaded(loaded: LoadedObjects) {
+    let (context, implementors) = (loaded.context.clone(), loaded.implementors.clone());
+    free_alone(loaded.into_objects(), shared(&context), &|| implementors.clone());
+}
+
 /// Lets go of objects. Those that nothing else holds are freed one by one, including long chains, and cycles of what is
 /// kept as unknown; those that the program holds stay as they are.
 pub(super) fn free_alone(
@@ -274,34 +279,36 @@ pub(super) fn free_alone(
     context: Option<&dyn AnyContext>,
     implementors: &dyn Fn() -> Arc<Implementors>,
 ) {
-    let is_alone =
-        |object: &Option<Shared>| object.as_ref().is_some_and(|object| object.strong_count() == 1);
-    let mut objects: Vec<Option<Shared>> = objects.into_iter().map(Some).collect();
-    let mut alone: Vec<usize> =
-        (0..objects.len()).filter(|place| is_alone(&objects[*place])).collect();
-    if !alone.is_empty() {
-        let places: HashMap<usize, usize> = objects
-            .iter()
-            .enumerate()
-            .filter_map(|(place, object)| Some((object.as_ref()?.address(), place)))
-            .collect();
-        let implementors = implementors();
-        let mut targets = Targets::new(context);
-        // Several references may lead to one.
-        let mut met = vec![false; objects.len()];
-        alone.iter().for_each(|place| met[*place] = true);
-        while let Some(place) = alone.pop() {
-            let Some(shared) = objects[place].clone() else { continue };
-            let found = targets.of(shared.object());
-            empty(shared.object(), Prototypes::new(&*implementors));
-            // One without a cell is freed: what it holds is held here too, and so not freed with it.
-            objects[place] = None;
-            drop(shared);
-            let found = found.iter().filter_map(|address| places.get(address).copied());
-            alone.extend(found.filter(|place| {
-                is_alone(&objects[*place]) && !std::mem::replace(&mut met[*place], true)
-            }));
-        }
+    let held_here = |object: &Shared| object.strong_count() == 1;
+    let places = objects.iter().enumerate().filter(|(_, object)| held_here(object));
+    let mut alone: Vec<usize> = places.map(|(place, _)| place).collect();
+    if alone.len() == objects.len() {
+        // None holds another.
+        return;
     }
-    free_unheld(&objects.into_iter().flatten().collect::<Vec<_>>());
+    if alone.is_empty() {
+        return free_unheld(&objects, context);
+    }
+    let addresses = objects.iter().map(Shared::address);
+    let places: HashMap<usize, usize> = addresses.zip(0..).collect();
+    let mut objects: Vec<Option<Shared>> = objects.into_iter().map(Some).collect();
+    let implementors = implementors();
+    let mut targets = Targets::new(context);
+    // Several references may lead to one.
+    let mut met = vec![false; objects.len()];
+    alone.iter().for_each(|place| met[*place] = true);
+    while let Some(place) = alone.pop() {
+        let Some(shared) = objects[place].clone() else { continue };
+        let found = targets.of(shared.object());
+        empty(shared.object(), Prototypes::new(&*implementors));
+        // One without a cell is freed: what it holds is held here too, and so not freed with it.
+        objects[place] = None;
+        drop(shared);
+        let found = found.iter().filter_map(|address| places.get(address).copied());
+        alone.extend(found.filter(|place| {
+            objects[*place].as_ref().is_some_and(held_here)
+                && !std::mem::replace(&mut met[*place], true)
+        }));
+    }
+    free_unheld(&objects.into_iter().flatten().collect::<Vec<_>>(), context);
 }

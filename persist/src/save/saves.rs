@@ -364,16 +364,9 @@ impl Saves {
 /// A program's registry, such as the one that its [lock](crate::assert_lock) is tested with.
 impl From<Registry> for Saves {
     fn from(registry: Registry) -> Self {
-        let saves = Self { settings: Arc::default(), ..Self::default() };
-        let saves = Self {
-            settings: Arc::new(Settings {
-                context: registry.context.clone(),
-                ..Settings::clone(&saves.settings)
-            }),
-            ..saves
-        };
+        let settings = Settings { context: registry.context.clone(), ..Settings::default() };
         let shared = SharedState { registry: RwLock::new(Arc::new(registry)), ..<_>::default() };
-        Self { shared: Arc::new(shared), ..saves }
+        Self { settings: Arc::new(settings), shared: Arc::new(shared) }
     }
 }
 
@@ -407,6 +400,13 @@ impl Saves {
 
     pub(super) fn watch(&self) -> Option<&Watch> {
         self.settings.watch.as_deref()
+    }
+
+    /// The same, for a load that is none of the program's.
+    pub(super) fn unwatched(&self) -> Self {
+        let mut saves = self.clone();
+        saves.settings().watch = None;
+        saves
     }
 
     pub(super) fn worker(&self) -> &Worker {

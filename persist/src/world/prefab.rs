@@ -8,6 +8,7 @@ use super::load::{forget, load_part};
 use super::stored::{EncodeScope, check_ids, live, save_of};
 use super::world::{ComponentType, DeferredChange, LAST_ID};
 use crate::format::unpacked;
+use crate::graph::Registry;
 use crate::types::{Missing, Remap, WorldObjects};
 use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
@@ -156,6 +157,11 @@ impl Prefab {
             limits: Limits::DEFAULT,
             options: LoadOptions::default(),
         })
+    }
+
+    /// Registers the classes of its components.
+    pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
+        self.types.iter().try_for_each(|of| (of.register)(registry))
     }
 
     /// Puts a copy of the objects of a prefab in, and returns the number of the first of their ids.

@@ -4,6 +4,7 @@
 mod events;
 mod info;
 mod no_content;
+mod parts;
 mod shapes;
 mod unknown;
 mod validated;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use persist::save::SlotInfo;
@@ -129,6 +130,25 @@ fn components_and_resources_that_validate_refuses_are_not_saved() {
     world.get_mut::<Purse>(ada).expect("the purse").gold = 5;
     world.insert_resource(Purse { gold: -5 }).expect("a resource");
     checked(refused(&saves, &storage, true, || &world));
+}
+
+#[test]
+fn a_prefab_that_validate_refuses_is_not_saved() {
+    let storage = Counting::default();
+    let loads = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&loads);
+    let saves = Saves::new().storage(storage.clone()).watch_loads(move |_| {
+        seen.fetch_add(1, Ordering::Relaxed);
+    });
+    let mut world = World::new();
+    let ada = world.spawn("Ada");
+    world.attach(ada, Purse { gold: -5 }).expect("a purse");
+    let prefab = world.prefab(ada).expect("a copy");
+    checked(refused(&saves, &storage, true, || &prefab));
+    world.get_mut::<Purse>(ada).expect("the purse").gold = 5;
+    let prefab = world.prefab(ada).expect("a copy");
+    saves.to_vec(&prefab).expect("a good prefab");
+    assert_eq!(loads.load(Ordering::Relaxed), 0, "the program has loaded nothing");
 }
 
 #[test]

@@ -1,0 +1,116 @@
+//! References to the parts of a value, saved as the value that owns them.
+
+use persist::save::SlotInfo;
+use persist::{ErrorKind, Persist, Saves};
+
+use super::{Counting, places, refused};
+
+#[derive(Persist, Debug, PartialEq)]
+#[persist(validate = Self::check)]
+struct Purse {
+    gold: i64,
+}
+
+impl Purse {
+    fn check(&self) -> Result<(), String> {
+        if self.gold < 0 { Err(format!("{} gold", self.gold)) } else { Ok(()) }
+    }
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Game {
+    name: String,
+    days: Vec<u32>,
+    purse: Purse,
+    purses: Vec<Purse>,
+}
+
+#[derive(Persist)]
+#[persist(save_as = Game)]
+struct GameRef<'a> {
+    name: &'a str,
+    days: &'a [u32],
+    purse: &'a Purse,
+    purses: &'a [Purse],
+}
+
+impl Game {
+    fn new(gold: i64, others: i64) -> Self {
+        let purses = vec![Purse { gold: 1 }, Purse { gold: others }];
+        Self { name: "Ada".into(), days: vec![1, 2, 3], purse: Purse { gold }, purses }
+    }
+
+    fn parts(&self) -> GameRef<'_> {
+        GameRef { name: &self.name, days: &self.days, purse: &self.purse, purses: &self.purses }
+    }
+}
+
+#[test]
+fn parts_are_saved_everywhere_as_the_whole() {
+    let storage = Counting::default();
+    let saves = Saves::new().storage(storage.clone());
+    for (name, place) in places(&saves, &storage) {
+        let first = Game::new(5, 6);
+        place.save(&first.parts()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(*place.load::<Game>().expect("the whole"), first, "{name}");
+        let second = Game::new(7, 8);
+        let place = place.info(SlotInfo::new("The Mill"));
+        let saving = place.save_in_background(&second.parts()).expect("a snapshot");
+        drop(saving.wait().unwrap_or_else(|error| panic!("{name}: {error}")));
+        let loaded = place.load::<Game>().expect("the whole");
+        assert_eq!(*loaded, second, "{name}");
+        assert_eq!(loaded.info().title, "The Mill");
+    }
+    let whole = Game::new(5, 6);
+    let save = saves.to_vec(&whole.parts()).expect("a save");
+    assert_eq!(save, saves.to_vec(&whole).expect("a save"));
+}
+
+#[test]
+fn parts_that_validate_refuses_are_not_saved() {
+    let storage = Counting::default();
+    let saves = Saves::new().storage(storage.clone());
+    for (gold, others, field) in [(-5, 1, "purse"), (1, -5, "purses[1]")] {
+        let game = Game::new(gold, others);
+        let parts = game.parts();
+        for error in refused(&saves, &storage, true, || &parts) {
+            assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+            assert_eq!((error.class(), error.field()), (Some("Game"), Some(field)));
+        }
+    }
+}
+
+#[test]
+fn parts_with_a_hook_inside_that_would_change_them_are_not_saved() {
+    #[derive(Persist)]
+    #[persist(before_save = Self::count)]
+    struct Clock {
+        saves: u32,
+    }
+
+    impl Clock {
+        fn count(&mut self) {
+            self.saves += 1;
+        }
+    }
+
+    #[derive(Persist)]
+    struct Room {
+        clocks: Vec<Clock>,
+    }
+
+    #[derive(Persist)]
+    #[persist(save_as = Room)]
+    struct RoomRef<'a> {
+        clocks: &'a [Clock],
+    }
+
+    let storage = Counting::default();
+    let saves = Saves::new().storage(storage.clone());
+    let clocks = [Clock { saves: 0 }];
+    let parts = RoomRef { clocks: &clocks };
+    for error in refused(&saves, &storage, true, || &parts) {
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(error.message().starts_with("Room holds a class with a `before_save` hook"));
+    }
+}
