@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Limits};
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
     pub(crate) limits: Limits,
-    context: Option<&'a dyn AnyContext>,
+    pub(crate) context: Option<&'a dyn AnyContext>,
     /// True if references are only listed: nothing is written, and no code of the program runs for it.
     pub(crate) only_lists: bool,
     watch: Option<&'a Watch>,

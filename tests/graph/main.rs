@@ -2,6 +2,7 @@
 
 mod chains;
 mod handles;
+mod held_by_unknown;
 mod objects;
 mod pointers;
 mod sizes;

@@ -97,6 +97,14 @@ impl Unknown {
         self.pieces.iter().map(|piece| piece.bytes.len()).sum()
     }
 
+    /// True if it holds objects.
+    pub(crate) fn holds_objects(&self) -> bool {
+        let is_held = |part: &ForeignPart| {
+            matches!(part.content, ForeignPartKind::Reference { weak: false, target: Some(_) })
+        };
+        self.pieces.iter().any(|piece| piece.parts().iter().any(is_held))
+    }
+
     /// The one value that a stand-in holds.
     pub(crate) fn value(&self) -> Result<&UnknownPiece> {
         self.pieces.first().ok_or_else(|| {

@@ -5,11 +5,10 @@ use std::mem::take;
 use std::sync::Arc;
 
 use super::loading::{LoadingObjects, TypeIndex};
-use super::targets::free_unheld;
 use super::{Implementors, Registry};
 use crate::ObjectId;
 use crate::codec::{LoadedObject, Shared, Unknown};
-use crate::env::{SharedContext, shared};
+use crate::env::SharedContext;
 use crate::format::{Header, Records};
 use crate::schema::{LoadEvent, Occurrences, PlannedRow};
 use crate::sorting::order;
@@ -95,16 +94,14 @@ impl LoadedObjects {
     }
 
     /// True if some are kept as unknown. Mostly the program has all classes.
-    pub(crate) fn has_unknown(&self) -> bool {
+    fn has_unknown(&self) -> bool {
         !self.classes.iter().all(Option::is_some)
     }
 
-    /// Lets go of all, and frees those that are kept as unknown and that nothing else leads to.
-    pub(crate) fn free_all(self) {
-        if self.has_unknown() {
-            let context = self.context.clone();
-            free_unheld(&self.into_objects(), shared(&context));
-        }
+    /// True if what is kept as unknown holds objects, which may be in cycles or in long chains.
+    pub(crate) fn are_held_by_unknown(&self) -> bool {
+        let mut kept = self.kept.values().chain([&self.root_kept]);
+        kept.any(Unknown::holds_objects) || self.has_unknown()
     }
 
     /// Puts them into their order, without those that have been freed.

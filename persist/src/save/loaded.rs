@@ -2,15 +2,16 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use super::LoadReport;
 use super::info::SlotInfo;
-use super::objects::SavedObjects;
+use super::objects::{SavedObjects, free_alone, free_loaded};
 use super::output::Continued;
 use super::source::Rescue;
 use crate::codec::{KeptTarget, Unknown};
 use crate::env::{SharedContext, shared};
-use crate::graph::{LoadedObjects, free_unheld};
+use crate::graph::{Implementors, LoadedObjects};
 use crate::platform::held;
 use crate::storage::{Recovery, SlotVersion};
 use crate::{ObjectId, Result};
@@ -139,17 +140,22 @@ impl<T: fmt::Debug> fmt::Debug for Loaded<T> {
 pub(crate) struct UnknownContent {
     of_value: Unknown,
     of_objects: Vec<(KeptTarget, ObjectId, Unknown)>,
-    /// Weak pointers to all objects of the load, if some are kept as unknown: those may hold each other in cycles, which
-    /// no program without their classes can cut.
+    /// Weak pointers to all objects of the load, if unknown content holds some.
     all: Vec<KeptTarget>,
     /// With which those objects show what they hold.
     context: Option<SharedContext>,
+    /// What empties those objects.
+    implementors: Arc<Implementors>,
 }
 
 const AWAY: &str = "what the program does not know of a shared object stays on the thread that loaded it; save on that thread, or register the classes";
 
 impl UnknownContent {
     fn new(mut objects: LoadedObjects) -> Self {
+        let mut all = Vec::new();
+        if objects.are_held_by_unknown() {
+            all.extend(objects.iter().map(|(_, shared)| KeptTarget::new(shared, true)));
+        }
         let of_value = std::mem::take(&mut objects.root_kept);
         let mut kept = std::mem::take(&mut objects.kept);
         let mut of_objects = Vec::new();
@@ -161,13 +167,10 @@ impl UnknownContent {
                 }
             }
         }
-        let mut all = Vec::new();
-        if objects.has_unknown() {
-            all.extend(objects.iter().map(|(_, shared)| KeptTarget::new(shared, true)));
-        }
-        let context = objects.context.clone();
-        objects.free_all();
-        Self { of_value, of_objects, all, context }
+        let (context, implementors) = (objects.context.clone(), objects.implementors.clone());
+        // An older program may have led to objects that nothing holds now.
+        free_loaded(objects);
+        Self { of_value, of_objects, all, context, implementors }
     }
 
     /// The unknown content by the objects that are left, for a save.
@@ -186,7 +189,7 @@ impl UnknownContent {
     }
 }
 
-/// Frees what is kept as unknown and that nothing else leads to, after the value.
+/// Frees what nothing else than unknown content leads to, after the value: it may be a cycle, or a long chain.
 impl Drop for UnknownContent {
     fn drop(&mut self) {
         if self.all.is_empty() {
@@ -196,7 +199,7 @@ impl Drop for UnknownContent {
         let objects = self.all.iter().filter_map(|target| target.object().ok().flatten());
         let objects: Vec<_> = objects.collect();
         (self.of_value, self.of_objects) = <_>::default();
-        free_unheld(&objects, shared(&self.context));
+        free_alone(objects, shared(&self.context), &self.implementors);
     }
 }
 

@@ -335,8 +335,8 @@ impl SaveManager {
     }
 
     pub(super) fn drop_unknown(&mut self) {
-        let context = self.saves.shared_context();
-        self.objects.0.borrow_mut().drop_unknown(shared(&context));
+        let (registry, context) = (self.saves.registry(), self.saves.shared_context());
+        self.objects.0.borrow_mut().drop_unknown(shared(&context), registry.implementors());
     }
 }
 
@@ -406,7 +406,7 @@ impl SaveManager {
         let objects = self.objects.0.borrow_mut().take_objects();
         objects.iter().for_each(|shared| empty(shared.object(), prototypes));
         let context = self.saves.shared_context();
-        free_alone(objects, shared(&context), &|| registry.implementors().clone());
+        free_alone(objects, shared(&context), registry.implementors());
     }
 }
 
@@ -433,7 +433,7 @@ impl Drop for SaveManager {
         let objects = self.objects.0.borrow_mut().take_objects();
         if !objects.is_empty() {
             let (registry, context) = (self.saves.registry(), self.saves.shared_context());
-            free_alone(objects, shared(&context), &|| registry.implementors().clone());
+            free_alone(objects, shared(&context), registry.implementors());
         }
     }
 }

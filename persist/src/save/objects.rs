@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::mem::take;
-use std::sync::Arc;
 
 use crate::codec::{AnyObject, Phase, Prototypes, Shared, Unknown, Visitor, WeakShared};
 use crate::env::{AnyContext, Env, shared};
@@ -42,6 +41,10 @@ enum SavedObject {
 impl SavedObject {
     fn is_added(&self) -> bool {
         matches!(self, Self::Added(_))
+    }
+
+    fn is_gone(&self) -> bool {
+        self.get().is_none()
     }
 
     /// `None` if it is gone.
@@ -175,7 +178,7 @@ impl SavedObjects {
     /// What saves the objects under their ids, with what the program does not know of them.
     pub(super) fn saver<'s>(&'s mut self, registry: &'s Registry, env: &'s Env<'s>) -> Saver<'s> {
         self.adopt();
-        self.forget_gone();
+        self.forget_gone(env.context, registry.implementors());
         let first = self.last_id.saturating_add(1);
         let mut saver = Saver::new(registry, env, first, &mut self.tables);
         for is_added in [true, false] {
@@ -202,60 +205,63 @@ impl SavedObjects {
         saver
     }
 
-    /// Drops the unknown fields of the objects.
-    pub(super) fn forget_unknown(&mut self) {
+    /// Drops what the program does not know: the unknown fields, and the objects of unknown classes.
+    pub(super) fn drop_unknown(
+        &mut self,
+        context: Option<&dyn AnyContext>,
+        implementors: &Implementors,
+    ) {
+        self.adopt();
+        let all = self.alive();
         self.kept.clear();
-        if let Some(loaded) = &mut self.loaded {
-            loaded.kept.clear();
-        }
+        let is_known = |object: &SavedObject| object.get().is_some_and(|it| !is_unknown(&it));
+        self.objects.retain(|(_, object)| is_known(object));
+        self.forget_ids();
+        free_alone(all, context, implementors);
     }
 
-    /// Drops what the program does not know: the unknown fields, and the objects of unknown classes.
-    pub(super) fn drop_unknown(&mut self, context: Option<&dyn AnyContext>) {
-        self.adopt();
-        self.forget_unknown();
-        let is_unknown = |object: &SavedObject| object.get().is_some_and(|it| is_unknown(&it));
-        let all = take(&mut self.objects).into_iter();
-        let (unknown, known): (Vec<_>, Vec<_>) = all.partition(|(_, object)| is_unknown(object));
-        self.objects = known;
-        let objects = &self.objects;
-        self.ids.retain(|_, id| objects.binary_search_by_key(id, id_of).is_ok());
-        // They may hold each other in cycles.
-        let unknown = unknown.into_iter().filter_map(|(_, object)| object.get());
-        free_unheld(&unknown.collect::<Vec<_>>(), context);
+    /// The objects that are alive, of a list that has been saved or changed.
+    fn alive(&self) -> Vec<Shared> {
+        self.objects.iter().filter_map(|(_, object)| object.get()).collect()
     }
 
     /// Takes out all objects that are alive.
     pub(super) fn take_objects(&mut self) -> Vec<Shared> {
-        self.forget_unknown();
-        self.ids.clear();
-        match self.loaded.take() {
+        let objects = match self.loaded.take() {
             Some(loaded) => loaded.into_objects(),
-            None => take(&mut self.objects)
-                .into_iter()
-                .filter_map(|(_, object)| match object {
-                    SavedObject::Added(shared) => Some(shared),
-                    SavedObject::Met(weak) => weak.upgrade(),
-                })
-                .collect(),
-        }
+            None => self.alive(),
+        };
+        // What is kept may hold some, so it goes after they have been counted in.
+        self.objects.clear();
+        self.kept.clear();
+        self.ids.clear();
+        objects
     }
 
     /// Forgets the objects that were met and are gone: their pointers held the addresses, which
     /// may come back now.
-    fn forget_gone(&mut self) {
-        let before = self.objects.len();
-        self.objects.retain(|(id, object)| {
-            let is_there = object.is_added() || object.get().is_some();
-            if !is_there {
-                self.kept.remove(id);
-            }
-            is_there
-        });
-        if self.objects.len() < before {
-            let objects = &self.objects;
-            self.ids.retain(|_, id| objects.binary_search_by_key(id, id_of).is_ok());
+    fn forget_gone(&mut self, context: Option<&dyn AnyContext>, implementors: &Implementors) {
+        if !self.objects.iter().any(|(_, object)| object.is_gone()) {
+            return;
         }
+        // What is kept of those that are gone may hold others, in chains of any length.
+        let all = if self.kept.is_empty() { Vec::new() } else { self.alive() };
+        let kept = &mut self.kept;
+        self.objects.retain(|(id, object)| {
+            let is_gone = object.is_gone();
+            if is_gone {
+                kept.remove(id);
+            }
+            !is_gone
+        });
+        self.forget_ids();
+        free_alone(all, context, implementors);
+    }
+
+    /// Forgets the ids of objects that are not in the list.
+    fn forget_ids(&mut self) {
+        let objects = &self.objects;
+        self.ids.retain(|_, id| objects.binary_search_by_key(id, id_of).is_ok());
     }
 }
 
@@ -269,7 +275,7 @@ pub(super) fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
 /// Lets go of the objects of a load, as [`free_alone`] does.
 pub(super) fn free_loaded(loaded: LoadedObjects) {
     let (context, implementors) = (loaded.context.clone(), loaded.implementors.clone());
-    free_alone(loaded.into_objects(), shared(&context), &|| implementors.clone());
+    free_alone(loaded.into_objects(), shared(&context), &implementors);
 }
 
 /// Lets go of objects. Those that nothing else holds are freed one by one, including long chains, and cycles of what is
@@ -277,22 +283,22 @@ pub(super) fn free_loaded(loaded: LoadedObjects) {
 pub(super) fn free_alone(
     objects: Vec<Shared>,
     context: Option<&dyn AnyContext>,
-    implementors: &dyn Fn() -> Arc<Implementors>,
+    implementors: &Implementors,
 ) {
     let held_here = |object: &Shared| object.strong_count() == 1;
-    let places = objects.iter().enumerate().filter(|(_, object)| held_here(object));
-    let mut alone: Vec<usize> = places.map(|(place, _)| place).collect();
-    if alone.len() == objects.len() {
+    if objects.iter().all(held_here) {
         // None holds another.
         return;
     }
+    free_unheld(&objects, context);
+    let places = objects.iter().enumerate().filter(|(_, object)| held_here(object));
+    let mut alone: Vec<usize> = places.map(|(place, _)| place).collect();
     if alone.is_empty() {
-        return free_unheld(&objects, context);
+        return;
     }
     let addresses = objects.iter().map(Shared::address);
     let places: HashMap<usize, usize> = addresses.zip(0..).collect();
     let mut objects: Vec<Option<Shared>> = objects.into_iter().map(Some).collect();
-    let implementors = implementors();
     let mut targets = Targets::new(context);
     // Several references may lead to one.
     let mut met = vec![false; objects.len()];
@@ -300,7 +306,7 @@ pub(super) fn free_alone(
     while let Some(place) = alone.pop() {
         let Some(shared) = objects[place].clone() else { continue };
         let found = targets.of(shared.object());
-        empty(shared.object(), Prototypes::new(&*implementors));
+        empty(shared.object(), Prototypes::new(implementors));
         // One without a cell is freed: what it holds is held here too, and so not freed with it.
         objects[place] = None;
         drop(shared);
@@ -310,5 +316,4 @@ pub(super) fn free_alone(
                 && !std::mem::replace(&mut met[*place], true)
         }));
     }
-    free_unheld(&objects.into_iter().flatten().collect::<Vec<_>>(), context);
 }

@@ -1,6 +1,6 @@
 //! References to the parts of a value, saved as the value that owns them.
 
-use persist::save::SlotInfo;
+use persist::save::{SaveOutcome, SlotInfo};
 use persist::{ErrorKind, Persist, Saves};
 
 use super::{Counting, places, refused};
@@ -56,7 +56,8 @@ fn parts_are_saved_everywhere_as_the_whole() {
         let second = Game::new(7, 8);
         let place = place.info(SlotInfo::new("The Mill"));
         let saving = place.save_in_background(&second.parts()).expect("a snapshot");
-        drop(saving.wait().unwrap_or_else(|error| panic!("{name}: {error}")));
+        let outcome = saving.wait().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(outcome, SaveOutcome::Saved, "{name}");
         let loaded = place.load::<Game>().expect("the whole");
         assert_eq!(*loaded, second, "{name}");
         assert_eq!(loaded.info().title, "The Mill");
