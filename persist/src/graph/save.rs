@@ -14,6 +14,7 @@ use crate::codec::{
 use crate::env::Env;
 use crate::format::{Header, Sealer, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
+use crate::types::save_as::SaveAs;
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// What is kept of objects by their ids, and those by their addresses.
@@ -132,6 +133,27 @@ impl<'s> Saver<'s> {
     ) -> Result<()> {
         let field = |saver: &mut Self| saver.find_field(value, &mut Buffer::new());
         self.save_root(class, &mut |out| out.value(value), field, out, header, buffer)
+    }
+
+    /// Writes the parts of one value as the class that owns them, with everything that they lead to.
+    pub(crate) fn save_parts<P: SaveAs>(
+        self,
+        parts: &P,
+        class: usize,
+        out: &mut Sealer<'_>,
+        header: &Header,
+        buffer: &mut Buffer,
+    ) -> Result<()> {
+        let field = |saver: &mut Self| {
+            let buffer = &mut Buffer::new();
+            let mut names = P::PARTS.iter().enumerate();
+            let refused = names.find_map(|(i, name)| {
+                let encode = &|out: &mut Encoder<'_>| parts.encode_part(i, out);
+                saver.refused_field(name, parts.part(i)?.value(), encode, buffer)
+            });
+            refused.unwrap_or_default()
+        };
+        self.save_root(class, &mut |out| parts.encode_parts(out), field, out, header, buffer)
     }
 
     /// Writes one value of a class by a function that encodes it, with everything that it leads to; `field` finds
@@ -358,19 +380,28 @@ impl<'s> Saver<'s> {
         for (i, record) in target.fields_of(value).iter().enumerate() {
             // Of a time or an inclusive range no part can be reached.
             let Some(field) = access.field(value, i) else { break };
-            let encode = |out: &mut Encoder<'_>| access.encode_field(value, i, out);
-            buffer.clear();
-            if buffer.append(self.env, &mut self.links, encode).is_ok() {
-                continue;
+            let encode = &|out: &mut Encoder<'_>| access.encode_field(value, i, out);
+            if let Some(path) = self.refused_field(record.name, Some(field), encode, buffer) {
+                return path;
             }
-            let inner = self.find_field(field, buffer);
-            return if inner.is_empty() {
-                record.name.to_owned()
-            } else {
-                format!("{}.{inner}", record.name)
-            };
         }
         String::new()
+    }
+
+    /// The path of what is refused in a field with this name and value; `None` if it is encoded.
+    fn refused_field(
+        &mut self,
+        name: &str,
+        value: Option<&dyn Any>,
+        encode: &dyn Fn(&mut Encoder<'_>) -> Result<(), Stop>,
+        buffer: &mut Buffer,
+    ) -> Option<String> {
+        buffer.clear();
+        if buffer.append(self.env, &mut self.links, encode).is_ok() {
+            return None;
+        }
+        let inner = value.map(|value| self.find_field(value, buffer)).unwrap_or_default();
+        Some(if inner.is_empty() { name.to_owned() } else { format!("{name}.{inner}") })
     }
 }
 

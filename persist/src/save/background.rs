@@ -160,12 +160,9 @@ impl Job {
     fn supersedes(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.output.storage, &other.output.storage)
             && match (&self.target, &other.target) {
-                (Destination::File(path), Destination::File(other)) => path == other,
+                (Destination::One(location), Destination::One(other)) => location.is_same(other),
                 (Destination::Rotation(home, _), Destination::Rotation(other, _)) => {
                     home.is_same(other)
-                }
-                (Destination::Store(store, slot), Destination::Store(of, other)) => {
-                    Arc::ptr_eq(store, of) && slot == other
                 }
                 _ => false,
             }
@@ -174,9 +171,8 @@ impl Job {
     /// True if it may write a file. That of a rotation is not chosen yet.
     fn may_write(&self, file: &Path) -> bool {
         match &self.target {
-            Destination::File(path) => path == file,
+            Destination::One(location) => location.file() == Some(file),
             Destination::Rotation(..) => true,
-            Destination::Store(..) => false,
         }
     }
 }
@@ -296,8 +292,8 @@ impl Worker {
         output: Output,
     ) -> BackgroundSave {
         let ticket = Arc::new(Ticket::new(snapshot.save.len() as u64));
-        if let Destination::File(path) = &target {
-            let _ = ticket.path.set(path.clone());
+        if let Some(path) = target.file() {
+            let _ = ticket.path.set(path.to_owned());
         }
         let save = BackgroundSave { ticket: Arc::clone(&ticket) };
         let job = Job { target, continued, snapshot, output, ticket };
@@ -382,10 +378,7 @@ impl SaveQueue {
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
-        state.current = Some(match &job.target {
-            Destination::File(path) => Some(path.clone()),
-            _ => None,
-        });
+        state.current = Some(job.target.file().map(Path::to_owned));
         drop(state);
         // A storage of the program's own may panic; those who wait must not wait for ever.
         let result = catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|_| {

@@ -7,10 +7,10 @@ use super::objects::{SavedObjects, free_loaded};
 use super::output::Continued;
 use super::saves::Prepared;
 use super::{LoadReport, Loaded, SaveManager, Saves};
-use crate::codec::{Buffer, Encoder, Persist, Phase, Prototypes, Visitor};
+use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{Env, SharedContext, shared};
 use crate::format::{Checksums, Header, Sealer, unpacked, write_again};
-use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry, Saver};
+use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
 use crate::types::save_as::SaveAs;
 use crate::types::{Remap, Renumber};
 use crate::world::Prefab;
@@ -219,10 +219,7 @@ pub fn write_parts<P: SaveAs>(parts: &P, prepared: &Prepared, to: &mut Sink<'_, 
     let env = Env::new(to.saves.bounds(), shared(&context));
     let mut objects = SavedObjects::default();
     let saver = objects.saver_of_value(&prepared.registry, &env);
-    let mut encode = |out: &mut Encoder<'_>| parts.encode_parts(out);
-    // Which part refuses is not known: it has no class of its own.
-    let field = |_: &mut Saver<'_>| String::new();
-    saver.save_root(prepared.class, &mut encode, field, to.out, to.header, to.buffer)
+    saver.save_parts(parts, prepared.class, to.out, to.header, to.buffer)
 }
 
 impl WriteContent for &SaveManager {

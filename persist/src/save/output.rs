@@ -92,11 +92,23 @@ impl Home {
         }
     }
 
-    /// The slot of a name.
-    pub(super) fn destination(&self, name: &str) -> Destination {
+    /// Where the slot of a name is.
+    pub(super) fn location(&self, name: &str) -> SaveLocation {
         match self {
-            Self::Folder(folder) => Destination::File(slots::path(folder, name)),
-            Self::Store(store) => Destination::Store(Arc::clone(store), name.to_owned()),
+            Self::Folder(folder) => SaveLocation::File(slots::path(folder, name)),
+            Self::Store(store) => SaveLocation::Store(Arc::clone(store), name.to_owned()),
+        }
+    }
+
+    /// The slots of a rotation, by number, with their generations.
+    ///
+    /// # Errors
+    ///
+    /// One that cannot be read may be the newest: that is an error.
+    pub(super) fn autos(&self, storage: &dyn Storage) -> Result<Vec<(u32, u64)>> {
+        match self {
+            Self::Folder(folder) => auto_slots(storage, folder),
+            Self::Store(store) => stored_autos(&**store),
         }
     }
 }
@@ -110,13 +122,49 @@ impl fmt::Debug for Home {
     }
 }
 
+/// Where one save is.
+#[derive(Clone)]
+pub(super) enum SaveLocation {
+    File(PathBuf),
+    Store(Arc<dyn SlotStore>, String),
+}
+
+impl SaveLocation {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(path), Self::File(other)) => path == other,
+            (Self::Store(store, slot), Self::Store(of, other)) => {
+                Arc::ptr_eq(store, of) && slot == other
+            }
+            _ => false,
+        }
+    }
+
+    /// The file, if it is in one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Store(..) => None,
+        }
+    }
+}
+
 /// Where a save goes.
 #[derive(Clone)]
 pub(super) enum Destination {
-    File(PathBuf),
+    One(SaveLocation),
     /// The next of the slots `auto1`, `auto2` and so on.
     Rotation(Home, u32),
-    Store(Arc<dyn SlotStore>, String),
+}
+
+impl Destination {
+    /// The file, if it is known before the save.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::One(location) => location.file(),
+            Self::Rotation(..) => None,
+        }
+    }
 }
 
 /// How often a save of a value that continues nothing is tried while others save into its slot.
@@ -150,23 +198,21 @@ impl Output {
         chosen: &mut dyn FnMut(PathBuf),
         write: WriteHeaded<'_>,
     ) -> Result<SaveOutcome> {
-        match target {
-            Destination::File(path) => {
+        let (location, continued, min_generation) = match target {
+            Destination::One(location) => (location.clone(), continued, 0),
+            // What it takes the place of is not what the value was loaded from.
+            Destination::Rotation(home, keep) => {
+                let next = next_auto(&home.autos(&*self.storage)?, *keep);
+                (home.location(&next.name), None, next.min_generation)
+            }
+        };
+        match location {
+            SaveLocation::File(path) => {
                 chosen(path.clone());
-                self.replace(path, 0, header, write)
+                self.replace(&path, min_generation, header, write)
             }
-            Destination::Rotation(Home::Folder(folder), keep) => {
-                let next = next_auto(&auto_slots(&*self.storage, folder)?, *keep);
-                let path = slots::path(folder, &next.name);
-                chosen(path.clone());
-                self.replace(&path, next.min_generation, header, write)
-            }
-            Destination::Rotation(Home::Store(store), keep) => {
-                let next = next_auto(&stored_autos(&**store)?, *keep);
-                self.put_in_store(&**store, &next.name, None, next.min_generation, header, write)
-            }
-            Destination::Store(store, slot) => {
-                self.put_in_store(&**store, slot, continued, 0, header, write)
+            SaveLocation::Store(store, slot) => {
+                self.put_in_store(&*store, &slot, continued, min_generation, header, write)
             }
         }
     }
@@ -255,12 +301,7 @@ pub(super) fn auto_name(number: u32) -> String {
     format!("{AUTO}{number}")
 }
 
-/// The slots of a rotation in a folder, by number, with their generations.
-///
-/// # Errors
-///
-/// One that cannot be read may be the newest: that is an error.
-pub(super) fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, u64)>> {
+fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, u64)>> {
     let listed = slots::list(storage, folder);
     let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let listed = listed.map_err(|error| crate::Error::io("list the saves in", shown, error))?;
@@ -274,8 +315,7 @@ pub(super) fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u3
     Ok(found)
 }
 
-/// The slots of a rotation in a store.
-pub(super) fn stored_autos(store: &dyn SlotStore) -> Result<Vec<(u32, u64)>> {
+fn stored_autos(store: &dyn SlotStore) -> Result<Vec<(u32, u64)>> {
     let listed = store.list()?.into_iter();
     Ok(listed.filter_map(|slot| Some((auto_number(&slot.name)?, slot.header.generation))).collect())
 }

@@ -402,7 +402,7 @@ impl Saves {
         self.settings.watch.as_deref()
     }
 
-    /// The same, for a load that is none of the program's.
+    /// These saves for a load that is none of the program's.
     pub(super) fn unwatched(&self) -> Self {
         let mut saves = self.clone();
         saves.settings().watch = None;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::background::{BackgroundSave, Snapshot};
 use super::content::{Content, Loadable, Sink, WriteContent};
 use super::info::SlotInfo;
-use super::output::{Destination, Home, Output, auto_name, auto_slots, stored_autos};
+use super::output::{Destination, Home, Output, SaveLocation, auto_name};
 use super::source::SaveSource;
 use super::{Loaded, SaveOutcome, Saves};
 use crate::codec::Buffer;
@@ -127,11 +127,11 @@ impl Slot {
         let target = self.target()?;
         let prepared = content.prepare(&self.saves)?;
         let header = self.header()?;
-        match &target {
+        match target.file() {
             // One that waits is not given up for this one, which may fail.
-            Destination::File(path) => self.saves.settle(path),
-            // Any of its files may be the one that is being written.
-            Destination::Rotation(..) | Destination::Store(..) => self.saves.worker().settle_all(),
+            Some(path) => self.saves.settle(path),
+            // Any file of a rotation may be the one that is being written.
+            None => self.saves.worker().settle_all(),
         }
         let output = self.output();
         let continued = content.continued();
@@ -167,7 +167,7 @@ impl Slot {
         let mut target = self.target()?;
         let prepared = content.prepare(&self.saves)?;
         let output = self.output();
-        if let Destination::File(path) = &mut target {
+        if let Destination::One(SaveLocation::File(path)) = &mut target {
             let resolved = output.storage.resolve(path);
             *path = resolved.map_err(|error| Error::io("write the save to", path, error))?;
         }
@@ -214,15 +214,14 @@ impl Slot {
         remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded<T>> {
         match self.newest()? {
-            Destination::File(path) => self.saves.load(SaveSource::File(&path), remap),
-            Destination::Store(store, slot) => {
+            SaveLocation::File(path) => self.saves.load(SaveSource::File(&path), remap),
+            SaveLocation::Store(store, slot) => {
                 self.saves.worker().settle_all();
                 let Some((save, version)) = store.get(&slot)? else { return Err(no_slot(&slot)) };
                 let loaded: Loaded<T> = self.saves.load(SaveSource::Memory(&save), remap)?;
                 loaded.remember(&slot, version);
                 Ok(loaded)
             }
-            Destination::Rotation(..) => unreachable!("its newest slot has a place of its own"),
         }
     }
 
@@ -238,26 +237,25 @@ impl Slot {
     pub fn delete(&self) -> Result<()> {
         self.saves.worker().settle_all();
         let output = self.output();
-        let delete = |target: &Destination| match target {
-            Destination::File(path) => {
+        let delete = |location: &SaveLocation| match location {
+            SaveLocation::File(path) => {
                 slots::delete(&*output.storage, path, &output.options, &|| Ok(()))
             }
-            Destination::Store(store, slot) => {
+            SaveLocation::Store(store, slot) => {
                 let Some((_, version)) = store.get(slot)? else { return Err(no_slot(slot)) };
                 store.delete(slot, &version)
             }
-            Destination::Rotation(..) => Ok(()),
         };
         match self.target()? {
             Destination::Rotation(home, _) => {
-                let autos = self.autos(&home)?;
+                let autos = home.autos(&*output.storage)?;
                 if autos.is_empty() {
                     return Err(no_slot(&auto_name(1)));
                 }
                 let mut names = autos.into_iter().map(|(number, _)| auto_name(number));
-                names.try_for_each(|name| delete(&home.destination(&name)))
+                names.try_for_each(|name| delete(&home.location(&name)))
             }
-            target => delete(&target),
+            Destination::One(location) => delete(&location),
         }
     }
 
@@ -279,44 +277,36 @@ impl Slot {
     /// [`ErrorKind::NotFound`] for a rotation without saves, [`ErrorKind::Unsupported`] for a slot of a store.
     pub fn path(&self) -> Result<PathBuf> {
         match self.newest()? {
-            Destination::File(path) => Ok(path),
-            Destination::Store(_, slot) => {
+            SaveLocation::File(path) => Ok(path),
+            SaveLocation::Store(_, slot) => {
                 Err(error!(ErrorKind::Unsupported, "`{slot}` is in a store, which has no files"))
             }
-            Destination::Rotation(..) => unreachable!("its newest slot has a place of its own"),
         }
     }
 
     /// Where a save goes.
     fn target(&self) -> Result<Destination> {
-        match &self.place {
-            Place::File(path) => Ok(Destination::File(path.clone())),
+        Ok(match &self.place {
+            Place::File(path) => Destination::One(SaveLocation::File(path.clone())),
             Place::Named(home, name) => {
                 check_slot_name(name)?;
-                Ok(home.destination(name))
+                Destination::One(home.location(name))
             }
-            Place::Auto(home, keep) => Ok(Destination::Rotation(home.clone(), *keep)),
-        }
+            Place::Auto(home, keep) => Destination::Rotation(home.clone(), *keep),
+        })
     }
 
     /// Where a load reads.
-    fn newest(&self) -> Result<Destination> {
+    fn newest(&self) -> Result<SaveLocation> {
         match self.target()? {
             Destination::Rotation(home, _) => {
                 self.saves.worker().settle_all();
-                let autos = self.autos(&home)?.into_iter();
+                let autos = home.autos(&*self.saves.output().storage)?.into_iter();
                 let newest = autos.max_by_key(|(number, age)| (*age, *number));
                 let (number, _) = newest.ok_or_else(|| no_slot(&auto_name(1)))?;
-                Ok(home.destination(&auto_name(number)))
+                Ok(home.location(&auto_name(number)))
             }
-            target => Ok(target),
-        }
-    }
-
-    fn autos(&self, home: &Home) -> Result<Vec<(u32, u64)>> {
-        match home {
-            Home::Folder(folder) => auto_slots(&*self.saves.output().storage, folder),
-            Home::Store(store) => stored_autos(&**store),
+            Destination::One(location) => Ok(location),
         }
     }
 

@@ -57,7 +57,7 @@ pub enum Health {
     Damaged(String),
     /// A newer version of the library wrote it, with what is unknown.
     Newer(String),
-    /// It is over one of this manager's [`Limits`], with the limit; nothing is wrong with it.
+    /// It is over one of the [`Limits`], with that limit; nothing is wrong with it.
     TooLarge(String),
     /// The system does not let it be read, with what it says: the permissions, or the disk.
     Unread(String),

@@ -59,10 +59,20 @@ pub trait SaveAs {
     /// Returns what a part refuses.
     fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let fields = Self::FIELDS.first().copied().unwrap_or_default();
-        fields.iter().enumerate().try_for_each(|(index, field)| match self.part(index) {
-            Some(part) => part.encode(field.access(), out),
-            None => Err(out.no_field()),
-        })
+        (0..fields.len()).try_for_each(|field| self.encode_part(field, out))
+    }
+
+    /// Writes the stored field of this index.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the part refuses.
+    fn encode_part(&self, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let codec = Self::FIELDS.first().and_then(|fields| fields.get(field));
+        match (codec, self.part(field)) {
+            (Some(codec), Some(part)) => part.encode(codec.access(), out),
+            _ => Err(out.no_field()),
+        }
     }
 }
 
@@ -76,7 +86,15 @@ pub enum SavedPart<'p> {
     Text(&'p str),
 }
 
-impl SavedPart<'_> {
+impl<'p> SavedPart<'p> {
+    /// The part, if it has the type of the field.
+    pub(crate) fn value(&self) -> Option<&'p dyn Any> {
+        match self {
+            SavedPart::Value(value) => Some(*value),
+            SavedPart::Items(_) | SavedPart::Text(_) => None,
+        }
+    }
+
     /// Visits what is inside of the part.
     fn visit(&self, access: &FieldAccess, visitor: &mut Visitor<'_>) -> Result<(), Error> {
         match self {

@@ -1,5 +1,7 @@
 //! References to the parts of a value, saved as the value that owns them.
 
+use std::cell::RefCell;
+
 use persist::save::{SaveOutcome, SlotInfo};
 use persist::{ErrorKind, Persist, Saves};
 
@@ -114,4 +116,43 @@ fn parts_with_a_hook_inside_that_would_change_them_are_not_saved() {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.message().starts_with("Room holds a class with a `before_save` hook"));
     }
+}
+
+#[test]
+fn a_part_that_refuses_is_named() {
+    #[derive(Persist)]
+    struct Town {
+        name: String,
+        gold: RefCell<i64>,
+    }
+
+    #[derive(Persist)]
+    struct World {
+        day: u32,
+        town: Town,
+        towns: Vec<Town>,
+    }
+
+    #[derive(Persist)]
+    #[persist(save_as = World)]
+    struct WorldRef<'a> {
+        day: u32,
+        town: &'a Town,
+        towns: &'a [Town],
+    }
+
+    let storage = Counting::default();
+    let saves = Saves::new().storage(storage.clone());
+    let town = Town { name: "Aachen".into(), gold: RefCell::new(5) };
+    let towns = [Town { name: "Bonn".into(), gold: RefCell::new(6) }];
+    let parts = WorldRef { day: 3, town: &town, towns: &towns };
+    for (cell, field) in [(&town.gold, "town.gold"), (&towns[0].gold, "towns")] {
+        let borrow = cell.borrow_mut();
+        for error in refused(&saves, &storage, true, || &parts) {
+            assert_eq!(error.kind(), ErrorKind::Borrowed, "{error}");
+            assert_eq!((error.class(), error.field()), (Some("World"), Some(field)));
+        }
+        drop(borrow);
+    }
+    assert!(saves.to_vec(&parts).is_ok());
 }
