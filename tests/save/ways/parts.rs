@@ -148,7 +148,7 @@ fn a_part_that_refuses_is_named() {
     let parts = WorldRef { day: 3, town: &town, towns: &towns };
     for (cell, field) in [(&town.gold, "town.gold"), (&towns[0].gold, "towns")] {
         let borrow = cell.borrow_mut();
-        for error in refused(&saves, &storage, true, || &parts) {
+        for error in refused(&saves, &storage, false, || &parts) {
             assert_eq!(error.kind(), ErrorKind::Borrowed, "{error}");
             assert_eq!((error.class(), error.field()), (Some("World"), Some(field)));
         }
