@@ -44,7 +44,7 @@ impl SavedObject {
     }
 
     fn is_gone(&self) -> bool {
-        self.get().is_none()
+        matches!(self, Self::Met(weak) if weak.upgrade().is_none())
     }
 
     /// `None` if it is gone.
