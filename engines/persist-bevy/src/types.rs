@@ -74,8 +74,12 @@ pub(crate) struct Type {
     /// Copies what has changed into an edit of the mirror.
     pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
-    /// The resource, if the world has one that the mirror lacks.
-    pub(crate) keep: fn(&World, &persist::World) -> Option<Keep>,
+    /// Copies a resource that the mirror lacks into an edit of it.
+    pub(crate) enter: fn(&World, &mut Mirror<Recorded<'_, '_>>) -> Result<()>,
+    /// Whether the world has a resource that the mirror lacks.
+    pub(crate) lacks: fn(&World, &persist::World) -> bool,
+    /// The resource of the world.
+    pub(crate) keep: fn(&World) -> Option<Keep>,
 }
 
 impl Type {
@@ -89,7 +93,9 @@ impl Type {
             copy: copy::<T, F, _>,
             record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
             restore: restore::<T, F>,
-            keep: |_, _| None,
+            enter: |_, _| Ok(()),
+            lacks: |_, _| false,
+            keep: |_| None,
         }
     }
 
@@ -121,10 +127,14 @@ impl Type {
                     None => {}
                 }))
             },
-            keep: |world, mirror| {
-                if mirror.resource::<R>().is_some() {
-                    return None;
+            enter: |world, mirror| match world.get_resource::<R>() {
+                Some(resource) if lacks::<R>(world, mirror.world()) => {
+                    mirror.copy_resource::<R>(resource)
                 }
+                _ => Ok(()),
+            },
+            lacks: lacks::<R>,
+            keep: |world| {
                 let resource = world.get_resource::<R>()?.clone();
                 Some(Box::new(move |world| {
                     if !world.contains_resource::<R>() {
@@ -134,6 +144,10 @@ impl Type {
             },
         }
     }
+}
+
+fn lacks<R: Resource + Persist + Pointee>(world: &World, mirror: &persist::World) -> bool {
+    world.contains_resource::<R>() && mirror.resource::<R>().is_none()
 }
 
 /// The components that are to be copied, and how many there are in all.

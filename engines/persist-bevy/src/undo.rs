@@ -74,15 +74,19 @@ struct State {
     ids: Ids,
     /// When the world was like the session.
     last: Tick,
-    /// Resources of the world that the level did not have when it was opened.
+    /// The registered resources of the world as they were before the level was opened.
     kept: Vec<Keep>,
     has_tree: bool,
 }
 
 impl EditSession {
     /// Opens the save of a level, and its journal if the program ended without a save. All entities with
-    /// [`Saved`](crate::Saved) are replaced by those of the level; there are none if there are no such files. A resource
-    /// that the level lacks keeps its value, to which an undo of its first edit returns.
+    /// [`Saved`](crate::Saved) are replaced by those of the level.
+    ///
+    /// If there are no such files, the saved entities of the world are the first content of the new level. Call
+    /// [`clear_saved`](crate::PersistWorld::clear_saved) before this for an empty one. A registered resource that the level
+    /// lacks enters it with its value. None of that is an entry of the history. No undo takes a registered resource away
+    /// that the world had before: it returns to the value that it had then.
     ///
     /// The types are those that are registered before, and the settings those of [`WorldSaves::saves`]. If a listener of the
     /// history is to hear what is recovered, it subscribes before.
@@ -120,15 +124,21 @@ impl EditSession {
             return Err(Error::new(ErrorKind::WrongClass, message));
         }
         let (session, mut recovered) = options.open(save, journal)?;
-        let (mut ids, left_out) = place(world, session.world(), &types, None)?;
-        ids.remember_unsaved();
-        if let Some(report) = &mut recovered.report {
-            report_left_out(report, left_out);
+        let kept = types.all.iter().filter_map(|of| (of.keep)(world)).collect();
+        let is_new = recovered.report.is_none() && recovered.replayed == 0;
+        let mut ids = Ids::default();
+        if !is_new {
+            let left_out;
+            (ids, left_out) = place(world, session.world(), &types, None)?;
+            if let Some(report) = &mut recovered.report {
+                report_left_out(report, left_out);
+            }
         }
-        let kept = types.all.iter().filter_map(|of| (of.keep)(world, session.world())).collect();
+        ids.remember_unsaved();
         let last = world.increment_change_tick();
-        let state = Mutex::new(State { session, types, ids, last, kept, has_tree: true });
-        Ok((Self { state }, recovered))
+        let mut state = State { session, types, ids, last, kept, has_tree: true };
+        state.begin(world, is_new)?;
+        Ok((Self { state: Mutex::new(state) }, recovered))
     }
 
     fn state(&mut self) -> &mut State {
@@ -212,6 +222,45 @@ impl EditSession {
 }
 
 impl State {
+    /// Takes into the level what it lacks: the registered resources of the world, and its saved entities if it is a new one.
+    fn begin(&mut self, world: &mut World, is_new: bool) -> Result<()> {
+        let mut lacks = self.types.all.iter().filter(|of| (of.lacks)(world, self.session.world()));
+        if !is_new && lacks.next().is_none() {
+            return Ok(());
+        }
+        let history = self.session.history();
+        let (has_entries, was_modified) = (history.position() > 0, history.is_modified());
+        if history.can_redo() || self.session.journal_broken().is_some() {
+            // An edit would drop what can be redone. `kept` has the resources, and the next opening takes them in.
+            return Ok(());
+        }
+        if is_new {
+            mark_all(world, &self.types.filters);
+        }
+        let Self { session, types, ids, has_tree, .. } = self;
+        session.edit("Open", |edit| {
+            let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
+            let copied = if is_new {
+                copy_changes(world, &mut mirror, types, |of| of.record, None, false)
+            } else {
+                types.all.iter().try_for_each(|of| (of.enter)(world, &mut mirror)).map(|()| true)
+            };
+            *ids = mirror.into_ids();
+            *has_tree = copied?;
+            Ok(())
+        })?;
+        if !has_entries {
+            // An undo begins after it.
+            session.clear()?;
+            let has_entities = is_new && !ids.is_empty();
+            if !was_modified && !has_entities {
+                session.set_modified(false)?;
+            }
+        }
+        self.last = world.increment_change_tick();
+        Ok(())
+    }
+
     fn change<R>(
         &mut self,
         world: &mut World,

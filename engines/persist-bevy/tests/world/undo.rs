@@ -15,11 +15,17 @@ use crate::{Health, Likes, Mana, Party, Score, app, healths, of_health};
 /// An editor in a folder: its app and the level.
 fn open(folder: &Path) -> (App, EditSession, Recovered) {
     let mut app = app();
-    app.world_mut().spawn(Health(1000)); // not of the level
     let (save, journal) = (folder.join("level.sav"), folder.join("level.journal"));
-    let opened = EditSession::open(app.world_mut(), save, journal, History::new(100));
-    let (session, recovered) = opened.unwrap();
+    if save.exists() || journal.exists() {
+        app.world_mut().spawn(Health(1000)); // not of the level
+    }
+    let (session, recovered) = open_in(&mut app, folder);
     (app, session, recovered)
+}
+
+fn open_in(app: &mut App, folder: &Path) -> (EditSession, Recovered) {
+    let (save, journal) = (folder.join("level.sav"), folder.join("level.journal"));
+    EditSession::open(app.world_mut(), save, journal, History::new(100)).unwrap()
 }
 
 fn below(world: &World, parent: Entity) -> Vec<u32> {
@@ -305,6 +311,98 @@ fn an_undo_returns_to_the_resource_that_the_level_lacked() {
     assert_eq!(world.get_resource::<Score>(), Some(&score));
     session.redo(world).unwrap();
     assert_eq!(world.resource::<Score>().points, 6);
+}
+
+#[test]
+fn an_undo_in_a_later_run_takes_no_resource_out_of_the_world() {
+    let raise = |world: &mut World| {
+        world.resource_mut::<Score>().points += 1;
+        Ok(())
+    };
+    for is_saved in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let with_score = || {
+            let mut app = app();
+            app.insert_resource(Score { points: 5, leader: None });
+            app
+        };
+        let mut app = with_score();
+        let (mut session, _) = open_in(&mut app, folder.path());
+        session.edit(app.world_mut(), "Raise", raise).unwrap();
+        if is_saved {
+            session.save().unwrap();
+        }
+        drop((app, session)); // or a crash
+
+        let mut app = with_score();
+        let (mut session, recovered) = open_in(&mut app, folder.path());
+        let world = app.world_mut();
+        assert_eq!((world.resource::<Score>().points, recovered.entries), (6, 1));
+        assert!(session.undo(world).unwrap());
+        assert_eq!(world.resource::<Score>().points, 5, "saved: {is_saved}");
+        assert!(!session.undo(world).unwrap());
+        session.redo(world).unwrap();
+        assert_eq!(world.resource::<Score>().points, 6);
+    }
+}
+
+#[test]
+fn a_resource_that_no_edit_has_changed_is_in_the_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = app();
+    first.insert_resource(Score { points: 5, leader: None });
+    let (mut session, _) = open_in(&mut first, folder.path());
+    assert!(!session.session().history().is_modified());
+    session.save().unwrap();
+    drop((first, session));
+    let mut next = app();
+    drop(open_in(&mut next, folder.path()));
+    assert_eq!(next.world().resource::<Score>().points, 5);
+
+    // One that is registered later enters a level that has a history, too.
+    let folder = tempfile::tempdir().unwrap();
+    let (mut before, mut session, _) = open(folder.path());
+    let add = |world: &mut World| Ok(world.spawn(Health(1)).id());
+    session.edit(before.world_mut(), "Add", add).unwrap();
+    drop((before, session));
+    let mut later = app();
+    later.insert_resource(Score { points: 7, leader: None });
+    let (mut session, _) = open_in(&mut later, folder.path());
+    let world = later.world_mut();
+    while session.undo(world).unwrap() {}
+    assert_eq!((world.resource::<Score>().points, healths(world)), (7, vec![]));
+    session.go_to(world, 2).unwrap();
+    session.save().unwrap();
+    drop((later, session));
+    let mut next = app();
+    drop(open_in(&mut next, folder.path()));
+    assert_eq!(next.world().resource::<Score>().points, 7);
+}
+
+#[test]
+fn the_entities_of_the_world_are_the_first_content_of_a_new_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = app();
+    let rat = first.world_mut().spawn((Health(1), Name::new("Rat"))).id();
+    first.world_mut().spawn((Health(2), Mana { points: 1, source: rat }, ChildOf(rat)));
+    let (mut session, _) = open_in(&mut first, folder.path());
+    let world = first.world_mut();
+    assert_eq!((healths(world), below(world, rat)), (vec![1, 2], vec![2]));
+    assert!(!session.undo(world).unwrap(), "they are no entry of the history");
+    assert!(session.session().history().is_modified(), "no save has them yet");
+    session.edit(world, "Despawn", |world| Ok(world.despawn(rat))).unwrap();
+    session.undo(world).unwrap();
+    let rat = of_health(world, 1);
+    assert_eq!((healths(world), below(world, rat)), (vec![1, 2], vec![2]));
+    drop((first, session)); // a crash
+
+    let (mut next, mut session, _) = open(folder.path());
+    let world = next.world_mut();
+    assert_eq!(healths(world), [1, 2], "without those that are not of the level");
+    session.save().unwrap();
+    drop((next, session));
+    let (mut next, _, _) = open(folder.path());
+    assert_eq!(healths(next.world_mut()), [1, 2]);
 }
 
 #[test]
