@@ -4,9 +4,10 @@
 //! cargo run --release --example level [monsters]
 //! ```
 //!
-//! The level lies in four files, one for each quarter. A thread loads one after the other and sends the worlds to the
-//! game, which draws a bar and ticks meanwhile. Each quarter is put into the running world as soon as it is there: with
-//! new ids, and names that are free. At the end the program says how long the longest tick was, and what was placed.
+//! The level lies in four files, one for each quarter. A thread loads one after the other, makes a prefab of each street,
+//! and sends these to the game, which draws a bar and ticks meanwhile. A tick places as many streets as it has time for:
+//! with new ids, and names that are free. A whole quarter in one tick would stop the bar for a quarter of a second. At the
+//! end the program says how long the longest tick was, and what was placed.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,16 +18,23 @@
 use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::sync::mpsc::{self, Receiver, SyncSender, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use persist::{Component, Context, Loaded, ObjectId, Persist, Result, Saves, World};
+use persist::world::{Outside, Prefab};
+use persist::{Component, Context, ObjectId, Persist, Result, Saves, World};
 
 const QUARTERS: [&str; 4] = ["Harbour", "Market", "Castle", "Slums"];
 const MONSTERS: u32 = 100_000;
+/// The steps of the bar for a quarter.
+const STEPS: usize = 100;
+/// So many that one street takes a small part of a tick.
+const MONSTERS_OF_A_STREET: u32 = 500;
 const TICK: Duration = Duration::from_millis(16);
+/// The part of a tick in which streets are placed; the rest is for the game.
+const PLACING: Duration = Duration::from_millis(8);
 
 #[derive(Persist)]
 #[persist(component)]
@@ -61,32 +69,57 @@ fn saves() -> Result<Saves> {
     Ok(saves)
 }
 
-/// A quarter with many monsters, each of which hunts the one before.
+/// A quarter: a square with a guard, and streets with many monsters, each of which hunts the one before.
 fn quarter(name: &str, monsters: u32) -> Result<World> {
     let mut world = World::new();
     let square = world.spawn_with(name, (Position { x: 0.0, y: 0.0 },))?;
-    let guard = world.spawn_in(square, "Guard")?;
-    let mut prey = Some(guard);
+    world.spawn_in(square, "Guard")?;
+    let (mut street, mut prey) = (square, square);
     for n in 0..monsters {
+        if n % MONSTERS_OF_A_STREET == 0 {
+            street = world.spawn("Street");
+            prey = street;
+        }
         let at = Position { x: n as f32, y: 0.5 };
-        prey = Some(world.spawn_with("", (at, Hunts { prey }))?);
+        let monster = world.spawn_in(street, "")?;
+        world.attach(monster, at)?;
+        world.attach(monster, Hunts { prey: Some(prey) })?;
+        prey = monster;
     }
     Ok(world)
 }
 
+/// A street or square, and how much of the bar is done with it.
+type Part = (Prefab, usize);
+
 /// Loads the quarters one after the other; the first error is the last that comes.
-fn load(paths: Vec<PathBuf>) -> Receiver<Result<World>> {
-    let (sender, loaded) = mpsc::channel();
+fn load(paths: Vec<PathBuf>) -> Receiver<Result<Part>> {
+    // A few streets ahead of the game: those that wait take memory.
+    let (sender, loaded) = mpsc::sync_channel(64);
     thread::spawn(move || {
-        for path in paths {
-            let quarter = saves().and_then(|saves| saves.file(&path).load::<World>());
-            // The menu may have been closed.
-            if sender.send(quarter.map(Loaded::into_inner)).is_err() {
-                return;
+        for (index, path) in paths.iter().enumerate() {
+            match send(path, index * STEPS, &sender) {
+                Ok(true) => {}
+                // The menu was closed.
+                Ok(false) => return,
+                Err(error) => return drop(sender.send(Err(error))),
             }
         }
     });
     loaded
+}
+
+/// Loads a quarter, and sends its parts; false if nobody takes them any more.
+fn send(path: &Path, before: usize, sender: &SyncSender<Result<Part>>) -> Result<bool> {
+    let quarter = saves()?.file(path).load::<World>()?;
+    let roots: Vec<ObjectId> = quarter.roots().collect();
+    for (index, root) in roots.iter().enumerate() {
+        let part = (quarter.prefab(*root)?, before + (index + 1) * STEPS / roots.len());
+        if sender.send(Ok(part)).is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn play(folder: &Path, monsters: u32) -> std::result::Result<(), Box<dyn Error>> {
@@ -99,10 +132,10 @@ fn play(folder: &Path, monsters: u32) -> std::result::Result<(), Box<dyn Error>>
 
     let mut world = World::new();
     let title = world.spawn_with("Title", (Title { degrees: 0.0 },))?;
-    let bar = ProgressBar::new(paths.len() as u64);
-    bar.set_style(ProgressStyle::with_template("{msg:<24} {wide_bar} {pos}/{len}")?);
+    let bar = ProgressBar::new((paths.len() * STEPS) as u64);
+    bar.set_style(ProgressStyle::with_template("{msg:<24} {wide_bar} {percent}%")?);
     let loading = load(paths);
-    let (mut longest, mut ticks, mut placed) = (Duration::ZERO, 0_u32, 0);
+    let (mut longest, mut ticks, before) = (Duration::ZERO, 0_u32, world.objects().len());
     loop {
         let start = Instant::now();
         world.update(TICK.as_secs_f64());
@@ -110,18 +143,28 @@ fn play(folder: &Path, monsters: u32) -> std::result::Result<(), Box<dyn Error>>
         if let Some(title) = world.get::<Title>(title) {
             bar.set_message(format!("The title at {:.0} degrees", title.degrees));
         }
-        match loading.try_recv() {
-            Ok(quarter) => {
-                placed += world.instantiate_level(&quarter?)?.len();
-                bar.inc(1);
+        let placing = Instant::now();
+        let is_done = loop {
+            match loading.try_recv() {
+                Ok(part) => {
+                    let (street, done) = part?;
+                    world.instantiate(&street, Outside::Clear)?;
+                    bar.set_position(done as u64);
+                }
+                Err(ended) => break ended == TryRecvError::Disconnected,
             }
-            Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => break,
-        }
+            if placing.elapsed() > PLACING {
+                break false;
+            }
+        };
         longest = longest.max(start.elapsed());
+        if is_done {
+            break;
+        }
         thread::sleep(TICK.saturating_sub(start.elapsed()));
     }
     bar.finish_and_clear();
+    let placed = world.objects().len() - before;
     world.remove(title);
 
     println!(
