@@ -216,6 +216,13 @@ pub trait PersistApp {
         T: Component + TryFrom<S, Error: Display>,
         S: persist::Component + Clone + for<'t> From<&'t T>;
 
+    /// Says that components of a type are not saved on purpose, such as sprites: then no save warns of them.
+    ///
+    /// A save writes to the log, once for each, which components of saved entities are not registered.
+    /// [`WorldSaves::warnings`](crate::WorldSaves::warnings) has them, too. Those of Bevy's own crates are not among them.
+    /// Bevy knows the names with its feature `debug` alone, which is on by default.
+    fn ignore_component<T: Component>(&mut self) -> &mut Self;
+
     /// Saves a resource. Its type derives `Persist` and `Clone`. If a loaded save has none, it
     /// keeps its value.
     ///
@@ -268,6 +275,13 @@ impl PersistApp for App {
         S: persist::Component + Clone + for<'t> From<&'t T>,
     {
         add(self, Type::component::<T, As<S>>())
+    }
+
+    fn ignore_component<T: Component>(&mut self) -> &mut Self {
+        self.init_resource::<WorldSaves>();
+        let mut saves = self.world_mut().resource_mut::<WorldSaves>();
+        saves.parts().1.types.ignored.push(TypeId::of::<T>());
+        self
     }
 
     #[track_caller]

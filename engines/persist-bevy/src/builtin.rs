@@ -1,12 +1,14 @@
 //! Bevy's own components: names, the hierarchy, transforms.
 
+use std::any::{TypeId, type_name};
+
 use bevy_ecs::change_detection::DetectChanges;
 use bevy_ecs::entity::{Entity, EntityHashSet};
 use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::name::Name;
 use bevy_ecs::world::{Ref, World};
-use persist::{ObjectId, Persist, Result};
+use persist::{ObjectId, Persist, Result, Saves};
 use persist_mirror::{As, Copies, Mirror, Target};
 
 use crate::entity::{entity, key};
@@ -21,6 +23,7 @@ pub(crate) fn types() -> Vec<Type> {
             ..Type::component::<Name, As<StoredName>>()
         },
         Type::component::<Disabled, As<StoredDisabled>>(),
+        parent_not_saved(),
         #[cfg(feature = "transform")]
         Type::component::<bevy_transform::components::Transform, As<transform::Stored>>(),
     ]
@@ -85,6 +88,42 @@ impl From<StoredDisabled> for Disabled {
     }
 }
 
+/// Marks an object whose entity is below one that is not saved, so that the load can report it.
+#[derive(Persist, Clone)]
+#[persist(component, class = "ParentNotSaved")]
+struct ParentNotSaved;
+
+fn parent_not_saved() -> Type {
+    const DETAIL: &str = "left out, since the parent is not saved";
+    Type {
+        id: TypeId::of::<ParentNotSaved>(),
+        name: type_name::<ParentNotSaved>(),
+        class: ParentNotSaved::persist_name,
+        register: Saves::register_component::<ParentNotSaved>,
+        know: persist::World::register::<ParentNotSaved>,
+        // `copy_tree` does it.
+        copy: |_, _, _| Ok(()),
+        record: |_, _, _| Ok(()),
+        restore: |copies, _, _| {
+            let marked: Vec<ObjectId> = marked(copies.world()).collect();
+            marked
+                .into_iter()
+                .for_each(|object| copies.lost().add("ChildOf", DETAIL, Some(object)));
+            Ok(Box::new(|_| ()))
+        },
+        lost: |world, lost| {
+            marked(world).for_each(|object| lost.add("ChildOf", DETAIL, Some(object)));
+        },
+        enter: |_, _| Ok(()),
+        lacks: |_, _| false,
+        keep: |_| None,
+    }
+}
+
+fn marked(world: &persist::World) -> impl Iterator<Item = ObjectId> {
+    world.query::<(ObjectId, &ParentNotSaved)>().map(|(object, _)| object)
+}
+
 #[cfg(feature = "transform")]
 mod transform {
     use bevy_transform::components::Transform;
@@ -130,15 +169,28 @@ pub(crate) fn copy_tree<W: Target>(
 ) -> Result<bool> {
     // One who was there may be below one who is new.
     let is_any_new = since.first_new.is_some();
-    let mut below = 0;
+    let (mut below, mut orphans) = (0, Vec::new());
     let mut children = world.query_filtered::<(Entity, Ref<'_, ChildOf>), IsSaved>();
     for (child, parent) in children.iter(world) {
         let Some(object) = mirror.ids().object(key(child)) else { continue };
         let changed = is_any_new || since.is_changed(parent.last_changed());
         let parent = mirror.ids().object(key(parent.parent()));
-        below += usize::from(parent.is_some());
+        match parent {
+            Some(_) => below += 1,
+            None => orphans.push(object),
+        }
         if changed && mirror.world().parent(object) != parent {
             mirror.target().set_parent_at(object, parent, usize::MAX)?;
+        }
+    }
+    orphans.sort_unstable();
+    let is_found = |object: &ObjectId| orphans.binary_search(object).is_err();
+    for found in marked(mirror.world()).filter(is_found).collect::<Vec<_>>() {
+        mirror.target().detach::<ParentNotSaved>(found)?;
+    }
+    for orphan in orphans {
+        if mirror.world().get::<ParentNotSaved>(orphan).is_none() {
+            mirror.target().put(orphan, ParentNotSaved)?;
         }
     }
     let has_parent = |object: &ObjectId| mirror.world().parent(*object).is_some();

@@ -1,7 +1,9 @@
 //! How a field of type [`Entity`] is saved.
 //!
 //! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
-//! An entity that is not saved, or was despawned, is [`Entity::PLACEHOLDER`] after a load.
+//! An entity that is not saved, or was despawned, is [`Entity::PLACEHOLDER`] after a load, and its component has a row in
+//! the report. [`WorldSaves::warnings`](crate::WorldSaves::warnings) has it at the save. If several such entities are keys
+//! of one map or elements of one set, they come back as other entities that never live.
 //!
 //! The module [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
 //!
@@ -28,7 +30,7 @@
 
 use std::convert::Infallible;
 
-use bevy_ecs::entity::Entity;
+use bevy_ecs::entity::{Entity, EntityGeneration};
 use persist::ObjectId;
 
 /// What is stored.
@@ -49,8 +51,19 @@ pub fn store(entity: &Entity) -> ObjectId {
 ///
 /// None.
 pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
-    let entity = persist_mirror::restore(object).and_then(Entity::try_from_bits);
-    Ok(entity.unwrap_or(Entity::PLACEHOLDER))
+    Ok(match persist_mirror::restore(object) {
+        Ok(bits) => Entity::try_from_bits(bits).unwrap_or(Entity::PLACEHOLDER),
+        Err(0) => Entity::PLACEHOLDER,
+        Err(number) => Entity::from_index_and_generation(
+            Entity::PLACEHOLDER.index(),
+            EntityGeneration::from_bits(number),
+        ),
+    })
+}
+
+/// Whether an entity of the engine stands for one that was not saved.
+pub(crate) fn is_lost(entity: Entity) -> bool {
+    entity.index() == Entity::PLACEHOLDER.index()
 }
 
 /// What a field holds before a load fills it: [`Entity::PLACEHOLDER`].

@@ -11,7 +11,7 @@ use crate::entity;
 
 /// Saves an [`EntityHashMap`] or [`EntityHashSet`]: `#[persist(with = EntityKeys)]`.
 ///
-/// Entities that are not saved, or are gone, are left out.
+/// Entities that are not saved, or are gone, are left out by a load, whose report says so.
 ///
 /// ```
 /// use bevy_ecs::entity::{EntityHashMap, EntityHashSet};
@@ -62,6 +62,5 @@ impl With<EntityHashSet> for EntityKeys {
 
 /// `None` for an entity that was not saved.
 fn restored(object: ObjectId) -> Option<Entity> {
-    let Ok(entity) = entity::restore(object);
-    (entity != Entity::PLACEHOLDER).then_some(entity)
+    persist_mirror::restore(object).ok().and_then(Entity::try_from_bits)
 }

@@ -7,6 +7,7 @@ pub mod entity;
 mod filter;
 mod jobs;
 mod keys;
+mod said;
 mod types;
 mod undo;
 mod world_saves;

@@ -11,10 +11,10 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::codec::Pointee;
 use persist::{ObjectId, Persist, Result, Saves};
-use persist_mirror::{Copies, Form, Mirror, Recorded, Target};
+use persist_mirror::{Copies, Form, Lost, Mirror, Recorded, Target};
 
 use crate::Saved;
-use crate::entity::{entity, key};
+use crate::entity::{entity, is_lost, key};
 use crate::filter::Filter;
 
 /// Selects the entities that are saved, whether other systems see them or not.
@@ -58,6 +58,15 @@ type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Res
 pub(crate) struct Types {
     pub(crate) all: Vec<Type>,
     pub(crate) filters: Vec<Filter>,
+    /// Components that are not saved on purpose.
+    pub(crate) ignored: Vec<TypeId>,
+}
+
+impl Types {
+    /// Whether a type is registered or ignored.
+    pub(crate) fn knows(&self, id: TypeId) -> bool {
+        self.all.iter().any(|of| of.id == id) || self.ignored.contains(&id)
+    }
 }
 
 /// A registered type of components or resources.
@@ -74,6 +83,8 @@ pub(crate) struct Type {
     /// Copies what has changed into an edit of the mirror.
     pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
+    /// Finds the references in the mirror that lead to entities that are not saved.
+    pub(crate) lost: fn(&persist::World, &mut Lost),
     /// Copies a resource that the mirror lacks into an edit of it.
     pub(crate) enter: fn(&World, &mut Mirror<Recorded<'_, '_>>) -> Result<()>,
     /// Whether the world has a resource that the mirror lacks.
@@ -93,6 +104,7 @@ impl Type {
             copy: copy::<T, F, _>,
             record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
             restore: restore::<T, F>,
+            lost: |world, lost| lost.add_components::<F::Stored>(world),
             enter: |_, _| Ok(()),
             lacks: |_, _| false,
             keep: |_| None,
@@ -127,6 +139,7 @@ impl Type {
                     None => {}
                 }))
             },
+            lost: |world, lost| lost.add_resource::<R>(world),
             enter: |world, mirror| match world.get_resource::<R>() {
                 Some(resource) if lacks::<R>(world, mirror.world()) => {
                     mirror.copy_resource::<R>(resource)
@@ -211,12 +224,8 @@ fn restore<T: Component, F: Form<T>>(
         if old.is_some_and(|old| !copies.differs::<T, F>(*object, old)) {
             continue;
         }
-        let mut component = copies.component::<T, F>(*object, holds_ids)?;
-        if is_relationship && component.as_mut().is_some_and(leads_nowhere) {
-            copies.leave_out::<F::Stored>(*object);
-            component = None;
-        }
-        match component {
+        let is_whole = |component: &mut T| !is_relationship || !leads_nowhere(component);
+        match copies.component::<T, F>(*object, holds_ids, is_whole)? {
             Some(component) => there.push((*entity, component)),
             None => lost.push(*entity),
         }
@@ -241,7 +250,7 @@ fn leads_nowhere<T: Component>(relationship: &mut T) -> bool {
 
     impl EntityMapper for Search {
         fn get_mapped(&mut self, entity: Entity) -> Entity {
-            self.is_found |= entity == Entity::PLACEHOLDER;
+            self.is_found |= is_lost(entity);
             entity
         }
 

@@ -10,13 +10,14 @@ use bevy_ecs::change_detection::Tick;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::history::{Edit, Label, Recovered};
-use persist::save::SaveOutcome;
+use persist::save::{ReportRow, SaveOutcome};
 use persist::{Error, ErrorKind, History, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
 use crate::filter::mark_all;
+use crate::said::Said;
 use crate::types::{Keep, Types};
-use crate::world_saves::{Known, WorldSaves, copy_changes, place, report_left_out};
+use crate::world_saves::{Known, WorldSaves, copy_changes, place};
 
 /// An edited level with undo and redo, recoverable after a crash.
 ///
@@ -77,6 +78,7 @@ struct State {
     /// The registered resources of the world as they were before the level was opened.
     kept: Vec<Keep>,
     has_tree: bool,
+    said: Said,
 }
 
 impl EditSession {
@@ -128,15 +130,16 @@ impl EditSession {
         let is_new = recovered.report.is_none() && recovered.replayed == 0;
         let mut ids = Ids::default();
         if !is_new {
-            let left_out;
-            (ids, left_out) = place(world, session.world(), &types, None)?;
+            let lost;
+            (ids, lost) = place(world, session.world(), &types, None)?;
             if let Some(report) = &mut recovered.report {
-                report_left_out(report, left_out);
+                lost.report_in(report);
             }
         }
         ids.remember_unsaved();
         let last = world.increment_change_tick();
-        let mut state = State { session, types, ids, last, kept, has_tree: true };
+        let mut state =
+            State { session, types, ids, last, kept, has_tree: true, said: Said::default() };
         state.begin(world, is_new)?;
         Ok((Self { state: Mutex::new(state) }, recovered))
     }
@@ -211,6 +214,13 @@ impl EditSession {
         self.state().step(world, |session| session.go_to(position))
     }
 
+    /// What another run will not have of the level, as [`WorldSaves::warnings`] has it: references to entities that are not
+    /// saved, which only this run can undo and redo, and components that are not registered. Inspects all that is saved.
+    pub fn warnings(&mut self) -> Vec<ReportRow> {
+        let State { session, types, said, .. } = self.state();
+        said.warnings(types, session.world())
+    }
+
     /// Saves the level as the last edit left it, and begins a new journal.
     ///
     /// # Errors
@@ -237,7 +247,7 @@ impl State {
         if is_new {
             mark_all(world, &self.types.filters);
         }
-        let Self { session, types, ids, has_tree, .. } = self;
+        let Self { session, types, ids, has_tree, said, .. } = self;
         session.edit("Open", |edit| {
             let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
             let copied = if is_new {
@@ -245,6 +255,7 @@ impl State {
             } else {
                 types.all.iter().try_for_each(|of| (of.enter)(world, &mut mirror)).map(|()| true)
             };
+            said.warn(world, &mut mirror, types);
             *ids = mirror.into_ids();
             *has_tree = copied?;
             Ok(())
@@ -276,10 +287,11 @@ impl State {
         // What is changed from now on is newer than that.
         let now = world.increment_change_tick();
         let recorded = changed.and_then(|result| {
-            let Self { session, types, ids, last, has_tree, .. } = self;
+            let Self { session, types, ids, last, has_tree, said, .. } = self;
             record(session, &mut |edit| {
                 let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
                 let copied = copy_edit(world, &mut mirror, types, *last, *has_tree);
+                said.warn(world, &mut mirror, types);
                 *ids = mirror.into_ids();
                 *has_tree |= copied?;
                 Ok(())

@@ -11,15 +11,16 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use persist::save::{LoadEvent, LoadReport, SaveOutcome, Slot, Slots};
+use persist::save::{LoadReport, ReportRow, SaveOutcome, Slot, Slots};
 use persist::{Error, ErrorKind, Loaded, ObjectId, Result, Saves};
-use persist_mirror::{Ids, Mirror, Target, outward};
+use persist_mirror::{Ids, Lost, Mirror, Target, outward};
 
 use crate::Saved;
 use crate::builtin::{self, copy_tree, restore_tree};
 use crate::entity::{entity, key};
 use crate::filter::{claim_all, mark_all};
 use crate::jobs::{Job, Outcome, Request, Running};
+use crate::said::Said;
 use crate::types::{IsSaved, Since, Type, Types};
 
 /// A change tick older than this is no longer compared: Bevy clamps them.
@@ -103,6 +104,7 @@ pub(crate) struct State {
     /// The writes of the mirror when it was last saved or loaded.
     saved: Option<u64>,
     has_tree: bool,
+    said: Said,
     pub(crate) waiting: VecDeque<Request>,
     pub(crate) running: Option<Running>,
     pub(crate) finished: Vec<(Request, Result<Outcome>)>,
@@ -170,6 +172,39 @@ impl WorldSaves {
         self.locked().mirror.ids().entity(object).map(entity)
     }
 
+    /// What the next load will not have of the save that was taken last: a row for each class with references to entities
+    /// that are not saved, and for each component of saved entities that is neither registered nor
+    /// [ignored](crate::PersistApp::ignore_component). It is for tests and editors, where that can still be mended: have these entities saved, or take
+    /// the references out. Inspects all that is saved.
+    ///
+    /// ```
+    /// # use bevy_app::App;
+    /// # use bevy_ecs::prelude::*;
+    /// # use persist::Persist;
+    /// # use persist_bevy::{PersistApp, PersistWorld, Saved, WorldSaves, entity};
+    /// #[derive(Component, Persist, Clone)]
+    /// #[persist(component)]
+    /// #[require(Saved)]
+    /// struct Hunter(#[persist(with = entity)] Entity);
+    ///
+    /// let mut app = App::new();
+    /// app.persist_component::<Hunter>();
+    /// let world = app.world_mut();
+    /// let mouse = world.spawn_empty().id(); // has no `Saved`
+    /// world.spawn(Hunter(mouse));
+    /// world.save_to_vec()?;
+    /// for warning in world.resource::<WorldSaves>().warnings() {
+    ///     println!("{warning}");
+    /// }
+    /// # assert_eq!(world.resource::<WorldSaves>().warnings().len(), 1);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> Vec<ReportRow> {
+        let state = self.locked();
+        state.said.warnings(&state.types, state.mirror.world())
+    }
+
     /// The state, when no thread has the mirror.
     fn locked(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -230,6 +265,7 @@ impl State {
         let pick = |of: &Type| of.copy;
         self.has_tree =
             copy_changes(world, &mut self.mirror, &self.types, pick, last, self.has_tree)?;
+        self.said.warn(world, &mut self.mirror, &self.types);
         self.last = Some(now);
         Ok(())
     }
@@ -260,26 +296,15 @@ impl State {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let old = keeps.then(|| self.mirror.ids());
-        let (ids, left_out) = place(world, &loaded, &self.types, old.map(Known::All))?;
+        let (ids, lost) = place(world, &loaded, &self.types, old.map(Known::All))?;
         let mut report = loaded.report().clone();
-        report_left_out(&mut report, left_out);
+        lost.report_in(&mut report);
         // All of it: nothing of the game before gets into the next save.
         self.mirror = Mirror::new(loaded, ids);
         self.has_tree = true;
         self.last = Some(world.increment_change_tick());
         self.set_saved(true);
         Ok(report)
-    }
-}
-
-/// Components that a load leaves out: of which objects and classes.
-pub(crate) type LeftOut = Vec<(ObjectId, String)>;
-
-/// Enters in the report what a load left out.
-pub(crate) fn report_left_out(report: &mut LoadReport, left_out: LeftOut) {
-    for (object, class) in left_out {
-        let detail = "left out, since what it leads to is not saved";
-        report.add(LoadEvent::Dangling, &class, detail, Some(object));
     }
 }
 
@@ -331,7 +356,7 @@ pub(crate) fn place(
     loaded: &persist::World,
     types: &Types,
     known: Option<Known<'_>>,
-) -> Result<(Ids, LeftOut)> {
+) -> Result<(Ids, Lost)> {
     mark_all(world, &types.filters);
     let only_differences = matches!(known, Some(Known::Compared(_)));
     let (mut objects, mut new, mut ids) = (Vec::new(), Vec::new(), Ids::default());
@@ -361,9 +386,9 @@ pub(crate) fn place(
         let parts = types.all.iter().map(|of| (of.restore)(copies, &objects, compared));
         let mut parts: Vec<_> = parts.collect::<Result<_>>()?;
         parts.push(restore_tree(copies, &objects, compared));
-        Ok((parts, copies.take_left_out()))
+        Ok((parts, copies.take_lost()))
     });
-    let (parts, left_out) = match restored {
+    let (parts, lost) = match restored {
         Ok(restored) => restored,
         Err(error) => {
             if let Some(Known::Compared(old)) = known {
@@ -396,7 +421,7 @@ pub(crate) fn place(
     parts.into_iter().for_each(|part| part(world));
     world.flush();
     claim_all(world, &types.filters, &new);
-    Ok((ids, left_out))
+    Ok((ids, lost))
 }
 
 /// Saves and loads at once, where a system, a test or a server wants to wait for them. The app's own are

@@ -1,7 +1,9 @@
 //! How a field of type [`Entity`] is saved.
 //!
 //! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
-//! An entity that is not saved, or was despawned, is [`Entity::DANGLING`](hecs::Entity::DANGLING) after a load.
+//! An entity that is not saved, or was despawned, is [`Entity::DANGLING`](hecs::Entity::DANGLING) after a load, and its
+//! component has a row in the report. [`WorldSaves::warnings`](crate::WorldSaves::warnings) has it at the save. If several
+//! such entities are keys of one map or elements of one set, they come back as other entities that never live.
 //!
 //! The module [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
 //!
@@ -47,7 +49,11 @@ pub fn store(entity: &Entity) -> ObjectId {
 ///
 /// None.
 pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
-    Ok(persist_mirror::restore(object).and_then(Entity::from_bits).unwrap_or(Entity::DANGLING))
+    let bits = persist_mirror::restore(object).unwrap_or_else(|number| {
+        // Counts the generations of the empty one down.
+        Entity::DANGLING.to_bits().get() - (u64::from(number) << 32)
+    });
+    Ok(Entity::from_bits(bits).unwrap_or(Entity::DANGLING))
 }
 
 /// What a field holds before a load fills it: [`Entity::DANGLING`].

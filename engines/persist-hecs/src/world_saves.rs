@@ -4,9 +4,9 @@ use std::any::TypeId;
 use std::fmt::{self, Display};
 
 use hecs::{Entity, EntityBuilder, EntityRef};
-use persist::save::{BackgroundSave, LoadReport, SaveOutcome, Slot};
+use persist::save::{BackgroundSave, LoadReport, ReportRow, SaveOutcome, Slot};
 use persist::{Component, Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, World};
-use persist_mirror::{As, Copies, Form, Ids, Itself, Mirror, outward};
+use persist_mirror::{As, Copies, Form, Ids, Itself, Lost, Mirror, outward};
 
 use crate::entity::{entity, key};
 
@@ -70,6 +70,7 @@ struct Saved {
     know: fn(&mut World) -> Result<()>,
     copy: fn(&hecs::World, &mut Mirror) -> Result<()>,
     holds_ids: bool,
+    lost: fn(&World, &mut Lost),
     build: fn(&Self, ObjectId, &mut Copies<'_>, &mut EntityBuilder) -> Result<()>,
 }
 
@@ -89,8 +90,9 @@ impl Saved {
                 })
             },
             holds_ids: F::Stored::persist_kind().may_hold_ids(),
+            lost: |world, lost| lost.add_components::<F::Stored>(world),
             build: |of, object, copies, builder| {
-                if let Some(component) = copies.component::<T, F>(object, of.holds_ids)? {
+                if let Some(component) = copies.component::<T, F>(object, of.holds_ids, |_| true)? {
                     builder.add(component);
                 }
                 Ok(())
@@ -295,6 +297,36 @@ impl WorldSaves {
         self.mirror.content(self.allows_empty)
     }
 
+    /// What the next load will not have of the save that was taken last: a row for each class with references to entities
+    /// that are not saved. It is for tests and editors, where that can still be mended: have these entities saved, or take
+    /// the references out. Inspects all that is saved.
+    ///
+    /// ```
+    /// # use persist::Persist;
+    /// # use persist_hecs::{WorldSaves, entity};
+    /// #[derive(Persist, Clone)]
+    /// #[persist(component)]
+    /// struct Hunts(#[persist(with = entity)] hecs::Entity);
+    ///
+    /// let mut world = hecs::World::new();
+    /// let mouse = world.spawn(("no registered component",));
+    /// world.spawn((Hunts(mouse),));
+    /// let mut worlds = WorldSaves::new();
+    /// worlds.register::<Hunts>()?;
+    /// worlds.to_vec(&world)?;
+    /// for warning in worlds.warnings() {
+    ///     println!("{warning}");
+    /// }
+    /// # assert_eq!(worlds.warnings().len(), 1);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> Vec<ReportRow> {
+        let mut lost = Lost::default();
+        self.types.iter().for_each(|of| (of.lost)(self.mirror.world(), &mut lost));
+        lost.rows().to_vec()
+    }
+
     /// Loads a slot into a world, as [`Slot::load`] does.
     ///
     /// The entities that a save would have are despawned: those with a component of a registered type, and those that were
@@ -347,19 +379,22 @@ impl WorldSaves {
             ids.insert(*object, key(*entity));
         }
         let mut builder = EntityBuilder::new();
-        let placed = outward(&loaded, &mut ids, |copies| {
-            objects.iter().zip(&entities).try_for_each(|(object, entity)| {
+        let placed: Result<Lost> = outward(&loaded, &mut ids, |copies| {
+            for (object, entity) in objects.iter().zip(&entities) {
                 self.types
                     .iter()
                     .try_for_each(|of| (of.build)(of, *object, copies, &mut builder))?;
                 world.spawn_at(*entity, builder.build());
-                Ok(())
-            })
+            }
+            Ok(copies.take_lost())
         });
-        if let Err(error) = placed {
-            entities.iter().for_each(|entity| drop(world.despawn(*entity)));
-            return Err(error);
-        }
+        let lost = match placed {
+            Ok(lost) => lost,
+            Err(error) => {
+                entities.iter().for_each(|entity| drop(world.despawn(*entity)));
+                return Err(error);
+            }
+        };
         let is_old = |entity: &EntityRef<'_>| {
             let key = key(entity.entity());
             // One with unknown components alone is in the mirror.
@@ -371,7 +406,8 @@ impl WorldSaves {
             // It is there.
             let _ = world.despawn(entity);
         }
-        let report = loaded.report().clone();
+        let mut report = loaded.report().clone();
+        lost.report_in(&mut report);
         self.mirror = Mirror::new(loaded, ids);
         Ok(report)
     }

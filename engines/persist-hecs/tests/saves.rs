@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hecs::Entity;
 use persist::lock::Lock;
-use persist::save::{LoadPolicy, Slot, SlotInfo};
+use persist::save::{LoadPolicy, ReportRow, Slot, SlotInfo};
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, LoadOptions, ObjectId, Persist, Saves};
 use persist_hecs::{WorldSaves, entity};
@@ -558,18 +558,41 @@ fn a_game_that_is_loaded_has_nothing_of_the_one_before() {
 }
 
 #[test]
-fn unsaved_entities_as_keys_are_an_error_that_says_what_to_do() {
+fn each_lost_reference_is_a_warning_at_the_save_and_a_row_at_the_load() {
     let mut world = hecs::World::new();
     let [camera, lamp] = [(); 2].map(|()| world.spawn(()));
-    let grudges = [(camera, "dark".to_owned()), (lamp, "bright".to_owned())].into();
-    world.spawn((Party { leader: camera, guest: None, members: Vec::new(), grudges },));
-    let error = worlds().to_vec(&world).unwrap_err();
-    assert!(
-        error
-            .message()
-            .ends_with("take them out of the keys of maps and out of sets, or have them saved"),
-        "{error}"
-    );
+    let rat = world.spawn((Health(1),));
+    world.spawn((Mana { points: 1, source: camera },));
+    world.spawn((Mana { points: 2, source: Entity::DANGLING },));
+    let grudges =
+        [(camera, "dark"), (lamp, "bright"), (rat, "the cake"), (Entity::DANGLING, "all")];
+    let grudges = grudges.map(|(whom, why)| (whom, why.to_owned())).into();
+    world.spawn((Party { leader: rat, guest: None, members: vec![lamp, camera], grudges },));
+    let mut worlds = worlds();
+    let save = worlds.to_vec(&world).unwrap();
+    let expected = [
+        "dangling weak reference: Mana, leads to an entity that is not saved, 1 times, first in object #2",
+        "dangling weak reference: Party, leads to an entity that is not saved, 1 times, first in object #4",
+    ];
+    let rows = |rows: &[ReportRow]| rows.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(rows(&worlds.warnings()), expected);
+    assert_eq!(save, crate::worlds().to_vec(&world).unwrap());
+
+    let mut next = hecs::World::new();
+    let report = crate::worlds().from_slice(&mut next, &save).unwrap();
+    assert_eq!(rows(report.rows()), expected);
+    let mut query = next.query::<&Party>();
+    let party = query.iter().next().unwrap();
+    assert_eq!((party.grudges.len(), &*party.grudges[&Entity::DANGLING]), (4, "all"));
+    let alive = party.grudges.keys().filter(|key| next.contains(**key)).count();
+    assert_eq!(alive, 1);
+
+    world.insert(camera, (Health(2),)).unwrap();
+    world.insert(lamp, (Health(3),)).unwrap();
+    let save = worlds.to_vec(&world).unwrap();
+    assert_eq!(worlds.warnings(), []);
+    let report = crate::worlds().from_slice(&mut hecs::World::new(), &save).unwrap();
+    assert!(report.is_clean());
 }
 
 #[test]

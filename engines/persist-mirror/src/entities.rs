@@ -5,17 +5,37 @@
 //! translated. That happens within one call on one thread, so the table is a variable of the thread: the context of
 //! the save is the program's own.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::mem;
 
+use hashbrown::HashMap;
 use persist::ObjectId;
 
 use crate::{Entity, Ids};
 
 thread_local! {
     static TRANSLATION: RefCell<Option<(Way, Ids)>> = const { RefCell::new(None) };
-    /// How many of the handles that were stored are of entities that are not saved.
-    static UNSAVED: Cell<u32> = const { Cell::new(0) };
+    static LOST: RefCell<Lost> = RefCell::new(Lost::default());
+}
+
+/// The references of one value to entities that are not saved.
+#[derive(Default)]
+struct Lost {
+    /// How many there are.
+    count: u32,
+    /// The numbers that tell them apart: by the bits of the entity where it is stored, by the dead id where it is
+    /// restored.
+    numbers: HashMap<u64, u32>,
+    /// Whether they are restored as entities that differ.
+    are_apart: bool,
+}
+
+impl Lost {
+    fn number(&mut self, of: u64) -> u32 {
+        self.count = self.count.saturating_add(1);
+        let next = u32::try_from(self.numbers.len() + 1).unwrap_or(u32::MAX);
+        *self.numbers.entry(of).or_insert(next)
+    }
 }
 
 /// Where a value goes whose handles are translated.
@@ -25,8 +45,6 @@ pub(crate) enum Way {
     In,
     /// From the mirror to the engine: a handle is an entity where it is restored.
     Out,
-    /// To another run of the program, which does not know the entities that are not saved.
-    Away,
     /// Nowhere: a handle is that of the mirror.
     Within,
 }
@@ -70,37 +88,78 @@ pub(crate) fn turned<R>(way: Way, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Calls a function, and counts the handles that it stores whose entities are not saved.
-pub(crate) fn counting_unsaved<R>(run: impl FnOnce() -> R) -> (R, u32) {
-    UNSAVED.set(0);
+/// Calls a function, and counts the references to entities that are not saved, which it stores or restores.
+pub(crate) fn counting_lost<R>(run: impl FnOnce() -> R) -> (R, u32) {
+    LOST.with_borrow_mut(|lost| {
+        (lost.count, lost.are_apart) = (0, false);
+        if !lost.numbers.is_empty() {
+            lost.numbers.clear();
+        }
+    });
     let result = run();
-    (result, UNSAVED.get())
+    (result, LOST.with_borrow(|lost| lost.count))
+}
+
+/// Numbers what was stored by its bits, since a hash map has it in another order in each run.
+pub(crate) fn sort_lost() {
+    LOST.with_borrow_mut(|lost| {
+        let mut all: Vec<u64> = lost.numbers.keys().copied().collect();
+        all.sort_unstable();
+        lost.numbers.extend(all.into_iter().zip(1..));
+    });
+}
+
+/// From now on, references that lead nowhere are restored as entities that differ, as keys of maps have to.
+pub(crate) fn set_lost_apart() {
+    LOST.with_borrow_mut(|lost| (lost.count, lost.are_apart) = (0, true));
 }
 
 /// Neither half of the bits is one that an engine does not allow: hecs has no generation 0, and bevy a lowest or highest
 /// index that is none.
 const INDICES: u64 = (1 << 32) - 2;
 
-/// What is stored of an entity: the id of its object. An entity that is not saved becomes [`ObjectId::NOWHERE`], or a
-/// dead id if the table [remembers](Ids::remember_unsaved) it.
+/// What is stored of an entity: the id of its object. An entity that is not saved becomes a dead id, which tells it from
+/// the other ones of its component, or from all if the table [remembers](Ids::remember_unsaved) it.
 #[must_use]
 pub fn store(entity: Entity) -> ObjectId {
     TRANSLATION.with_borrow_mut(|translation| match translation {
         Some((Way::In, ids)) => ids.object(entity).unwrap_or_else(|| {
-            UNSAVED.set(UNSAVED.get().saturating_add(1));
-            ids.unsaved(entity)
+            let number = LOST.with_borrow_mut(|lost| lost.number(entity.bits));
+            ids.unsaved(entity).unwrap_or_else(|| dead(u64::from(number)))
         }),
-        _ => number(entity.bits).unwrap_or(ObjectId::NOWHERE),
+        _ => {
+            let object = number(entity.bits).unwrap_or(ObjectId::NOWHERE);
+            if object.is_dead() && object != ObjectId::NOWHERE {
+                LOST.with_borrow_mut(|lost| lost.number(object.get()));
+            }
+            object
+        }
     })
 }
 
-/// The bits of the entity that was stored; `None` if it was not saved, or is gone.
-#[must_use]
-pub fn restore(object: ObjectId) -> Option<u64> {
+/// A dead id.
+pub(crate) fn dead(number: u64) -> ObjectId {
+    ObjectId::new(number | !(u64::MAX >> 1)).unwrap_or(ObjectId::NOWHERE)
+}
+
+/// The bits of the entity that was stored.
+///
+/// # Errors
+///
+/// Returns which of the engine's entities that never live takes its place, if it was not saved or is gone: 0 is the empty
+/// one. Others come only where keys of a map would be the same otherwise.
+pub fn restore(object: ObjectId) -> Result<u64, u32> {
     TRANSLATION.with_borrow(|translation| match translation {
-        Some((Way::Out, ids)) => ids.any_entity(object),
-        Some((Way::Away, _)) if object.is_dead() => None,
-        _ => handle(object),
+        Some((Way::Out, ids)) => ids.any_entity(object).ok_or_else(|| {
+            if object == ObjectId::NOWHERE {
+                return 0;
+            }
+            LOST.with_borrow_mut(|lost| {
+                let number = lost.number(object.get());
+                if lost.are_apart { number } else { 0 }
+            })
+        }),
+        _ => handle(object).ok_or(0),
     })
 }
 
@@ -139,14 +198,23 @@ mod tests {
         let [camera, lamp] =
             [3, 4].map(|index| Entity { index, bits: (1 << 32) | u64::from(index) });
         let mut ids = Ids::default();
-        assert_eq!(translated(Way::In, &mut ids, || store(camera)), ObjectId::NOWHERE);
+        let (stored, lost) =
+            counting_lost(|| translated(Way::In, &mut ids, || [lamp, camera, lamp].map(store)));
+        assert_eq!((stored, lost), ([1, 2, 1].map(dead), 3));
+        sort_lost();
+        let stored = translated(Way::In, &mut ids, || [lamp, camera, lamp].map(store));
+        assert_eq!(stored, [2, 1, 2].map(dead));
         ids.remember_unsaved();
         let stored = translated(Way::In, &mut ids, || [camera, lamp, camera].map(store));
         assert!(stored[0].is_dead() && stored[0] != stored[1] && stored[0] == stored[2]);
         let restored = translated(Way::Out, &mut ids, || stored.map(restore));
-        assert_eq!(restored, [camera, lamp, camera].map(|entity| Some(entity.bits)));
-        let away = translated(Way::Away, &mut ids, || stored.map(restore));
-        assert_eq!(away, [None; 3], "another run does not know them");
+        assert_eq!(restored, [camera, lamp, camera].map(|entity| Ok(entity.bits)));
+        let (away, lost) =
+            counting_lost(|| translated(Way::Out, &mut Ids::default(), || stored.map(restore)));
+        assert_eq!((away, lost), ([Err(0); 3], 3), "another run does not know them");
+        set_lost_apart();
+        let away = translated(Way::Out, &mut Ids::default(), || stored.map(restore));
+        assert_eq!(away, [Err(1), Err(2), Err(1)], "as keys they differ");
         // In the mirror it is a handle, too.
         let bits = stored.map(|object| handle(object).unwrap());
         assert_eq!(bits.map(|bits| number(bits).unwrap()), stored);
@@ -165,6 +233,6 @@ mod tests {
         }));
         assert!(result.is_err());
         assert_eq!(ids.object(entity), Some(object));
-        assert_eq!(translated(Way::Out, &mut ids, || restore(object)), Some(3));
+        assert_eq!(translated(Way::Out, &mut ids, || restore(object)), Ok(3));
     }
 }

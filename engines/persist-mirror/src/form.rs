@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use persist::codec::{Buffer, decode};
 use persist::{Component, Error, ErrorKind, Persist, Result};
 
-use crate::entities::{Way, counting_unsaved, turned};
+use crate::entities::{Way, counting_lost, set_lost_apart, sort_lost};
 
 /// As what the components of type `T` are kept in a mirror, and saved.
 pub trait Form<T>: 'static {
@@ -74,25 +74,28 @@ where
     }
 }
 
-/// A copy of a value whose handles are translated: it goes through its bytes.
-pub(crate) fn translate<T: Persist>(value: &T, buffer: &mut Buffer) -> Result<T> {
-    let (bytes, unsaved) = counting_unsaved(|| buffer.encode(value));
-    // Two of them are one to another run of the program, as keys of a map too.
-    let is_same = |error: Error| {
-        if error.kind() != ErrorKind::InvalidValue {
-            return error;
-        }
-        let message = format!(
-            "{}; entities that are not saved are all the same in a save: take them out of the keys of maps and out of \
-             sets, or have them saved",
-            error.message()
-        );
-        Error::new(error.kind(), message)
+/// A copy of a value whose handles are translated: it goes through its bytes. Also how many of its references lead to
+/// entities that are not saved.
+pub(crate) fn translate<T: Persist>(value: &T, way: Way, buffer: &mut Buffer) -> Result<(T, u32)> {
+    let (bytes, stored) = counting_lost(|| buffer.encode(value));
+    let (value, restored) = if stored > 1 {
+        bytes?;
+        sort_lost();
+        decode_apart(buffer.encode(value)?)?
+    } else {
+        decode_apart(bytes?)?
     };
-    if unsaved < 2 {
-        return decode(bytes?);
+    Ok((value, if way == Way::In { stored } else { restored }))
+}
+
+/// Decodes a value, and counts its references that lead nowhere. They are all the same, unless it does not take that.
+fn decode_apart<T: Persist>(bytes: &[u8]) -> Result<(T, u32)> {
+    let (value, lost) = counting_lost(|| decode(bytes));
+    match value {
+        Err(_) if lost > 0 => {
+            set_lost_apart();
+            decode(bytes).map(|value| (value, lost))
+        }
+        value => value.map(|value| (value, lost)),
     }
-    let bytes = bytes.map_err(is_same)?;
-    turned(Way::Away, || decode::<T>(bytes)).map_err(is_same)?;
-    decode(bytes)
 }

@@ -6,6 +6,8 @@ use std::hash::BuildHasher;
 use hashbrown::HashMap;
 use persist::ObjectId;
 
+use crate::entities::dead;
+
 /// A handle of an engine, whose own type of entities differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entity {
@@ -57,15 +59,15 @@ impl Ids {
         }
     }
 
-    /// What is stored of an entity without an object.
-    pub(crate) fn unsaved(&mut self, entity: Entity) -> ObjectId {
-        let Some(Unsaved { last, ids, bits }) = &mut self.unsaved else { return ObjectId::NOWHERE };
-        *ids.entry(entity.bits).or_insert_with(|| {
+    /// What is stored of an entity without an object, if that is remembered.
+    pub(crate) fn unsaved(&mut self, entity: Entity) -> Option<ObjectId> {
+        let Unsaved { last, ids, bits } = self.unsaved.as_mut()?;
+        Some(*ids.entry(entity.bits).or_insert_with(|| {
             *last += 1;
-            let id = ObjectId::new(*last | !(u64::MAX >> 1)).unwrap_or(ObjectId::NOWHERE);
+            let id = dead(*last);
             bits.insert(id, entity.bits);
             id
-        })
+        }))
     }
 
     /// The bits of the entity of an object, or of one that is not saved.

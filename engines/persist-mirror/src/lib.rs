@@ -10,5 +10,5 @@ mod target;
 pub use entities::{restore, store};
 pub use form::{As, Form, Itself};
 pub use ids::{Entity, Ids};
-pub use mirror::{Copies, Mirror, outward};
+pub use mirror::{Copies, Lost, Mirror, outward};
 pub use target::{Recorded, Target};

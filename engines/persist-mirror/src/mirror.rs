@@ -1,9 +1,12 @@
 //! The world that mirrors one of an engine, and how components come into it and out of it.
 
+use std::collections::BTreeSet;
+
 use persist::codec::{Buffer, Pointee};
+use persist::save::{LoadEvent, LoadReport, ReportRow};
 use persist::{Component, Error, ErrorKind, Loaded, ObjectId, Persist, Result, World};
 
-use crate::entities::{Way, translated, turned};
+use crate::entities::{Way, counting_lost, translated, turned};
 use crate::form::translate;
 use crate::{Entity, Form, Ids, Target};
 
@@ -30,13 +33,15 @@ pub struct Mirror<W = Loaded<World>> {
     ids: Ids,
     buffer: Buffer,
     writes: u64,
+    /// Classes whose values were copied with references to entities that are not saved.
+    lost: BTreeSet<String>,
 }
 
 impl<W: Target> Mirror<W> {
     /// A mirror of what was loaded. Its objects have no entities but for those in the table; see [`pair`](Self::pair).
     #[must_use]
     pub fn new(target: W, ids: Ids) -> Self {
-        Self { target, ids, buffer: Buffer::new(), writes: 0 }
+        Self { target, ids, buffer: Buffer::new(), writes: 0, lost: BTreeSet::new() }
     }
 
     /// The table.
@@ -61,6 +66,11 @@ impl<W: Target> Mirror<W> {
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes
+    }
+
+    /// The classes whose values were copied with references to entities that are not saved, since the last call.
+    pub fn take_lost(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.lost)
     }
 
     /// Which object stands for which entity.
@@ -122,7 +132,7 @@ impl<W: Target> Mirror<W> {
         &mut self,
         components: impl IntoIterator<Item = (Entity, &'c T)>,
     ) -> Result<usize> {
-        let Self { target, ids, buffer, writes } = self;
+        let Self { target, ids, buffer, writes, lost } = self;
         let objects = |(entity, component)| Some((ids.object(entity)?, component));
         let components = components.into_iter().filter_map(objects);
         let mut count = 0;
@@ -138,8 +148,11 @@ impl<W: Target> Mirror<W> {
         *writes += components.len() as u64;
         translated(Way::In, ids, || {
             components.iter().try_for_each(|(object, component)| {
-                let stored = translate(&F::store(component), buffer)
+                let (stored, unsaved) = translate(&F::store(component), Way::In, buffer)
                     .map_err(|error| located::<F::Stored>(error, *object))?;
+                if unsaved > 0 {
+                    lost.insert(F::Stored::persist_name());
+                }
                 target.put(*object, stored)
             })
         })?;
@@ -155,11 +168,16 @@ impl<W: Target> Mirror<W> {
         &mut self,
         resource: &R,
     ) -> Result<()> {
-        let Self { target, ids, buffer, writes } = self;
+        let Self { target, ids, buffer, writes, lost } = self;
         *writes += 1;
         let stored = if R::persist_kind().may_hold_ids() {
-            translated(Way::In, ids, || translate(resource, buffer))
-                .map_err(|error| error.in_class(R::persist_name()))?
+            let (stored, unsaved) =
+                translated(Way::In, ids, || translate(resource, Way::In, buffer))
+                    .map_err(|error| error.in_class(R::persist_name()))?;
+            if unsaved > 0 {
+                lost.insert(R::persist_name());
+            }
+            stored
         } else {
             resource.clone()
         };
@@ -218,8 +236,72 @@ impl Default for Mirror {
 /// Calls a function that copies components out of a world, with the entities of a table.
 pub fn outward<R>(world: &World, ids: &mut Ids, run: impl FnOnce(&mut Copies<'_>) -> R) -> R {
     let (buffer, other) = (Buffer::new(), Buffer::new());
-    let mut copies = Copies { world, buffer, other, left_out: Vec::new() };
+    let mut copies = Copies { world, buffer, other, lost: Lost::default() };
     translated(Way::Out, ids, || run(&mut copies))
+}
+
+/// References that lead nowhere, as a load or a warning at the save reports them.
+#[derive(Clone, Debug, Default)]
+pub struct Lost(LoadReport);
+
+impl Lost {
+    /// Adds one value, whose object it is if it has one.
+    pub fn add(&mut self, class: &str, detail: &str, object: Option<ObjectId>) {
+        self.0.add(LoadEvent::Dangling, class, detail, object);
+    }
+
+    /// Adds a component type of saved entities that is not registered.
+    pub fn add_unregistered(&mut self, name: &str) {
+        self.0.add(LoadEvent::Unknown, name, "on saved entities", None);
+    }
+
+    /// Adds the values of a component type in a mirror that have such references.
+    pub fn add_components<S: Component>(&mut self, world: &World) {
+        if !S::persist_kind().may_hold_ids() {
+            return;
+        }
+        let (mut buffer, mut class) = (Buffer::new(), None);
+        for (object, component) in world.query::<(ObjectId, &S)>() {
+            if has_lost(component, &mut buffer) {
+                self.add(class.get_or_insert_with(S::persist_name), NOT_SAVED, Some(object));
+            }
+        }
+    }
+
+    /// Adds a resource of a mirror if it has such references.
+    pub fn add_resource<R: Persist + Pointee + Send>(&mut self, world: &World) {
+        if R::persist_kind().may_hold_ids()
+            && let Some(resource) = world.resource::<R>()
+            && has_lost(resource, &mut Buffer::new())
+        {
+            self.add(&R::persist_name(), NOT_SAVED, None);
+        }
+    }
+
+    /// The rows: one for each class.
+    #[must_use]
+    pub fn rows(&self) -> &[ReportRow] {
+        self.0.rows()
+    }
+
+    /// Enters them in the report of a load.
+    pub fn report_in(&self, report: &mut LoadReport) {
+        for row in self.rows() {
+            for _ in 0..row.count {
+                let detail = row.detail.as_deref().unwrap_or_default();
+                report.add(row.event, &row.class, detail, row.object);
+            }
+        }
+    }
+}
+
+/// What is wrong with a value in whose place there is another one.
+const NOT_SAVED: &str = "leads to an entity that is not saved";
+
+/// Whether a value of a mirror has references to entities that are not saved.
+fn has_lost<T: Persist>(value: &T, buffer: &mut Buffer) -> bool {
+    let (encoded, lost) = counting_lost(|| buffer.encode(value).map(drop));
+    encoded.is_ok() && lost > 0
 }
 
 /// Copies components out of a mirror, with entities of the engine.
@@ -228,18 +310,18 @@ pub struct Copies<'m> {
     world: &'m World,
     buffer: Buffer,
     other: Buffer,
-    left_out: Vec<(ObjectId, String)>,
+    lost: Lost,
 }
 
 impl Copies<'_> {
-    /// Notes that the component of an object was not copied.
-    pub fn leave_out<S: Component>(&mut self, object: ObjectId) {
-        self.left_out.push((object, S::persist_name()));
+    /// Notes what references were lost.
+    pub fn lost(&mut self) -> &mut Lost {
+        &mut self.lost
     }
 
-    /// What was not copied: the objects, and the classes of their components.
-    pub fn take_left_out(&mut self) -> Vec<(ObjectId, String)> {
-        std::mem::take(&mut self.left_out)
+    /// The references that led nowhere, and what was left out for that.
+    pub fn take_lost(&mut self) -> Lost {
+        std::mem::take(&mut self.lost)
     }
 
     /// The world.
@@ -249,7 +331,7 @@ impl Copies<'_> {
     }
 
     /// The component of an object, if it has one of that type; `holds_ids` is what [`may_hold_ids`](persist::reflect::Kind)
-    /// says of what is stored, and too slow to be asked for each.
+    /// says of what is stored, and too slow to be asked for each. `is_whole` is asked whether it is left out.
     ///
     /// # Errors
     ///
@@ -258,12 +340,29 @@ impl Copies<'_> {
         &mut self,
         object: ObjectId,
         holds_ids: bool,
+        is_whole: impl FnOnce(&mut T) -> bool,
     ) -> Result<Option<T>> {
         let Some(stored) = self.world.get::<F::Stored>(object) else { return Ok(None) };
-        let stored =
-            if holds_ids { translate(stored, &mut self.buffer) } else { Ok(F::copy(stored)) };
-        let component = stored.and_then(F::restore);
-        component.map(Some).map_err(|error| located::<F::Stored>(error, object))
+        let stored = if holds_ids {
+            translate(stored, Way::Out, &mut self.buffer)
+        } else {
+            Ok((F::copy(stored), 0))
+        };
+        let component = stored.and_then(|(stored, lost)| Ok((F::restore(stored)?, lost)));
+        let (mut component, lost) =
+            component.map_err(|error| located::<F::Stored>(error, object))?;
+        if !is_whole(&mut component) {
+            self.lost.add(
+                &F::Stored::persist_name(),
+                "left out, since what it leads to is not saved",
+                Some(object),
+            );
+            return Ok(None);
+        }
+        if lost > 0 {
+            self.lost.add(&F::Stored::persist_name(), NOT_SAVED, Some(object));
+        }
+        Ok(Some(component))
     }
 }
 
@@ -294,8 +393,12 @@ impl Copies<'_> {
         if !R::persist_kind().may_hold_ids() {
             return Ok(Some(stored.clone()));
         }
-        let resource = translate(stored, &mut self.buffer);
-        resource.map(Some).map_err(|error| error.in_class(R::persist_name()))
+        let (resource, lost) = translate(stored, Way::Out, &mut self.buffer)
+            .map_err(|error| error.in_class(R::persist_name()))?;
+        if lost > 0 {
+            self.lost.add(&R::persist_name(), NOT_SAVED, None);
+        }
+        Ok(Some(resource))
     }
 }
 

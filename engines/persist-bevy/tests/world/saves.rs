@@ -1,5 +1,6 @@
 //! What a save of a world of Bevy keeps, and what messages an app gets.
 
+use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use persist::lock::Lock;
-use persist::save::{LoadPolicy, SaveOutcome, SlotInfo, dump};
+use persist::save::{LoadPolicy, ReportRow, SaveOutcome, SlotInfo, dump};
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, LoadOptions, Persist, SaveOptions, Saves};
 use persist_bevy::{
@@ -761,26 +762,140 @@ fn maps_and_sets_of_entities_leave_out_those_that_are_not_saved() {
     let mut next = with();
     let world = next.world_mut();
     world.spawn_empty();
-    world.load_from_slice(&save).unwrap();
+    let report = world.load_from_slice(&save).unwrap();
+    assert_eq!(
+        rows(report.rows()),
+        [
+            "dangling weak reference: Memory, leads to an entity that is not saved, 1 times, first in object #2"
+        ]
+    );
     let rat = of_health(world, 1);
     let memory = world.query::<&Memory>().single(world).unwrap();
     assert_eq!(memory.seen.iter().copied().collect::<Vec<_>>(), [rat]);
     assert_eq!(memory.grudges.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [rat]);
 }
 
+fn rows(rows: &[ReportRow]) -> Vec<String> {
+    rows.iter().map(ToString::to_string).collect()
+}
+
 #[test]
-fn unsaved_entities_as_keys_are_an_error_that_says_what_to_do() {
-    let mut app = app();
-    let world = app.world_mut();
-    let [camera, lamp] = [(); 2].map(|()| world.spawn_empty().id());
-    let grudges = [(camera, "dark".to_owned()), (lamp, "bright".to_owned())].into();
-    world.spawn(Party { guest: None, members: vec![camera, lamp], grudges });
+fn keys_that_are_not_saved_come_back_as_entities_that_differ() {
+    for lost in 1..4 {
+        let mut first = app();
+        let world = first.world_mut();
+        let rat = world.spawn(Health(1)).id();
+        let grudges = (0..lost).map(|n| (world.spawn_empty().id(), n.to_string()));
+        let mut grudges: HashMap<Entity, String> = grudges.collect();
+        grudges.extend([(rat, "the cake".to_owned()), (Entity::PLACEHOLDER, "all".to_owned())]);
+        world.spawn(Party { guest: None, members: Vec::new(), grudges });
+        let save = world.save_to_vec().unwrap();
+        let mut next = app();
+        let world = next.world_mut();
+        let report = world.load_from_slice(&save).unwrap();
+        assert_eq!(
+            rows(report.rows()),
+            [
+                "dangling weak reference: Party, leads to an entity that is not saved, 1 times, first in object #2"
+            ]
+        );
+        let rat = of_health(world, 1);
+        let grudges = world.query::<&Party>().single(world).unwrap().grudges.clone();
+        assert_eq!((grudges.len(), &*grudges[&rat]), (lost + 2, "the cake"));
+        assert_eq!(grudges[&Entity::PLACEHOLDER], "all");
+        let is_there = |key: &&Entity| world.get_entity(**key).is_ok();
+        assert_eq!(grudges.keys().filter(is_there).count(), 1);
+        // What came back is saved again.
+        world.query::<&mut Party>().single_mut(world).unwrap().members = vec![rat];
+        let save = world.save_to_vec().unwrap();
+        let mut next = app();
+        next.world_mut().load_from_slice(&save).unwrap();
+        assert_eq!(
+            next.world_mut().query::<&Party>().single(next.world()).unwrap().grudges.len(),
+            lost + 2
+        );
+    }
+}
+
+#[test]
+fn equal_worlds_with_lost_keys_have_equal_saves() {
+    let save = || {
+        let mut app = app();
+        let world = app.world_mut();
+        let grudges = (0..20_u32).map(|n| (world.spawn_empty().id(), n.to_string()));
+        let grudges = grudges.collect();
+        world.spawn(Party { guest: None, members: Vec::new(), grudges });
+        world.save_to_vec().unwrap()
+    };
+    assert_eq!(save(), save());
+}
+
+#[test]
+fn each_lost_reference_is_a_warning_at_the_save_and_a_row_at_the_load() {
+    let mut first = app();
+    let world = first.world_mut();
+    let camera = world.spawn_empty().id();
+    let rat = world.spawn((Health(1), ChildOf(camera))).id();
+    world.spawn((Health(2), Mana { points: 1, source: camera }, ChildOf(rat)));
+    world.spawn((Health(3), Mana { points: 1, source: Entity::PLACEHOLDER }, Likes(camera)));
+    world.spawn(Party { guest: None, members: vec![rat], grudges: HashMap::new() });
+    world.insert_resource(Score { points: 1, leader: Some(camera) });
+    let save = world.save_to_vec().unwrap();
+    let warnings = rows(&world.resource::<WorldSaves>().warnings());
     assert_eq!(
-        world.save_to_vec().unwrap_err().to_string(),
-        "two keys or elements are stored as the same Handle<persist.objects>, so that one of them would be lost; store \
-         what tells them apart; entities that are not saved are all the same in a save: take them out of the keys of \
-         maps and out of sets, or have them saved (object #1, class Party)"
+        warnings,
+        [
+            "dangling weak reference: ChildOf, left out, since the parent is not saved, 1 times, first in object #2",
+            "dangling weak reference: Mana, leads to an entity that is not saved, 1 times, first in object #1",
+            "dangling weak reference: Likes, leads to an entity that is not saved, 1 times, first in object #3",
+            "dangling weak reference: Score, leads to an entity that is not saved, 1 times"
+        ]
     );
+    let mut next = app();
+    let world = next.world_mut();
+    let report = world.load_from_slice(&save).unwrap();
+    assert!(!report.is_clean());
+    let left_out = |row: &String| {
+        row.replace("Likes, leads to an entity that", "Likes, left out, since what it leads to")
+    };
+    assert_eq!(rows(report.rows()), warnings.iter().map(left_out).collect::<Vec<_>>());
+    assert_eq!(world.query::<&ChildOf>().iter(world).count(), 1);
+
+    // Once it is mended, nothing is reported any more.
+    let world = first.world_mut();
+    world.entity_mut(camera).insert(Saved);
+    let save = world.save_to_vec().unwrap();
+    assert_eq!(world.resource::<WorldSaves>().warnings(), []);
+    let mut next = app();
+    assert!(next.world_mut().load_from_slice(&save).unwrap().is_clean());
+    assert_eq!(next.world_mut().query::<&ChildOf>().iter(next.world()).count(), 2);
+}
+
+#[test]
+fn components_of_saved_entities_that_are_not_registered_are_named() {
+    #[derive(Component)]
+    struct Inventory;
+    #[derive(Component)]
+    struct Picture;
+    #[derive(Component)]
+    struct OfTheCamera;
+
+    let mut app = app();
+    app.ignore_component::<Picture>();
+    let world = app.world_mut();
+    world.spawn(OfTheCamera);
+    let rat = world.spawn((Health(1), Picture, Transform::default())).id();
+    world.spawn((Health(2), Likes(rat)));
+    world.save_to_vec().unwrap();
+    assert_eq!(world.resource::<WorldSaves>().warnings(), []);
+    world.entity_mut(rat).insert(Inventory);
+    world.save_to_vec().unwrap();
+    let warnings = rows(&world.resource::<WorldSaves>().warnings());
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].starts_with("skipped, not registered: world::saves::"), "{warnings:?}");
+    assert!(warnings[0].contains("::Inventory, on saved entities"), "{warnings:?}");
+    app.ignore_component::<Inventory>();
+    assert_eq!(app.world().resource::<WorldSaves>().warnings(), []);
 }
 
 #[test]
