@@ -369,3 +369,32 @@ fn an_error_in_a_recovery_loses_nothing() {
         assert!(number > 8);
     }
 }
+
+/// Too many files are open while backups rotate: what was set aside cannot be looked at, and is a save all the same.
+#[test]
+fn a_save_that_cannot_be_opened_while_backups_rotate_is_not_taken_for_damaged() {
+    for backups in [1, 3] {
+        for links in [true, false] {
+            let image = saved([1, 2], backups);
+            let disk = if links { Disk::new(image) } else { Disk::without_links(image) };
+            disk.fail_opens(".game.sav.old", usize::MAX, 9);
+            let slot = saves(&disk, backups).file(SAVE);
+            let _ = slot.save(&game(3));
+            disk.fail_opens(".game.sav.old", 0, 9);
+            assert!(
+                !disk.names().iter().any(|name| name.contains("damaged")),
+                "{:?}",
+                disk.names()
+            );
+            assert_eq!(load(&disk).unwrap(), 3);
+            // The newest of what is left is the one that could not be looked at.
+            let mut image = disk.image();
+            image.insert(path(SAVE), b"damaged".to_vec());
+            assert_eq!(load(&Disk::new(image)).unwrap(), 2, "{backups} backups, links: {links}");
+            save(&disk, backups, 4).unwrap();
+            let kept = disk.names().iter().filter(|name| name.contains(".bak")).count();
+            assert!(kept <= backups as usize, "{:?}", disk.names());
+            assert_eq!(load(&disk).unwrap(), 4);
+        }
+    }
+}

@@ -24,6 +24,11 @@ pub enum SaveOutcome {
     /// Some network drives are like that. Another program that saved at the same moment was looked for twice.
     /// It is found unless it replaced the save in the instant between the second look and the end.
     SavedUnlocked,
+    /// The save of a [`Session`](crate::Session) is in its place, and its journal could not be begun.
+    ///
+    /// Edits are refused until it can, which each of them tries. [`Session::journal_broken`](crate::Session::journal_broken)
+    /// says what is wrong.
+    SavedUnjournaled,
     /// A newer save of the same file came before its turn.
     Superseded,
     /// The save was cancelled; the one before is in its place.
@@ -41,6 +46,7 @@ impl fmt::Display for SaveOutcome {
         f.write_str(match self {
             Self::Saved => "saved",
             Self::SavedUnlocked => "saved, without a lock against other programs",
+            Self::SavedUnjournaled => "saved, without a journal of later edits",
             Self::Superseded => "not written, a newer save took its place",
             Self::Cancelled => "cancelled, the previous save is in its place",
         })

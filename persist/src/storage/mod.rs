@@ -42,7 +42,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub(crate) use commit::{SaveOptions, SessionSave, replace, replace_by};
+pub(crate) use commit::{SaveOptions, SessionSave, has_no_lock, replace, replace_by};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;

@@ -324,8 +324,13 @@ fn put_back(
     backup: &[u8],
 ) -> Option<PathBuf> {
     let ReadRequest { storage, limits, wait } = request;
-    // Another program may have saved meanwhile; without locks, also while the copy was written.
-    let is_damaged = || read_save(storage, path, limits).ok().as_deref() == damaged;
+    // Another program may have saved meanwhile; without locks, also while the copy was written. That it cannot be read now
+    // says nothing.
+    let is_damaged = || match (read_save(storage, path, limits), damaged) {
+        (Ok(found), Some(damaged)) => found == damaged,
+        (Err(error), None) => error.is_damage(),
+        _ => false,
+    };
     let lock = lock(storage, path, wait).ok()?;
     if !is_damaged() {
         return None;
