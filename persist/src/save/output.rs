@@ -9,7 +9,8 @@ use std::time::Duration;
 use crate::format::Header;
 use crate::platform::{Timer, held};
 use crate::storage::{
-    FILES, Past, SaveOptions, SessionSave, SlotStore, SlotVersion, Storage, slots,
+    FILES, Past, SaveOptions, SessionSave, SlotStore, SlotVersion, Storage, auto_name, auto_number,
+    slots,
 };
 use crate::{ErrorKind, Limits, Result, storage, trace};
 
@@ -292,19 +293,6 @@ impl Output {
         }
         Ok(SaveOutcome::Saved)
     }
-}
-
-/// How the names of the slots of a rotation begin.
-const AUTO: &str = "auto";
-
-/// The number of a slot of a rotation.
-fn auto_number(name: &str) -> Option<u32> {
-    let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok())?;
-    (name == auto_name(number)).then_some(number)
-}
-
-pub(super) fn auto_name(number: u32) -> String {
-    format!("{AUTO}{number}")
 }
 
 fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, u64)>> {

@@ -50,6 +50,7 @@ pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{are_same, generation_of, have_same_bytes, is_free, read_file, read_save};
 pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
 pub use slot_folder::SlotFolder;
+pub(crate) use slot_name::{auto_name, auto_number, title_of};
 pub use slot_name::{check_slot_name, slot_name};
 pub use slot_store::{SlotStore, SlotVersion, StoredSlot};
 pub(crate) use slots::SlotFiles;

@@ -27,7 +27,7 @@ pub(super) struct FollowedSave {
     path: PathBuf,
     limits: Limits,
     expected: Expected,
-    /// A save of the session of which nobody knows whether it is in place.
+    /// A save of the session that may be in place or not: the system has not said.
     undecided: Option<Digest>,
     stamp: Option<FileStamp>,
     /// The stamp of a save that is another one, so that it is read once only.

@@ -188,7 +188,7 @@ impl Journal {
         }
     }
 
-    /// Goes on in the journal of a save if that is in place, and else in the one before. It is `None` if the system has not
+    /// Continues in the journal of a save if that is in place, and else in the one before. It is `None` if the system has not
     /// said; `is_sure` if the save is certainly durable.
     pub(super) fn finish_save(&mut self, save: NextSave, is_in_place: Option<bool>, is_sure: bool) {
         let followed = self.writer.followed();

@@ -47,7 +47,7 @@ pub(super) struct JournalWriter {
     locks: Locks,
     /// Also asked while a save replaces both.
     followed: Arc<Mutex<FollowedSave>>,
-    /// False while a power cut may take back the save that the journal follows, or the journal's name.
+    /// False while a power cut may undo the rename of the save that the journal follows, or that of the journal.
     names_last: bool,
     /// Memory for the frames of an edit.
     scratch: Vec<u8>,
