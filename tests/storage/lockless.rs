@@ -6,6 +6,8 @@ use std::rc::Rc;
 use persist::save::SaveOutcome;
 use persist::{ErrorKind, Persist};
 
+use persist_tests::support::disk::Fault;
+
 use super::{Disk, Image, SAVE, assert_no_strays, game, load, path, save, saved, saves};
 
 thread_local! {
@@ -55,6 +57,18 @@ fn a_save_without_locks_is_made_and_says_so() {
     assert_no_strays(&disk, "a save without locks");
     let outcome = saves(&Disk::new(Image::new()), 1).file(SAVE).save(&game(1)).unwrap();
     assert_eq!(outcome, SaveOutcome::Saved);
+}
+
+/// The file of a lock that another user has left cannot be opened.
+#[test]
+fn a_lock_that_another_user_has_left_blocks_nobody() {
+    let disk = Disk::new(saved([1], 1));
+    disk.fail(1, Fault::Calls(&["lock"], std::io::ErrorKind::PermissionDenied));
+    let slot = saves(&disk, 1).file(SAVE);
+    assert_eq!(slot.save(&game(2)).unwrap(), SaveOutcome::SavedUnlocked);
+    assert_eq!(load(&disk).unwrap(), 2);
+    assert!(disk.end_faults());
+    assert_no_strays(&disk, "a save without the lock");
 }
 
 #[test]

@@ -58,6 +58,28 @@ fn a_power_cut_at_any_moment_leaves_the_old_save_or_the_new_one() {
     }
 }
 
+/// Names without a journal: each change may last without those before it.
+#[test]
+fn a_power_cut_leaves_a_save_where_names_last_in_any_order() {
+    for (backups, links) in [(1, true), (3, true), (1, false), (3, false)] {
+        let before = saved([8, 9, 1], backups);
+        let disk = if links { Disk::new(before) } else { Disk::without_links(before) };
+        disk.note_cuts();
+        save(&disk, backups, 2).unwrap();
+        let mut states = 0;
+        for cut in disk.cuts() {
+            for image in cut.images_in_any_order(|_| true) {
+                let what = format!("{backups} backups, a cut after {}", cut.after);
+                let level =
+                    load(&Disk::new(image)).unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(level == 1 || level == 2, "{what}: level {level}");
+                states += 1;
+            }
+        }
+        assert!(states > 35, "{states}");
+    }
+}
+
 /// The first save of a slot is there or not.
 #[test]
 fn a_power_cut_in_a_first_save_leaves_none_or_a_whole_one() {

@@ -98,7 +98,9 @@ fn a_save_whose_backups_are_damaged_too_names_all_causes_and_keeps_all_files() {
         assert!(error.message().contains(cause.split("; ").next().unwrap()), "{error}");
         assert!(error.message().contains("game.sav.bak"), "{error}");
         assert!(error.message().contains("all files are kept"), "{error}");
-        assert_eq!(disk.image(), image);
+        let found = disk.image();
+        assert!(image.iter().all(|(name, bytes)| found[name] == *bytes));
+        assert!(found.keys().all(|name| image.contains_key(name) || is_kept(name)));
     }
 }
 
@@ -139,13 +141,27 @@ fn a_save_that_was_removed_stays_removed() {
 fn a_damaged_save_without_a_backup_is_named() {
     for how in 0..WAYS {
         let image = damaged(saved([1], 1), SAVE, how);
-        let error = load(&Disk::new(image.clone())).unwrap_err();
+        let disk = Disk::new(image.clone());
+        let error = load(&disk).unwrap_err();
         let cause = persist::from_slice::<Game>(&image[&path(SAVE)]).unwrap_err();
         assert_eq!((error.kind(), error.offset()), (cause.kind(), cause.offset()));
         assert!(error.message().starts_with("game.sav cannot be loaded, "), "{error}");
-        assert!(error.message().ends_with("; it has no backup"), "{error}");
+        assert!(error.message().contains("; it has no backup"), "{error}");
         assert!(!error.message().contains("restore a backup"), "{error}");
+        // What may be salvaged is not rotated away.
+        let was_kept = disk.names().iter().any(|name| name == "game.sav.damaged");
+        assert_eq!(was_kept, error.message().ends_with("; the file is kept as game.sav.damaged"));
+        (5..8).for_each(|level| save(&disk, 1, level).unwrap());
+        if was_kept {
+            assert_eq!(disk.image()[&path("game.sav.damaged")], image[&path(SAVE)], "damage {how}");
+        }
+        let begins_or_ends = image[&path(SAVE)].starts_with(b"\x89PST") || how == 4;
+        assert!(was_kept || !begins_or_ends, "damage {how}");
     }
+}
+
+fn is_kept(name: &std::path::Path) -> bool {
+    name.to_string_lossy().contains(".damaged")
 }
 
 /// Where a file has one name, it is without its own for a moment; then nothing can be written any more.
@@ -367,5 +383,34 @@ fn an_error_in_a_recovery_loses_nothing() {
             number += 1;
         }
         assert!(number > 8);
+    }
+}
+
+/// Too many files are open while backups rotate: what was set aside cannot be looked at, and is a save all the same.
+#[test]
+fn a_save_that_cannot_be_opened_while_backups_rotate_is_not_taken_for_damaged() {
+    for backups in [1, 3] {
+        for links in [true, false] {
+            let image = saved([1, 2], backups);
+            let disk = if links { Disk::new(image) } else { Disk::without_links(image) };
+            disk.fail_opens(".game.sav.old", usize::MAX, 9);
+            let slot = saves(&disk, backups).file(SAVE);
+            let _ = slot.save(&game(3));
+            disk.fail_opens(".game.sav.old", 0, 9);
+            assert!(
+                !disk.names().iter().any(|name| name.contains("damaged")),
+                "{:?}",
+                disk.names()
+            );
+            assert_eq!(load(&disk).unwrap(), 3);
+            // The newest of what is left is the one that could not be looked at.
+            let mut image = disk.image();
+            image.insert(path(SAVE), b"damaged".to_vec());
+            assert_eq!(load(&Disk::new(image)).unwrap(), 2, "{backups} backups, links: {links}");
+            save(&disk, backups, 4).unwrap();
+            let kept = disk.names().iter().filter(|name| name.contains(".bak")).count();
+            assert!(kept <= backups as usize, "{:?}", disk.names());
+            assert_eq!(load(&disk).unwrap(), 4);
+        }
     }
 }

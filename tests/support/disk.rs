@@ -26,6 +26,8 @@ pub enum Fault {
     Ever(io::ErrorKind),
     /// From it on every call of these names fails, and everything else is done: a disk whose driver has given up.
     Calls(&'static [&'static str], io::ErrorKind),
+    /// From it on so many calls of these names fail: the system is short of something for a moment.
+    Moment(&'static [&'static str], usize, io::ErrorKind),
     /// A write takes some of its bytes, or is interrupted before it takes any.
     Short,
     /// It and all later ones are interrupted, then take one byte or half of theirs.
@@ -42,8 +44,9 @@ struct State {
     names: BTreeMap<PathBuf, usize>,
     /// The names as they surely are on the disk.
     lasting: BTreeMap<PathBuf, usize>,
-    /// What may have reached the disk since.
+    /// What may have reached the disk since: the names after each change, and the changes.
     name_steps: Vec<BTreeMap<PathBuf, usize>>,
+    name_changes: Vec<NameChange>,
     writes: Vec<Written>,
     locked: BTreeSet<PathBuf>,
     operations: usize,
@@ -66,6 +69,13 @@ struct State {
     log: Vec<String>,
 }
 
+/// A name that a file gets, and one that it or another loses.
+#[derive(Clone)]
+struct NameChange {
+    given: Option<(PathBuf, usize)>,
+    taken: Option<PathBuf>,
+}
+
 #[derive(Clone)]
 struct Written {
     file: usize,
@@ -78,6 +88,7 @@ struct Written {
 pub struct Cut {
     files: Vec<Vec<u8>>,
     names: Vec<BTreeMap<PathBuf, usize>>,
+    name_changes: Vec<NameChange>,
     writes: Vec<Written>,
     /// What was done last.
     pub after: String,
@@ -167,6 +178,11 @@ impl Disk {
         state.has_fired
     }
 
+    /// Frees the locks of a program that was killed.
+    pub fn end_locks(&self) {
+        self.state().locked.clear();
+    }
+
     /// The same while the program goes on.
     pub fn end_faults_keeping_locks(&self) -> bool {
         let mut state = self.state();
@@ -221,6 +237,13 @@ impl Disk {
             {
                 Some(kind)
             }
+            Some((number, Fault::Moment(names, calls, kind)))
+                if number <= state.operations && names.contains(&what) =>
+            {
+                let left = calls.saturating_sub(1);
+                state.fault = (left > 0).then_some((number, Fault::Moment(names, left, kind)));
+                Some(kind)
+            }
             _ => None,
         };
         if let Some(kind) = fires {
@@ -260,8 +283,9 @@ impl Disk {
                 if !links {
                     state.names.remove(from);
                 }
+                let taken = (!links).then(|| from.to_owned());
+                state.change_names(Some((to.to_owned(), file)), taken);
             }
-            state.name_steps.push(state.names.clone());
             Ok(())
         })
     }
@@ -273,11 +297,18 @@ impl State {
         self.files[file].0.truncate(length);
     }
 
+    /// Notes a change of names that was made.
+    fn change_names(&mut self, given: Option<(PathBuf, usize)>, taken: Option<PathBuf>) {
+        self.name_steps.push(self.names.clone());
+        self.name_changes.push(NameChange { given, taken });
+    }
+
     fn cut(&self, after: &str) -> Cut {
         let lasting = std::iter::once(&self.lasting);
         Cut {
             files: self.files.iter().map(|(_, lasting)| lasting.clone()).collect(),
             names: lasting.chain(&self.name_steps).cloned().collect(),
+            name_changes: self.name_changes.clone(),
             writes: self.writes.clone(),
             after: after.to_owned(),
         }
@@ -307,6 +338,29 @@ impl Cut {
     /// The disk with so many of the changes of names, and with these sectors of what was not
     /// synced: by bits, or all of them from a seed.
     pub fn images(&self, kept: impl Fn(usize) -> bool) -> Vec<Image> {
+        let files = self.contents(kept);
+        self.names.iter().map(|names| image(names, &files)).collect()
+    }
+
+    /// The same on a disk that makes changes of names last in any order: with any set of them.
+    pub fn images_in_any_order(&self, kept: impl Fn(usize) -> bool) -> Vec<Image> {
+        let files = self.contents(kept);
+        let sets = 0_u32..1 << self.name_changes.len();
+        let lasting = |set: u32| {
+            let mut names = self.names[0].clone();
+            for (i, NameChange { given, taken }) in self.name_changes.iter().enumerate() {
+                if set & (1 << i) != 0 {
+                    names.retain(|name, _| taken.as_ref() != Some(name));
+                    names.extend(given.clone());
+                }
+            }
+            image(&names, &files)
+        };
+        sets.map(lasting).collect()
+    }
+
+    /// The content of each file with these sectors.
+    fn contents(&self, kept: impl Fn(usize) -> bool) -> Vec<Vec<u8>> {
         let mut files = self.files.clone();
         for (i, sector) in self.sectors().into_iter().enumerate() {
             let file = &mut files[sector.file];
@@ -319,11 +373,12 @@ impl Cut {
                 file[sector.at..end].copy_from_slice(&sector.bytes);
             }
         }
-        let image = |names: &BTreeMap<PathBuf, usize>| {
-            names.iter().map(|(name, file)| (name.clone(), files[*file].clone())).collect()
-        };
-        self.names.iter().map(image).collect()
+        files
     }
+}
+
+fn image(names: &BTreeMap<PathBuf, usize>, files: &[Vec<u8>]) -> Image {
+    names.iter().map(|(name, file)| (name.clone(), files[*file].clone())).collect()
 }
 
 struct DiskFile {
@@ -421,8 +476,10 @@ impl Drop for DiskLock {
 impl Storage for Disk {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
         self.step("open", path, |state| {
+            let is_there = state.names.contains_key(path);
             if let Some((times, code)) = state.unreadable.get_mut(path)
                 && *times > 0
+                && is_there
             {
                 *times -= 1;
                 return Err(io::Error::from_raw_os_error(*code));
@@ -447,7 +504,7 @@ impl Storage for Disk {
             let file = state.files.len();
             state.files.push((Vec::new(), Vec::new()));
             state.names.insert(path.to_owned(), file);
-            state.name_steps.push(state.names.clone());
+            state.change_names(Some((path.to_owned(), file)), None);
             Ok(file)
         })?;
         Ok(Box::new(DiskFile { disk: self.clone(), file, path: path.to_owned() }))
@@ -477,7 +534,7 @@ impl Storage for Disk {
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.step("remove", path, |state| {
             state.names.remove(path).ok_or(io::ErrorKind::NotFound)?;
-            state.name_steps.push(state.names.clone());
+            state.change_names(None, Some(path.to_owned()));
             Ok(())
         })
     }
@@ -486,6 +543,7 @@ impl Storage for Disk {
         self.step("sync folder", folder, |state| {
             state.lasting = state.names.clone();
             state.name_steps.clear();
+            state.name_changes.clear();
             Ok(())
         })
     }

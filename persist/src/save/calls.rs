@@ -163,7 +163,7 @@ impl Saves {
         from: SaveSource<'_>,
         mut remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded<T>> {
-        if let SaveSource::File(path) = from {
+        if let Some(path) = from.path() {
             self.settle(path);
         }
         let read = |save: &[u8]| T::read(self, save, remap.as_deref_mut());

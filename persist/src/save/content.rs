@@ -9,7 +9,7 @@ use super::saves::Prepared;
 use super::{LoadReport, Loaded, SaveManager, Saves};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{Env, SharedContext, shared};
-use crate::format::{Checksums, Header, Sealer, unpacked, write_again};
+use crate::format::{Checksums, Compression, Header, Sealer, unpacked, write_again};
 use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
 use crate::types::save_as::SaveAs;
 use crate::types::{Remap, Renumber};
@@ -198,6 +198,10 @@ impl<T: Persist> WriteContent for &mut Loaded<T> {
 pub fn prepare_parts<P: SaveAs<Owned: Persist>>(saves: &Saves, parts: &P) -> Result<Prepared> {
     let prepared = saves.register_type::<P::Owned>()?;
     check_no_hook::<P::Owned>(&prepared)?;
+    if P::VALIDATES {
+        // There is no owned value to ask: what is to be saved is loaded.
+        return read_back(saves, prepared, parts);
+    }
     if prepared.registry.validates_saves(prepared.class) {
         let context = saves.shared_context();
         let env = Env::new(saves.bounds(), shared(&context));
@@ -206,6 +210,21 @@ pub fn prepare_parts<P: SaveAs<Owned: Persist>>(saves: &Saves, parts: &P) -> Res
             .visit_parts(&mut Visitor::new(Phase::Validate, &env, &mut links))
             .map_err(|error| error.in_class(P::Owned::persist_name()))?;
     }
+    Ok(prepared)
+}
+
+/// Loads what is to be saved of the parts, so that a load that refuses it comes before the save.
+fn read_back<P: SaveAs<Owned: Persist>>(
+    saves: &Saves,
+    prepared: Prepared,
+    parts: &P,
+) -> Result<Prepared> {
+    let (mut save, mut buffer, header) = (Vec::new(), Buffer::new(), Header::default());
+    let mut out = Sealer::new(&mut save, Compression::None, saves.bounds());
+    let mut sink = Sink { saves, header: &header, out: &mut out, buffer: &mut buffer };
+    write_parts(parts, &prepared, &mut sink)?;
+    let (_, objects, _) = decode::<P::Owned>(&saves.unwatched(), &prepared, &save, None, false)?;
+    free_loaded(objects);
     Ok(prepared)
 }
 

@@ -10,7 +10,7 @@ use super::{Loaded, SaveOutcome, Saves};
 use crate::codec::Persist;
 use crate::format::{Digest, with_header};
 use crate::storage::{SessionSave, Storage, is_free, names};
-use crate::{Error, ErrorKind, Result, storage};
+use crate::{Error, ErrorKind, Result};
 
 impl Saves {
     pub(crate) fn disk(&self) -> Arc<dyn Storage> {
@@ -75,11 +75,5 @@ impl Saves {
             before(&Digest::of(&save)?);
             out.write_all(&save).map_err(|error| Error::io("write", path, error))
         })
-    }
-
-    /// True if a file is the save of this digest, also if what came after its replacement failed.
-    pub(crate) fn is_in_place(&self, path: &Path, digest: &Digest) -> bool {
-        let save = storage::read_save(&*self.output().storage, path, self.bounds());
-        save.and_then(|save| Digest::of(&save)).is_ok_and(|found| found == *digest)
     }
 }

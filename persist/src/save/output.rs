@@ -9,7 +9,8 @@ use std::time::Duration;
 use crate::format::Header;
 use crate::platform::{Timer, held};
 use crate::storage::{
-    FILES, Past, SaveOptions, SessionSave, SlotStore, SlotVersion, Storage, slots,
+    FILES, Past, SaveOptions, SessionSave, SlotStore, SlotVersion, Storage, auto_name, auto_number,
+    slots,
 };
 use crate::{ErrorKind, Limits, Result, storage, trace};
 
@@ -24,6 +25,11 @@ pub enum SaveOutcome {
     /// Some network drives are like that. Another program that saved at the same moment was looked for twice.
     /// It is found unless it replaced the save in the instant between the second look and the end.
     SavedUnlocked,
+    /// The save of a [`Session`](crate::Session) is in its place, and its journal could not be begun.
+    ///
+    /// Edits are refused until it can, which each of them tries. [`Session::journal_broken`](crate::Session::journal_broken)
+    /// says what is wrong.
+    SavedUnjournaled,
     /// A newer save of the same file came before its turn.
     Superseded,
     /// The save was cancelled; the one before is in its place.
@@ -41,6 +47,7 @@ impl fmt::Display for SaveOutcome {
         f.write_str(match self {
             Self::Saved => "saved",
             Self::SavedUnlocked => "saved, without a lock against other programs",
+            Self::SavedUnjournaled => "saved, without a journal of later edits",
             Self::Superseded => "not written, a newer save took its place",
             Self::Cancelled => "cancelled, the previous save is in its place",
         })
@@ -286,19 +293,6 @@ impl Output {
         }
         Ok(SaveOutcome::Saved)
     }
-}
-
-/// How the names of the slots of a rotation begin.
-const AUTO: &str = "auto";
-
-/// The number of a slot of a rotation.
-fn auto_number(name: &str) -> Option<u32> {
-    let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok())?;
-    (name == auto_name(number)).then_some(number)
-}
-
-pub(super) fn auto_name(number: u32) -> String {
-    format!("{AUTO}{number}")
 }
 
 fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, u64)>> {

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use super::background::{BackgroundSave, Snapshot};
 use super::content::{Content, Loadable, Sink, WriteContent};
 use super::info::SlotInfo;
-use super::output::{Destination, Home, Output, SaveLocation, auto_name};
+use super::output::{Destination, Home, Output, SaveLocation};
 use super::source::SaveSource;
 use super::{Loaded, SaveOutcome, Saves};
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer};
-use crate::storage::{SaveOptions, check_slot_name, slots};
+use crate::sorting::sort_by;
+use crate::storage::{SaveOptions, auto_name, check_slot_name, slots};
 use crate::types::Remap;
 use crate::{Error, ErrorKind, Result};
 
@@ -85,7 +86,8 @@ impl Slot {
         Self { info: Some(info), ..self }
     }
 
-    /// Sets how many earlier saves stay after the saves by this handle, in place of [`SaveOptions::backups`].
+    /// Sets how many earlier saves stay after the saves by this handle, in place of [`SaveOptions::backups`]. A save of the
+    /// slot by another handle removes those beyond its own number.
     pub fn backups(self, backups: u32) -> Self {
         Self { backups: Some(backups), ..self }
     }
@@ -188,14 +190,15 @@ impl Slot {
 
     /// Loads the save: one value, or objects as a [`SaveManager`](crate::SaveManager).
     ///
-    /// A rotation loads its newest save.
+    /// A rotation loads its newest save. If that is damaged, or the program's `validate` functions refuse it, the other
+    /// slots of the rotation stand in for it as its backups do, the newest first.
     ///
     /// If the file is damaged, its newest good backup is loaded and takes its place. The damaged file is kept
     /// beside it as `name.damaged`. If the program's `validate` functions refuse the save, the newest backup that passes is
     /// loaded, and no file is moved. [`Loaded::recovery`] reports both.
     ///
-    /// A save that the program cannot load otherwise, as one of a newer version, is an error. It is kept beside the slot as
-    /// `name.refused`, so that later saves do not remove it.
+    /// A save that the program cannot load otherwise is an error. It is kept beside the slot as `name.refused`, or as
+    /// `name.damaged` if it is damaged, so that later saves do not remove it.
     ///
     /// A missing file stays missing, since the player may have deleted it. If it has backups, the error names
     /// those that can be loaded by their own path.
@@ -213,7 +216,19 @@ impl Slot {
         &self,
         remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded<T>> {
-        match self.newest()? {
+        let location = match self.target()? {
+            Destination::One(location) => location,
+            Destination::Rotation(home, _) => {
+                let locations = self.newest_first(&home)?;
+                let files = locations.iter().filter_map(|it| it.file().map(Path::to_owned));
+                let files: Vec<PathBuf> = files.collect();
+                if !files.is_empty() {
+                    return self.saves.load(SaveSource::Rotation(&files), remap);
+                }
+                locations.into_iter().next().ok_or_else(|| no_slot(&auto_name(1)))?
+            }
+        };
+        match location {
             SaveLocation::File(path) => self.saves.load(SaveSource::File(&path), remap),
             SaveLocation::Store(store, slot) => {
                 self.saves.worker().settle_all();
@@ -300,14 +315,19 @@ impl Slot {
     fn newest(&self) -> Result<SaveLocation> {
         match self.target()? {
             Destination::Rotation(home, _) => {
-                self.saves.worker().settle_all();
-                let autos = home.autos(&*self.saves.output().storage)?.into_iter();
-                let newest = autos.max_by_key(|(number, age)| (*age, *number));
-                let (number, _) = newest.ok_or_else(|| no_slot(&auto_name(1)))?;
-                Ok(home.location(&auto_name(number)))
+                let newest = self.newest_first(&home)?.into_iter().next();
+                newest.ok_or_else(|| no_slot(&auto_name(1)))
             }
             Destination::One(location) => Ok(location),
         }
+    }
+
+    /// The saves of a rotation.
+    fn newest_first(&self, home: &Home) -> Result<Vec<SaveLocation>> {
+        self.saves.worker().settle_all();
+        let mut autos = home.autos(&*self.saves.output().storage)?;
+        sort_by(&mut autos, |(number, age), other| (other.1, other.0).cmp(&(*age, *number)));
+        Ok(autos.into_iter().map(|(number, _)| home.location(&auto_name(number))).collect())
     }
 
     pub(super) fn saves(&self) -> &Saves {

@@ -13,13 +13,13 @@ use crate::format::{Ends, Header};
 use crate::sorting::sort_by;
 use crate::storage::{
     SlotFiles, SlotFolder, SlotStore, Storage, StoredFile, StoredSlot, check_slot_name, recover,
-    slots,
+    slots, title_of,
 };
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save in a list, described by its header and its end; [`Slots::list`] returns it.
 ///
-/// Its [`Display`](fmt::Display) is a line for the player: name, title, time, play time, and what is wrong if anything is.
+/// Its [`Display`](fmt::Display) is a line for the player: the title that the name was made of, the title of the info, time, play time, and what is wrong if anything is.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SlotEntry {
@@ -111,8 +111,13 @@ impl SlotEntry {
 
 impl fmt::Display for SlotEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        let info = self.info.to_string();
+        let name = title_of(&self.name);
+        f.write_str(&name)?;
+        let mut info = self.info.clone();
+        if info.title == name {
+            info.title.clear();
+        }
+        let info = info.to_string();
         if !info.is_empty() {
             write!(f, ": {info}")?;
         }
@@ -246,6 +251,8 @@ impl Slots {
 
     /// Renames a slot, with its backups and the damaged and refused saves that were kept, to a free name.
     ///
+    /// The journal of a [`Session`](crate::Session) belongs to the old path, and stays: save the session before.
+    ///
     /// After a crash the save has the old name or the new one; some of its backups may have the other.
     /// Backups left of an earlier slot of the new name are kept as [`copy`](Self::copy) keeps them. In a store the backups
     /// stay, since they belong to the old name.
@@ -308,7 +315,10 @@ impl Slots {
         let put = if from == to { Ok(version) } else { store.put_if(to, None, &save) };
         put.map_err(|error| match error.kind() {
             ErrorKind::Conflict => {
-                error!(ErrorKind::AlreadyExists, "there is a slot `{to}` already; delete it first")
+                error!(
+                    ErrorKind::AlreadyExists,
+                    "there is a slot `{to}` already; choose another name, or delete that first"
+                )
             }
             _ => error,
         })?;

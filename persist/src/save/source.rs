@@ -1,7 +1,7 @@
 //! Where a load reads: a file, whose backups stand in for it, or memory; of a damaged save what is whole, if asked for.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Salvage;
 use super::output::Output;
@@ -14,6 +14,8 @@ use crate::{Error, Result, storage, trace};
 #[derive(Clone, Copy)]
 pub(super) enum SaveSource<'s> {
     File(&'s Path),
+    /// The files of a rotation, the newest first: the others stand in for that, as its backups do.
+    Rotation(&'s [PathBuf]),
     Memory(&'s [u8]),
 }
 
@@ -41,9 +43,11 @@ impl<'s> SaveSource<'s> {
     pub(super) fn path(self) -> Option<&'s Path> {
         match self {
             Self::File(path) => Some(path),
+            Self::Rotation(paths) => paths.first().map(|path| &**path),
             Self::Memory(_) => None,
         }
     }
+
     pub(super) fn read<T>(
         self,
         output: &Output,
@@ -74,9 +78,15 @@ impl<'s> SaveSource<'s> {
                 read(&save)?;
                 Ok(rescue)
             }
-            Self::File(path) => {
+            Self::File(_) | Self::Rotation(_) => {
+                let (path, others) = match self {
+                    Self::Rotation([newest, others @ ..]) => (&**newest, others),
+                    Self::File(path) => (path, &[][..]),
+                    _ => (Path::new(""), &[][..]),
+                };
                 let Output { storage, options, limits, .. } = output;
-                let request = ReadRequest { storage: &**storage, limits, wait: options.wait };
+                let wait = options.wait;
+                let request = ReadRequest { storage: &**storage, limits, wait, others };
                 match storage::load(request, path, read) {
                     Ok(recovery) => Ok(Rescue { recovery, salvage: None }),
                     Err(error) if salvages && error.is_damage() => {

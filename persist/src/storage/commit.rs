@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::read::{
-    are_same, free_name, header, is_free, is_there, kept_as, known_header, read_file, whole,
+    are_equal, are_same, free_name, header, is_free, is_there, kept_as, known_header, read_file,
+    whole,
 };
 use super::{FileStamp, NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
 use crate::format::{Compression, check};
@@ -113,6 +114,8 @@ pub(crate) struct SessionSave<'s> {
     pub(crate) check: &'s mut dyn FnMut() -> Result<()>,
     /// The stamp of the new save, if it was written.
     pub(crate) stamp: Option<FileStamp>,
+    /// Whether the new save is in place; `None` if its rename failed, which may have happened all the same.
+    pub(crate) is_in_place: Option<bool>,
 }
 
 /// Writes a file like [`replace`], for a session or for anybody else, who may not replace the save of an open session.
@@ -141,7 +144,7 @@ pub(crate) fn replace_by(
     let past = Past::read(storage, path, options.backups)?;
     let mut place =
         || put(storage, path, options, limits, (&lock, session.as_deref_mut()), &past, write);
-    let has_aside = place().or_else(|error| {
+    let aside = place().or_else(|error| {
         if error.kind() != ErrorKind::NoSpace || !past.has_surplus() {
             return Err(error);
         }
@@ -149,7 +152,13 @@ pub(crate) fn replace_by(
         place()
     })?;
     // 7.
-    if has_aside {
+    if let Some(aside) = aside {
+        // The names may last in another order than they were changed: without this one, only the backup might.
+        if aside == Aside::Moved {
+            storage
+                .sync_folder(folder_of(path))
+                .map_err(failed("flush the folder of the new save, which is in place,"))?;
+        }
         make_backup(storage, path, options.backups)
             .map_err(failed("back up the save before the new one, which is in place,"))?;
     }
@@ -162,16 +171,25 @@ pub(crate) fn replace_by(
     Ok(is_locked)
 }
 
-/// Steps 3 to 6: writes the new save, and puts it in its place. Returns true if the old one is set aside now.
+/// How the old save is set aside until the new one is in place.
+#[derive(Clone, Copy, PartialEq)]
+enum Aside {
+    /// It has two names, and is never without one.
+    Linked,
+    /// Where a file has one name.
+    Moved,
+}
+
+/// Steps 3 to 6: writes the new save, and puts it in its place. Returns how the old one is set aside now, if it is.
 fn put(
     storage: &dyn Storage,
     path: &Path,
     options: &SaveOptions,
     limits: &Limits,
-    (lock, session): (&Locked, Option<&mut SessionSave<'_>>),
+    (lock, mut session): (&Locked, Option<&mut SessionSave<'_>>),
     past: &Past,
     write: WriteSave<'_>,
-) -> Result<bool> {
+) -> Result<Option<Aside>> {
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
     // 3.
     let mut temporary = Temporary::create(storage, path, path, lock)
@@ -191,7 +209,7 @@ fn put(
     if !lock.is_held() && known_header(storage, path)?.as_ref() != past.replaced() {
         return Err(in_use(path));
     }
-    if let Some(session) = session {
+    if let Some(session) = &mut session {
         // A program that takes no locks may have replaced it while the new one was written.
         (session.check)()?;
         // The rename changes neither the file nor its stamp.
@@ -199,22 +217,29 @@ fn put(
     }
     // 5 and 6.
     let aside = names::aside(path);
-    let has_aside = options.backups > 0 && !is_free(storage, path).map_err(failed("back up"))?;
-    // With two names it is never without one. Where files have one, it is moved.
-    let has_both = has_aside && storage.link(path, &aside).is_ok();
-    if has_aside && !has_both {
-        storage.rename(path, &aside).map_err(failed("back up"))?;
+    let has_old = options.backups > 0 && !is_free(storage, path).map_err(failed("back up"))?;
+    let how = match has_old {
+        false => None,
+        true if storage.link(path, &aside).is_ok() => Some(Aside::Linked),
+        true => {
+            storage.rename(path, &aside).map_err(failed("back up"))?;
+            Some(Aside::Moved)
+        }
+    };
+    let placed = temporary.replace(path);
+    if let Some(session) = session {
+        session.is_in_place = placed.is_ok().then_some(true);
     }
-    if let Err(error) = temporary.replace(path) {
+    if let Err(error) = placed {
         // The error that counts is this one.
-        let _ = match (has_aside, has_both) {
-            (false, _) => Ok(()),
-            (true, true) => storage.remove(&aside),
-            (true, false) => storage.rename(&aside, path),
+        let _ = match how {
+            None => Ok(()),
+            Some(Aside::Linked) => storage.remove(&aside),
+            Some(Aside::Moved) => storage.rename(&aside, path),
         };
         return Err(failed("replace")(error));
     }
-    Ok(has_aside)
+    Ok(how)
 }
 
 /// Keeps a save from elsewhere as the newest backup of one that is there. A crash leaves the backup or none; the save stays
@@ -424,10 +449,16 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
                 );
             }
             // A lock is advice: without one a commit looks twice.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(Locked(None)),
+            Err(error) if has_no_lock(&error) => return Ok(Locked(None)),
             Err(error) => return Err(Error::io("write beside", path, error)),
         }
     }
+}
+
+/// True if there are no locks, or the file of one cannot be opened: another user may have left it. Where nothing can be
+/// written at all, the first file that is created says so.
+pub(crate) fn has_no_lock(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
 }
 
 /// Refuses to change a save that a session has open: its journal follows that save.
@@ -456,7 +487,7 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<
             // Where a file has one name, the save is without its own.
             (false, _) => storage.rename(&aside, path)?,
             // It has two names; unless another program has put a save in its place since.
-            (true, true) if are_same(storage, &aside, path) => storage.remove(&aside)?,
+            (true, true) if are_equal(storage, &aside, path)? => storage.remove(&aside)?,
             // The new save is in place; the one before is a backup that has no number yet.
             (true, _) => make_backup(storage, path, most)?,
         }
@@ -468,10 +499,10 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<
 /// rotation continues where it was.
 pub(super) fn make_backup(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     let result = rotate(storage, path, most).or_else(|_| rotate(storage, path, most));
-    // What cannot be read, and may be a whole save, is no backup, and is not lost.
-    result.or_else(|_| {
-        storage.rename(&names::aside(path), &free_name(storage, path, names::damaged)?)
-    })
+    // What cannot be read now may be a whole save: no load may miss it, and it may push out no backup that is one. It gets a
+    // free number, and beyond `most` the next save removes it.
+    result
+        .or_else(|_| storage.rename(&names::aside(path), &free_name(storage, path, names::backup)?))
 }
 
 /// What is no whole save would push out one that is: it is kept as damaged.

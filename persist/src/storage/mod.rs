@@ -42,7 +42,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub(crate) use commit::{SaveOptions, SessionSave, replace, replace_by};
+pub(crate) use commit::{SaveOptions, SessionSave, has_no_lock, replace, replace_by};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
@@ -50,6 +50,7 @@ pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{are_same, generation_of, have_same_bytes, is_free, read_file, read_save};
 pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
 pub use slot_folder::SlotFolder;
+pub(crate) use slot_name::{auto_name, auto_number, title_of};
 pub use slot_name::{check_slot_name, slot_name};
 pub use slot_store::{SlotStore, SlotVersion, StoredSlot};
 pub(crate) use slots::SlotFiles;

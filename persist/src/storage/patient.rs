@@ -57,9 +57,7 @@ fn read_again<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     // EIO has no `ErrorKind`; it is 5 on every Unix. On Windows: a sharing or lock violation, as by a virus scanner, and
     // an error of the device. A call that changes something may have done half of it then, and is not repeated.
     const PASSING: &[i32] = if cfg!(windows) { &[32, 33, 1117] } else { &[5] };
-    let may_pass = |error: &io::Error| {
-        is_undone(error) || error.raw_os_error().is_some_and(|code| PASSING.contains(&code))
-    };
+    let may_pass = |error: &io::Error| is_undone(error) || has_code(error, PASSING);
     repeat(may_pass, attempt)
 }
 
@@ -75,8 +73,16 @@ fn change_again<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 /// True for an error that says that nothing was done, and may be soon.
 fn is_undone(error: &io::Error) -> bool {
-    use io::ErrorKind::{ResourceBusy, StaleNetworkFileHandle, TimedOut, WouldBlock};
-    matches!(error.kind(), WouldBlock | TimedOut | ResourceBusy | StaleNetworkFileHandle)
+    use io::ErrorKind::{OutOfMemory, ResourceBusy, StaleNetworkFileHandle, TimedOut, WouldBlock};
+    // Too many open files, of the program or of the system: EMFILE and ENFILE, which have no `ErrorKind`.
+    const TOO_MANY_FILES: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
+    let kind = error.kind();
+    matches!(kind, WouldBlock | TimedOut | ResourceBusy | StaleNetworkFileHandle | OutOfMemory)
+        || has_code(error, TOO_MANY_FILES)
+}
+
+fn has_code(error: &io::Error, codes: &[i32]) -> bool {
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 /// Only who reads a file can say that it is damaged.

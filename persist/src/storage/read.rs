@@ -92,10 +92,14 @@ pub(crate) fn have_same_bytes(
     }
 }
 
+/// True if two files have the same bytes.
+pub(super) fn are_equal(storage: &dyn Storage, one: &Path, other: &Path) -> io::Result<bool> {
+    have_same_bytes(&mut *storage.open(one)?, &mut *storage.open(other)?)
+}
+
 /// True if two files surely have the same bytes.
 pub(crate) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool {
-    let files = storage.open(one).and_then(|one| Ok((one, storage.open(other)?)));
-    files.and_then(|(mut one, mut other)| have_same_bytes(&mut *one, &mut *other)).unwrap_or(false)
+    are_equal(storage, one, other).unwrap_or(false)
 }
 
 /// The header of a save; `None` if it is damaged.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::commit::{Locked, Temporary, lock, tidy};
 use super::read::{
-    backups_by_age, free_name, has_bytes, header, is_there, kept, kept_as, read_save, whole,
+    KeptName, backups_by_age, free_name, generation_of, has_bytes, header, is_save, is_there, kept,
+    kept_as, read_save, whole,
 };
 use super::{Storage, folder_of, names};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -77,6 +78,8 @@ pub(crate) struct ReadRequest<'s> {
     pub(crate) limits: &'s Limits,
     /// How long to wait for a program that is writing the save.
     pub(crate) wait: Duration,
+    /// Other files that stand in for the save as its backups do, those of a rotation.
+    pub(crate) others: &'s [PathBuf],
 }
 
 /// Loads a save for the program: a damaged one is replaced by its newest good backup, and one that the program's types
@@ -129,23 +132,24 @@ fn load_for(
             });
         }
         if is_program && !error.kind().is_of_system() {
-            kept = keep_refused(request, &resolved, bytes.as_deref());
+            kept = keep_unloaded(request, &resolved, bytes.as_deref(), names::refused);
         }
         if !is_program || !error.is_refusal() {
             return Err(with_kept(error.in_file(&resolved), kept.as_deref()));
         }
     }
-    let all_kept = match &kept {
+    let all_kept = |kept: Option<&Path>| match kept {
         Some(kept) => format!("all files are kept, the save also as {}", kept.display()),
         None => String::from("all files are kept"),
     };
     let unread = |unread: &Error| {
         let (file, what) = (resolved.display(), error.cause());
+        let all_kept = all_kept(kept.as_deref());
         let message = format!("{file} cannot be loaded, {what}; {}; {all_kept}", unread.cause());
         Err(Error::new(ErrorKind::Io, message))
     };
     let mut also = String::new();
-    let backups = match backups_by_age(storage, &resolved) {
+    let backups = match stand_ins(request, &resolved) {
         Ok(backups) => backups,
         Err(error) => return unread(&error),
     };
@@ -175,6 +179,10 @@ fn load_for(
             }
         }
     }
+    if is_damage && is_program && is_save(storage, &resolved) {
+        // Else the next saves would make a backup of it, and drop that.
+        kept = keep_unloaded(request, &resolved, bytes.as_deref(), names::damaged);
+    }
     let file = resolved.display();
     if also.is_empty() && !is_damage {
         return Err(with_kept(error.in_file(&resolved), kept.as_deref()));
@@ -186,8 +194,9 @@ fn load_for(
             Some(why) => format!("{file} is not a save{why}; it has no backup"),
             None => format!("{file} cannot be loaded, {what}; it has no backup"),
         };
-        return Err(error.reworded(what));
+        return Err(with_kept(error.reworded(what), kept.as_deref()));
     }
+    let all_kept = all_kept(kept.as_deref());
     let message = format!("{file} cannot be loaded, {}{also}; {all_kept}", error.cause());
     Err(Error::new(error.kind(), message).because(error))
 }
@@ -218,12 +227,28 @@ fn with_kept(error: Error, kept: Option<&Path>) -> Error {
     error.reworded(message)
 }
 
-/// Keeps a save that the program refused, so that no later save rotates it away; returns where. Where nothing can be
+/// The backups of a save and what else stands in for it, with their generations, the newest first.
+fn stand_ins(request: ReadRequest<'_>, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
+    let mut found = backups_by_age(request.storage, path)?;
+    for other in request.others {
+        let generation = generation_of(request.storage, other)?;
+        let place = found.partition_point(|(_, known)| *known > generation);
+        found.insert(place, (other.clone(), generation));
+    }
+    Ok(found)
+}
+
+/// Keeps a save that could not be loaded, so that no later save rotates it away; returns where. Where nothing can be
 /// written, it stays where it is.
-fn keep_refused(request: ReadRequest<'_>, file: &Path, bytes: Option<&[u8]>) -> Option<PathBuf> {
+fn keep_unloaded(
+    request: ReadRequest<'_>,
+    file: &Path,
+    bytes: Option<&[u8]>,
+    kept_name: KeptName,
+) -> Option<PathBuf> {
     let ReadRequest { storage, wait, .. } = request;
     let path = names::save_of(file)?;
-    let known = || kept_as(storage, &path, file, names::refused);
+    let known = || kept_as(storage, &path, file, kept_name);
     if let Some(known) = known() {
         return Some(known);
     }
@@ -235,7 +260,7 @@ fn keep_refused(request: ReadRequest<'_>, file: &Path, bytes: Option<&[u8]>) -> 
     if let Some(known) = known() {
         return Some(known);
     }
-    let name = free_name(storage, &path, names::refused).ok()?;
+    let name = free_name(storage, &path, kept_name).ok()?;
     keep_as(storage, (&path, file), &name, &lock).ok()?;
     // If it is not flushed, the next load keeps it again.
     let _ = storage.sync_folder(folder_of(&path));
@@ -267,7 +292,7 @@ pub(super) fn read_current(
     path: &Path,
     resolved: &Path,
 ) -> Result<Vec<u8>> {
-    let ReadRequest { storage, limits, wait } = request;
+    let ReadRequest { storage, limits, wait, .. } = request;
     read_save(storage, path, limits).or_else(|error| {
         if error.kind() != ErrorKind::NotFound {
             return Err(error);
@@ -323,9 +348,14 @@ fn put_back(
     damaged: Option<&[u8]>,
     backup: &[u8],
 ) -> Option<PathBuf> {
-    let ReadRequest { storage, limits, wait } = request;
-    // Another program may have saved meanwhile; without locks, also while the copy was written.
-    let is_damaged = || read_save(storage, path, limits).ok().as_deref() == damaged;
+    let ReadRequest { storage, limits, wait, .. } = request;
+    // Another program may have saved meanwhile; without locks, also while the copy was written. That it cannot be read now
+    // says nothing.
+    let is_damaged = || match (read_save(storage, path, limits), damaged) {
+        (Ok(found), Some(damaged)) => found == damaged,
+        (Err(error), None) => error.is_damage(),
+        _ => false,
+    };
     let lock = lock(storage, path, wait).ok()?;
     if !is_damaged() {
         return None;

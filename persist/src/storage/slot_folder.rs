@@ -187,7 +187,7 @@ impl SlotStore for SlotFolder {
     fn get(&self, slot: &str) -> Result<Option<(Vec<u8>, SlotVersion)>> {
         let path = self.path(slot)?;
         let Self { storage, options, limits, .. } = self;
-        let request = ReadRequest { storage: &**storage, limits, wait: options.wait };
+        let request = ReadRequest { storage: &**storage, limits, wait: options.wait, others: &[] };
         let mut found = None;
         let mut read = |save: &[u8]| {
             check(save, limits)?;

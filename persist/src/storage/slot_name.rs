@@ -68,7 +68,8 @@ fn is_device(name: &str) -> bool {
 /// assert!(persist::storage::check_slot_name(&slot_name("con")).is_ok());
 /// ```
 ///
-/// A title that is a name of a slot stays as it is, unless it has a `%`. In others each character that no file can have,
+/// A title that is a name of a slot stays as it is, unless it has a `%`, or is one of a rotation, such as `auto1`. In others
+/// each character that no file can have,
 /// and `%`, becomes a `%` and the hexadecimal digits of its bytes, as in a URL; so two titles have two names. A title whose name
 /// would be longer than 100 bytes is cut, and ends in `%-` and a 128-bit hash of the whole title: two such titles have two
 /// names, up to a chance of one in 2^128. Show the title from [`SlotInfo::title`](crate::save::SlotInfo::title).
@@ -85,11 +86,12 @@ pub fn slot_name(title: &str) -> String {
         c.encode_utf8(&mut bytes).bytes().for_each(|byte| name.push_str(&format!("%{byte:02X}")));
     };
     let last = title.char_indices().next_back().map_or(0, |(at, _)| at);
-    let is_device = is_device(title);
+    // The slots of a rotation replace each other.
+    let is_taken = is_device(title) || auto_number(&title.to_lowercase()).is_some();
     let mut name = String::new();
     for (at, c) in title.char_indices() {
         let at_edge = (at == 0 || at == last) && is_edge(c);
-        if is_bad(c) || c == '%' || at_edge || (at == 0 && is_device) {
+        if is_bad(c) || c == '%' || at_edge || (at == 0 && is_taken) {
             escaped(c, &mut name);
         } else {
             name.push(c);
@@ -104,6 +106,48 @@ pub fn slot_name(title: &str) -> String {
     }
     name.truncate(end);
     format!("{name}%-{:032x}", XxHash3_128::oneshot(title.as_bytes()))
+}
+
+/// The title that a name was made of; of a name that was cut what is left of it, and of any other the name itself.
+pub(crate) fn title_of(name: &str) -> String {
+    if name == "%" {
+        return String::new();
+    }
+    let (start, is_cut) = match name.rfind("%-") {
+        Some(at) if name.len() - at == HASHED => (&name[..at], true),
+        _ => (name, false),
+    };
+    let (mut bytes, mut rest) = (Vec::new(), start.bytes());
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |digit: Option<u8>| char::from(digit?).to_digit(16);
+        let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
+            return name.to_owned();
+        };
+        bytes.extend(u8::try_from(high * 16 + low));
+    }
+    match String::from_utf8(bytes) {
+        Ok(title) if is_cut => format!("{title}..."),
+        Ok(title) => title,
+        Err(_) => name.to_owned(),
+    }
+}
+
+/// How the names of the slots of a rotation begin.
+const AUTO: &str = "auto";
+
+/// The number of a slot of a rotation.
+pub(crate) fn auto_number(name: &str) -> Option<u32> {
+    let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok())?;
+    (name == auto_name(number)).then_some(number)
+}
+
+/// The name of a slot of a rotation.
+pub(crate) fn auto_name(number: u32) -> String {
+    format!("{AUTO}{number}")
 }
 
 /// Bytes of the hash at the end of a name that was cut, with its `%-`, which no escaped name has.

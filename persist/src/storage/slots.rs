@@ -210,7 +210,7 @@ pub(crate) fn copy(
     limits: &Limits,
 ) -> Result<()> {
     let failed = |error| Error::io("copy the save to", to, error);
-    let reading = ReadRequest { storage, limits, wait: options.wait };
+    let reading = ReadRequest { storage, limits, wait: options.wait, others: &[] };
     let save = read_current(reading, from, from).map_err(|error| match error.kind() {
         ErrorKind::NotFound => no_slot(from),
         _ => error,
@@ -249,7 +249,9 @@ fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {
         return Ok(());
     }
     let (slot, folder) = (name_of(path), folder_of(path).display());
-    let message = format!("there is a slot `{slot}` in {folder} already; delete it first");
+    let message = format!(
+        "there is a slot `{slot}` in {folder} already; choose another name, or delete that first"
+    );
     Err(Error::new(ErrorKind::AlreadyExists, message))
 }
 

@@ -32,6 +32,9 @@ pub trait SaveAs {
     /// True if the owned class has a hook that is to change the value before it is saved.
     const HAS_BEFORE_SAVE: bool = <Self::Owned as Reflect>::CLASS.before_save;
 
+    /// True if the owned class has a `validate` function of its own, which no part can be given to.
+    const VALIDATES: bool = <Self::Owned as Reflect>::CLASS.validate;
+
     /// The part in place of the owned class's stored field of this index.
     fn part(&self, field: usize) -> Option<SavedPart<'_>>;
 

@@ -54,6 +54,7 @@ fn lineages_and_outcomes() {
     for outcome in [
         SaveOutcome::Saved,
         SaveOutcome::SavedUnlocked,
+        SaveOutcome::SavedUnjournaled,
         SaveOutcome::Superseded,
         SaveOutcome::Cancelled,
     ] {

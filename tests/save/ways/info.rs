@@ -141,6 +141,10 @@ fn any_title_makes_the_name_of_a_slot() {
         "%25",
         "con",
         "CON",
+        "auto1",
+        "Auto12",
+        "%61uto1",
+        "automatic",
         "lpt1.txt",
         ".",
         "..",
@@ -165,8 +169,20 @@ fn any_title_makes_the_name_of_a_slot() {
     }
     assert_eq!(names[0], "Ada's farm");
     let saves = Saves::new().storage(Counting::default());
-    for name in &names {
-        saves.slots("saves").slot(name).save(&1_u32).expect("a save");
+    let slots = saves.slots("saves");
+    for (title, name) in titles.iter().zip(&names) {
+        slots.slot(name).info(SlotInfo::new(*title)).save(&1_u32).expect("a save");
+    }
+    // A rotation takes none of them, and a list shows each by its title, once.
+    slots.auto(2).save(&2_u32).expect("a save");
+    assert!(slots.auto(2).path().expect("a path").ends_with("auto1.sav"));
+    slots.auto(2).delete().expect("the slot of the rotation");
+    let list = slots.list().expect("a list");
+    for entry in list.iter().filter(|entry| entry.info.title.len() < 100) {
+        let line = entry.to_string();
+        assert!(line.starts_with(&entry.info.title), "{line:?} of {:?}", entry.info.title);
+        let titles = line.matches(&*entry.info.title).count();
+        assert!(titles == 1 || entry.info.title.len() < 3, "{line:?}");
     }
 }
 

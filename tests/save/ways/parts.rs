@@ -156,3 +156,40 @@ fn a_part_that_refuses_is_named() {
     }
     assert!(saves.to_vec(&parts).is_ok());
 }
+
+/// There is no whole to ask, so what is to be saved is loaded first.
+#[test]
+fn parts_of_a_whole_that_its_validate_refuses_are_not_saved() {
+    #[derive(Persist, Debug)]
+    #[persist(validate = Self::check)]
+    struct Budget {
+        gold: u32,
+        spent: u32,
+    }
+
+    impl Budget {
+        fn check(&self) -> Result<(), String> {
+            if self.spent > self.gold {
+                Err(format!("{} of {}", self.spent, self.gold))
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    #[derive(Persist)]
+    #[persist(save_as = Budget)]
+    struct BudgetRef<'a> {
+        gold: &'a u32,
+        spent: u32,
+    }
+
+    let storage = Counting::default();
+    let saves = Saves::new().storage(storage.clone());
+    let parts = BudgetRef { gold: &3, spent: 4 };
+    for error in refused(&saves, &storage, true, || &parts) {
+        assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Budget")), "{error}");
+    }
+    let save = saves.to_vec(&BudgetRef { gold: &4, spent: 3 }).expect("a save");
+    assert_eq!(saves.from_slice::<Budget>(&save).expect("the whole").gold, 4);
+}

@@ -1,6 +1,9 @@
 //! Automatic saves.
 
+use std::io::Read;
+
 use persist::save::Slots;
+use persist::storage::Storage;
 use persist::{ErrorKind, SaveManager};
 
 use crate::slots::{Game, write};
@@ -214,4 +217,30 @@ fn a_handle_has_its_own_number_of_backups() {
     assert_eq!(game.files(), ["auto1.sav"]);
     auto.backups(2).save(game.at(3)).unwrap();
     assert_eq!(game.files(), ["auto1.sav", "auto1.sav.bak"]);
+}
+
+/// What stands in for a damaged automatic save is the one before it, which is in another slot.
+#[test]
+fn a_damaged_newest_one_gives_way_to_the_newest_of_the_others() {
+    for (damage, backups) in [(0, 1), (1, 1), (0, 0), (1, 0)] {
+        let game = Game::new();
+        let slots = &game.slots;
+        for level in 1..=4_u8 {
+            slots.auto(3).backups(backups).save(&level).unwrap();
+        }
+        let path = slots.auto(3).path().unwrap();
+        let mut save = Vec::new();
+        game.disk.open(&path).unwrap().read_to_end(&mut save).unwrap();
+        let middle = save.len() / 2;
+        match damage {
+            0 => save[middle] ^= 1,
+            _ => save.truncate(middle),
+        }
+        write(&game.disk, path.file_name().unwrap().to_str().unwrap(), &save);
+        for time in ["first", "second"] {
+            let loaded = slots.auto(3).load::<u8>().unwrap();
+            assert_eq!(*loaded, 3, "the {time} load, damage {damage}, {backups} backups");
+        }
+        assert_eq!(*slots.slot("auto3").load::<u8>().unwrap(), 3);
+    }
 }

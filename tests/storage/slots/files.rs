@@ -78,7 +78,10 @@ fn a_name_that_is_taken_stays_as_it_is() {
         game.slots.copy("ada", "ada").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-        assert!(error.message().ends_with("already; delete it first"), "{error}");
+        assert!(
+            error.message().ends_with("already; choose another name, or delete that first"),
+            "{error}"
+        );
     }
     assert_eq!((game.load("ada").unwrap(), game.load("ada2").unwrap()), (4, 9));
 }

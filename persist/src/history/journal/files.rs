@@ -8,7 +8,7 @@ use super::frame::{JournalScan, scan};
 use super::recovered::{Recovered, Stopped};
 use crate::format::Digest;
 use crate::sorting::sort_by;
-use crate::storage::{Storage, StorageLock, are_same, is_free, names};
+use crate::storage::{Storage, StorageLock, are_same, has_no_lock, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
 /// What a session has locked while it is open: its journal, and its save against sessions with other journals.
@@ -59,9 +59,7 @@ pub(super) fn lock(storage: &dyn Storage, save: &Path, journal: &Path) -> Result
     let take = |of: &Path, name: PathBuf| match storage.lock(&name) {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(in_use(of)),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported || cannot_write(&error) => {
-            Ok(None)
-        }
+        Err(error) if has_no_lock(&error) || cannot_write(&error) => Ok(None),
         Err(error) => Err(Error::io("lock", of, error)),
     };
     let locked = take(journal, names::lock(journal))?;
@@ -86,12 +84,12 @@ pub(super) fn find(
         match scan(storage, &path) {
             Ok(scan) => found.push(Chosen { path, scan }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // Of the new one, only an unfinished write can have left that.
+            // Of the new one, only an unfinished write can have left that: its first sector may be what was on the disk
+            // before.
+            Err(error) if error.is_damage() && path != journal => {}
             Err(error) if error.is_damage() && error.kind() != ErrorKind::NotASave => {
-                if path == journal {
-                    recovered.stopped = Some(Stopped::at(0, &error));
-                    recovered.kept.push(path);
-                }
+                recovered.stopped = Some(Stopped::at(0, &error));
+                recovered.kept.push(path);
             }
             Err(error) => return Err(error),
         }
@@ -104,6 +102,13 @@ pub(super) fn find(
     let is_of_generation = |found: &Chosen| {
         found.scan.follows.map(|follows| follows.generation()) == digest.map(Digest::generation)
     };
+    // A new journal is flushed before its save takes its place. One that is not whole is that of a save that has not, and what
+    // it says is in the journal before.
+    let is_unfinished = |found: &Chosen| {
+        let is_whole = !found.scan.is_torn && found.scan.damage.is_none();
+        found.path != journal && found.scan.events == 0 && !is_whole && !is_of_generation(found)
+    };
+    found.retain(|found| !is_unfinished(found));
     let (mut chosen, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(follows);
     // Of two, that of the very save; else the one that goes further, and of those the first.
     let key = |found: &Chosen| Reverse((is_of_generation(found), found.scan.sequence));

@@ -1,6 +1,6 @@
 //! The bytes of a journal: a header, and frames; how they are written and read.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
@@ -279,9 +279,7 @@ impl FrameReader {
             }
             if head == [0; HEAD] {
                 // A disk that lost power may have the length of a file, and zeros in it.
-                self.scan.is_torn = self.is_zero()?;
-                self.scan.damage = (!self.scan.is_torn).then(|| damaged(offset));
-                return Ok(None);
+                return self.stop_at(offset, false);
             }
             // The file has as many bytes, so that no more memory is asked for.
             let whole = usize::try_from(length).unwrap_or(usize::MAX);
@@ -293,10 +291,7 @@ impl FrameReader {
             self.file.read_exact(&mut bytes[HEAD..])?;
             let (content, crc) = bytes.split_at(whole - CRC);
             if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
-                let is_last = length == left;
-                (self.scan.is_torn, self.scan.is_garbled) = (is_last, is_last);
-                self.scan.damage = (!is_last).then(|| damaged(offset));
-                return Ok(None);
+                return self.stop_at(offset, length == left);
             }
             let kind = match FrameKind::from_code(head[4]) {
                 Ok(kind) => kind,
@@ -320,18 +315,67 @@ impl FrameReader {
         }
     }
 
-    fn is_zero(&mut self) -> io::Result<bool> {
-        let mut part = [0; 4 << 10];
-        loop {
-            match self.file.read(&mut part) {
-                Ok(0) => return Ok(true),
-                Ok(read) if part[..read].iter().all(|byte| *byte == 0) => {}
-                Ok(_) => return Ok(false),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+    /// Notes that the frames end at an offset before the file does, and why: a power cut has interrupted the one append that is
+    /// there, or it is damaged.
+    fn stop_at(&mut self, offset: u64, is_last: bool) -> io::Result<Option<Frame<'_>>> {
+        /// Bytes of an append that is looked through; more of it counts as damaged.
+        const LONGEST: u64 = 16 << 20;
+        let left = self.scan.size.saturating_sub(offset);
+        let mut rest = Vec::new();
+        self.file.seek(io::SeekFrom::Start(offset))?;
+        (&mut self.file).take(left.min(LONGEST)).read_to_end(&mut rest)?;
+        let is_read = left <= LONGEST;
+        // A disk that lost power may have the length of a file, and zeros in it.
+        let is_zero = is_read && rest.iter().all(|byte| *byte == 0);
+        let is_unfinished = || is_one_append(&rest) || !has_whole_frame(&rest, self.scan.sequence);
+        self.scan.is_torn = is_last || is_zero || (is_read && is_unfinished());
+        self.scan.is_garbled = self.scan.is_torn && !is_zero;
+        self.scan.damage = (!self.scan.is_torn).then(|| damaged(offset));
+        Ok(None)
+    }
+}
+
+/// Length with the checksum, kind and number of the frame that these bytes begin with, as its head says.
+fn head_of(bytes: &[u8]) -> Option<(usize, FrameKind, u64)> {
+    let head = bytes.first_chunk::<HEAD>()?;
+    let length = usize::try_from(LittleEndian::read_u32(head)).ok()?;
+    let kind = FrameKind::from_code(head[4]).ok()?;
+    Some((length.checked_add(HEAD + CRC)?, kind, LittleEndian::read_u64(&head[5..])))
+}
+
+/// True if frames with one edit at their end, as their heads say, or a part of them, are all that there is: what an edit does
+/// to classes and contents is written with it, before it.
+fn is_one_append(mut rest: &[u8]) -> bool {
+    let mut before = None;
+    while let Some((length, kind, sequence)) = head_of(rest) {
+        let follows = before.is_none_or(|before: u64| before.checked_add(1) == Some(sequence));
+        let precedes = matches!(kind, FrameKind::Program | FrameKind::Content | FrameKind::Evicted);
+        match rest.get(length..) {
+            _ if !follows => return false,
+            Some(after) if precedes => (rest, before) = (after, Some(sequence)),
+            Some(after) => return kind.is_event() && after.is_empty(),
+            None => return true,
         }
     }
+    rest.iter().all(|byte| *byte == 0) || (before.is_some() && rest.len() < HEAD)
+}
+
+/// True if a whole frame with a number above this one begins somewhere; also if looking for it takes too long.
+fn has_whole_frame(rest: &[u8], last: u64) -> bool {
+    // Of what is made to harm each byte may begin a head that fits.
+    let mut budget = 8 * rest.len();
+    for start in 0..rest.len() {
+        let Some((length, _, sequence)) = head_of(&rest[start..]) else { continue };
+        let is_near = sequence > last && sequence - last <= rest.len() as u64;
+        let Some(frame) = rest.get(start..start + length).filter(|_| is_near) else { continue };
+        let Some(left) = budget.checked_sub(length) else { return true };
+        budget = left;
+        let (content, crc) = frame.split_at(length - CRC);
+        if crc32fast::hash(content) == LittleEndian::read_u32(crc) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cold]

@@ -13,6 +13,8 @@ use crate::{Error, ErrorKind, Limits};
 /// Whether a save is the one that a journal follows.
 pub(super) enum SaveIdentity {
     Same,
+    /// It is the one that the session has saved last, although that was an error.
+    Saved,
     /// It was replaced, or is surely missing.
     Changed,
     /// The system does not let it be read at this moment, which says nothing about it.
@@ -25,6 +27,8 @@ pub(super) struct FollowedSave {
     path: PathBuf,
     limits: Limits,
     expected: Expected,
+    /// A save of the session that may be in place or not: the system has not said.
+    undecided: Option<Digest>,
     stamp: Option<FileStamp>,
     /// The stamp of a save that is another one, so that it is read once only.
     other: Option<FileStamp>,
@@ -42,7 +46,7 @@ impl FollowedSave {
     pub(super) fn new(storage: Arc<dyn Storage>, path: PathBuf, limits: &Limits) -> Self {
         let stamp = storage.stamp(&path).ok();
         let (limits, expected) = (*limits, Expected::Missing);
-        Self { storage, path, limits, expected, stamp, other: None }
+        Self { storage, path, limits, expected, undecided: None, stamp, other: None }
     }
 
     /// Notes what was loaded.
@@ -69,6 +73,12 @@ impl FollowedSave {
     /// Notes that this is the save now.
     pub(super) fn follow(&mut self, digest: Digest, stamp: Option<FileStamp>) {
         (self.expected, self.stamp, self.other) = (Expected::Save(digest), stamp, None);
+        self.undecided = None;
+    }
+
+    /// Notes that this may be the save now, or forgets it.
+    pub(super) fn set_undecided(&mut self, digest: Option<Digest>) {
+        (self.undecided, self.other) = (digest, None);
     }
 
     /// Compares the save with the one that the journal follows: by its stamp, and by its content if that is another one.
@@ -79,15 +89,19 @@ impl FollowedSave {
             Ok(stamp) => stamp,
             Err(error) => return self.missing(error),
         };
-        let identity = match &self.expected {
-            Expected::Missing => SaveIdentity::Changed,
+        let expected = match &self.expected {
+            Expected::Save(digest) => Some(*digest),
+            Expected::Missing | Expected::Unloaded => None,
+        };
+        let identity = match (&self.expected, self.undecided) {
             // The disk did not say when the session was opened.
-            Expected::Unloaded if self.stamp.is_none() => SaveIdentity::Same,
-            Expected::Unloaded => SaveIdentity::Changed,
-            Expected::Save(digest) => {
+            (Expected::Unloaded, None) if self.stamp.is_none() => SaveIdentity::Same,
+            (Expected::Missing | Expected::Unloaded, None) => SaveIdentity::Changed,
+            (_, undecided) => {
                 let save = read_save(&*self.storage, &self.path, &self.limits);
                 match save.and_then(|save| Digest::of(&save)) {
-                    Ok(found) if found == *digest => SaveIdentity::Same,
+                    Ok(found) if expected == Some(found) => SaveIdentity::Same,
+                    Ok(found) if undecided == Some(found) => SaveIdentity::Saved,
                     Err(error) if error.kind().is_of_system() => SaveIdentity::Unknown(error),
                     _ => SaveIdentity::Changed,
                 }
@@ -96,7 +110,7 @@ impl FollowedSave {
         match identity {
             SaveIdentity::Same => self.stamp = Some(stamp),
             SaveIdentity::Changed => self.other = Some(stamp),
-            SaveIdentity::Unknown(_) => {}
+            SaveIdentity::Saved | SaveIdentity::Unknown(_) => {}
         }
         identity
     }

@@ -5,17 +5,21 @@ use hashbrown::HashSet;
 use super::commands::definitions;
 use super::evolution::ComponentKey;
 use super::frame::FrameKind;
+use super::identity::SaveIdentity;
 use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
-use super::writer::{Frames, JournalWriter};
+use super::writer::{Frames, JournalWriter, NextJournal};
+use crate::format::Digest;
 use crate::history::Label;
 use crate::history::edit::Step;
 use crate::history::merging::Merging;
 use crate::history::step::End;
 use crate::history::support::Support;
 use crate::history::support::world;
+use crate::platform::held;
 use crate::sorting::sort;
+use crate::storage::FileStamp;
 use crate::world::{ChangeState, Owner};
 use crate::{ErrorKind, Result, World};
 
@@ -26,6 +30,31 @@ pub(in crate::history) struct Journal {
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
     recorded: HashSet<ComponentKey>,
     evicted: StoredEvicted,
+    /// The last save, while nobody knows whether it is in place.
+    undecided: Option<NextSave>,
+}
+
+/// A save that a session has made, with the journal that follows it.
+pub(super) struct NextSave {
+    pub(super) digest: Digest,
+    pub(super) stamp: Option<FileStamp>,
+    /// An error if the journal cannot hold the history.
+    pub(super) journal: Result<NextJournal>,
+    known: RecorderState,
+    recorded: HashSet<ComponentKey>,
+}
+
+impl NextSave {
+    /// A save of the target as it is. The journal begins with the contents of these.
+    pub(super) fn new<T: 'static>(
+        digest: Digest,
+        journal: Result<NextJournal>,
+        (target, support): (&T, &Support<T>),
+        recorded: HashSet<ComponentKey>,
+    ) -> Self {
+        let known = RecorderState::at_begin(support, target);
+        Self { digest, stamp: None, journal, known, recorded }
+    }
 }
 
 /// What a journal knows.
@@ -43,6 +72,11 @@ impl RecorderState {
         let commands = support.registry.program().classes.len();
         Self { classes: (commands, classes), last_id: world.map(World::last_id) }
     }
+
+    /// What one knows that has just begun.
+    fn at_begin<T: 'static>(support: &Support<T>, target: &T) -> Self {
+        Self { last_id: None, ..Self::of(support, target) }
+    }
 }
 
 impl Journal {
@@ -53,8 +87,8 @@ impl Journal {
         target: &T,
         recorded: HashSet<ComponentKey>,
     ) -> Self {
-        let known = RecorderState { last_id: None, ..RecorderState::of(support, target) };
-        Self { writer, known, recorded, evicted: StoredEvicted::default() }
+        let known = RecorderState::at_begin(support, target);
+        Self { writer, known, recorded, evicted: StoredEvicted::default(), undecided: None }
     }
 
     /// Appends something that happened, before the history notes it. What has to be in the journal is there later, at least.
@@ -63,11 +97,13 @@ impl Journal {
             // The next one then can hold what there is.
             return Ok(());
         }
+        self.decide()?;
         self.append(vec![(kind, payload)], kind == FrameKind::RolledBack)
     }
 
     /// Appends what was evicted, before there is more room.
     pub(in crate::history) fn flush_evicted(&mut self) -> Result<()> {
+        self.decide()?;
         self.append(Frames::new(), false)
     }
 
@@ -79,6 +115,8 @@ impl Journal {
         steps: &mut [Step<T>],
         merging: Merging,
     ) -> Result<()> {
+        // What is written depends on what the journal knows.
+        self.decide()?;
         let (now, mut frames) = (RecorderState::of(support, target), Frames::new());
         let steps = stored(steps, target, support, ChangeState::Done)?;
         // If its classes are others, nothing is known before it.
@@ -150,15 +188,50 @@ impl Journal {
         }
     }
 
-    /// Notes that a new journal has begun with the history as it is, and with the contents of these.
-    pub(super) fn begun<T: 'static>(
-        &mut self,
-        support: &Support<T>,
-        target: &T,
-        recorded: HashSet<ComponentKey>,
-    ) {
-        self.known = RecorderState { last_id: None, ..RecorderState::of(support, target) };
-        (self.recorded, self.evicted) = (recorded, StoredEvicted::default());
+    /// Continues in the journal of a save if that is in place, and else in the one before. It is `None` if the system has not
+    /// said; `is_sure` if the save is certainly durable.
+    pub(super) fn finish_save(&mut self, save: NextSave, is_in_place: Option<bool>, is_sure: bool) {
+        let followed = self.writer.followed();
+        let Some(is_in_place) = is_in_place else {
+            held(&followed).set_undecided(Some(save.digest));
+            self.undecided = Some(save);
+            return;
+        };
+        let NextSave { digest, stamp, journal, known, recorded } = save;
+        if !is_in_place {
+            held(&followed).set_undecided(None);
+            if let Ok(next) = journal {
+                self.writer.give_up(next);
+            }
+            return;
+        }
+        held(&followed).follow(digest, stamp);
+        match journal {
+            Ok(next) => self.writer.adopt(next, is_sure),
+            Err(error) => {
+                let why =
+                    format!("as it cannot hold the history, {error}; clear that, and save again");
+                self.writer.lose(error.kind(), &why);
+            }
+        }
+        (self.known, self.recorded, self.evicted) = (known, recorded, StoredEvicted::default());
+    }
+
+    /// Looks whether the last save is in place, if nobody knew. An edit that is acknowledged before would be in a journal that
+    /// may be that of no save.
+    pub(super) fn decide(&mut self) -> Result<()> {
+        let Some(save) = self.undecided.take() else { return Ok(()) };
+        let identity = held(&self.writer.followed()).check();
+        let is_in_place = match identity {
+            SaveIdentity::Saved => true,
+            SaveIdentity::Same | SaveIdentity::Changed => false,
+            SaveIdentity::Unknown(error) => {
+                self.undecided = Some(save);
+                return Err(error);
+            }
+        };
+        self.finish_save(save, Some(is_in_place), false);
+        Ok(())
     }
 
     /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.

@@ -11,7 +11,7 @@ use hashbrown::HashSet;
 use super::evolution::ComponentKey;
 use super::frame::{FrameKind, header};
 use super::identity::{FollowedSave, SaveIdentity};
-use super::recorder::{Journal, program, push_contents, stored};
+use super::recorder::{Journal, NextSave, program, push_contents, stored};
 use super::spill;
 use super::stored::{StoredEntry, StoredStacks, payload};
 use super::writer::{Frames, JournalWriter};
@@ -178,7 +178,7 @@ fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut JournalWriter> {
 fn check_followed(followed: &Mutex<FollowedSave>, overwrites: bool) -> Result<()> {
     let mut followed = held(followed);
     match followed.check() {
-        SaveIdentity::Same => Ok(()),
+        SaveIdentity::Same | SaveIdentity::Saved => Ok(()),
         SaveIdentity::Changed if overwrites => Ok(()),
         SaveIdentity::Changed => Err(followed.conflict()),
         SaveIdentity::Unknown(error) => Err(error),
@@ -281,6 +281,9 @@ impl<T: Persist> Session<T> {
     fn save_over(&mut self, info: SlotInfo, overwrites: bool) -> Result<SaveOutcome> {
         self.history.check_no_transaction()?;
         self.writer()?.check_own()?;
+        if let Some(journal) = &mut self.history.journal {
+            journal.decide()?;
+        }
         check_followed(&self.writer()?.followed(), overwrites)?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
@@ -294,47 +297,38 @@ impl<T: Persist> Session<T> {
         };
         let journal = writer(&mut history.journal)?;
         // If it fails, the new journal cannot be written beside it, and waits in memory.
-        let _ = journal.settle(Some(&self.save));
+        let _ = journal.settle();
         let mut prepared = None;
         let followed = journal.followed();
         let mut check = || check_followed(&followed, overwrites);
-        let mut session = SessionSave { check: &mut check, stamp: None };
+        let mut session = SessionSave { check: &mut check, stamp: None, is_in_place: Some(false) };
         let backups = u32::from(overwrites);
         // On a full disk it is called a second time.
         let mut before = |digest: &Digest| {
             let next = frames.as_ref().map(|frames| journal.prepare(&header(Some(digest)), frames));
-            prepared = Some((next.ok(), *digest));
+            prepared = Some((*digest, next.ok()));
         };
         let how = (info, backups);
         let replaced =
             self.saves.replace_followed(&self.save, &save, how, &mut session, &mut before);
-        let stamp = session.stamp;
-        let Some((next, digest)) = prepared else { return replaced };
+        let SessionSave { stamp, is_in_place, .. } = session;
+        let Some((digest, next)) = prepared else { return replaced };
         let next = frames.and_then(|_| next.unwrap_or_else(|| unreachable!("there are frames")));
-        // In place it is also if only what comes behind that has failed.
-        let is_in_place = replaced.is_ok() || self.saves.is_in_place(&self.save, &digest);
-        if is_in_place {
-            held(&followed).follow(digest, stamp);
-        }
-        match next {
-            Ok(next) if is_in_place => journal.adopt(next, replaced.is_ok()),
-            Ok(next) => journal.give_up(next),
-            Err(error) if is_in_place => {
-                let why =
-                    format!("as it cannot hold the history, {error}; clear that, and save again");
-                journal.lose(error.kind(), &why);
-            }
-            Err(_) => {}
-        }
-        if let Some(journal) = history.journal.as_mut().filter(|_| is_in_place) {
-            journal.begun(&history.support, &self.target, told);
+        let Some(journal) = &mut history.journal else { return replaced };
+        let mut save = NextSave::new(digest, next, (&*self.target, &history.support), told);
+        save.stamp = stamp;
+        journal.finish_save(save, is_in_place, replaced.is_ok());
+        // Where nobody knows, an edit looks again.
+        let _ = journal.decide();
+        if is_in_place != Some(false) {
             // The new journal does not know what the last entry could be merged with.
             history.last = None;
         }
+        let is_journaled = journal.writer.broken().is_none();
         if replaced.is_ok() {
             self.history.note_saved(Some(self.history.state()));
         }
-        replaced
+        replaced.map(|outcome| if is_journaled { outcome } else { SaveOutcome::SavedUnjournaled })
     }
 }
 

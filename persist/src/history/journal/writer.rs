@@ -47,6 +47,8 @@ pub(super) struct JournalWriter {
     locks: Locks,
     /// Also asked while a save replaces both.
     followed: Arc<Mutex<FollowedSave>>,
+    /// False while a power cut may undo the rename of the save that the journal follows, or that of the journal.
+    names_last: bool,
     /// Memory for the frames of an edit.
     scratch: Vec<u8>,
 }
@@ -92,6 +94,7 @@ impl JournalWriter {
             unkept,
             locks,
             followed: Arc::new(Mutex::new(followed)),
+            names_last: false,
             scratch: Vec::new(),
         }
     }
@@ -109,13 +112,23 @@ impl JournalWriter {
         self.sequence = encode(frames, sequence, &mut self.pending)?;
         from.clone_into(&mut self.live);
         // If it cannot get its name it is found under the other one.
-        let _ = self.settle(Some(&self.save.clone()));
+        let _ = self.settle();
         self.hold();
-        if size > length && self.unkept.is_empty() {
-            self.file = self.storage.append(&self.live, length).ok();
+        // The session before may not have flushed it, nor what it has cut off.
+        self.unsynced = Some(Timer::start());
+        (self.good, self.excess) = (length, size.saturating_sub(length));
+        let is_to_last = matches!(self.flush, Flush::EveryEdit);
+        if self.unkept.is_empty()
+            && (is_to_last || self.excess > 0)
+            && self.opened().is_ok()
+            && is_to_last
+        {
+            let synced = self.opened().and_then(|file| file.sync());
+            match synced {
+                Ok(()) => self.unsynced = None,
+                Err(error) => self.break_off(error.to_string()),
+            }
         }
-        self.excess = if self.file.is_some() { 0 } else { size.saturating_sub(length) };
-        self.good = length;
         Ok(())
     }
 
@@ -125,7 +138,7 @@ impl JournalWriter {
         self.sequence = encode(frames, self.sequence, &mut content)?;
         let written = self.keep_all().and_then(|()| {
             let file = self.replace(|_, out| out.write_all(&content))?;
-            self.storage.sync_folder(folder_of(&self.live))?;
+            self.settle()?;
             Ok(file)
         });
         self.hold();
@@ -214,13 +227,14 @@ impl JournalWriter {
     ///
     /// If the storage panics, nobody knows what of them is in the file: it is mended before the next ones.
     pub(super) fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
-        // What has happened all the same belongs into the journal, whatever the save is now. Where nobody knows, the edit
-        // is safe in the journal.
-        if !must
-            && !matches!(self.state, WriterState::Lost { .. })
-            && matches!(held(&self.followed).check(), SaveIdentity::Changed)
-        {
-            return Err(held(&self.followed).conflict());
+        // What has happened all the same belongs into the journal, whatever the save is now.
+        if !must && !matches!(self.state, WriterState::Lost { .. }) {
+            // Where nobody knows, the edit is safe in the journal.
+            if matches!(held(&self.followed).check(), SaveIdentity::Changed) {
+                return Err(held(&self.followed).conflict());
+            }
+            // An edit that is acknowledged must not go with the save that it follows.
+            self.make_names_last().map_err(|error| self.failed(error))?;
         }
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
@@ -285,14 +299,20 @@ impl JournalWriter {
         self.mend(bytes, must, last)
     }
 
-    /// Writes what waits, and these bytes.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<&mut Box<dyn NewFile>> {
+    /// The file, cut off after what is good.
+    fn opened(&mut self) -> io::Result<&mut Box<dyn NewFile>> {
         let file = match self.file.take() {
             Some(file) => file,
             None => self.storage.append(&self.live, self.good)?,
         };
-        let file = self.file.insert(file);
         self.excess = 0;
+        Ok(self.file.insert(file))
+    }
+
+    /// Writes what waits, and these bytes.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<&mut Box<dyn NewFile>> {
+        self.opened()?;
+        let file = self.file.as_mut().ok_or(io::ErrorKind::NotFound)?;
         file.write_all(&self.pending)?;
         file.write_all(bytes)?;
         Ok(file)
@@ -319,7 +339,7 @@ impl JournalWriter {
         Ok(self.last_crc.is_none_or(|last| last == crc))
     }
 
-    /// The save that it follows.
+    /// The save that it follows, which a save asks for, too.
     pub(super) fn followed(&self) -> Arc<Mutex<FollowedSave>> {
         Arc::clone(&self.followed)
     }
@@ -346,7 +366,8 @@ impl JournalWriter {
         }
         let why = format!("{PANICKED}; save, which begins a new one");
         self.state = WriterState::Lost { kind: ErrorKind::Io, why };
-        let written = own.and_then(|_| self.keep_all()).and_then(|()| {
+        let kept = own.and_then(|_| self.keep_all()).and_then(|()| self.make_names_last());
+        let written = kept.and_then(|()| {
             self.replace(|storage, out| {
                 copy_start(storage, &self.live, self.good, out)?;
                 out.write_all(&self.pending)?;
@@ -364,7 +385,7 @@ impl JournalWriter {
                     self.wrote(bytes, last);
                 } else {
                     // What is rolled back now must not be in it.
-                    let _ = file.truncate(self.good);
+                    let _ = file.truncate(self.good).and_then(|()| file.sync());
                 }
                 let Err(error) = synced else {
                     (self.state, self.file, self.unsynced) = (WriterState::Good, Some(file), None);
@@ -417,18 +438,23 @@ impl JournalWriter {
 
     /// Makes what is in the journal last, and mends it if it is broken.
     pub(super) fn flush(&mut self) -> Result<()> {
-        match (&self.state, &mut self.file) {
-            (WriterState::Good, Some(file)) if self.unsynced.is_some() => match file.sync() {
-                Ok(()) => {
-                    self.unsynced = None;
-                    return Ok(());
+        match &self.state {
+            // What a save holds that may be taken back is in no other journal.
+            WriterState::Good if self.unsynced.is_some() || !self.names_last => {
+                let own = self.is_own();
+                if matches!(own, Ok(false)) {
+                    return self.refuse(false);
                 }
-                Err(error) => {
-                    let why = error.to_string();
-                    self.break_off(why);
+                let named = own.and_then(|_| self.make_names_last());
+                match named.and_then(|()| self.opened()?.sync()) {
+                    Ok(()) => {
+                        self.unsynced = None;
+                        return Ok(());
+                    }
+                    Err(error) => self.break_off(error.to_string()),
                 }
-            },
-            (WriterState::Broken(_), _) => {}
+            }
+            WriterState::Broken(_) => {}
             _ => return Ok(()),
         }
         self.mend(&[], false, self.sequence)
@@ -493,7 +519,7 @@ impl JournalWriter {
     /// Continues with a new journal, whose save is in place; `is_sure` if that is certainly durable.
     pub(super) fn adopt(&mut self, next: NextJournal, is_sure: bool) {
         let NextJournal { content, sequence, file } = next;
-        self.sequence = sequence;
+        (self.sequence, self.names_last) = (sequence, is_sure);
         let is_there = file.is_ok();
         self.live = if is_there { names::next_journal(&self.path) } else { self.path.clone() };
         self.begun(content, file);
@@ -501,7 +527,7 @@ impl JournalWriter {
             self.hold();
             if is_sure {
                 // If that fails it is found under the other name, and tried again.
-                let _ = self.settle(None);
+                let _ = self.settle();
             }
         }
     }
@@ -514,19 +540,35 @@ impl JournalWriter {
         }
     }
 
-    /// Gives the journal its name, if it does not have it; first the folder of the save must be known to last.
-    pub(super) fn settle(&mut self, save: Option<&Path>) -> io::Result<()> {
+    /// Flushes the folders of the save and of the journal, unless their names are known to last.
+    fn make_names_last(&mut self) -> io::Result<()> {
+        if !self.names_last {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the journal its name, if it does not have it; first the names of the save and of the journal must be known to
+    /// last.
+    pub(super) fn settle(&mut self) -> io::Result<()> {
+        if !self.names_last {
+            let (folder, of_save) = (folder_of(&self.path), folder_of(&self.save));
+            self.storage.sync_folder(of_save)?;
+            if folder != of_save {
+                self.storage.sync_folder(folder)?;
+            }
+            self.names_last = true;
+        }
         if self.live == self.path {
             return Ok(());
         }
         // Its name may be that of a journal that is not kept yet.
         self.keep_all()?;
-        if let Some(save) = save {
-            self.storage.sync_folder(folder_of(save))?;
-        }
         self.storage.rename(&self.live, &self.path)?;
         self.live.clone_from(&self.path);
-        self.storage.sync_folder(folder_of(&self.path))
+        // Until then it is found under either name.
+        let _ = self.storage.sync_folder(folder_of(&self.path));
+        Ok(())
     }
 }
 
