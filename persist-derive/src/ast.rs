@@ -21,7 +21,7 @@ pub struct Input {
     pub generics: Generics,
     /// Name of the class: `class`, or the identifier.
     pub name: String,
-    /// The class is named with all type parameters, also with those of which nothing is stored.
+    /// The class is named with all type parameters, also with those whose values are not stored.
     pub name_markers: Option<Given<()>>,
     pub id: Option<Given<u64>>,
     pub version: Option<Given<u32>>,

@@ -435,7 +435,7 @@ impl<'r> Entering<'r> {
             );
         }
         self.registry.by_pointee.insert((pointer, kind.pointee), self.registry.objects.len());
-        self.registry.program.objects.insert(class);
+        self.registry.program.objects.entry(class).or_default().push(kind.holder);
         self.registry.objects.push(ObjectEntry { kind, class });
         Ok(())
     }
@@ -460,7 +460,10 @@ impl Drop for Entering<'_> {
         registry.program.targets.truncate(classes);
         registry.program.old_kinds.retain(|(class, ..), _| *class < classes);
         registry.objects.truncate(objects);
-        registry.program.objects = registry.objects.iter().map(|object| object.class).collect();
+        registry.program.objects.clear();
+        for object in &registry.objects {
+            registry.program.objects.entry(object.class).or_default().push(object.kind.holder);
+        }
         registry.by_id.retain(|_, class| *class < classes);
         registry.by_name.retain(|_, class| *class < classes);
         registry.by_pointee.retain(|_, object| *object < objects);
