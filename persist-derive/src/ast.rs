@@ -5,7 +5,9 @@
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprPath, Generics, Ident, ItemTrait, Member, Path, Type, WherePredicate};
+use syn::{
+    Expr, ExprPath, Generics, Ident, ItemTrait, Member, Path, Type, TypeParamBound, WherePredicate,
+};
 
 /// Something the user gave in an attribute, and where.
 pub struct Given<T> {
@@ -19,6 +21,8 @@ pub struct Input {
     pub generics: Generics,
     /// Name of the class: `class`, or the identifier.
     pub name: String,
+    /// The class is named with all type parameters, also with those whose values are not stored.
+    pub name_markers: Option<Given<()>>,
     pub id: Option<Given<u64>>,
     pub version: Option<Given<u32>>,
     pub aliases: Vec<Given<String>>,
@@ -327,6 +331,19 @@ impl Adapter {
         }
         walk(&mut self.shape, each);
     }
+}
+
+/// True for `param: Persist`, by whatever path.
+pub fn is_persist(predicate: &WherePredicate, param: &Ident) -> bool {
+    let WherePredicate::Type(predicate) = predicate else { return false };
+    let Type::Path(bounded) = ungroup(&predicate.bounded_ty) else { return false };
+    bounded.path.is_ident(param)
+        && predicate.bounds.iter().any(|bound| match bound {
+            TypeParamBound::Trait(bound) => {
+                bound.path.segments.last().is_some_and(|segment| segment.ident == "Persist")
+            }
+            _ => false,
+        })
 }
 
 /// The type without the invisible parentheses of `macro_rules!`, or visible ones.

@@ -40,6 +40,7 @@
 /// | | |
 /// |---|---|
 /// | `class = "quest.Hero"` | Name of the class in the save; else the type's own, without its module. |
+/// | `name_markers` | Of a generic type: the class is named with all type parameters, also with markers: those whose values are not stored, such as the `T` of a `PhantomData<T>`. They must be `Persist`. |
 /// | `id = 7` | Number of the class in the save; else a hash of its name. |
 /// | `version = 2` | Version of the class, from 1; else 1. |
 /// | `alias = "old.Hero"` | A name under which older saves may hold the class, and no other class; may be repeated. |

@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock, Weak as SyncWeak};
 use std::time::{Duration, SystemTime};
 
 use persist::save::LoadEvent;
@@ -283,6 +283,8 @@ fn pointers_convert_as_the_page_says() {
             Vec<Rc<RefCell<u8>>> => Vec<u8>: shared();
             Rc<RefCell<u8>> => Rc<RefCell<u16>>: Rc::new(RefCell::new(7));
             Rc<RefCell<u8>> => Arc<Mutex<u8>>: Rc::new(RefCell::new(7));
+            Vec<Rc<RefCell<u8>>> => Vec<Arc<u8>>: shared();
+            Weak<RefCell<u8>> => SyncWeak<RwLock<u8>>: Weak::new();
             Weak<RefCell<u8>> => Rc<RefCell<u8>>: Weak::new();
             Rc<RefCell<u8>> => Weak<RefCell<u8>>: Rc::new(RefCell::new(7));
             Sword => Box<dyn Item>: Sword(7);

@@ -3,6 +3,7 @@
 mod alternations;
 mod attributes;
 mod changes;
+mod counted_pointers;
 mod disarranged;
 mod game;
 mod hostile;

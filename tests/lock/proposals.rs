@@ -4,8 +4,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
-use persist::lock::LockReport;
+use persist::lock::{LockReport, Verdict};
 use persist::save::Registry;
 use persist::{Persist, Record, SaveManager};
 
@@ -979,11 +980,11 @@ programs! {
     guild_locked {
         #[derive(Persist)]
         pub(super) struct Hero {
-            one: std::sync::Arc<std::sync::Mutex<Guild>>,
-            two: std::sync::Arc<std::sync::Mutex<Guild>>,
+            pub(super) one: Arc<Mutex<Guild>>,
+            pub(super) two: Arc<Mutex<Guild>>,
         }
         #[derive(Persist)]
-        pub(super) struct Guild { gold: u32 }
+        pub(super) struct Guild { pub(super) gold: u32 }
     }
 }
 
@@ -999,7 +1000,15 @@ fn objects_that_become_copies_are_accepted_by_a_migration() {
     let one = Rc::new(RefCell::new(guild::Guild { gold: 3 }));
     let new: guild_copied_mended::Hero = turned(&guild::Hero { one: one.clone(), two: one });
     assert_eq!((new.one.gold, new.two.gold), (3, 3));
-    // Objects in other pointers are not found by the new ones.
+}
+
+#[test]
+fn objects_in_other_pointers_are_safe_and_stay_shared() {
     let moved = report::<guild::Hero, guild_locked::Hero>();
-    assert!(!moved.loads(), "{moved}");
+    assert!(moved.loads(), "{moved}");
+    assert!(moved.differences().iter().all(|found| found.verdict == Verdict::Safe), "{moved}");
+    let one = Rc::new(RefCell::new(guild::Guild { gold: 3 }));
+    let new: guild_locked::Hero = turned(&guild::Hero { one: one.clone(), two: one });
+    assert!(Arc::ptr_eq(&new.one, &new.two));
+    assert_eq!(new.two.lock().unwrap().gold, 3);
 }

@@ -9,7 +9,7 @@ use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::{GenericArgument, GenericParam, PathArguments, Type};
 
-use crate::ast::{self, Body, Field, Fields, Given, Input, Store, Variant, ungroup};
+use crate::ast::{self, Body, Field, Fields, Given, Input, Store, Variant, is_persist, ungroup};
 use crate::ctxt::Ctxt;
 
 /// Most variants whose tag fits into two bytes.
@@ -28,6 +28,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     }
     version(cx, input);
     id_of_generic(cx, input);
+    name_markers(cx, input);
     packed(cx, input);
     transparent(cx, input);
     pod(cx, input);
@@ -69,6 +70,21 @@ fn id_of_generic(cx: &Ctxt, input: &Input) {
         || input.generics.const_params().next().is_some()
     {
         cx.error(span, "a generic type stands for many classes, which cannot share one `id`; remove it, the name with its arguments tells them apart");
+    }
+}
+
+/// A marker shows in the class's name by its own name, which a type that can be saved has.
+fn name_markers(cx: &Ctxt, input: &Input) {
+    let Some(Given { span, .. }) = input.name_markers else { return };
+    if input.generics.type_params().next().is_none() {
+        cx.error(span, "`name_markers` puts type parameters into the name of the class, and this type has none; remove it");
+    }
+    let Some(bound) = &input.bound else { return };
+    for param in input.generics.type_params() {
+        let name = &param.ident;
+        if !bound.value.iter().any(|predicate| is_persist(predicate, name)) {
+            cx.error(bound.span, format!("`name_markers` names the class with `{name}`, which needs `{name}: Persist` in `bound`; add it, or remove `bound`"));
+        }
     }
 }
 

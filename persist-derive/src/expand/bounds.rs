@@ -3,13 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{
-    GenericParam, Generics, Ident, Type, TypeMacro, TypeParamBound, TypePath, WherePredicate,
-    parse_quote,
-};
+use syn::{GenericParam, Generics, Ident, Type, TypeMacro, TypePath, WherePredicate, parse_quote};
 
 use super::adapter::kept_types;
-use crate::ast::{DefaultValue, Given, Input, Shape, Store, mentions, ungroup};
+use crate::ast::{DefaultValue, Given, Input, Shape, Store, is_persist, mentions, ungroup};
 
 /// The generics of the impls.
 pub struct Bounds {
@@ -44,6 +41,10 @@ impl Bounds {
                 }
                 stored.into_iter().for_each(|ty| usage.visit_type(ty));
             }
+        }
+
+        if input.name_markers.is_some() {
+            params.iter().for_each(|param| usage.enter(param));
         }
 
         let mut predicates: Vec<WherePredicate> =
@@ -187,19 +188,6 @@ fn arguments(input: &Input, usage: &Usage<'_>) -> Vec<TokenStream> {
         }
     }
     arguments
-}
-
-/// True for `param: Persist`, by whatever path.
-fn is_persist(predicate: &WherePredicate, param: &Ident) -> bool {
-    let WherePredicate::Type(predicate) = predicate else { return false };
-    let Type::Path(bounded) = ungroup(&predicate.bounded_ty) else { return false };
-    bounded.path.is_ident(param)
-        && predicate.bounds.iter().any(|bound| match bound {
-            TypeParamBound::Trait(bound) => {
-                bound.path.segments.last().is_some_and(|segment| segment.ident == "Persist")
-            }
-            _ => false,
-        })
 }
 
 /// Finds the type parameters in types.

@@ -81,6 +81,7 @@ attributes! {
     /// The attributes of a struct or enum.
     TypeAttributes at Type {
         "class": class Option<String> = |cx, it| Some(it.save_name(cx, "\"quest.Hero\"")?.value);
+        "name_markers": name_markers Option<()> = flag;
         "id": id Option<u64> = |cx, it| it.integer::<u64>(cx, "7");
         "version": version Option<u32> = |cx, it| it.integer::<u32>(cx, "2");
         "alias": aliases Vec<String> = |cx, it| it.save_name(cx, "\"old.Hero\"");

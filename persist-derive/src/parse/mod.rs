@@ -73,6 +73,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         generics: input.generics.clone(),
         class_only,
         name: attributes.class.map_or_else(|| input.ident.unraw().to_string(), |given| given.value),
+        name_markers: attributes.name_markers,
         id: attributes.id,
         version: attributes.version,
         aliases: attributes.aliases,

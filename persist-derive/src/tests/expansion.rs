@@ -77,6 +77,14 @@ snapshots! { expanded:
         }
         "#;
 
+    generic_struct_whose_class_names_its_markers: r#"
+        #[persist(name_markers)]
+        struct Cooldown<T, const N: usize> {
+            left: [f32; N],
+            of: PhantomData<fn() -> T>,
+        }
+        "#;
+
     bounds_of_the_users_own: r#"
         #[persist(bound = "T: Asset + Persist, U: Asset")]
         struct Slot<T, U>(T, #[persist(with = by_name)] Handle<U>);

@@ -49,6 +49,12 @@ struct Hero {
         "enum E { #[persist(skip, id = 4)] A }",
     ];
 
+    markers_that_have_no_name: [
+        "#[persist(name_markers)] struct Score { points: [u8; 4] }",
+        "#[persist(name_markers, bound = \"T: Clone, U: persist::Persist\")] struct Pair<T, U> { points: u8, of: PhantomData<(T, U)> }",
+        "#[persist(name_markers, transparent)] struct Metres<T>(f32, #[persist(skip)] PhantomData<T>);",
+    ];
+
     attributes_given_twice: [r#"#[persist(id = 1, id = 2)]
 #[persist(class = "a")]
 #[persist(class = "b", transparent, transparent)]

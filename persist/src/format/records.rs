@@ -74,6 +74,11 @@ impl Records {
         self.places[record]
     }
 
+    /// Reads a record as one in another holder.
+    pub(crate) fn set_holder(&mut self, record: usize, holder: Holder) {
+        self.places[record].holder = holder;
+    }
+
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = RecordLocation> + use<'_> {
         self.places.iter().copied()
     }

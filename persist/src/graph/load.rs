@@ -284,16 +284,22 @@ impl<'l> Loader<'l> {
         let Table { registry, objects, .. } = &mut self.table;
         let (registry, prototypes) = (*registry, registry.prototypes());
         // Records of one type mostly stand together.
-        let mut last = (u32::MAX, Holder::VALUE, None);
+        let mut last = (u32::MAX, Holder::VALUE, (Holder::VALUE, None));
         objects.reserve();
         for at in 0..objects.records.len() {
             let record = self.table.objects.records.get(at);
             if (last.0, last.1) != (record.class, record.holder) {
-                let class = self.table.plans.resolve(record.class as usize);
-                let object = class.and_then(|class| registry.object(class, record.holder));
-                last = (record.class, record.holder, object);
+                let plans = &self.table.plans;
+                let class = plans.resolve(record.class as usize);
+                let holder = plans.holder(record.class as usize, record.holder);
+                let object = class.and_then(|class| registry.object(class, holder));
+                last = (record.class, record.holder, (holder, object));
             }
-            let Some(object) = last.2 else {
+            let (holder, object) = last.2;
+            if holder != record.holder {
+                self.table.objects.records.set_holder(at, holder);
+            }
+            let Some(object) = object else {
                 self.table.objects.skip();
                 continue;
             };

@@ -65,6 +65,16 @@ impl Holder {
         Self(pointer as u8 | cell as u8)
     }
 
+    /// True if an object in it may be one in the other: a value in a counted pointer, in a cell or not. What may be set
+    /// once belongs to the class.
+    pub(crate) fn may_become(self, other: Self) -> bool {
+        let is_plain = |holder: Self| {
+            let cell = holder.parts().map(|(_, cell)| cell);
+            cell.is_some_and(|cell| !matches!(cell, Cell::OnceCell | Cell::OnceLock))
+        };
+        self == other || is_plain(self) && is_plain(other)
+    }
+
     /// True if objects in it are made when they are whole: nothing changes them through the pointer.
     pub(crate) fn is_built(self) -> bool {
         matches!(self.parts(), Some((_, Cell::None | Cell::OnceCell | Cell::OnceLock)))

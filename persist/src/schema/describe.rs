@@ -239,19 +239,39 @@ impl KindSchema {
 
     /// This kind with the indices that its classes have in another list.
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
-        let renumbered = |part: &Self| part.renumbered(index);
-        match self {
-            Self::Option(part) => Self::Option(renumbered(part).into()),
-            Self::List(part) => Self::List(renumbered(part).into()),
-            Self::Set(part) => Self::Set(renumbered(part).into()),
-            Self::Map(parts) => Self::Map(parts.each_ref().map(renumbered).into()),
-            Self::Array(part, len) => Self::Array(renumbered(part).into(), *len),
-            Self::Tuple(parts) => Self::Tuple(parts.iter().map(renumbered).collect()),
+        self.mapped(&|kind| match kind {
             Self::Class(class) => Self::Class(index(*class)),
             Self::Reference { holder, weak, class } => {
                 Self::Reference { holder: *holder, weak: *weak, class: index(*class) }
             }
             kind => kind.clone(),
+        })
+    }
+
+    /// This kind with pointers in other holders: those to a class, or to a trait.
+    pub(super) fn with_holders(&self, holder: &dyn Fn(Option<usize>, Holder) -> Holder) -> Self {
+        self.mapped(&|kind| match kind {
+            Self::Reference { holder: of, weak, class } => {
+                Self::Reference { holder: holder(Some(*class), *of), weak: *weak, class: *class }
+            }
+            Self::TraitReference { holder: of, weak, name } => {
+                Self::TraitReference { holder: holder(None, *of), weak: *weak, name: name.clone() }
+            }
+            kind => kind.clone(),
+        })
+    }
+
+    /// This kind with others in place of the kinds inside that have no parts.
+    fn mapped(&self, map: &dyn Fn(&Self) -> Self) -> Self {
+        let mapped = |part: &Self| part.mapped(map);
+        match self {
+            Self::Option(part) => Self::Option(mapped(part).into()),
+            Self::List(part) => Self::List(mapped(part).into()),
+            Self::Set(part) => Self::Set(mapped(part).into()),
+            Self::Map(parts) => Self::Map(parts.each_ref().map(mapped).into()),
+            Self::Array(part, len) => Self::Array(mapped(part).into(), *len),
+            Self::Tuple(parts) => Self::Tuple(parts.iter().map(mapped).collect()),
+            kind => map(kind),
         }
     }
 

@@ -436,6 +436,9 @@ impl<'p> Plans<'p> {
             Some((old, new)) if instances.is_empty() || is_unknown(old) => {
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
+            _ if self.matched.has_other_pointer(stored, wanted) => String::from(
+                "an object has one sort of pointer: change it in all fields that hold the object, or keep the old type",
+            ),
             _ if stored.refers() || wanted.refers() => String::from(
                 "give the class that holds it `#[persist(version = 2, migrate = function)]`, or keep the old type",
             ),

@@ -1,11 +1,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::holders::PointerPairs;
 use super::instances::{Candidates, NamedClasses};
 use super::pairing::{is_same, pair};
 use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
-use crate::reflect::{Class, ClassId, FieldRecord, Migration};
+use crate::reflect::{Class, ClassId, FieldRecord, Holder, Migration};
 
 /// Which of the program's classes those of a save are. It is the same for all saves of one schema.
 pub(crate) struct Matched {
@@ -13,10 +14,32 @@ pub(crate) struct Matched {
     /// The program's class for each stored one.
     pub(crate) resolved: Arc<[Option<usize>]>,
     candidates: Candidates,
+    pointers: PointerPairs,
     /// For each class, whether its records are as the program would write them.
     pub(super) identical: Vec<bool>,
     /// True if no class that a trait object may be of has changed.
     pub(super) dynamic_same: bool,
+}
+
+/// What stands in the same place on both sides.
+enum Counterparts {
+    /// A class of the save, and one of the program.
+    Classes(usize, usize, Meeting),
+    /// Pointers to trait objects, in these holders.
+    Traits(Holder, Holder),
+}
+
+impl Counterparts {
+    /// What the fields of an older version say, which a migration may put anywhere: nothing of pointers that differ.
+    fn of_migrated(self) -> Option<Self> {
+        match self {
+            Self::Classes(class, target, Meeting::Pointers(stored, wanted)) if stored != wanted => {
+                Some(Self::Classes(class, target, Meeting::Value))
+            }
+            Self::Traits(..) => None,
+            pair => Some(pair),
+        }
+    }
 }
 
 /// Where classes of both sides meet.
@@ -24,8 +47,10 @@ pub(crate) struct Matched {
 enum Meeting {
     /// In a value.
     Value,
-    /// Behind a pointer.
+    /// Behind a pointer, or where a class alone says what it is.
     Object,
+    /// Behind pointers in these holders: the stored one, and the program's.
+    Pointers(Holder, Holder),
 }
 
 impl Matched {
@@ -39,12 +64,60 @@ impl Matched {
         let resolved = stored.iter().map(|class| program.find_by_name(class)).collect();
         let stored = Arc::new(Stored::new(stored));
         let (candidates, identical) = (Candidates::new(), Vec::new());
-        let mut this = Self { stored, resolved, candidates, identical, dynamic_same: true };
+        let pointers = PointerPairs::default();
+        let mut this =
+            Self { stored, resolved, candidates, pointers, identical, dynamic_same: true };
         this.resolve_all(program, root);
+        this.pointers.note_traits(&this.stored, program);
+        this.move_pointers(program);
         this.identical = this.identical(program, drop_unknown);
         let is_same = |class: usize| this.identical[class] || this.resolved[class].is_none();
         this.dynamic_same = (0..this.stored.len()).all(is_same);
         this
+    }
+
+    /// The holder that objects of a stored class in this one have in the program.
+    pub(crate) fn holder(&self, class: usize, stored: Holder, program: &Program) -> Holder {
+        if stored == Holder::VALUE {
+            return stored;
+        }
+        self.pointers.of_class(class, stored, self.resolved[class], program)
+    }
+
+    /// True if two kinds have different pointers to one class in one place.
+    pub(super) fn has_other_pointer(&self, stored: &KindSchema, wanted: &KindSchema) -> bool {
+        let mut found = false;
+        in_pairs(stored, wanted, &mut |pair| {
+            found |= match pair {
+                Counterparts::Classes(class, target, Meeting::Pointers(stored, wanted)) => {
+                    stored != wanted && self.resolved[class] == Some(target)
+                }
+                Counterparts::Classes(..) => false,
+                Counterparts::Traits(stored, wanted) => stored != wanted,
+            };
+        });
+        found
+    }
+
+    /// Reads the schema as if it had the pointers of the program.
+    fn move_pointers(&mut self, program: &Program) {
+        let holder = |class: Option<usize>, stored: Holder| match class {
+            Some(class) => self.holder(class, stored, program),
+            None => self.pointers.of_trait(stored),
+        };
+        let is_other = |kind: &KindSchema| match kind {
+            KindSchema::Reference { holder: stored, class, .. } => {
+                holder(Some(*class), *stored) != *stored
+            }
+            KindSchema::TraitReference { holder: stored, .. } => holder(None, *stored) != *stored,
+            _ => false,
+        };
+        if !self.stored.any_kind(is_other) {
+            return;
+        }
+        let mut classes = self.stored.classes().to_vec();
+        classes.iter_mut().for_each(|class| class.set_holders(&holder));
+        self.stored = Arc::new(Stored::new(classes));
     }
 
     pub(super) fn resolve(&self, class: usize) -> Option<usize> {
@@ -85,7 +158,7 @@ impl Matched {
         let all = self.stored.clone();
         let named = NamedClasses::new(&all, program, &self.resolved);
         let mut candidates = named.candidates();
-        let mut found: Vec<(usize, usize, Meeting)> = Vec::new();
+        let mut found: Vec<Counterparts> = Vec::new();
         if !candidates.is_empty() {
             let kept = named.kept(&candidates);
             let kinds = named.kept_fields().flat_map(Sides::kinds);
@@ -96,30 +169,50 @@ impl Matched {
             }
         }
         if let Some((class, value)) = root {
-            found.push((class, value, Meeting::Object));
+            found.push(Counterparts::Classes(class, value, Meeting::Object));
         }
         for class in 0..self.stored.len() {
-            found.extend(self.resolved[class].map(|target| (class, target, Meeting::Object)));
+            let object = |target| Counterparts::Classes(class, target, Meeting::Object);
+            found.extend(self.resolved[class].map(object));
         }
         let mut seen = HashSet::new();
-        while let Some((class, target, meeting)) = found.pop() {
+        while let Some(pair) = found.pop() {
+            let (class, target, meeting) = match pair {
+                Counterparts::Classes(class, target, meeting) => (class, target, meeting),
+                Counterparts::Traits(stored, wanted) => {
+                    self.pointers.note(None, stored, wanted);
+                    continue;
+                }
+            };
             let forms = (&all[class].form, &program.classes[target].form);
             let is_related = self.is_related(class, program, target);
-            if self.resolved[class].is_none() && meeting == Meeting::Object {
+            if self.resolved[class].is_none() && meeting != Meeting::Value {
                 // What a bare value is, its use tells: a `Vec<u32>` where the program has a `Vec<u64>`.
                 if let (Form::Value(_), Form::Value(_)) = forms {
                     self.set(class, target);
                 } else if is_related {
                     // So it is the program's, too.
                     self.enter(class, &mut candidates);
-                    found.extend(self.resolved[class].map(|target| (class, target, meeting)));
+                    let again = |target| Counterparts::Classes(class, target, meeting);
+                    found.extend(self.resolved[class].map(again));
                 }
+            }
+            if let Meeting::Pointers(stored, wanted) = meeting
+                && self.resolved[class] == Some(target)
+            {
+                self.pointers.note(Some(class), stored, wanted);
             }
             let is_field = is_related || self.resolved[class] == Some(target);
             if is_field && seen.insert((class, target)) {
+                let is_migrated = program.targets[target]
+                    .is_some_and(|target| is_older(all[class].version, target.class));
                 let sides = program.sides(&all[class], target).into_iter();
                 let kinds = sides.flat_map(Sides::kinds);
-                kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
+                kinds.for_each(|(old, new)| {
+                    in_pairs(old, new, &mut |it| {
+                        found.extend(if is_migrated { it.of_migrated() } else { Some(it) });
+                    });
+                });
                 if let (Form::Value(old), Form::Value(new)) = forms {
                     in_pairs(old, new, &mut |it| found.push(it));
                 }
@@ -275,12 +368,8 @@ fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
     found.next().is_none().then_some(first)
 }
 
-/// The classes that stand in the same place of two kinds.
-fn in_pairs(
-    stored: &KindSchema,
-    wanted: &KindSchema,
-    found: &mut dyn FnMut((usize, usize, Meeting)),
-) {
+/// The classes and pointers that stand in the same place of two kinds.
+fn in_pairs(stored: &KindSchema, wanted: &KindSchema, found: &mut dyn FnMut(Counterparts)) {
     use KindSchema as K;
     match (stored, wanted) {
         (K::Option(_), K::Option(_))
@@ -293,13 +382,16 @@ fn in_pairs(
         (
             K::Reference { class: a, holder, .. },
             K::Reference { class: b, holder: holder_b, .. },
-        ) if holder == holder_b => {
-            found((*a, *b, Meeting::Object));
+        ) if holder.may_become(*holder_b) => {
+            found(Counterparts::Classes(*a, *b, Meeting::Pointers(*holder, *holder_b)));
+        }
+        (K::TraitReference { holder, .. }, K::TraitReference { holder: holder_b, .. }) => {
+            found(Counterparts::Traits(*holder, *holder_b));
         }
         (
             K::Class(a) | K::Reference { class: a, .. },
             K::Class(b) | K::Reference { class: b, .. },
-        ) => found((*a, *b, Meeting::Value)),
+        ) => found(Counterparts::Classes(*a, *b, Meeting::Value)),
         (a, K::Option(b) | K::List(b)) => in_pairs(a, b, found),
         (K::Option(a), b) => in_pairs(a, b, found),
         _ => {}
@@ -320,8 +412,9 @@ impl Program {
             return Vec::new();
         }
         let all = (0..self.targets.len()).filter(|class| self.is_instance(*class, stored));
-        let (registered, values): (Vec<_>, Vec<_>) = all
-            .partition(|class| self.objects.contains(class) || self.implementors.contains(class));
+        let (registered, values): (Vec<_>, Vec<_>) = all.partition(|class| {
+            self.objects.contains_key(class) || self.implementors.contains(class)
+        });
         if registered.is_empty() { values } else { registered }
     }
 

@@ -13,6 +13,7 @@ mod describe;
 mod empty;
 mod event;
 mod fields;
+mod holders;
 mod instances;
 mod matching;
 mod migrate;

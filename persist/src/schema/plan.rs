@@ -10,6 +10,7 @@ use super::{
     Stored,
 };
 use crate::codec::NoLinks;
+use crate::reflect::Holder;
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -95,6 +96,11 @@ impl<'p> Plans<'p> {
     /// The program's class for a stored one.
     pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
         self.matched.resolve(class)
+    }
+
+    /// The holder in which the program has objects of a stored class that the save has in this one.
+    pub(crate) fn holder(&self, class: usize, stored: Holder) -> Holder {
+        self.matched.holder(class, stored, self.program)
     }
 
     /// Like [`resolve`](Self::resolve), for a value that a migration has moved, which has no place yet.

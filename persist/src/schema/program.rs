@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::pairing::{find_variant, pair};
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
 use crate::codec::ClassAccess;
-use crate::reflect::{Class, FieldRecord};
+use crate::reflect::{Class, FieldRecord, Holder};
 
 /// A field of a class: the class, the variant (0 for a struct) and the index.
 pub(crate) type FieldPlace = (usize, usize, usize);
@@ -16,8 +16,8 @@ pub(crate) struct Program {
     pub(crate) classes: Vec<ClassSchema>,
     /// For each class; classes of bare values have none.
     pub(crate) targets: Vec<Option<ProgramClass>>,
-    /// The classes that are registered as objects.
-    pub(crate) objects: HashSet<usize>,
+    /// The classes that are registered as objects, with their holders.
+    pub(crate) objects: HashMap<usize, Vec<Holder>>,
     /// Names of classes that are gone for good.
     pub(crate) removed: HashSet<String>,
     /// The classes that are registered for a trait.

@@ -184,10 +184,14 @@ impl Stored {
 
     /// True if there are references in the classes.
     pub(crate) fn refers(&self) -> bool {
-        let is_reference = |kind: &KindSchema| {
+        self.any_kind(|kind| {
             matches!(kind, KindSchema::Reference { .. } | KindSchema::TraitReference { .. })
-        };
-        self.nodes.iter().any(|node| is_reference(&node.kind))
+        })
+    }
+
+    /// True if some kind in the classes is such a one.
+    pub(super) fn any_kind(&self, is_it: impl Fn(&KindSchema) -> bool) -> bool {
+        self.nodes.iter().any(|node| is_it(&node.kind))
     }
 
     /// Notes which objects of those that kinds refer to the load makes.

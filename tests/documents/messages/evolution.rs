@@ -89,7 +89,14 @@ fn fields_of_another_type() {
     let mut table = Table::new();
     changed!(table, "a text for a number", String = "1".into(), u8);
     changed!(table, "another struct", Gem = Gem { carat: 1 }, Stone);
-    changed!(table, "another pointer", Rc<Gem> = Rc::new(Gem { carat: 1 }), std::sync::Arc<Gem>);
+    let gem = Rc::new(Gem { carat: 1 });
+    changed!(
+        table,
+        "another pointer in one of two places",
+        (Rc<Gem>, Rc<Gem>) = (gem.clone(), gem.clone()),
+        (Rc<Gem>, std::sync::Arc<Gem>)
+    );
+    changed!(table, "a weak pointer for a strong one", Rc<Gem> = gem.clone(), std::rc::Weak<Gem>);
     changed!(table, "a tuple for a struct", (u8, u8) = (1, 2), Place);
     changed!(table, "a number that does not fit", u32 = 300, u8);
     changed!(table, "a float that is none", f64 = 1e300, f32);

@@ -5,6 +5,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use persist::__private::{Body, Migrate, Migration};
 use persist::codec::{Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::{Class, FieldRecord, Kind, VariantRecord};
 use persist::save::Registry;
-use persist::{Persist, SaveManager, Unknown};
+use persist::{Persist, SaveManager, Saves, Unknown};
 
 use crate::messages::table::Table;
 
@@ -233,6 +234,14 @@ type Deep8<T> = Option<Option<Option<Option<Option<Option<Option<Option<T>>>>>>>
 #[allow(clippy::type_complexity, reason = "it is to be too deep")]
 struct Deep(Deep8<Deep8<Deep8<Deep8<Deep8<Deep8<Deep8<Deep8<u8>>>>>>>>);
 
+#[derive(Persist)]
+struct Id<T> {
+    number: u32,
+    of: PhantomData<T>,
+}
+
+impl<T: 'static> one::Of for Id<T> {}
+
 #[test]
 fn names_that_two_have() {
     let mut table = Table::new();
@@ -254,6 +263,23 @@ fn names_that_two_have() {
         both(Registry::register::<Vec<u8>>, Registry::register::<Bytes>),
     );
     table.add("a type and its field", register::<HoldsMetres>());
+    table.add(
+        "two objects of one class",
+        both(Registry::register::<Id<Cart>>, Registry::register::<Id<Wagon>>),
+    );
+    table.add(
+        "two implementors of one class",
+        both(
+            Registry::register_as::<Id<Cart>, dyn one::Of>,
+            Registry::register_as::<Id<Wagon>, dyn one::Of>,
+        ),
+    );
+    let saves = Saves::new();
+    saves.to_vec(&Id::<Cart> { number: 1, of: PhantomData }).unwrap();
+    table.add(
+        "two whole values of one class",
+        saves.to_vec(&Id::<Wagon> { number: 1, of: PhantomData }).map(drop),
+    );
     table.add(
         "an alias of another class",
         both(Registry::register::<Cart>, Registry::register::<Wagon>),

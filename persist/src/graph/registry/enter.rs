@@ -87,8 +87,9 @@ impl<'r> Entering<'r> {
                     of.name
                 );
             }
-            let (caster, reach) = (stand_in.caster.clone(), stand_in.reach);
-            self.implementor(*of, TraitClass { class, caster, reach })?;
+            let (type_id, caster, reach) =
+                (stand_in.type_id, stand_in.caster.clone(), stand_in.reach);
+            self.implementor(*of, TraitClass { class, type_id, caster, reach })?;
             let id = (of.id)();
             if let Some(of) = self.registry.implementors.traits.get_mut(&id) {
                 let before = of.stand_in.replace((class, stand_in.clone()));
@@ -186,7 +187,12 @@ impl<'r> Entering<'r> {
         self.of_trait(of)?;
         let id = (of.id)();
         let Some(of) = self.registry.implementors.traits.get_mut(&id) else { return Ok(()) };
-        if !of.places.contains_key(&class.class) {
+        if let Some(known) = of.class(class.class) {
+            if known.type_id != class.type_id {
+                let (known, place) = (known.type_id, format!("as implementors of {}", of.name));
+                return Err(self.one_class(known, class.type_id, &place));
+            }
+        } else {
             self.held.extend(of.holders.iter().map(|holder| (*holder, class.reach)));
             of.places.insert(class.class, of.classes.len());
             of.classes.push(class);
@@ -262,6 +268,43 @@ impl<'r> Entering<'r> {
         error!(
             ErrorKind::DuplicateId,
             "class id {id} is claimed by {old} ({old_type}) and by {name} ({type_name}); give one of them `#[persist(class = \"another.Name\")]` or `#[persist(id = n)]`"
+        )
+    }
+
+    /// Refuses a type that is saved on its own, if another type of its class is.
+    pub(super) fn check_value(&self, type_id: TypeId, class: usize) -> Result<()> {
+        let values = self.registry.values.iter().filter(|(_, known)| **known == class);
+        self.check_alone(type_id, values.map(|(known, _)| *known), "as whole values")
+    }
+
+    /// Refuses a type where the class alone selects a type, if one of the others there has a field table of its own.
+    ///
+    /// A type without a table has the class of what it is stored as, and says so: a `Box<Hero>`, a `transparent` type.
+    fn check_alone(
+        &self,
+        type_id: TypeId,
+        mut known: impl Iterator<Item = TypeId>,
+        place: &str,
+    ) -> Result<()> {
+        if self.class_of(type_id).is_none() {
+            return Ok(());
+        }
+        match known.find(|known| *known != type_id && self.class_of(*known).is_some()) {
+            Some(known) => Err(self.one_class(known, type_id, place)),
+            None => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn one_class(&self, known: TypeId, new: TypeId, place: &str) -> Error {
+        let class = |of: TypeId| self.registry.by_type.get(&of).map(|(_, target)| target.class);
+        let type_name = |of: TypeId| class(of).map_or("another type", Class::type_name);
+        error!(
+            ErrorKind::DuplicateId,
+            "{} and {} have one class, {}, and {place} a save could not tell them apart; if they differ in a marker alone, give the type `#[persist(name_markers)]`, which puts the marker into the class name, else give one of them a struct of its own",
+            type_name(known),
+            type_name(new),
+            class(new).map_or_else(String::new, Class::name)
         )
     }
 
@@ -381,6 +424,8 @@ impl<'r> Entering<'r> {
             return Ok(());
         }
         let class = self.class_of_kind((kind.kind)(), kind.name)?;
+        let objects = self.registry.objects.iter().filter(|object| object.class == class);
+        self.check_alone(kind.value, objects.map(|object| object.kind.value), "as objects")?;
         if self.registry.object(class, kind.holder).is_some() {
             bail!(
                 ErrorKind::DuplicateId,
@@ -390,7 +435,7 @@ impl<'r> Entering<'r> {
             );
         }
         self.registry.by_pointee.insert((pointer, kind.pointee), self.registry.objects.len());
-        self.registry.program.objects.insert(class);
+        self.registry.program.objects.entry(class).or_default().push(kind.holder);
         self.registry.objects.push(ObjectEntry { kind, class });
         Ok(())
     }
@@ -415,7 +460,10 @@ impl Drop for Entering<'_> {
         registry.program.targets.truncate(classes);
         registry.program.old_kinds.retain(|(class, ..), _| *class < classes);
         registry.objects.truncate(objects);
-        registry.program.objects = registry.objects.iter().map(|object| object.class).collect();
+        registry.program.objects.clear();
+        for object in &registry.objects {
+            registry.program.objects.entry(object.class).or_default().push(object.kind.holder);
+        }
         registry.by_id.retain(|_, class| *class < classes);
         registry.by_name.retain(|_, class| *class < classes);
         registry.by_pointee.retain(|_, object| *object < objects);

@@ -35,6 +35,8 @@ pub(super) struct Trait {
 pub(super) struct TraitClass {
     /// Index of the class.
     pub(super) class: usize,
+    /// The type that a load makes of it. Others may share the class, as `Id<Hero>` and `Id<Orc>` do.
+    pub(super) type_id: TypeId,
     /// A `Caster` of the trait.
     pub(super) caster: Arc<dyn Any + Send + Sync>,
     /// Enters the object type of the class in a holder.
@@ -42,6 +44,11 @@ pub(super) struct TraitClass {
 }
 
 impl Trait {
+    /// A class that is registered for the trait.
+    pub(super) fn class(&self, class: usize) -> Option<&TraitClass> {
+        Some(&self.classes[*self.places.get(&class)?])
+    }
+
     /// True for the class that stands in for unknown ones.
     pub(super) fn is_stand_in(&self, class: usize) -> bool {
         self.stand_in.as_ref().is_some_and(|(index, _)| *index == class)
@@ -91,8 +98,13 @@ impl Implementors {
 
     /// How a class becomes trait objects of a trait; a `Caster`.
     pub(crate) fn caster(&self, of: TypeId, class: usize) -> Option<&dyn Any> {
-        let of = self.traits.get(&of)?;
-        Some(&*of.classes[*of.places.get(&class)?].caster)
+        Some(&*self.traits.get(&of)?.class(class)?.caster)
+    }
+
+    /// True if this type of a class is the one that is registered for a trait.
+    pub(super) fn has(&self, of: TypeId, class: usize, type_id: TypeId) -> bool {
+        let found = self.traits.get(&of).and_then(|of| of.class(class));
+        found.is_some_and(|class| class.type_id == type_id)
     }
 }
 

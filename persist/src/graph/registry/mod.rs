@@ -61,10 +61,10 @@ pub struct Registry {
     by_id: HashMap<ClassId, usize>,
     /// The first class of each name.
     by_name: HashMap<String, usize>,
-    /// Index and fields of each Rust type that is a struct or an enum. Types
-    /// that differ in markers alone, `Id<Hero>` and `Id<Orc>`, share a class.
+    /// Index and fields of each Rust type that is a struct or an enum. Types that differ in markers alone, `Id<Hero>` and
+    /// `Id<Orc>`, share a class: a field says which it holds. Where the class alone says it, only one of them may be.
     by_type: HashMap<TypeId, (usize, ProgramClass)>,
-    /// The classes of other types that are saved on their own, such as a `Vec<Hero>`.
+    /// The classes of the types that are saved on their own, such as a `Hero` or a `Vec<Hero>`.
     values: HashMap<TypeId, usize>,
     /// The object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
@@ -112,8 +112,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DuplicateId`](crate::ErrorKind::DuplicateId) if another type has the class id, or
-    /// an alias is also the name or an alias of another class;
+    /// [`ErrorKind::DuplicateId`](crate::ErrorKind::DuplicateId) if another type has the class id, such as an object
+    /// of the same generic type that differs in a marker alone, or an alias is also the name or an alias of another class;
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a type cannot be loaded: keys of maps or
     /// elements of sets with references or hooks, or a prototype without end.
     /// The registry then is as it was.
@@ -179,6 +179,7 @@ impl Registry {
         };
         let found = TraitClass {
             class,
+            type_id: TypeId::of::<T>(),
             caster: Arc::new(Caster::<D>::of::<T>()),
             reach: reach_holder::<T>,
         };
@@ -253,6 +254,7 @@ impl Registry {
         let type_id = TypeId::of::<T>();
         let mut entering = Entering::of(self, &mut T::__reach)?;
         let class = entering.class_of_kind(T::persist_kind(), T::persist_name)?;
+        entering.check_value(type_id, class)?;
         entering.finish()?;
         self.values.insert(type_id, class);
         Ok(class)
@@ -308,9 +310,7 @@ impl Registry {
 
     /// The class of the record of a bare value, if it was registered.
     pub(crate) fn value_class<T: Persist>(&self) -> Option<usize> {
-        let type_id = TypeId::of::<T>();
-        let class = self.by_type.get(&type_id).map(|(class, _)| class);
-        class.or_else(|| self.values.get(&type_id)).copied()
+        self.values.get(&TypeId::of::<T>()).copied()
     }
 
     /// True if a save of a value of a class asks `validate` functions.
@@ -323,7 +323,8 @@ impl Registry {
     pub(crate) fn caster_of(&self, of: TypeId, object: &Shared) -> Option<&dyn Any> {
         let pointee = object.object().pointee(Duration::ZERO).ok()?;
         let entry = self.by_pointee.get(&(object.pointer(), pointee))?;
-        self.implementors().caster(of, self.objects[*entry].class)
+        let class = self.implementor(self.objects[*entry].kind.value, of)?;
+        self.implementors().caster(of, class)
     }
 
     /// True if values of a class may have `validate` functions in them.
@@ -403,8 +404,8 @@ impl Registry {
 
     /// Index of the class of a type that is registered for a trait.
     pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
-        let (class, _) = self.by_type.get(&class)?;
-        self.implementors.caster(of, *class).map(|_| *class)
+        let (index, _) = self.by_type.get(&class)?;
+        self.implementors.has(of, *index, class).then_some(*index)
     }
 
     /// The classes and holders of the objects that can be saved, but for stand-ins, which are

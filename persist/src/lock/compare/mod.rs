@@ -164,8 +164,17 @@ impl VersionComparison<'_> {
     fn objects(&mut self, resolved: &[Option<usize>], then: &[(usize, Holder)]) {
         let now: Vec<_> = self.registry.object_types().collect();
         for (class, holder) in then {
-            let target = resolved[*class].filter(|target| !now.contains(&(*target, *holder)));
-            let Some(target) = target else { continue };
+            let Some(target) = resolved[*class] else { continue };
+            let held = self.plans.holder(*class, *holder);
+            if now.contains(&(target, held)) {
+                if held != *holder {
+                    let change =
+                        format!("objects in {} are in {} now", cell_of(*holder), cell_of(held));
+                    let class = &self.program.classes[target].name;
+                    self.findings.push(Finding::new(class, Verdict::Safe, change));
+                }
+                continue;
+            }
             let is_new =
                 |(of, holder): &&(usize, _)| *of == target && !then.contains(&(*class, *holder));
             let mut change = format!(
@@ -191,7 +200,8 @@ impl VersionComparison<'_> {
         let (section, program) = (self.section, self.program);
         let now: Vec<_> = registry.object_types().collect();
         let is_known = |(class, holder): &(usize, _)| {
-            resolved[*class].is_some_and(|target| now.contains(&(target, *holder)))
+            let held = self.plans.holder(*class, *holder);
+            resolved[*class].is_some_and(|target| now.contains(&(target, held)))
         };
         let unknown = section.objects.iter().enumerate().filter(|(_, object)| !is_known(object));
         let unknown = unknown.map(|(object, _)| object).collect();
