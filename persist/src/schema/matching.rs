@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::instances::{Candidates, NamedClasses};
-use super::pairing::{FieldNames, pair};
+use super::pairing::{StoredNames, pair};
 use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
 use crate::reflect::{Class, ClassId, FieldRecord, Migration};
@@ -239,7 +239,7 @@ impl Matched {
 /// The variants and fields that stand in a save as classes of their own.
 struct KeptClasses<'s> {
     variants: HashSet<&'s str>,
-    fields: FieldNames<'s>,
+    fields: StoredNames<'s>,
     /// True if two may be one field.
     doubled: bool,
 }
@@ -249,7 +249,7 @@ impl<'s> KeptClasses<'s> {
         let variants = stored.iter().filter_map(ClassSchema::kept_variant);
         let mut kept = Self {
             variants: variants.map(|variant| &*variant.name).collect(),
-            fields: FieldNames::default(),
+            fields: StoredNames::default(),
             doubled: false,
         };
         let (mut names, mut numbers) = (HashSet::new(), HashSet::new());

@@ -238,7 +238,7 @@ fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
     if of(Origin::Kept).next().is_none() {
         return copies;
     }
-    let mut known = FieldNames::default();
+    let mut known = StoredNames::default();
     for (i, field) in of(Origin::Written).chain(of(Origin::Kept)) {
         let is_known = known.has(field.number(), field.name());
         copies[i] = is_known && field.origin() == Origin::Kept;
@@ -249,14 +249,14 @@ fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
 
 /// Stored fields by number and name. A save may have any number of them, and asks of each whether it is another.
 #[derive(Default)]
-pub(super) struct FieldNames<'s> {
+pub(super) struct StoredNames<'s> {
     numbers: HashSet<u32>,
     names: HashSet<&'s str>,
     /// Of those without a number.
     unnumbered: HashSet<&'s str>,
 }
 
-impl<'s> FieldNames<'s> {
+impl<'s> StoredNames<'s> {
     pub(super) fn insert(&mut self, field: &'s dyn StoredField) {
         self.names.insert(field.name());
         match field.number() {
@@ -354,7 +354,7 @@ mod tests {
             let fields: Vec<_> = (0..count).map(field).collect();
             let pairing = pair(&fields, &[]);
             assert_eq!(pairing.is_superseded.len(), count);
-            let names = fields.iter().fold(FieldNames::default(), |mut names, field| {
+            let names = fields.iter().fold(StoredNames::default(), |mut names, field| {
                 names.insert(field);
                 names
             });
