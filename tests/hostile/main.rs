@@ -3,6 +3,7 @@
 mod circles;
 mod damaged;
 mod limits;
+mod long_lists;
 mod made;
 mod pointers;
 mod references;

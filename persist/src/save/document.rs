@@ -299,7 +299,7 @@ impl Document {
         while let Some(index) = next.pop() {
             let is_known = known.contains_key(&index) || indices.contains_key(&index);
             let Some(class) = classes.get(index).filter(|_| !is_known) else { continue };
-            let own = self.stored.iter().position(|own| own.id == class.id);
+            let own = self.stored.class_of_id(class.id);
             if own.is_some_and(|own| !is_same_class((&self.stored, own), (classes, index))) {
                 let message = format!(
                     "the save has another form of class {}; let its program replay the journal",

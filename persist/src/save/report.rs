@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
@@ -17,6 +17,8 @@ use crate::{ObjectId, trace};
 pub struct LoadReport {
     header: Header,
     rows: Vec<ReportRow>,
+    /// The rows by event, class and detail, once the program adds to them: it may add one for each part of a save.
+    by_detail: HashMap<(LoadEvent, String, String), usize>,
     objects: Vec<(String, u64)>,
     references: u64,
     remapped: u64,
@@ -96,6 +98,7 @@ impl LoadReport {
         Self {
             header: outcome.header,
             rows: rows.collect(),
+            by_detail: HashMap::new(),
             objects: outcome.objects,
             references: outcome.references,
             remapped: outcome.remapped,
@@ -126,20 +129,28 @@ impl LoadReport {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn add(&mut self, event: LoadEvent, class: &str, detail: &str, object: Option<ObjectId>) {
-        let is_it = |row: &&mut ReportRow| {
-            row.event == event && row.class == class && row.detail.as_deref() == Some(detail)
-        };
-        match self.rows.iter_mut().find(is_it) {
-            Some(row) => row.count += 1,
-            None => self.rows.push(ReportRow {
-                event,
-                class: class.to_owned(),
-                field: None,
-                detail: Some(detail.to_owned()),
-                count: 1,
-                object,
-                is_declared: false,
-            }),
+        if self.by_detail.is_empty() {
+            for (i, row) in self.rows.iter().enumerate() {
+                if let Some(detail) = row.detail.clone() {
+                    self.by_detail.entry((row.event, row.class.clone(), detail)).or_insert(i);
+                }
+            }
+        }
+        let key = (event, class.to_owned(), detail.to_owned());
+        match self.by_detail.get(&key) {
+            Some(row) => self.rows[*row].count += 1,
+            None => {
+                self.by_detail.insert(key, self.rows.len());
+                self.rows.push(ReportRow {
+                    event,
+                    class: class.to_owned(),
+                    field: None,
+                    detail: Some(detail.to_owned()),
+                    count: 1,
+                    object,
+                    is_declared: false,
+                });
+            }
         }
     }
 

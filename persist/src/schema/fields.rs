@@ -115,7 +115,7 @@ impl<'p> Plans<'p> {
         for (piece, member) in old.members.iter().enumerate().filter(|(i, _)| is_free[*i]) {
             let path = old.path(&member.name);
             let mut row = |event, detail| self.rows.row(event, old.class, &path, detail);
-            if pairing.superseded.contains(&piece) {
+            if pairing.is_superseded[piece] {
                 plan.rows.push(row(LoadEvent::Superseded, ""));
                 continue;
             }

@@ -1,9 +1,9 @@
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use super::holders::PointerPairs;
 use super::instances::{Candidates, NamedClasses};
-use super::pairing::{is_same, pair};
+use super::pairing::{StoredNames, pair};
 use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
 use crate::reflect::{Class, ClassId, FieldRecord, Holder, Migration};
@@ -19,6 +19,8 @@ pub(crate) struct Matched {
     pub(super) identical: Vec<bool>,
     /// True if no class that a trait object may be of has changed.
     pub(super) dynamic_same: bool,
+    /// For each class of the program the first stored one that becomes it.
+    first: OnceLock<HashMap<usize, usize>>,
 }
 
 /// What stands in the same place on both sides.
@@ -64,9 +66,10 @@ impl Matched {
         let resolved = stored.iter().map(|class| program.find_by_name(class)).collect();
         let stored = Arc::new(Stored::new(stored));
         let (candidates, identical) = (Candidates::new(), Vec::new());
-        let pointers = PointerPairs::default();
+        let (pointers, first) = (PointerPairs::default(), OnceLock::new());
+        let dynamic_same = true;
         let mut this =
-            Self { stored, resolved, candidates, pointers, identical, dynamic_same: true };
+            Self { stored, resolved, candidates, pointers, identical, dynamic_same, first };
         this.resolve_all(program, root);
         this.pointers.note_traits(&this.stored, program);
         this.move_pointers(program);
@@ -122,6 +125,18 @@ impl Matched {
 
     pub(super) fn resolve(&self, class: usize) -> Option<usize> {
         self.resolved[class]
+    }
+
+    /// The first stored class that becomes this one of the program: each value that a migration makes asks for it.
+    pub(super) fn first_stored(&self, target: usize) -> Option<usize> {
+        let first = self.first.get_or_init(|| {
+            let mut first = HashMap::new();
+            for (class, target) in self.resolved.iter().enumerate() {
+                target.map(|target| first.entry(target).or_insert(class));
+            }
+            first
+        });
+        first.get(&target).copied()
     }
 
     /// The stored instances of generic classes whose objects become another instance, or could become one of several:
@@ -276,11 +291,8 @@ impl Matched {
         let target = self.resolved[class].and_then(|target| program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
         let knows = |records: &[FieldRecord], removed: &[&str]| {
-            let mut fields = kept.fields.iter();
-            fields.any(|field| {
-                removed.contains(&&*field.name)
-                    || records.iter().any(|record| record.may_be(*field))
-            })
+            removed.iter().any(|name| kept.fields.has_name(name))
+                || records.iter().any(|record| kept.fields.may_be(record))
         };
         knows(target.fields(), target.removed)
             || target.removed.iter().any(|name| kept.variants.contains(name))
@@ -320,7 +332,7 @@ impl Matched {
 /// The variants and fields that stand in a save as classes of their own.
 struct KeptClasses<'s> {
     variants: HashSet<&'s str>,
-    fields: Vec<&'s FieldSchema>,
+    fields: StoredNames<'s>,
     /// True if two may be one field.
     doubled: bool,
 }
@@ -330,7 +342,7 @@ impl<'s> KeptClasses<'s> {
         let variants = stored.iter().filter_map(ClassSchema::kept_variant);
         let mut kept = Self {
             variants: variants.map(|variant| &*variant.name).collect(),
-            fields: Vec::new(),
+            fields: StoredNames::default(),
             doubled: false,
         };
         let (mut names, mut numbers) = (HashSet::new(), HashSet::new());
@@ -338,14 +350,14 @@ impl<'s> KeptClasses<'s> {
             let Some((owner, field)) = class.kept_field() else { continue };
             kept.doubled |= !names.insert(&class.name)
                 || field.id.is_some_and(|number| !numbers.insert((owner, number)));
-            kept.fields.push(field);
+            kept.fields.insert(field);
         }
         kept
     }
 
     /// True if one of them may be a copy of a field of the class, or of another of them.
     fn has_copies(&self, class: &ClassSchema) -> bool {
-        let is_copy = |field: &FieldSchema| self.fields.iter().any(|kept| is_same(*kept, field));
+        let is_copy = |field: &FieldSchema| self.fields.has(field.id, &field.name);
         self.doubled
             || match &class.form {
                 Form::Struct(fields) => fields.iter().any(is_copy),

@@ -6,8 +6,8 @@ use super::matching::is_older;
 use super::pairing::{find_variant, pair};
 use super::plan::Plans;
 use super::{
-    ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Strict, VariantSchema,
-    WriteTarget, empty, write_value,
+    FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Stored, Strict, WriteTarget, empty,
+    write_value,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
@@ -102,7 +102,7 @@ impl MigrationWriter<'_, '_> {
     /// Gives a record the fields back that were kept of it and that the program has; the rest stays kept.
     fn give_back(&mut self, record: &mut Record, class: usize, target: usize) {
         let stored = self.plans.stored.clone();
-        let fields = fields_of(&stored[class], record).unwrap_or_default();
+        let fields = fields_of(&stored, class, record).unwrap_or_default();
         let unknown = fields.iter().find(|field| field.kind == KindSchema::Unknown);
         let Some(Value::Seq(parts)) = unknown.and_then(|unknown| record.take(&unknown.name)) else {
             return;
@@ -143,22 +143,20 @@ impl MigrationWriter<'_, '_> {
     /// True for a record that is as it was read.
     fn is_stored(&self, record: &Record) -> bool {
         let Some(class) = record.origin else { return false };
-        let fields = fields_of(&self.plans.stored[class], record);
+        let fields = fields_of(&self.plans.stored, class, record);
         fields.is_some_and(|fields| fields.len() == record.len())
             && record.fields.iter().all(|field| field.origin == Origin::Written)
     }
 }
 
 /// The fields that a record of a stored class had when it was read.
-fn fields_of<'s>(class: &'s ClassSchema, record: &Record) -> Option<&'s [FieldSchema]> {
-    match &class.form {
-        Form::Struct(fields) => Some(fields),
-        Form::Enum(variants) => {
-            let is = |variant: &&VariantSchema| Some(&*variant.name) == record.variant();
-            variants.iter().find(is).map(|variant| &variant.fields[..])
-        }
-        Form::Value(_) => None,
-    }
+fn fields_of<'s>(stored: &'s Stored, class: usize, record: &Record) -> Option<&'s [FieldSchema]> {
+    let variant = match &stored[class].form {
+        Form::Struct(_) => 0,
+        Form::Enum(_) => stored.variant(class, record.variant()?)?,
+        Form::Value(_) => return None,
+    };
+    Some(stored.fields(class, variant))
 }
 
 impl WriteTarget for MigrationWriter<'_, '_> {
@@ -247,8 +245,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
             )
         })?;
         // The decoder knows classes by their numbers in the save.
-        let mut stored = 0..self.plans.stored.len();
-        let found = stored.find(|stored| self.plans.resolve(*stored) == Some(class));
+        let found = self.plans.matched.first_stored(class);
         Ok((class, found.map_or(0, |found| found as u64 + 1)))
     }
 

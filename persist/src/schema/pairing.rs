@@ -58,9 +58,9 @@ pub(crate) struct Pairing {
     pub(crate) sources: Vec<Option<usize>>,
     /// For each field of the program whose kept field is its source, what a migration made of it.
     pub(crate) made: Vec<Option<usize>>,
-    /// Fields that are dropped: kept ones that are copies of another field of the record, and those that a
-    /// field could have as its source, but has another.
-    pub(crate) superseded: Vec<usize>,
+    /// For each stored field, whether it is dropped: kept ones that are copies of another field of the record, and
+    /// those that a field could have as its source, but has another.
+    pub(crate) is_superseded: Vec<bool>,
     clash: Option<Clash>,
 }
 
@@ -109,8 +109,8 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
             (*source, *made) = (written, None);
         }
     }
-    let superseded = pairs.superseded();
-    Pairing { sources: pairs.sources, made, superseded, clash }
+    let is_superseded = pairs.superseded();
+    Pairing { sources: pairs.sources, made, is_superseded, clash }
 }
 
 impl Pairing {
@@ -216,19 +216,18 @@ impl PairingBuilder<'_> {
         None
     }
 
-    /// Fields that lost their place to another.
-    fn superseded(&self) -> Vec<usize> {
+    /// For each stored field, whether it lost its place to another.
+    fn superseded(&self) -> Vec<bool> {
         let is_source = |stored: &dyn StoredField| {
             let mut sources = self.sources.iter().zip(self.records);
             sources.any(|(source, record)| source.is_some() && record.may_be(stored))
         };
-        let lost = |i: &usize| {
-            let stored = self.stored[*i];
+        let lost = |(i, stored): (usize, &&dyn StoredField)| {
             matches!(stored.origin(), Origin::Written | Origin::Kept)
-                && !self.is_taken[*i]
-                && (self.copies[*i] || is_source(stored))
+                && !self.is_taken[i]
+                && (self.copies[i] || is_source(*stored))
         };
-        (0..self.stored.len()).filter(lost).collect()
+        self.stored.iter().enumerate().map(lost).collect()
     }
 }
 
@@ -239,28 +238,49 @@ fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
     if of(Origin::Kept).next().is_none() {
         return copies;
     }
-    let (mut numbers, mut names, mut unnumbered) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut known = StoredNames::default();
     for (i, field) in of(Origin::Written).chain(of(Origin::Kept)) {
-        let name = field.name();
-        let is_known = match field.number() {
-            Some(number) => numbers.contains(&number) || unnumbered.contains(name),
-            None => names.contains(name),
-        };
+        let is_known = known.has(field.number(), field.name());
         copies[i] = is_known && field.origin() == Origin::Kept;
-        names.insert(name);
-        match field.number() {
-            Some(number) => numbers.insert(number),
-            None => unnumbered.insert(name),
-        };
+        known.insert(*field);
     }
     copies
 }
 
-/// True if two stored fields are one.
-pub(super) fn is_same<F: StoredField>(one: &F, other: &F) -> bool {
-    match (one.number(), other.number()) {
-        (Some(one), Some(other)) => one == other,
-        _ => one.name() == other.name(),
+/// Stored fields by number and name. A save may have any number of them, and asks of each whether it is another.
+#[derive(Default)]
+pub(super) struct StoredNames<'s> {
+    numbers: HashSet<u32>,
+    names: HashSet<&'s str>,
+    /// Of those without a number.
+    unnumbered: HashSet<&'s str>,
+}
+
+impl<'s> StoredNames<'s> {
+    pub(super) fn insert(&mut self, field: &'s dyn StoredField) {
+        self.names.insert(field.name());
+        match field.number() {
+            Some(number) => self.numbers.insert(number),
+            None => self.unnumbered.insert(field.name()),
+        };
+    }
+
+    /// True if one of them is the field of this number and name.
+    pub(super) fn has(&self, number: Option<u32>, name: &str) -> bool {
+        match number {
+            Some(number) => self.numbers.contains(&number) || self.unnumbered.contains(name),
+            None => self.names.contains(name),
+        }
+    }
+
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// True if one of them may be this field of the program.
+    pub(super) fn may_be(&self, field: &FieldRecord) -> bool {
+        let mut names = field.aliases.iter().chain([&field.name]);
+        names.any(|name| self.has(field.id, name))
     }
 }
 
@@ -287,4 +307,63 @@ pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usi
         .iter()
         .position(|variant| variant.name == name)
         .or_else(|| variants.iter().position(|variant| variant.aliases.contains(&name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A field that counts how often it is asked what it is.
+    struct CountedField<'c> {
+        name: &'static str,
+        origin: Origin,
+        steps: &'c Cell<usize>,
+    }
+
+    impl CountedField<'_> {
+        fn step(&self) {
+            self.steps.set(self.steps.get() + 1);
+        }
+    }
+
+    impl StoredField for CountedField<'_> {
+        fn name(&self) -> &str {
+            self.step();
+            self.name
+        }
+
+        fn number(&self) -> Option<u32> {
+            self.step();
+            None
+        }
+
+        fn origin(&self) -> Origin {
+            self.step();
+            self.origin
+        }
+    }
+
+    #[test]
+    fn twice_as_many_stored_fields_take_twice_the_steps() {
+        const NAMES: [&str; 3] = ["lost", "old", "other"];
+        let steps_for = |count: usize, origin: Origin| {
+            let steps = Cell::new(0);
+            let field = |i| CountedField { name: NAMES[i % NAMES.len()], origin, steps: &steps };
+            let fields: Vec<_> = (0..count).map(field).collect();
+            let pairing = pair(&fields, &[]);
+            assert_eq!(pairing.is_superseded.len(), count);
+            let names = fields.iter().fold(StoredNames::default(), |mut names, field| {
+                names.insert(field);
+                names
+            });
+            assert!(fields.iter().all(|field| names.has(None, field.name)));
+            steps.get()
+        };
+        for origin in [Origin::Written, Origin::Kept, Origin::Made] {
+            let (once, twice) = (steps_for(1_000, origin), steps_for(2_000, origin));
+            assert!(twice <= 2 * once + 100, "{origin:?}: {once} and {twice} steps");
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! The classes of a save, and what is asked of their kinds: worked out once for each kind, not for each value, as a
 //! hostile save may have long kinds and many values.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use super::order::inner_first;
 use super::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::reflect::Holder;
+use crate::reflect::{ClassId, Holder};
 
 /// The classes of a save, and a node for every kind in them.
 pub(crate) struct Stored {
@@ -18,6 +18,10 @@ pub(crate) struct Stored {
     pub(super) blocks: Vec<Vec<usize>>,
     /// The classes and holders whose records become the program's objects.
     made: OnceLock<HashSet<(usize, Holder)>>,
+    /// The first class of each id.
+    by_id: OnceLock<HashMap<ClassId, usize>>,
+    /// For each class its variants in the order of their names.
+    variants: OnceLock<Vec<Box<[usize]>>>,
 }
 
 /// A kind, and what is known of all its values.
@@ -122,7 +126,8 @@ impl Stored {
             });
             ends.push(nodes.len());
         }
-        let mut this = Self { classes, nodes, blocks, made: OnceLock::new() };
+        let (made, by_id, variants) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let mut this = Self { classes, nodes, blocks, made, by_id, variants };
         // A class comes after those that every value of it holds.
         for class in inner_first(&this.classes).unwrap_or_default() {
             let start = class.checked_sub(1).map_or(this.classes.len(), |before| ends[before]);
@@ -214,6 +219,36 @@ impl Stored {
 
     pub(crate) fn classes(&self) -> &[ClassSchema] {
         &self.classes
+    }
+
+    /// The class of this id. A search through all classes for each value, or for each entry of a journal, would be
+    /// quadratic.
+    pub(crate) fn class_of_id(&self, id: ClassId) -> Option<usize> {
+        let by_id = self.by_id.get_or_init(|| {
+            let mut by_id = HashMap::with_capacity(self.classes.len());
+            for (i, class) in self.classes.iter().enumerate() {
+                by_id.entry(class.id).or_insert(i);
+            }
+            by_id
+        });
+        by_id.get(&id).copied()
+    }
+
+    /// The variant of this name of an enum.
+    pub(crate) fn variant(&self, class: usize, name: &str) -> Option<usize> {
+        let Form::Enum(variants) = &self.classes[class].form else { return None };
+        let in_order = self.variants.get_or_init(|| {
+            let of_class = |class: &ClassSchema| {
+                let Form::Enum(variants) = &class.form else { return Box::default() };
+                let mut order: Box<[usize]> = (0..variants.len()).collect();
+                order.sort_unstable_by_key(|variant| &*variants[*variant].name);
+                order
+            };
+            self.classes.iter().map(of_class).collect()
+        });
+        let of = &in_order[class];
+        let found = of.binary_search_by_key(&name, |variant| &*variants[*variant].name);
+        found.ok().map(|place| of[place])
     }
 
     /// The node of a class as a kind.

@@ -1,8 +1,8 @@
 //! Values as the classes of the save that they were read from: every field is there,
 //! no other is.
 
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 use super::write::WriteTarget;
 use super::{FieldPlace, Form, KindSchema, Stored};
@@ -24,8 +24,6 @@ pub(crate) struct Strict<'s> {
     check_handle: Option<&'s CheckHandle<'s>>,
     /// Indices of the classes by their names; `None` of a name that several have.
     by_name: OnceCell<HashMap<&'s str, Option<usize>>>,
-    /// Of each class those of its variants.
-    variants: RefCell<HashMap<usize, HashMap<&'s str, usize>>>,
     /// The largest number of a class whose value was written as a trait object.
     pub(crate) highest: u64,
 }
@@ -42,7 +40,6 @@ impl<'s> Strict<'s> {
             check_reference,
             check_handle: None,
             by_name: OnceCell::new(),
-            variants: RefCell::default(),
             highest: 0,
         }
     }
@@ -108,13 +105,7 @@ impl WriteTarget for Strict<'_> {
     }
 
     fn variant(&self, class: usize, name: &str) -> Option<usize> {
-        let stored = self.stored;
-        let Form::Enum(variants) = &stored[class].form else { return None };
-        let mut known = self.variants.borrow_mut();
-        let names = known.entry(class).or_insert_with(|| {
-            variants.iter().enumerate().map(|(i, variant)| (&*variant.name, i)).collect()
-        });
-        names.get(name).copied()
+        self.stored.variant(class, name)
     }
 
     fn find<'r>(&self, place: FieldPlace, record: &'r Record) -> Option<&'r Field> {
@@ -142,9 +133,9 @@ impl WriteTarget for Strict<'_> {
         if found == record.len() {
             return Ok(());
         }
-        let known =
-            |name: &str| (0..found).any(|field| self.field_name((class, variant, field)) == name);
-        let other = record.fields().map(|(name, _)| name).find(|name| !known(name));
+        let known: HashSet<&str> =
+            (0..found).map(|field| self.field_name((class, variant, field))).collect();
+        let other = record.fields().map(|(name, _)| name).find(|name| !known.contains(name));
         Err(Error::new(
             ErrorKind::NotFound,
             format!("{} has no such field; take it out", self.name(class, variant)),

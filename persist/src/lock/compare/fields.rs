@@ -126,10 +126,11 @@ impl VersionComparison<'_> {
     }
 
     fn pair(&mut self, pair: &Pair<'_>, errors: &[Option<Error>]) {
-        let (sources, superseded) = (pair.sources(), &pair.pairing.superseded);
-        superseded.iter().for_each(|old| self.superseded(pair, *old));
+        let (sources, is_superseded) = (pair.sources(), &pair.pairing.is_superseded);
+        let superseded = (0..pair.old.len()).filter(|old| is_superseded[*old]);
+        superseded.for_each(|old| self.superseded(pair, old));
         let gone = (0..pair.old.len())
-            .filter(|old| !sources.contains(&Some(*old)) && !superseded.contains(old));
+            .filter(|old| !sources.contains(&Some(*old)) && !is_superseded[*old]);
         let (removed, gone): (Vec<usize>, Vec<usize>) =
             gone.partition(|old| pair.new.removed.contains(&&*pair.old[*old].name));
         for old in removed {

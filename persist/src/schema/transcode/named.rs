@@ -318,10 +318,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut withheld = Vec::new();
         for (i, field) in std::mem::take(found).into_iter().enumerate() {
             let is_source = || pairing.sources.contains(&Some(i));
-            let is_superseded = || pairing.superseded.contains(&i);
             match field.origin {
                 Origin::OtherVariant => withheld.push(field),
-                Origin::Kept if is_superseded() => {
+                Origin::Kept if pairing.is_superseded[i] => {
                     let name = &self.stored[class].name;
                     let path =
                         StoredFields { class: name, variant, members: &[] }.path(&field.name);

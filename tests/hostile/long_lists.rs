@@ -1,0 +1,96 @@
+//! Lists that a file can lengthen: a load takes time in proportion to them. Steps inside of the library cannot be
+//! counted from here, so a load of these must end within the ten seconds of [`in_time`]. One that searches a list once
+//! for each element takes much longer.
+
+use std::time::Duration;
+
+use persist::save::LoadEvent;
+use persist::{Persist, Record, Result, SaveManager, Saves, Unknown};
+use persist_tests::support::forge::{ADDED, class, counted, one_of, record, save, value};
+
+const U8: &[u8] = &[0x03];
+
+#[derive(Persist)]
+struct Sword {
+    power: u8,
+}
+
+/// Has a field of its own for what it does not know.
+#[derive(Persist)]
+struct Bag {
+    #[persist(unknown)]
+    _rest: Unknown,
+}
+
+/// The same, whose older records are migrated.
+#[derive(Persist)]
+#[persist(version = 2, migrate = Chest::migrate)]
+struct Chest {
+    #[persist(unknown)]
+    _rest: Unknown,
+    #[persist(default)]
+    _gold: u8,
+}
+
+impl Chest {
+    fn migrate(record: &mut Record, _: u32) {
+        record.set("_gold", 3_u8);
+    }
+}
+
+/// Loads within ten seconds.
+fn in_time(save: Vec<u8>, load: fn(&[u8]) -> Result<()>) -> Result<()> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    // The receiver is gone when it was too late.
+    let _running = std::thread::spawn(move || drop(sender.send(load(&save))));
+    receiver.recv_timeout(Duration::from_secs(10)).expect("an answer within ten seconds")
+}
+
+fn object<T: Persist>(save: &[u8]) -> Result<()> {
+    let manager = SaveManager::new();
+    manager.register::<T>()?;
+    manager.from_slice(save).map(drop)
+}
+
+/// A sword with this many values that were kept of it, all of one field.
+fn kept_records(count: usize) -> Vec<u8> {
+    let sword = [class("Sword", &[("power", U8)]), class("Sword.old", &[("old", U8)])];
+    let kept = (0..count).map(|_| record(2, 0, 1, &[7]));
+    let items = sword.into_iter().chain([record(1, ADDED, 1, &[1])]).chain(kept);
+    save(&items.collect::<Vec<_>>())
+}
+
+/// A value with this many unknown parts of two bytes.
+fn unknown_parts(owner: &str, count: usize) -> Vec<u8> {
+    let classes =
+        [class(owner, &[("_rest", &[0x1b])]), class(&format!("{owner}.old"), &[("old", U8)])];
+    let parts = std::iter::repeat_n([2, 7], count).flatten();
+    one_of(&classes, &counted(count as u64).into_iter().chain(parts).collect::<Vec<u8>>())
+}
+
+#[test]
+fn values_that_were_kept_of_an_object_take_time_in_proportion() {
+    in_time(kept_records(300_000), object::<Sword>).unwrap();
+}
+
+#[test]
+fn unknown_parts_of_a_value_take_time_in_proportion() {
+    in_time(unknown_parts("Bag", 400_000), value::<Bag>).unwrap();
+    in_time(unknown_parts("Chest", 100_000), value::<Chest>).unwrap();
+}
+
+#[test]
+fn rows_that_a_program_adds_to_a_report_take_time_in_proportion() {
+    let add = |_: &[u8]| {
+        let saves = Saves::new();
+        let loaded = saves.from_slice::<Vec<u8>>(&persist::to_vec(&vec![1_u8])?)?;
+        let mut report = loaded.report().clone();
+        for index in (0..100_000).chain(0..100_000) {
+            report.add(LoadEvent::Dropped, "Vec<u8>", &format!("element {index}"), None);
+        }
+        assert_eq!(report.rows().len(), 100_000);
+        assert!(report.rows().iter().all(|row| row.count == 2));
+        Ok(())
+    };
+    in_time(Vec::new(), add).unwrap();
+}
