@@ -118,13 +118,11 @@ impl JournalWriter {
         self.unsynced = Some(Timer::start());
         (self.good, self.excess) = (length, size.saturating_sub(length));
         let is_to_last = matches!(self.flush, Flush::EveryEdit);
-        if self.unkept.is_empty()
-            && (is_to_last || self.excess > 0)
-            && self.opened().is_ok()
-            && is_to_last
-        {
-            let synced = self.opened().and_then(|file| file.sync());
-            match synced {
+        // What follows the good bytes is cut off at once, unless a copy of it is to be kept first.
+        let is_open =
+            self.unkept.is_empty() && (is_to_last || self.excess > 0) && self.opened().is_ok();
+        if is_open && is_to_last {
+            match self.opened().and_then(|file| file.sync()) {
                 Ok(()) => self.unsynced = None,
                 Err(error) => self.break_off(error.to_string()),
             }
