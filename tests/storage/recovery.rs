@@ -414,3 +414,19 @@ fn a_save_that_cannot_be_opened_while_backups_rotate_is_not_taken_for_damaged() 
         }
     }
 }
+
+/// Damaged ones, which may be salvaged, and refused ones.
+#[test]
+fn no_backup_that_could_not_be_loaded_is_dropped_by_later_saves() {
+    let mut image = saved([1, 2, 3], 2);
+    for name in [SAVE, "game.sav.bak", "game.sav.bak2"] {
+        image = damaged(image, name, 4);
+    }
+    let disk = Disk::new(image.clone());
+    load(&disk).unwrap_err();
+    (5..10).for_each(|level| save(&disk, 2, level).unwrap());
+    let after = disk.image();
+    for bytes in image.values() {
+        assert!(after.values().any(|after| after == bytes), "{:?}", disk.names());
+    }
+}

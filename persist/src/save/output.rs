@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::format::Header;
 use crate::platform::{Timer, held};
 use crate::storage::{
-    FILES, Past, SaveOptions, SessionSave, SlotStore, SlotVersion, Storage, auto_name, auto_number,
-    slots,
+    FILES, Past, SaveOptions, SessionSave, SlotAge, SlotStore, SlotVersion, Storage, auto_name,
+    auto_number, slots,
 };
 use crate::{ErrorKind, Limits, Result, storage, trace};
 
@@ -77,8 +77,37 @@ impl Default for Output {
     }
 }
 
-/// The save in a store that a value continues, with the name of its slot; a value that was not loaded has none.
-pub(super) type Continued = Arc<Mutex<Option<(String, SlotVersion)>>>;
+/// The saves in stores that a value continues; a value that was not loaded has none.
+pub(super) type Continued = Arc<Mutex<Vec<ContinuedSave>>>;
+
+/// The version that a slot of a store had when a value was loaded from it or last saved there.
+pub struct ContinuedSave {
+    store: Arc<dyn SlotStore>,
+    slot: String,
+    version: SlotVersion,
+}
+
+impl ContinuedSave {
+    fn is_of(&self, store: &Arc<dyn SlotStore>, slot: &str) -> bool {
+        Arc::ptr_eq(&self.store, store) && self.slot == slot
+    }
+
+    /// The version that is known of a slot.
+    fn find(all: &[Self], store: &Arc<dyn SlotStore>, slot: &str) -> Option<SlotVersion> {
+        Some(all.iter().find(|save| save.is_of(store, slot))?.version)
+    }
+
+    /// Notes the version of a slot, in place of the one before.
+    pub(super) fn note(
+        all: &mut Vec<Self>,
+        store: &Arc<dyn SlotStore>,
+        slot: &str,
+        version: SlotVersion,
+    ) {
+        all.retain(|save| !save.is_of(store, slot));
+        all.push(Self { store: Arc::clone(store), slot: slot.to_owned(), version });
+    }
+}
 
 /// Writes a save under the header that it gets in its place. It may be called twice.
 pub(super) type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
@@ -107,12 +136,12 @@ impl Home {
         }
     }
 
-    /// The slots of a rotation, by number, with their generations.
+    /// The slots of a rotation, by number, with their ages.
     ///
     /// # Errors
     ///
     /// One that cannot be read may be the newest: that is an error.
-    pub(super) fn autos(&self, storage: &dyn Storage) -> Result<Vec<(u32, u64)>> {
+    pub(super) fn autos(&self, storage: &dyn Storage) -> Result<Vec<(u32, SlotAge)>> {
         match self {
             Self::Folder(folder) => auto_slots(storage, folder),
             Self::Store(store) => stored_autos(&**store),
@@ -219,7 +248,7 @@ impl Output {
                 self.replace(&path, min_generation, header, write)
             }
             SaveLocation::Store(store, slot) => {
-                self.put_in_store(&*store, &slot, continued, min_generation, header, write)
+                self.put_in_store(&store, &slot, continued, min_generation, header, write)
             }
         }
     }
@@ -255,15 +284,15 @@ impl Output {
     /// Replaces the save of a slot in a store. A value that was loaded from it must continue the save that is there.
     fn put_in_store(
         &self,
-        store: &dyn SlotStore,
+        store: &Arc<dyn SlotStore>,
         slot: &str,
         continued: Option<&Continued>,
         min_generation: u64,
         header: &Header,
         write: WriteHeaded<'_>,
     ) -> Result<SaveOutcome> {
-        let known = continued.and_then(|continued| held(continued).clone());
-        let known = known.filter(|(of, _)| of == slot).map(|(_, version)| version);
+        let known =
+            continued.and_then(|continued| ContinuedSave::find(&held(continued), store, slot));
         for attempt in 1.. {
             let current = store.get(slot)?;
             let version = current.as_ref().map(|(_, version)| *version);
@@ -285,7 +314,7 @@ impl Output {
                 put => {
                     let version = put?;
                     if let Some(continued) = continued {
-                        *held(continued) = Some((slot.to_owned(), version));
+                        ContinuedSave::note(&mut held(continued), store, slot, version);
                     }
                     break;
                 }
@@ -295,7 +324,7 @@ impl Output {
     }
 }
 
-fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, u64)>> {
+fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, SlotAge)>> {
     let listed = slots::list(storage, folder);
     let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let listed = listed.map_err(|error| crate::Error::io("list the saves in", shown, error))?;
@@ -303,15 +332,19 @@ fn auto_slots(storage: &dyn Storage, folder: &Path) -> Result<Vec<(u32, u64)>> {
     for (name, files) in listed {
         if let Some(number) = auto_number(&name).filter(|_| files.has_save) {
             let path = slots::path(folder, &name);
-            found.push((number, storage::generation_of(storage, &path)?));
+            found.push((number, storage::slot_age(storage, &path)?));
         }
     }
     Ok(found)
 }
 
-fn stored_autos(store: &dyn SlotStore) -> Result<Vec<(u32, u64)>> {
+fn stored_autos(store: &dyn SlotStore) -> Result<Vec<(u32, SlotAge)>> {
     let listed = store.list()?.into_iter();
-    Ok(listed.filter_map(|slot| Some((auto_number(&slot.name)?, slot.header.generation))).collect())
+    Ok(listed
+        .filter_map(|slot| {
+            Some((auto_number(&slot.name)?, SlotAge::Generation(slot.header.generation)))
+        })
+        .collect())
 }
 
 struct NextAuto {
@@ -322,12 +355,16 @@ struct NextAuto {
 /// The slot that the next automatic save takes, and the generation that makes it the newest.
 ///
 /// It is one that does not exist yet, or else the oldest. The generations decide which that is, not the clock.
-fn next_auto(ages: &[(u32, u64)], keep: u32) -> NextAuto {
+fn next_auto(ages: &[(u32, SlotAge)], keep: u32) -> NextAuto {
     let keep = keep.max(1);
     let free = (1..=keep).find(|number| !ages.iter().any(|(taken, _)| taken == number));
     let own = ages.iter().filter(|(number, _)| (1..=keep).contains(number));
     let oldest = own.min_by_key(|(number, age)| (*age, *number)).map(|(number, _)| *number);
-    let newest = ages.iter().map(|(_, age)| *age).max();
+    let known = ages.iter().filter_map(|(_, age)| match age {
+        SlotAge::Generation(generation) => Some(*generation),
+        SlotAge::Damaged | SlotAge::Newer => None,
+    });
+    let newest = known.max();
     NextAuto {
         name: auto_name(free.or(oldest).unwrap_or(1)),
         min_generation: newest.map_or(1, |newest| newest.saturating_add(1)),

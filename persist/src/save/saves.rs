@@ -452,7 +452,7 @@ impl Saves {
     }
 
     /// Waits for the saves of a file in the background.
-    pub(super) fn settle(&self, path: &Path) {
+    pub(crate) fn settle(&self, path: &Path) {
         let worker = self.worker();
         if !worker.is_new() {
             worker.settle(&self.output().storage.resolve(path).unwrap_or_default());

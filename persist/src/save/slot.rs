@@ -12,7 +12,7 @@ use super::{Loaded, SaveOutcome, Saves};
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer};
 use crate::sorting::sort_by;
-use crate::storage::{SaveOptions, auto_name, check_slot_name, slots};
+use crate::storage::{SaveOptions, SlotAge, auto_name, check_slot_name, slots};
 use crate::types::Remap;
 use crate::{Error, ErrorKind, Result};
 
@@ -234,7 +234,7 @@ impl Slot {
                 self.saves.worker().settle_all();
                 let Some((save, version)) = store.get(&slot)? else { return Err(no_slot(&slot)) };
                 let loaded: Loaded<T> = self.saves.load(SaveSource::Memory(&save), remap)?;
-                loaded.remember(&slot, version);
+                loaded.remember(&store, &slot, version);
                 Ok(loaded)
             }
         }
@@ -326,7 +326,9 @@ impl Slot {
     fn newest_first(&self, home: &Home) -> Result<Vec<SaveLocation>> {
         self.saves.worker().settle_all();
         let mut autos = home.autos(&*self.saves.output().storage)?;
-        sort_by(&mut autos, |(number, age), other| (other.1, other.0).cmp(&(*age, *number)));
+        // What its header does not say may be the newest.
+        let key = |(number, age): &(u32, SlotAge)| (*age == SlotAge::Damaged, *age, *number);
+        sort_by(&mut autos, |one, other| key(other).cmp(&key(one)));
         Ok(autos.into_iter().map(|(number, _)| home.location(&auto_name(number))).collect())
     }
 

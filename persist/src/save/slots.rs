@@ -112,14 +112,14 @@ impl SlotEntry {
 impl fmt::Display for SlotEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = title_of(&self.name);
-        f.write_str(&name)?;
+        f.write_str(&one_line(&name))?;
         let mut info = self.info.clone();
         if info.title == name {
             info.title.clear();
         }
         let info = info.to_string();
         if !info.is_empty() {
-            write!(f, ": {info}")?;
+            write!(f, ": {}", one_line(&info))?;
         }
         match &self.health {
             Health::Whole => Ok(()),
@@ -133,6 +133,11 @@ impl fmt::Display for SlotEntry {
             Health::Unread(_) => f.write_str(" (cannot be read)"),
         }
     }
+}
+
+/// A text for a line: what a player or a hostile save put into a title steers no terminal.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The slots of one folder or store; [`Saves::slots`] and [`Saves::store`] make it.
@@ -254,8 +259,8 @@ impl Slots {
     /// The journal of a [`Session`](crate::Session) belongs to the old path, and stays: save the session before.
     ///
     /// After a crash the save has the old name or the new one; some of its backups may have the other.
-    /// Backups left of an earlier slot of the new name are kept as [`copy`](Self::copy) keeps them. In a store the backups
-    /// stay, since they belong to the old name.
+    /// Backups left of an earlier slot of the new name are kept as [`copy`](Self::copy) keeps them. A store gets the save
+    /// under the new name, and the old slot is deleted with whatever the store keeps of it.
     ///
     /// # Errors
     ///

@@ -47,7 +47,9 @@ pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
-pub(crate) use read::{are_same, generation_of, have_same_bytes, is_free, read_file, read_save};
+pub(crate) use read::{
+    SlotAge, are_same, have_same_bytes, is_free, read_file, read_save, slot_age,
+};
 pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
 pub use slot_folder::SlotFolder;
 pub(crate) use slot_name::{auto_name, auto_number, title_of};

@@ -125,6 +125,30 @@ pub(super) fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<
     }
 }
 
+/// How old the save of a slot is, from the one that a rotation replaces first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SlotAge {
+    /// Its header is damaged. A save in its place keeps the file.
+    Damaged,
+    Generation(u64),
+    /// A newer version of the library wrote it, which may have made it after all others.
+    Newer,
+}
+
+/// How old a save is.
+pub(crate) fn slot_age(storage: &dyn Storage, path: &Path) -> Result<SlotAge> {
+    let mut file = match storage.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(SlotAge::Damaged),
+        file => file.map_err(|error| Error::of_opening(path, error))?,
+    };
+    match Header::within(&mut *file, &Limits::WHOLE_HEADER) {
+        Ok(header) => Ok(SlotAge::Generation(header.generation)),
+        Err(error) if error.kind().is_of_system() => Err(error),
+        Err(error) if error.kind() == ErrorKind::NewerFormat => Ok(SlotAge::Newer),
+        Err(_) => Ok(SlotAge::Damaged),
+    }
+}
+
 /// The generation of a save; 0 if its header is damaged.
 pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
     let header = match storage.open(path) {

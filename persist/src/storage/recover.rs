@@ -175,6 +175,11 @@ fn load_for(
                 return unread(&error);
             }
             Err(error) => {
+                let name = if error.is_damage() { names::damaged } else { names::refused };
+                if is_program && is_save(storage, &backup) {
+                    // Later saves would drop it, too.
+                    keep_unloaded(request, &backup, None, name);
+                }
                 also.push_str(&format!("; nor can {}, {}", backup.display(), error.cause()));
             }
         }
@@ -405,7 +410,7 @@ pub(crate) fn wrecks<'s>(
     let ReadRequest { storage, limits, .. } = request;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     // A backup that the system does not let be looked at is none that could help.
-    let backups = backups_by_age(storage, &path).unwrap_or_default().into_iter();
+    let backups = stand_ins(request, &path).unwrap_or_default().into_iter();
     std::iter::once(path)
         .chain(backups.map(|(backup, _)| backup))
         .filter_map(move |file| read_save(storage, &file, limits).ok().map(|save| (file, save)))

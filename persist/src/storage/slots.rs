@@ -63,6 +63,7 @@ pub(crate) fn path(folder: &Path, slot: &str) -> PathBuf {
 
 /// The slots of a folder in the order of their names; none if there is no such folder.
 pub(crate) fn list(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<(String, SlotFiles)>> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let names = match storage.list(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         names => names?,

@@ -6,7 +6,7 @@ use persist::save::Slots;
 use persist::storage::Storage;
 use persist::{ErrorKind, SaveManager};
 
-use crate::slots::{Game, write};
+use crate::slots::{Game, read, write};
 
 /// The levels in the automatic slots, by name.
 fn levels(game: &Game) -> Vec<u32> {
@@ -222,7 +222,7 @@ fn a_handle_has_its_own_number_of_backups() {
 /// What stands in for a damaged automatic save is the one before it, which is in another slot.
 #[test]
 fn a_damaged_newest_one_gives_way_to_the_newest_of_the_others() {
-    for (damage, backups) in [(0, 1), (1, 1), (0, 0), (1, 0)] {
+    for (damage, backups) in (0..4).flat_map(|damage| [(damage, 1), (damage, 0)]) {
         let game = Game::new();
         let slots = &game.slots;
         for level in 1..=4_u8 {
@@ -234,13 +234,39 @@ fn a_damaged_newest_one_gives_way_to_the_newest_of_the_others() {
         let middle = save.len() / 2;
         match damage {
             0 => save[middle] ^= 1,
-            _ => save.truncate(middle),
+            1 => save.truncate(middle),
+            // Its header, by which the newest is found, and all of it.
+            2 => save[12] ^= 1,
+            _ => save.clear(),
         }
         write(&game.disk, path.file_name().unwrap().to_str().unwrap(), &save);
         for time in ["first", "second"] {
             let loaded = slots.auto(3).load::<u8>().unwrap();
             assert_eq!(*loaded, 3, "the {time} load, damage {damage}, {backups} backups");
+            assert!(loaded.recovery().is_some() || time == "second", "damage {damage}");
         }
         assert_eq!(*slots.slot("auto3").load::<u8>().unwrap(), 3);
     }
+}
+
+/// Its generation is not known, so it may be the newest: it is no slot for the next save, and no older one stands in.
+#[test]
+fn an_automatic_save_of_a_newer_format_is_not_passed_over() {
+    let game = Game::new();
+    let auto = game.slots.auto(3);
+    for level in 1..=3_u8 {
+        auto.save(&level).unwrap();
+    }
+    let mut save = read(&game.disk, "auto3.sav");
+    save[8] = 9;
+    let end = 16 + u32::from_le_bytes(save[12..16].try_into().unwrap()) as usize;
+    let crc = crc32fast::hash(&save[..end]).to_le_bytes();
+    save[end..end + 4].copy_from_slice(&crc);
+    write(&game.disk, "auto3.sav", &save);
+    let error = auto.load::<u8>().map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NewerFormat);
+    for level in 4..=9_u8 {
+        auto.save(&level).unwrap();
+    }
+    assert_eq!(read(&game.disk, "auto3.sav"), save);
 }

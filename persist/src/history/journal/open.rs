@@ -135,6 +135,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         }
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
+        // A save in the background would find it locked.
+        saves.settle(&save);
         let locks = lock(&*storage, &save, &journal)?;
         // If it stays, the first write removes it.
         let _ = storage.remove(&names::temporary(&journal));
