@@ -306,7 +306,7 @@ fn a_field_that_is_not_known_follows_its_object_into_the_new_pointer() {
     let gem = Rc::new(RefCell::new(Gem { carat: 3 }));
     let save = persist::to_vec(&kept::WithRival { captain: gem.clone(), rival: gem }).unwrap();
     let saves = Saves::new();
-    let mut team = saves.from_slice::<kept::WithoutRival>(&save).unwrap();
+    let team = saves.from_slice::<kept::WithoutRival>(&save).unwrap();
     team.captain.lock().unwrap().carat = 4;
     let save = saves.to_vec(&team).unwrap();
     let team = Saves::new().from_slice::<kept::WithRivalAgain>(&save).unwrap();
@@ -315,7 +315,6 @@ fn a_field_that_is_not_known_follows_its_object_into_the_new_pointer() {
 }
 
 #[derive(Persist)]
-#[persist(class = "Field")]
 struct Field<P> {
     gem: P,
     other: P,
@@ -327,17 +326,10 @@ where
     Old: Persist + Clone,
     New: Persist,
 {
-    let save = persist::to_vec(&Renamed { gem: old.clone(), other: old })?;
+    let save = persist::to_vec(&Field { gem: old.clone(), other: old })?;
     let saves = Saves::new();
     prepare(&saves);
     Ok(saves.from_slice::<Field<New>>(&save)?.into_inner())
-}
-
-#[derive(Persist)]
-#[persist(class = "Field")]
-struct Renamed<P> {
-    gem: P,
-    other: P,
 }
 
 #[test]
