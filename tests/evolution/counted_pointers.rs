@@ -102,8 +102,8 @@ macro_rules! version {
 
             pub(super) fn saves() -> Saves {
                 let saves = Saves::new();
-                saves.register_pointer::<Shared<Party>>().unwrap();
-                saves.register_as::<Sword, dyn Item>().unwrap();
+                saves.register_pointer::<Shared<Party>>().expect("types of one version");
+                saves.register_as::<Sword, dyn Item>().expect("a class of its own");
                 saves
             }
 
@@ -142,10 +142,14 @@ macro_rules! version {
                 let [ada, bob] = &party.heroes[..] else { panic!("two heroes") };
                 assert!($shared::ptr_eq(ada, &party.leader));
                 assert!($shared::ptr_eq(ada, &party.slot.content));
-                assert!($shared::ptr_eq(bob, &party.scout.upgrade().unwrap()));
-                let friend = |of: &Shared<Hero>| read(of, |it| it.friend.clone().unwrap());
+                assert!($shared::ptr_eq(bob, &party.scout.upgrade().expect("it is alive")));
+                let friend =
+                    |of: &Shared<Hero>| read(of, |it| it.friend.clone().expect("it is alive"));
                 assert!($shared::ptr_eq(&friend(ada), bob) && $shared::ptr_eq(&friend(bob), ada));
-                assert!($shared::ptr_eq(&read(bob, |it| it.foe.upgrade().unwrap()), bob));
+                assert!($shared::ptr_eq(
+                    &read(bob, |it| it.foe.upgrade().expect("it is alive")),
+                    bob
+                ));
                 assert!(read(ada, |it| it.foe.upgrade().is_none()));
                 assert_eq!(read(ada, |it| it.name.clone()), "Ada");
                 assert_eq!(party.banner.colour, 7);
@@ -178,13 +182,13 @@ impl<T: ?Sized> Reach<T> for RefCell<T> {
 
 impl<T: ?Sized> Reach<T> for Mutex<T> {
     fn reach<R>(&self, run: impl FnOnce(&mut T) -> R) -> R {
-        run(&mut self.lock().unwrap())
+        run(&mut self.lock().expect("no panic"))
     }
 }
 
 impl<T: ?Sized> Reach<T> for RwLock<T> {
     fn reach<R>(&self, run: impl FnOnce(&mut T) -> R) -> R {
-        run(&mut self.write().unwrap())
+        run(&mut self.write().expect("no panic"))
     }
 }
 
@@ -311,7 +315,6 @@ fn a_field_that_is_not_known_follows_its_object_into_the_new_pointer() {
 }
 
 #[derive(Persist)]
-#[persist(class = "Field")]
 struct Field<P> {
     gem: P,
     other: P,
@@ -323,17 +326,10 @@ where
     Old: Persist + Clone,
     New: Persist,
 {
-    let save = persist::to_vec(&Renamed { gem: old.clone(), other: old }).unwrap();
+    let save = persist::to_vec(&Field { gem: old.clone(), other: old })?;
     let saves = Saves::new();
     prepare(&saves);
     Ok(saves.from_slice::<Field<New>>(&save)?.into_inner())
-}
-
-#[derive(Persist)]
-#[persist(class = "Field")]
-struct Renamed<P> {
-    gem: P,
-    other: P,
 }
 
 #[test]

@@ -337,7 +337,7 @@ fn a_document_refuses_references_as_a_load_does() {
 }
 
 #[test]
-fn every_other_holder_is_refused() {
+fn every_record_in_another_holder_than_its_reference_says_is_refused() {
     let holders: Vec<u8> = (0x10..=0x16).chain(0x20..=0x26).collect();
     /// A record of what such a holder has.
     fn other(holder: u8) -> Item {
@@ -381,9 +381,16 @@ fn every_other_holder_is_refused() {
             let error = refused(true_to_the_kind, load_with_all);
             assert_eq!(error.kind(), ErrorKind::WrongClass, "{name}: {error}");
             check(&name, &error, 1, "Root", Some("to"));
-            // The definition says what the record is, but the program has another.
+            // The definition says what the record is, but the program has another: the object moves there, unless it
+            // may be set only once.
             let other_kind = of(&[0x17, found, target(found)], &[2], &[other(found)]);
+            // That of a `C` is in an `Rc<A>` still.
+            let moves = found != 0x10 && target(found) == 2 && target(wanted) == 2;
             for load in [load, load_with_all] {
+                if moves {
+                    try_load(other_kind.clone(), load).expect(&name);
+                    continue;
+                }
                 let error = refused(other_kind.clone(), load);
                 assert_eq!(error.kind(), ErrorKind::KindMismatch, "{name}: {error}");
                 check(&name, &error, 1, "Root", Some("to"));

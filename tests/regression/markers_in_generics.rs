@@ -62,9 +62,9 @@ fn are_refused(hero: Register, orc: Register) {
         for (first, second) in [(hero, orc), (orc, hero)] {
             let mut registry = Registry::new();
             if knows_both {
-                registry.register::<Duel>().expect("a class that is free");
+                registry.register::<Duel>().expect("fields of one class");
             }
-            first(&mut registry).expect("a class that is free");
+            first(&mut registry).expect("the first of a class");
             let before = format!("{registry:?}");
             let error = second(&mut registry).expect_err("the second of a class");
             assert_eq!(error.kind(), ErrorKind::DuplicateId, "{error}");
@@ -72,7 +72,7 @@ fn are_refused(hero: Register, orc: Register) {
                 assert!(error.to_string().contains(part), "{error}");
             }
             assert_eq!(format!("{registry:?}"), before);
-            first(&mut registry).expect("a class that is free");
+            first(&mut registry).expect("the first of a class");
             assert!(second(&mut registry).is_err());
         }
     }

@@ -16,6 +16,9 @@ pub(super) struct PointerPairs {
     classes: HashMap<(usize, Holder), HashSet<Holder>>,
     /// Pointers to trait objects, by their stored holder.
     traits: HashMap<Holder, HashSet<Holder>>,
+    /// The stored holders that pointers to a class name, and those to trait objects.
+    named: HashMap<usize, HashSet<Holder>>,
+    named_of_traits: HashSet<Holder>,
     /// The holders in which the program has trait objects, if the save has such pointers.
     of_traits: HashSet<Holder>,
 }
@@ -33,21 +36,29 @@ impl PointerPairs {
         known.insert(wanted);
     }
 
-    /// Notes in which holders the program has trait objects, if a class of the save has pointers to some.
-    pub(super) fn note_traits(&mut self, stored: &[ClassSchema], program: &Program) {
-        fn of_traits(classes: &[ClassSchema], found: &mut HashSet<Holder>) {
-            for kind in classes.iter().flat_map(ClassSchema::kinds) {
-                kind.visit(&mut |kind| {
-                    if let KindSchema::TraitReference { holder, .. } = kind {
-                        found.insert(*holder);
-                    }
-                });
-            }
+    /// Notes the pointers in the classes of a save, and in which holders the program has trait objects if the save has
+    /// pointers to some.
+    pub(super) fn note_all(&mut self, stored: &[ClassSchema], program: &Program) {
+        for kind in stored.iter().flat_map(ClassSchema::kinds) {
+            kind.visit(&mut |kind| match kind {
+                KindSchema::Reference { holder, class, .. } => {
+                    self.named.entry(*class).or_default().insert(*holder);
+                }
+                KindSchema::TraitReference { holder, .. } => {
+                    self.named_of_traits.insert(*holder);
+                }
+                _ => {}
+            });
         }
-        let mut found = HashSet::new();
-        of_traits(stored, &mut found);
-        if !found.is_empty() {
-            of_traits(&program.classes, &mut self.of_traits);
+        if self.named_of_traits.is_empty() {
+            return;
+        }
+        for kind in program.classes.iter().flat_map(ClassSchema::kinds) {
+            kind.visit(&mut |kind| {
+                if let KindSchema::TraitReference { holder, .. } = kind {
+                    self.of_traits.insert(*holder);
+                }
+            });
         }
     }
 
@@ -59,16 +70,37 @@ impl PointerPairs {
         target: Option<usize>,
         program: &Program,
     ) -> Holder {
-        let Some(target) = target else { return self.of_trait(stored) };
+        let Some(target) = target else {
+            // Behind a pointer to trait objects it follows that.
+            let is_named = self.named_of_traits.contains(&stored);
+            return if is_named { self.of_trait(stored) } else { stored };
+        };
         let registered = program.objects.get(&target).map_or(&[][..], |holders| holders);
         let of_traits = self.traits.get(&stored);
         let of_traits = of_traits.filter(|_| program.implementors.contains(&target));
         let said = self.classes.get(&(class, stored)).into_iter().chain(of_traits).flatten();
         // The fields decide, if they agree.
         match only(said) {
-            Some(holder) if registered.contains(&holder) => holder,
-            _ => nearest(stored, registered.iter()),
+            Some(holder) if registered.contains(&holder) => return holder,
+            _ => {}
         }
+        let moved = nearest(stored, registered.iter());
+        if moved == stored || self.names(class, stored) {
+            return moved;
+        }
+        // No pointer may lead to a record that is in another holder than the pointer says.
+        let mut named = self.named.get(&class).into_iter().flatten();
+        let is_claimed = named
+            .any(|other| self.of_class(class, *other, Some(target), program) == moved)
+            || self.named_of_traits.iter().any(|other| self.of_trait(*other) == moved);
+        if is_claimed { stored } else { moved }
+    }
+
+    /// True if some pointer of the save leads to objects of a class in this holder, or to trait objects, which may be of
+    /// any class.
+    fn names(&self, class: usize, stored: Holder) -> bool {
+        self.named.get(&class).is_some_and(|named| named.contains(&stored))
+            || self.named_of_traits.contains(&stored)
     }
 
     /// The holder that pointers to trait objects have now.

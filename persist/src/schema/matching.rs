@@ -71,7 +71,7 @@ impl Matched {
         let mut this =
             Self { stored, resolved, candidates, pointers, identical, dynamic_same, first };
         this.resolve_all(program, root);
-        this.pointers.note_traits(&this.stored, program);
+        this.pointers.note_all(&this.stored, program);
         this.move_pointers(program);
         this.identical = this.identical(program, drop_unknown);
         let is_same = |class: usize| this.identical[class] || this.resolved[class].is_none();
