@@ -81,7 +81,12 @@ impl Player {
                     }
                 }
             }
-            (Action::Flush, Some(session)) if session.flush().is_ok() => self.all_last(),
+            (Action::Flush, Some(session)) => {
+                let is_flushed = session.flush().is_ok();
+                if is_flushed {
+                    self.all_last();
+                }
+            }
             (Action::Tick, Some(session)) => drop(session.tick()),
             (Action::Kill, Some(_)) => {
                 std::mem::forget(self.session.take());
