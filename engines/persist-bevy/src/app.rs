@@ -219,7 +219,7 @@ pub trait PersistApp {
     /// Says that components of a type are not saved on purpose, such as sprites: then no save warns of them.
     ///
     /// A save writes to the log, once for each, which components of saved entities are not registered.
-    /// [`WorldSaves::warnings`](crate::WorldSaves::warnings) has them, too. Those of Bevy's own crates are not among them.
+    /// [`WorldSaves::warnings`](crate::WorldSaves::warnings) has them, too. Components of Bevy's own crates are left out.
     /// Bevy knows the names with its feature `debug` alone, which is on by default.
     fn ignore_component<T: Component>(&mut self) -> &mut Self;
 

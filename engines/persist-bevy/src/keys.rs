@@ -11,7 +11,7 @@ use crate::entity;
 
 /// Saves an [`EntityHashMap`] or [`EntityHashSet`]: `#[persist(with = EntityKeys)]`.
 ///
-/// Entities that are not saved, or are gone, are left out by a load, whose report says so.
+/// A load leaves out entities that were despawned or are not saved, and reports them.
 ///
 /// ```
 /// use bevy_ecs::entity::{EntityHashMap, EntityHashSet};

@@ -7,9 +7,9 @@ pub mod entity;
 mod filter;
 mod jobs;
 mod keys;
-mod said;
 mod types;
 mod undo;
+mod warnings;
 mod world_saves;
 
 use bevy_ecs::component::Component;

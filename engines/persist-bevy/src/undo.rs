@@ -15,8 +15,8 @@ use persist::{Error, ErrorKind, History, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
 use crate::filter::mark_all;
-use crate::said::Said;
 use crate::types::{Keep, Types};
+use crate::warnings::SaveWarnings;
 use crate::world_saves::{Known, WorldSaves, copy_changes, place};
 
 /// An edited level with undo and redo, recoverable after a crash.
@@ -78,7 +78,7 @@ struct State {
     /// The registered resources of the world as they were before the level was opened.
     kept: Vec<Keep>,
     has_tree: bool,
-    said: Said,
+    warnings: SaveWarnings,
 }
 
 impl EditSession {
@@ -138,8 +138,15 @@ impl EditSession {
         }
         ids.remember_unsaved();
         let last = world.increment_change_tick();
-        let mut state =
-            State { session, types, ids, last, kept, has_tree: true, said: Said::default() };
+        let mut state = State {
+            session,
+            types,
+            ids,
+            last,
+            kept,
+            has_tree: true,
+            warnings: SaveWarnings::default(),
+        };
         state.begin(world, is_new)?;
         Ok((Self { state: Mutex::new(state) }, recovered))
     }
@@ -214,11 +221,12 @@ impl EditSession {
         self.state().step(world, |session| session.go_to(position))
     }
 
-    /// What another run will not have of the level, as [`WorldSaves::warnings`] has it: references to entities that are not
-    /// saved, which only this run can undo and redo, and components that are not registered. Inspects all that is saved.
+    /// Lists the parts of the level that another run will not have, as [`WorldSaves::warnings`] does: references to entities
+    /// that are not saved, which only this run can undo and redo, and components that are not registered. It inspects all
+    /// that is saved.
     pub fn warnings(&mut self) -> Vec<ReportRow> {
-        let State { session, types, said, .. } = self.state();
-        said.warnings(types, session.world())
+        let State { session, types, warnings, .. } = self.state();
+        warnings.list(types, session.world())
     }
 
     /// Saves the level as the last edit left it, and begins a new journal.
@@ -247,7 +255,7 @@ impl State {
         if is_new {
             mark_all(world, &self.types.filters);
         }
-        let Self { session, types, ids, has_tree, said, .. } = self;
+        let Self { session, types, ids, has_tree, warnings, .. } = self;
         session.edit("Open", |edit| {
             let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
             let copied = if is_new {
@@ -255,7 +263,7 @@ impl State {
             } else {
                 types.all.iter().try_for_each(|of| (of.enter)(world, &mut mirror)).map(|()| true)
             };
-            said.warn(world, &mut mirror, types);
+            warnings.report(world, &mut mirror, types);
             *ids = mirror.into_ids();
             *has_tree = copied?;
             Ok(())
@@ -287,11 +295,11 @@ impl State {
         // What is changed from now on is newer than that.
         let now = world.increment_change_tick();
         let recorded = changed.and_then(|result| {
-            let Self { session, types, ids, last, has_tree, said, .. } = self;
+            let Self { session, types, ids, last, has_tree, warnings, .. } = self;
             record(session, &mut |edit| {
                 let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
                 let copied = copy_edit(world, &mut mirror, types, *last, *has_tree);
-                said.warn(world, &mut mirror, types);
+                warnings.report(world, &mut mirror, types);
                 *ids = mirror.into_ids();
                 *has_tree |= copied?;
                 Ok(())

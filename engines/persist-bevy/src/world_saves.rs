@@ -20,8 +20,8 @@ use crate::builtin::{self, copy_tree, restore_tree};
 use crate::entity::{entity, key};
 use crate::filter::{claim_all, mark_all};
 use crate::jobs::{Job, Outcome, Request, Running};
-use crate::said::Said;
 use crate::types::{IsSaved, Since, Type, Types};
+use crate::warnings::SaveWarnings;
 
 /// A change tick older than this is no longer compared: Bevy clamps them.
 const LONGEST: u32 = 1 << 30;
@@ -104,7 +104,7 @@ pub(crate) struct State {
     /// The writes of the mirror when it was last saved or loaded.
     saved: Option<u64>,
     has_tree: bool,
-    said: Said,
+    warnings: SaveWarnings,
     pub(crate) waiting: VecDeque<Request>,
     pub(crate) running: Option<Running>,
     pub(crate) finished: Vec<(Request, Result<Outcome>)>,
@@ -202,7 +202,7 @@ impl WorldSaves {
     #[must_use]
     pub fn warnings(&self) -> Vec<ReportRow> {
         let state = self.locked();
-        state.said.warnings(&state.types, state.mirror.world())
+        state.warnings.list(&state.types, state.mirror.world())
     }
 
     /// The state, when no thread has the mirror.
@@ -265,7 +265,7 @@ impl State {
         let pick = |of: &Type| of.copy;
         self.has_tree =
             copy_changes(world, &mut self.mirror, &self.types, pick, last, self.has_tree)?;
-        self.said.warn(world, &mut self.mirror, &self.types);
+        self.warnings.report(world, &mut self.mirror, &self.types);
         self.last = Some(now);
         Ok(())
     }

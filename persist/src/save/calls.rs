@@ -220,7 +220,7 @@ pub fn save(path: impl AsRef<Path>, content: impl Content) -> Result<SaveOutcome
 ///
 /// Returns the same errors as [`Slot::load`].
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
-    Saves::new().load_alone(SaveSource::File(path.as_ref()))
+    Saves::new().load_alone(SaveSource::File(path.as_ref(), &[]))
 }
 
 /// Saves one value into memory.

@@ -28,7 +28,7 @@ impl Saves {
         let read = |save: &[u8]| {
             Ok((Digest::of(save)?, <T as content::ReadContent>::read(self, save, None)?))
         };
-        match SaveSource::File(path).read(self.output(), self.loading().policy, read) {
+        match SaveSource::File(path, &[]).read(self.output(), self.loading().policy, read) {
             Ok(((digest, loaded), rescue)) => {
                 let loaded = loaded.rescued(rescue);
                 loaded.report().trace(Some(path));

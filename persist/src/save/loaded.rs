@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::LoadReport;
 use super::info::SlotInfo;
 use super::objects::{SavedObjects, free_alone, free_loaded};
-use super::output::{Continued, ContinuedSave};
+use super::output::{Continued, ContinuedSave, SaveLocation};
 use super::source::Rescue;
 use crate::codec::{KeptTarget, Unknown};
 use crate::env::{SharedContext, shared};
 use crate::graph::{Implementors, LoadedObjects};
 use crate::platform::held;
-use crate::storage::{Recovery, SlotStore, SlotVersion};
+use crate::storage::{Recovery, SlotVersion};
 use crate::{ObjectId, Result};
 
 /// A value or a list of objects that was loaded, with what the save holds beyond it.
@@ -97,8 +97,8 @@ impl<T> Loaded<T> {
     }
 
     /// Remembers the version of a save in a store, for the next save to continue.
-    pub(super) fn remember(&self, store: &Arc<dyn SlotStore>, slot: &str, version: SlotVersion) {
-        ContinuedSave::note(&mut held(&self.version), store, slot, version);
+    pub(super) fn remember(&self, location: SaveLocation, version: SlotVersion) {
+        ContinuedSave::note(&mut held(&self.version), location, version);
     }
 }
 

@@ -82,30 +82,20 @@ pub(super) type Continued = Arc<Mutex<Vec<ContinuedSave>>>;
 
 /// The version that a slot of a store had when a value was loaded from it or last saved there.
 pub struct ContinuedSave {
-    store: Arc<dyn SlotStore>,
-    slot: String,
+    location: SaveLocation,
     version: SlotVersion,
 }
 
 impl ContinuedSave {
-    fn is_of(&self, store: &Arc<dyn SlotStore>, slot: &str) -> bool {
-        Arc::ptr_eq(&self.store, store) && self.slot == slot
-    }
-
     /// The version that is known of a slot.
-    fn find(all: &[Self], store: &Arc<dyn SlotStore>, slot: &str) -> Option<SlotVersion> {
-        Some(all.iter().find(|save| save.is_of(store, slot))?.version)
+    fn find(all: &[Self], location: &SaveLocation) -> Option<SlotVersion> {
+        Some(all.iter().find(|save| save.location.is_same(location))?.version)
     }
 
     /// Notes the version of a slot, in place of the one before.
-    pub(super) fn note(
-        all: &mut Vec<Self>,
-        store: &Arc<dyn SlotStore>,
-        slot: &str,
-        version: SlotVersion,
-    ) {
-        all.retain(|save| !save.is_of(store, slot));
-        all.push(Self { store: Arc::clone(store), slot: slot.to_owned(), version });
+    pub(super) fn note(all: &mut Vec<Self>, location: SaveLocation, version: SlotVersion) {
+        all.retain(|save| !save.location.is_same(&location));
+        all.push(Self { location, version });
     }
 }
 
@@ -247,8 +237,14 @@ impl Output {
                 chosen(path.clone());
                 self.replace(&path, min_generation, header, write)
             }
-            SaveLocation::Store(store, slot) => {
-                self.put_in_store(&store, &slot, continued, min_generation, header, write)
+            SaveLocation::Store(ref store, ref slot) => {
+                let known = continued.and_then(|all| ContinuedSave::find(&held(all), &location));
+                let version =
+                    self.put_in_store(&**store, slot, known, min_generation, header, write)?;
+                if let Some(all) = continued {
+                    ContinuedSave::note(&mut held(all), location, version);
+                }
+                Ok(SaveOutcome::Saved)
             }
         }
     }
@@ -281,19 +277,19 @@ impl Output {
         replaced.map(SaveOutcome::of)
     }
 
-    /// Replaces the save of a slot in a store. A value that was loaded from it must continue the save that is there.
+    /// Replaces the save of a slot in a store, and returns its version. A value that was loaded from it must continue the
+    /// save that is there, of the version that is known.
     fn put_in_store(
         &self,
-        store: &Arc<dyn SlotStore>,
+        store: &dyn SlotStore,
         slot: &str,
-        continued: Option<&Continued>,
+        known: Option<SlotVersion>,
         min_generation: u64,
         header: &Header,
         write: WriteHeaded<'_>,
-    ) -> Result<SaveOutcome> {
-        let known =
-            continued.and_then(|continued| ContinuedSave::find(&held(continued), store, slot));
-        for attempt in 1.. {
+    ) -> Result<SlotVersion> {
+        let mut attempt = 1;
+        loop {
             let current = store.get(slot)?;
             let version = current.as_ref().map(|(_, version)| *version);
             if known.is_some() && known != version {
@@ -310,17 +306,13 @@ impl Output {
                 Err(error)
                     if error.kind() == ErrorKind::Conflict
                         && known.is_none()
-                        && attempt < CONFLICTS => {}
-                put => {
-                    let version = put?;
-                    if let Some(continued) = continued {
-                        ContinuedSave::note(&mut held(continued), store, slot, version);
-                    }
-                    break;
+                        && attempt < CONFLICTS =>
+                {
+                    attempt += 1;
                 }
+                put => return put,
             }
         }
-        Ok(SaveOutcome::Saved)
     }
 }
 

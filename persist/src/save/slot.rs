@@ -216,25 +216,18 @@ impl Slot {
         &self,
         remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded<T>> {
-        let location = match self.target()? {
-            Destination::One(location) => location,
-            Destination::Rotation(home, _) => {
-                let locations = self.newest_first(&home)?;
-                let files = locations.iter().filter_map(|it| it.file().map(Path::to_owned));
-                let files: Vec<PathBuf> = files.collect();
-                if !files.is_empty() {
-                    return self.saves.load(SaveSource::Rotation(&files), remap);
-                }
-                locations.into_iter().next().ok_or_else(|| no_slot(&auto_name(1)))?
+        let mut locations = self.newest_first()?.into_iter();
+        match locations.next().ok_or_else(|| no_slot(&auto_name(1)))? {
+            SaveLocation::File(path) => {
+                let others: Vec<PathBuf> =
+                    locations.filter_map(|it| it.file().map(Path::to_owned)).collect();
+                self.saves.load(SaveSource::File(&path, &others), remap)
             }
-        };
-        match location {
-            SaveLocation::File(path) => self.saves.load(SaveSource::File(&path), remap),
             SaveLocation::Store(store, slot) => {
                 self.saves.worker().settle_all();
                 let Some((save, version)) = store.get(&slot)? else { return Err(no_slot(&slot)) };
                 let loaded: Loaded<T> = self.saves.load(SaveSource::Memory(&save), remap)?;
-                loaded.remember(&store, &slot, version);
+                loaded.remember(SaveLocation::Store(store, slot), version);
                 Ok(loaded)
             }
         }
@@ -291,7 +284,8 @@ impl Slot {
     /// Returns [`ErrorKind::InvalidValue`] for a name that [no slot can have](check_slot_name),
     /// [`ErrorKind::NotFound`] for a rotation without saves, [`ErrorKind::Unsupported`] for a slot of a store.
     pub fn path(&self) -> Result<PathBuf> {
-        match self.newest()? {
+        let newest = self.newest_first()?.into_iter().next();
+        match newest.ok_or_else(|| no_slot(&auto_name(1)))? {
             SaveLocation::File(path) => Ok(path),
             SaveLocation::Store(_, slot) => {
                 Err(error!(ErrorKind::Unsupported, "`{slot}` is in a store, which has no files"))
@@ -311,19 +305,12 @@ impl Slot {
         })
     }
 
-    /// Where a load reads.
-    fn newest(&self) -> Result<SaveLocation> {
-        match self.target()? {
-            Destination::Rotation(home, _) => {
-                let newest = self.newest_first(&home)?.into_iter().next();
-                newest.ok_or_else(|| no_slot(&auto_name(1)))
-            }
-            Destination::One(location) => Ok(location),
-        }
-    }
-
-    /// The saves of a rotation.
-    fn newest_first(&self, home: &Home) -> Result<Vec<SaveLocation>> {
+    /// Where a load reads: the saves of a rotation, or the one that there is.
+    fn newest_first(&self) -> Result<Vec<SaveLocation>> {
+        let home = match self.target()? {
+            Destination::One(location) => return Ok(vec![location]),
+            Destination::Rotation(home, _) => home,
+        };
         self.saves.worker().settle_all();
         let mut autos = home.autos(&*self.saves.output().storage)?;
         // What its header does not say may be the newest.

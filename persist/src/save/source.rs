@@ -13,9 +13,8 @@ use crate::{Error, Result, storage, trace};
 /// A save that is loaded.
 #[derive(Clone, Copy)]
 pub(super) enum SaveSource<'s> {
-    File(&'s Path),
-    /// The files of a rotation, the newest first: the others stand in for that, as its backups do.
-    Rotation(&'s [PathBuf]),
+    /// A file, and others that stand in for it as its backups do.
+    File(&'s Path, &'s [PathBuf]),
     Memory(&'s [u8]),
 }
 
@@ -42,8 +41,7 @@ impl<'s> SaveSource<'s> {
     /// The file, if it is one.
     pub(super) fn path(self) -> Option<&'s Path> {
         match self {
-            Self::File(path) => Some(path),
-            Self::Rotation(paths) => paths.first().map(|path| &**path),
+            Self::File(path, _) => Some(path),
             Self::Memory(_) => None,
         }
     }
@@ -78,12 +76,7 @@ impl<'s> SaveSource<'s> {
                 read(&save)?;
                 Ok(rescue)
             }
-            Self::File(_) | Self::Rotation(_) => {
-                let (path, others) = match self {
-                    Self::Rotation([newest, others @ ..]) => (&**newest, others),
-                    Self::File(path) => (path, &[][..]),
-                    _ => (Path::new(""), &[][..]),
-                };
+            Self::File(path, others) => {
                 let Output { storage, options, limits, .. } = output;
                 let wait = options.wait;
                 let request = ReadRequest { storage: &**storage, limits, wait, others };

@@ -1,4 +1,4 @@
-//! What a save warns of, each once.
+//! Warnings of saves: references and components that a load will not have.
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +12,9 @@ use persist_mirror::{Lost, Mirror, Target};
 use crate::Saved;
 use crate::types::Types;
 
-/// What was found in a world while it was copied.
+/// Losses that were found in a world while it was copied. The log has each once.
 #[derive(Default)]
-pub(crate) struct Said {
+pub(crate) struct SaveWarnings {
     /// How many archetypes were looked at: Bevy only adds more.
     archetypes: usize,
     /// Components of saved entities that were neither registered nor ignored.
@@ -23,9 +23,14 @@ pub(crate) struct Said {
     lost: BTreeSet<String>,
 }
 
-impl Said {
+impl SaveWarnings {
     /// Writes to the log what is new since the last copy.
-    pub(crate) fn warn<W: Target>(&mut self, world: &World, mirror: &mut Mirror<W>, types: &Types) {
+    pub(crate) fn report<W: Target>(
+        &mut self,
+        world: &World,
+        mirror: &mut Mirror<W>,
+        types: &Types,
+    ) {
         for class in mirror.take_lost() {
             if !self.lost.contains(&class) {
                 log::warn!(
@@ -35,7 +40,7 @@ impl Said {
                 self.lost.insert(class);
             }
         }
-        let new = self.look(world, types);
+        let new = self.find_unregistered(world, types);
         if !new.is_empty() {
             log::warn!(
                 "saved entities have components that are not registered, and are not in the save: {}; call \
@@ -46,7 +51,7 @@ impl Said {
     }
 
     /// The names of components that are not saved, and were not found before.
-    fn look(&mut self, world: &World, types: &Types) -> Vec<String> {
+    fn find_unregistered(&mut self, world: &World, types: &Types) -> Vec<String> {
         let archetypes = world.archetypes();
         let Some(saved) = world.component_id::<Saved>() else { return Vec::new() };
         let mut new = Vec::new();
@@ -66,8 +71,8 @@ impl Said {
         new
     }
 
-    /// What the next load will not have of a mirror.
-    pub(crate) fn warnings(&self, types: &Types, mirror: &persist::World) -> Vec<ReportRow> {
+    /// Lists all references and components of a mirror that the next load will not have.
+    pub(crate) fn list(&self, types: &Types, mirror: &persist::World) -> Vec<ReportRow> {
         let mut lost = Lost::default();
         types.all.iter().for_each(|of| (of.lost)(mirror, &mut lost));
         let unregistered = self.unregistered.iter().filter(|(id, _)| !types.knows(**id));
