@@ -74,3 +74,21 @@ fn a_journal_that_is_reached_by_a_hard_link_is_in_use() -> Result<()> {
     assert_eq!(open(SAVE, JOURNAL)?.0.target().title, "mine");
     Ok(())
 }
+
+/// A save that waits for its turn is one that the session opens.
+#[test]
+fn an_open_waits_for_a_save_in_the_background() -> Result<()> {
+    for _ in 0..20 {
+        let disk = Disk::default();
+        let saves = super::driver::saves_on(&disk);
+        let document = super::document::Document { title: "new".into(), lines: Vec::new() };
+        let slot = saves.file(SAVE);
+        slot.save(&super::document::Document::default())?;
+        let saving = slot.save_in_background(&document)?;
+        let session = super::document::session_of(saves, super::document::history(None))?;
+        let (session, _) = session.open(SAVE, JOURNAL)?;
+        assert_eq!(session.target().title, "new");
+        assert_eq!(saving.wait()?, persist::save::SaveOutcome::Saved);
+    }
+    Ok(())
+}

@@ -195,6 +195,26 @@ fn a_value_of_a_store_continues_what_was_loaded() {
     assert_eq!(one.slot("Ada").load::<Game>().expect("ours").day, 3);
 }
 
+/// A save under another name, or in another store, changes nothing of that.
+#[test]
+fn a_value_continues_its_save_in_each_store_and_slot() {
+    let store = || -> Arc<dyn SlotStore> { Arc::new(SlotFolder::new(Memory::default(), "saves")) };
+    let (first, second) = (store(), store());
+    let (saves, other) = (Saves::new().store(first.clone()), Saves::new().store(first));
+    saves.slot("Ada").save(&Game { day: 1 }).expect("a save");
+    let loaded = saves.slot("Ada").load::<Game>().expect("the save");
+    let copies = Saves::new().store(second);
+    copies.slot("Ada").save(&loaded).expect("an empty store has no conflict");
+    saves.slot("quick").save(&loaded).expect("a copy");
+    other.slot("Ada").save(&Game { day: 77 }).expect("the other program");
+    let error = saves.slot("Ada").save(&loaded).expect_err("it was replaced since the load");
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    for place in [copies.slot("Ada"), saves.slot("quick")] {
+        place.save(&loaded).expect("it continues its own");
+    }
+    assert_eq!(saves.slot("Ada").load::<Game>().expect("the other's").day, 77);
+}
+
 #[test]
 fn objects_are_listed_by_class() {
     let mut manager = SaveManager::new();

@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use persist::save::Slots;
-use persist::storage::Storage;
-use persist::{ErrorKind, SaveManager};
+use persist::storage::{Memory, Storage};
+use persist::{ErrorKind, SaveManager, Saves};
 
 use crate::slots::{Game, read, write};
 
@@ -269,4 +269,19 @@ fn an_automatic_save_of_a_newer_format_is_not_passed_over() {
         auto.save(&level).unwrap();
     }
     assert_eq!(read(&game.disk, "auto3.sav"), save);
+}
+
+/// The folder that a program runs in.
+#[test]
+fn slots_of_a_folder_without_a_name_are_listed_and_take_turns() {
+    let slots = Saves::new().storage(Memory::default()).slots("");
+    for level in 1..=5_u8 {
+        slots.auto(3).save(&level).unwrap();
+    }
+    let list = slots.list().unwrap();
+    assert_eq!(
+        list.iter().map(|slot| &*slot.name).collect::<Vec<_>>(),
+        ["auto1", "auto2", "auto3"]
+    );
+    assert_eq!(*slots.auto(3).load::<u8>().unwrap(), 5);
 }
