@@ -25,6 +25,7 @@ const CALLS: &[&[&str]] = &[
     &["sync folder"],
     &["sync", "sync folder"],
     &["rename to"],
+    &["rename to", "open"],
     &["create", "rename to", "link", "remove"],
     &["write"],
     &["lock"],
@@ -165,7 +166,10 @@ fn play(seed: u64, states: usize) -> usize {
         if random.gen_bool(0.3) {
             let calls = CALLS[random.gen_range(0..CALLS.len())];
             let length = [1, 2, 3, 8, 40][random.gen_range(0..5)];
-            let fault = Fault::Moment(calls, length, io::ErrorKind::Other);
+            let fault = match random.gen_bool(0.1) {
+                true => Fault::Unanswered("rename to plan.sav", io::ErrorKind::Other),
+                false => Fault::Moment(calls, length, io::ErrorKind::Other),
+            };
             let number = random.gen_range(1..30);
             disk.fail(number, fault);
             actions.push(format!("{number}: {fault:?}"));

@@ -28,6 +28,9 @@ pub enum Fault {
     Calls(&'static [&'static str], io::ErrorKind),
     /// From it on so many calls of these names fail: the system is short of something for a moment.
     Moment(&'static [&'static str], usize, io::ErrorKind),
+    /// The next step of this description from it on, such as `rename to game.sav`, is done and fails all the same: the answer
+    /// of a network drive is lost.
+    Unanswered(&'static str, io::ErrorKind),
     /// A write takes some of its bytes, or is interrupted before it takes any.
     Short,
     /// It and all later ones are interrupted, then take one byte or half of theirs.
@@ -260,6 +263,13 @@ impl Disk {
             cuts.push(cut);
         }
         state.log.push(after.clone());
+        if let Some((number, Fault::Unanswered(step, kind))) = state.fault
+            && number <= state.operations
+            && step == after
+        {
+            (state.has_fired, state.fault) = (true, None);
+            return Err(kind.into());
+        }
         let meanwhile = state.meanwhile.take_if(|(step, ..)| *step == after);
         drop(state);
         if let Some((_, name, bytes)) = meanwhile {

@@ -200,9 +200,7 @@ impl Journal {
         let NextSave { digest, stamp, journal, known, recorded } = save;
         if !is_in_place {
             held(&followed).set_undecided(None);
-            if let Ok(next) = journal {
-                self.writer.give_up(next);
-            }
+            self.writer.give_up(journal.ok());
             return;
         }
         held(&followed).follow(digest, stamp);

@@ -531,8 +531,10 @@ impl JournalWriter {
     }
 
     /// Forgets a new journal whose save is not in place.
-    pub(super) fn give_up(&self, next: NextJournal) {
-        if let Ok(file) = next.file {
+    pub(super) fn give_up(&mut self, next: Option<NextJournal>) {
+        // Names that were changed for the save are as before, and a power cut may change them again.
+        self.names_last = false;
+        if let Some(file) = next.and_then(|next| next.file.ok()) {
             drop(file);
             let _ = self.storage.remove(&names::next_journal(&self.path));
         }
