@@ -172,10 +172,12 @@ impl WorldSaves {
         self.locked().mirror.ids().entity(object).map(entity)
     }
 
-    /// What the next load will not have of the save that was taken last: a row for each class with references to entities
-    /// that are not saved, and for each component of saved entities that is neither registered nor
-    /// [ignored](crate::PersistApp::ignore_component). It is for tests and editors, where that can still be mended: have these entities saved, or take
-    /// the references out. Inspects all that is saved.
+    /// Lists the losses of the save that was taken last, which a load of it will report.
+    ///
+    /// There is a row for each class with references to entities that are not saved, and one for each component of saved
+    /// entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Tests and editors call it,
+    /// where the game can still be mended: give these entities [`Saved`](crate::Saved), or take the references out. It
+    /// inspects all that is saved.
     ///
     /// ```
     /// # use bevy_app::App;

@@ -297,9 +297,11 @@ impl WorldSaves {
         self.mirror.content(self.allows_empty)
     }
 
-    /// What the next load will not have of the save that was taken last: a row for each class with references to entities
-    /// that are not saved. It is for tests and editors, where that can still be mended: have these entities saved, or take
-    /// the references out. Inspects all that is saved.
+    /// Lists the losses of the save that was taken last, which a load of it will report: a row for each class with
+    /// references to entities that are not saved.
+    ///
+    /// Tests and editors call it, where the game can still be mended: have these entities saved, or take the references
+    /// out. It inspects all that is saved.
     ///
     /// ```
     /// # use persist::Persist;
