@@ -1,6 +1,6 @@
 //! Lists that a file can lengthen: a load takes time in proportion to them. Steps inside of the library cannot be
-//! counted from here, so a load of these must end within the half minute of [`in_time`], which is forty times what it takes. One that searches
-//! a list once for each element takes longer.
+//! counted from here, so a load of these must end within the half minute of [`in_time`], forty times what it takes. One
+//! that searches a list once for each element takes longer.
 
 use std::time::Duration;
 
