@@ -19,7 +19,7 @@ use persist::{
 const SAVE: &str = "level.sav";
 const JOURNAL: &str = "level.journal";
 const HEADER: usize = 48;
-const HEAD: usize = 13;
+const HEAD: usize = 15;
 const CRC: usize = 4;
 
 #[derive(Persist, Default)]
@@ -220,7 +220,7 @@ fn seal(header: &[u8], frames: &[Vec<u8>]) -> Vec<u8> {
         let start = journal.len();
         let length = u32::try_from(frame.len() - HEAD - CRC).expect("frames are short");
         journal.extend_from_slice(&length.to_le_bytes());
-        journal.push(frame[4]);
+        journal.extend_from_slice(&frame[4..7]);
         journal.extend_from_slice(&number.to_le_bytes());
         journal.extend_from_slice(&frame[HEAD..frame.len() - CRC]);
         let crc = crc32fast::hash(&journal[start..]);

@@ -12,7 +12,7 @@ use persist_tests::support::disk::{Disk, Image};
 
 /// Bytes of the header, and of what stands before and behind a payload.
 pub(crate) const HEADER: usize = 48;
-pub(crate) const HEAD: usize = 13;
+pub(crate) const HEAD: usize = 15;
 pub(crate) const CRC: usize = 4;
 
 /// The places of the frames of a journal.
@@ -168,7 +168,7 @@ fn damage_in_the_middle_stops_there_and_says_where() -> Result<()> {
 /// The journal with each byte of a frame changed, and its checksum right.
 pub(crate) fn each_change(journal: &[u8], every: usize, mut check: impl FnMut(Vec<u8>, &str)) {
     for (at, length) in frames(journal) {
-        for byte in (at + 4..at + 5).chain(at + HEAD..at + length - CRC) {
+        for byte in (at + 4..at + 7).chain(at + HEAD..at + length - CRC) {
             for value in [0, 1, 2, 0x7f, 0x80, 0xf8, 0xff] {
                 // In long frames only a few of them; in short ones all, in the long form.
                 let every = if length > 100 { every } else { short_or_long(17, 1) };
@@ -219,7 +219,7 @@ fn frames_in_another_order_are_refused_or_done_and_never_panic() -> Result<()> {
                 let (at, length) = places[place];
                 let start = bytes.len();
                 bytes.extend_from_slice(&journal[at..at + length]);
-                bytes[start + 5..start + HEAD].copy_from_slice(&(number as u64 + 1).to_le_bytes());
+                bytes[start + 7..start + HEAD].copy_from_slice(&(number as u64 + 1).to_le_bytes());
                 seal(&mut bytes[start..]);
             }
             play(with_journal(&last.image, bytes), &format!("{first} and {second}"));
@@ -260,10 +260,10 @@ fn a_saved_state_that_was_never_reached_is_refused() -> Result<()> {
     let last = log.last().unwrap();
     let mut bytes = last.image[&PathBuf::from(JOURNAL)].clone();
     let (at, _) = *frames(&bytes).last().unwrap();
-    let number = u64::from_le_bytes(bytes[at + 5..at + HEAD].try_into().unwrap()) + 1;
+    let number = u64::from_le_bytes(bytes[at + 7..at + HEAD].try_into().unwrap()) + 1;
     let start = bytes.len();
     bytes.extend_from_slice(&9_u32.to_le_bytes());
-    bytes.push(SAVED);
+    bytes.extend_from_slice(&[SAVED, 0, 0]);
     bytes.extend_from_slice(&number.to_le_bytes());
     bytes.push(1);
     bytes.extend_from_slice(&(last.seen.state + 1_000).to_le_bytes());

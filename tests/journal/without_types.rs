@@ -412,7 +412,7 @@ fn frames_in_any_order_spoil_no_save() -> Result<()> {
             for (sequence, frame) in order.into_iter().enumerate() {
                 let (start, length) = frames[frame];
                 let mut frame = journal[start..start + length].to_vec();
-                frame[5..HEAD].copy_from_slice(&(sequence as u64 + 1).to_le_bytes());
+                frame[7..HEAD].copy_from_slice(&(sequence as u64 + 1).to_le_bytes());
                 seal(&mut frame);
                 bytes.extend(frame);
             }

@@ -9,8 +9,12 @@ use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World, field,
 };
 
+use super::hostile::frames;
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Image};
+use persist_tests::support::short_or_long;
+use rand::Rng;
+use rand_pcg::Pcg64Mcg;
 
 #[derive(Persist, Default)]
 struct Transform {
@@ -374,6 +378,90 @@ fn a_journal_of_a_world_cut_anywhere_leads_to_a_state_that_was() -> Result<()> {
         }
     }
     assert!(count > 300, "{count}");
+    Ok(())
+}
+
+/// A journal without some pieces of one append that begins at a byte: a disk writes sectors in any order.
+fn without_pieces(journal: &[u8], at: usize, mut each: impl FnMut(Vec<u8>, &str)) {
+    /// Short, so that most frames have several.
+    const PIECE: usize = 16;
+    let pieces = (journal.len() - at).div_ceil(PIECE);
+    let mut random = Pcg64Mcg::new(journal.len() as u128);
+    for round in 0..(1_u64 << pieces.min(10)).min(short_or_long(40, 1_000)) {
+        let bits = if pieces > 5 { random.r#gen() } else { round };
+        let mut bytes = journal.to_vec();
+        for (piece, bytes) in bytes[at..].chunks_mut(PIECE).enumerate() {
+            if bits >> (piece % 64) & 1 == 0 {
+                bytes.fill(0);
+            }
+        }
+        if bytes != journal {
+            each(bytes, &format!("pieces {bits:b} of {pieces} behind byte {at}"));
+        }
+    }
+}
+
+/// How many frames one append has; `None` if this is not one append.
+fn frames_of_append(journal: &[u8], at: usize) -> Option<usize> {
+    let of_append = frames(journal).into_iter().filter(|(frame, _)| *frame >= at);
+    let places: Vec<u16> = of_append
+        .map(|(frame, _)| u16::from_le_bytes([journal[frame + 5], journal[frame + 6]]))
+        .collect();
+    let is_one = !places.is_empty() && places.iter().copied().eq(0..places.len() as u16);
+    is_one.then_some(places.len())
+}
+
+#[test]
+fn any_part_of_the_edit_under_way_may_be_missing_and_nothing_is_damaged() -> Result<()> {
+    let log = run()?;
+    let path = PathBuf::from(JOURNAL);
+    let (mut of_several, mut tried) = (0, 0);
+    for pair in log.windows(2) {
+        let [before, after] = pair else { continue };
+        let (old, new) = (&before.image[&path], &after.image[&path]);
+        let Some(count) = new.starts_with(old).then(|| frames_of_append(new, old.len())).flatten()
+        else {
+            continue;
+        };
+        without_pieces(new, old.len(), |bytes, what| {
+            tried += 1;
+            of_several += usize::from(count > 1);
+            let image =
+                Image::from_iter(after.image.clone().into_iter().chain([(path.clone(), bytes)]));
+            let (session, recovered) = open(&Disk::new(image)).unwrap();
+            assert_eq!(described(session.world()), before.worlds[before.position], "{what}");
+            assert_eq!(labels(&session), before.labels, "{what}");
+            assert!(recovered.stopped.is_none(), "{what} of {count} frames: {recovered}");
+            assert!(recovered.torn.is_some(), "{what} of {count} frames");
+        });
+    }
+    assert!(of_several > 200 && tried > 500, "{of_several} of {tried}");
+    Ok(())
+}
+
+#[test]
+fn a_missing_part_of_an_edit_before_the_last_is_damage() -> Result<()> {
+    let log = run()?;
+    let path = PathBuf::from(JOURNAL);
+    let mut tried = 0;
+    for three in log.windows(3) {
+        let [first, second, third] = three else { continue };
+        let [old, new, last] = [first, second, third].map(|logged| &logged.image[&path]);
+        let is_longer = new.len() > old.len() && last.len() > new.len();
+        if !is_longer || !new.starts_with(old) || !last.starts_with(new) {
+            continue;
+        }
+        without_pieces(new, old.len(), |mut bytes, what| {
+            bytes.extend_from_slice(&last[new.len()..]);
+            tried += 1;
+            let image =
+                Image::from_iter(third.image.clone().into_iter().chain([(path.clone(), bytes)]));
+            let (_, recovered) = open(&Disk::new(image)).unwrap();
+            assert!(recovered.stopped.is_some() && recovered.torn.is_none(), "{what}: {recovered}");
+            assert!(!recovered.kept.is_empty(), "{what}: {recovered}");
+        });
+    }
+    assert!(tried > 500, "{tried}");
     Ok(())
 }
 

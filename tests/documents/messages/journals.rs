@@ -19,7 +19,7 @@ const JOURNAL: &str = "plan.journal";
 
 /// Bytes of the header of a journal, of the head of a frame, and of the checksum behind it.
 const HEADER: usize = 48;
-const HEAD: usize = 13;
+const HEAD: usize = 15;
 const CRC: usize = 4;
 
 fn saves_on(disk: &Disk) -> Saves {
@@ -282,7 +282,7 @@ fn reorder(
         let (at, length) = places[place];
         let start = bytes.len();
         bytes.extend_from_slice(&journal[at..at + length]);
-        bytes[start + 5..start + HEAD].copy_from_slice(&(number as u64 + 1).to_le_bytes());
+        bytes[start + 7..start + HEAD].copy_from_slice(&(number as u64 + 1).to_le_bytes());
         seal(&mut bytes[start..]);
     }
     try_journal(table, what, disk, &bytes, open);
@@ -293,10 +293,10 @@ fn append(table: &mut Table, what: &str, kind: u8, payload: &[u8]) {
     let disk = text();
     let mut journal = disk.read(JOURNAL);
     let (last, _) = *frames(&journal).last().unwrap();
-    let number = u64::from_le_bytes(journal[last + 5..last + HEAD].try_into().unwrap()) + 1;
+    let number = u64::from_le_bytes(journal[last + 7..last + HEAD].try_into().unwrap()) + 1;
     let start = journal.len();
     journal.extend(u32::try_from(payload.len()).unwrap().to_le_bytes());
-    journal.push(kind);
+    journal.extend_from_slice(&[kind, 0, 0]);
     journal.extend(number.to_le_bytes());
     journal.extend(payload);
     journal.extend([0; CRC]);

@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Result};
 const MAGIC: [u8; 8] = *b"\x89PSJ\r\n\x1a\n";
 
 /// The format that this library writes, and the only one that it reads: a journal lives until the next save.
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 
 /// Magic, version, flags, digest and checksum.
 const HEADER: usize = 8 + 2 + 2 + Digest::SIZE + 4;
@@ -22,8 +22,8 @@ const HEADER: usize = 8 + 2 + 2 + Digest::SIZE + 4;
 /// The flag of a journal that follows a save.
 const FOLLOWS: u16 = 1;
 
-/// Length, kind and sequence number, in front of a payload.
-const HEAD: usize = 4 + 1 + 8;
+/// Length, kind, place and sequence number, in front of a payload.
+const HEAD: usize = 4 + 1 + 2 + 8;
 
 /// The checksum at its end.
 pub(super) const CRC: usize = 4;
@@ -132,13 +132,18 @@ fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
     Ok((flags == FOLLOWS).then_some(Digest(digest)))
 }
 
-/// Appends a frame.
+/// Appends a frame to the bytes of an append, in which `place` frames stand before it.
+///
+/// The place separates a power cut from damage: if the first frame of an append is missing and a later one is whole, no
+/// acknowledged edit is missing.
 pub(super) fn push(
     kind: FrameKind,
+    place: usize,
     sequence: u64,
     payload: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<()> {
+    let place = u16::try_from(place).unwrap_or(u16::MAX);
     let Ok(length) = u32::try_from(payload.len()) else {
         return Err(Error::new(
             ErrorKind::TooLarge,
@@ -152,6 +157,7 @@ pub(super) fn push(
     let start = out.len();
     out.extend_from_slice(&length.to_le_bytes());
     out.push(kind as u8);
+    out.extend_from_slice(&place.to_le_bytes());
     out.extend_from_slice(&sequence.to_le_bytes());
     out.extend_from_slice(payload);
     let crc = crc32fast::hash(&out[start..]);
@@ -272,7 +278,7 @@ impl FrameReader {
             }
             self.file.read_exact(&mut head)?;
             let length = (HEAD + CRC) as u64 + u64::from(LittleEndian::read_u32(&head));
-            let sequence = LittleEndian::read_u64(&head[5..]);
+            let sequence = LittleEndian::read_u64(&head[7..]);
             if length > left {
                 self.scan.is_torn = true;
                 return Ok(None);
@@ -327,7 +333,7 @@ impl FrameReader {
         let is_read = left <= LONGEST;
         // A disk that lost power may have the length of a file, and zeros in it.
         let is_zero = is_read && rest.iter().all(|byte| *byte == 0);
-        let is_unfinished = || is_one_append(&rest) || !has_whole_frame(&rest, self.scan.sequence);
+        let is_unfinished = || !has_later_append(&rest, self.scan.sequence);
         self.scan.is_torn = is_last || is_zero || (is_read && is_unfinished());
         self.scan.is_garbled = self.scan.is_torn && !is_zero;
         self.scan.damage = (!self.scan.is_torn).then(|| damaged(offset));
@@ -335,39 +341,30 @@ impl FrameReader {
     }
 }
 
-/// Length with the checksum, kind and number of the frame that these bytes begin with, as its head says.
-fn head_of(bytes: &[u8]) -> Option<(usize, FrameKind, u64)> {
+/// Length with the checksum, place and number of the frame that these bytes begin with, as its head says.
+fn head_of(bytes: &[u8]) -> Option<(usize, u16, u64)> {
     let head = bytes.first_chunk::<HEAD>()?;
     let length = usize::try_from(LittleEndian::read_u32(head)).ok()?;
-    let kind = FrameKind::from_code(head[4]).ok()?;
-    Some((length.checked_add(HEAD + CRC)?, kind, LittleEndian::read_u64(&head[5..])))
+    FrameKind::from_code(head[4]).ok()?;
+    let place = LittleEndian::read_u16(&head[5..]);
+    Some((length.checked_add(HEAD + CRC)?, place, LittleEndian::read_u64(&head[7..])))
 }
 
-/// True if frames with one edit at their end, as their heads say, or a part of them, are all that there is: what an edit does
-/// to classes and contents is written with it, before it.
-fn is_one_append(mut rest: &[u8]) -> bool {
-    let mut before = None;
-    while let Some((length, kind, sequence)) = head_of(rest) {
-        let follows = before.is_none_or(|before: u64| before.checked_add(1) == Some(sequence));
-        let precedes = matches!(kind, FrameKind::Program | FrameKind::Content | FrameKind::Evicted);
-        match rest.get(length..) {
-            _ if !follows => return false,
-            Some(after) if precedes => (rest, before) = (after, Some(sequence)),
-            Some(after) => return kind.is_event() && after.is_empty(),
-            None => return true,
-        }
-    }
-    rest.iter().all(|byte| *byte == 0) || (before.is_some() && rest.len() < HEAD)
-}
-
-/// True if a whole frame with a number above this one begins somewhere; also if looking for it takes too long.
-fn has_whole_frame(rest: &[u8], last: u64) -> bool {
-    // Of what is made to harm each byte may begin a head that fits.
+/// True if a whole frame of a later append follows, or if looking for it takes too long.
+///
+/// The append under way has the frame after number `last`. A disk writes its sectors in any order, so that other whole
+/// frames of it say nothing.
+fn has_later_append(rest: &[u8], last: u64) -> bool {
+    // In bytes made to harm, a head that fits may begin at each byte.
     let mut budget = 8 * rest.len();
     for start in 0..rest.len() {
-        let Some((length, _, sequence)) = head_of(&rest[start..]) else { continue };
+        let Some((length, place, sequence)) = head_of(&rest[start..]) else { continue };
         let is_near = sequence > last && sequence - last <= rest.len() as u64;
-        let Some(frame) = rest.get(start..start + length).filter(|_| is_near) else { continue };
+        // The last place stands for itself and all after it.
+        let is_same = place < u16::MAX && sequence.saturating_sub(u64::from(place)) <= last + 1;
+        let Some(frame) = rest.get(start..start + length).filter(|_| is_near && !is_same) else {
+            continue;
+        };
         let Some(left) = budget.checked_sub(length) else { return true };
         budget = left;
         let (content, crc) = frame.split_at(length - CRC);

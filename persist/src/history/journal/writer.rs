@@ -35,6 +35,8 @@ pub(super) struct JournalWriter {
     good: u64,
     /// Bytes that belong after the good ones, and wait for the next write.
     pending: Vec<u8>,
+    /// How many frames an open left there: they and the first edit are one append.
+    opening: usize,
     /// Bytes after the good ones that are cut off when the file is opened.
     excess: u64,
     /// Since when there is something that may not last.
@@ -88,6 +90,7 @@ impl JournalWriter {
             file: None,
             good: 0,
             pending: Vec::new(),
+            opening: 0,
             excess: 0,
             unsynced: None,
             last_crc: None,
@@ -109,7 +112,8 @@ impl JournalWriter {
         sequence: u64,
         frames: &Frames,
     ) -> Result<()> {
-        self.sequence = encode(frames, sequence, &mut self.pending)?;
+        self.sequence = encode(frames, 0, sequence, &mut self.pending)?;
+        self.opening = frames.len();
         from.clone_into(&mut self.live);
         // If it cannot get its name it is found under the other one.
         let _ = self.settle();
@@ -133,7 +137,7 @@ impl JournalWriter {
     /// Begins anew. On a full disk the journal waits in memory for the first edit.
     pub(super) fn begin(&mut self, header: &[u8], frames: &Frames) -> Result<()> {
         let mut content = header.to_vec();
-        self.sequence = encode(frames, self.sequence, &mut content)?;
+        self.sequence = encode(frames, 0, self.sequence, &mut content)?;
         let written = self.keep_all().and_then(|()| {
             let file = self.replace(|_, out| out.write_all(&content))?;
             self.settle()?;
@@ -151,7 +155,7 @@ impl JournalWriter {
 
     /// Notes that this is the whole journal now: in a file, or waiting.
     fn begun(&mut self, content: Vec<u8>, file: io::Result<Box<dyn NewFile>>) {
-        (self.excess, self.unsynced) = (0, None);
+        (self.opening, self.excess, self.unsynced) = (0, 0, None);
         self.note_end(&content);
         match file {
             Ok(file) => {
@@ -168,6 +172,7 @@ impl JournalWriter {
     /// Notes that what waited is in the file, and these frames.
     fn wrote(&mut self, bytes: &[u8], last: u64) {
         let pending = std::mem::take(&mut self.pending);
+        self.opening = 0;
         self.good += (pending.len() + bytes.len()) as u64;
         self.note_end(&pending);
         self.note_end(bytes);
@@ -236,7 +241,7 @@ impl JournalWriter {
         }
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
-        let last = encode(frames, self.sequence, &mut bytes)?;
+        let last = encode(frames, self.opening, self.sequence, &mut bytes)?;
         let appended = catch_unwind(AssertUnwindSafe(|| match &self.state {
             WriterState::Good => self.append_bytes(&bytes, must, last),
             WriterState::Broken(_) => self.mend(&bytes, must, last),
@@ -499,7 +504,7 @@ impl JournalWriter {
     /// Writes a journal that follows a save which is not in place yet, beside the one that is.
     pub(super) fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<NextJournal> {
         let mut content = header.to_vec();
-        let sequence = encode(frames, self.sequence, &mut content)?;
+        let sequence = encode(frames, 0, self.sequence, &mut content)?;
         let file = self.keep_all().and_then(|()| self.create_next(&content));
         Ok(NextJournal { content, sequence, file })
     }
@@ -583,11 +588,11 @@ impl Drop for JournalWriter {
     }
 }
 
-/// Appends frames; returns the number of the last.
-fn encode(frames: &Frames, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
-    for (kind, payload) in frames {
+/// Encodes frames of an append that begins with this many others; returns the number of the last.
+fn encode(frames: &Frames, before: usize, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
+    for (place, (kind, payload)) in (before..).zip(frames) {
         sequence += 1;
-        frame::push(*kind, sequence, payload, out)?;
+        frame::push(*kind, place, sequence, payload, out)?;
     }
     Ok(sequence)
 }
