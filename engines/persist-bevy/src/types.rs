@@ -47,8 +47,35 @@ impl Since {
 /// Puts what was restored into the world.
 pub(crate) type Place = Box<dyn FnOnce(&mut World)>;
 
-/// Gives a world a resource again, if it has none of that type.
-pub(crate) type Keep = Box<dyn Fn(&mut World) + Send>;
+/// A registered resource of a world as it was before its level was opened.
+pub(crate) struct Kept {
+    has: fn(&World) -> bool,
+    insert: Box<dyn Fn(&mut World) + Send>,
+    /// Since which states of the history it is removed by an edit, or is there again.
+    removals: Vec<(u64, bool)>,
+}
+
+impl Kept {
+    /// Notes whether the world has it after the edit that led to a state, which is the newest one.
+    pub(crate) fn note(&mut self, world: &World, state: u64) {
+        let is_removed = !(self.has)(world);
+        if self.is_removed(state) != is_removed {
+            self.removals.push((state, is_removed));
+        }
+    }
+
+    /// Gives a world the resource again, unless an edit has removed it.
+    pub(crate) fn restore(&self, world: &mut World, state: u64) {
+        if !(self.has)(world) && !self.is_removed(state) {
+            (self.insert)(world);
+        }
+    }
+
+    fn is_removed(&self, state: u64) -> bool {
+        let noted = self.removals.partition_point(|(since, _)| *since <= state);
+        self.removals[..noted].last().is_some_and(|(_, is_removed)| *is_removed)
+    }
+}
 
 /// Copies out of the mirror, for these objects and their entities. With a world, only what differs from what that has.
 type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Place>;
@@ -90,7 +117,7 @@ pub(crate) struct Type {
     /// Whether the world has a resource that the mirror lacks.
     pub(crate) lacks: fn(&World, &persist::World) -> bool,
     /// The resource of the world.
-    pub(crate) keep: fn(&World) -> Option<Keep>,
+    pub(crate) keep: fn(&World) -> Option<Kept>,
 }
 
 impl Type {
@@ -149,11 +176,11 @@ impl Type {
             lacks: lacks::<R>,
             keep: |world| {
                 let resource = world.get_resource::<R>()?.clone();
-                Some(Box::new(move |world| {
-                    if !world.contains_resource::<R>() {
-                        world.insert_resource(resource.clone());
-                    }
-                }))
+                Some(Kept {
+                    has: World::contains_resource::<R>,
+                    insert: Box::new(move |world| world.insert_resource(resource.clone())),
+                    removals: Vec::new(),
+                })
             },
         }
     }
