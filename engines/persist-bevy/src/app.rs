@@ -171,7 +171,7 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class, or the class cannot be saved otherwise.
+    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
     #[track_caller]
     fn persist_component<T: Component + persist::Component + Clone>(&mut self) -> &mut Self;
 
@@ -209,7 +209,7 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of the class, or the class cannot be saved otherwise.
+    /// If another type has the name of the class or is saved as that, or the class cannot be saved otherwise.
     #[track_caller]
     fn persist_component_as<T, S>(&mut self) -> &mut Self
     where
@@ -228,7 +228,7 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class, or the class cannot be saved otherwise.
+    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
     #[track_caller]
     fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self;
 

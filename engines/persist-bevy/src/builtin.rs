@@ -117,6 +117,7 @@ fn parent_not_saved() -> Type {
         enter: |_, _| Ok(()),
         lacks: |_, _| false,
         keep: |_| None,
+        is_resource: false,
     }
 }
 

@@ -118,6 +118,8 @@ pub(crate) struct Type {
     pub(crate) lacks: fn(&World, &persist::World) -> bool,
     /// The resource of the world.
     pub(crate) keep: fn(&World) -> Option<Kept>,
+    /// A resource and a component may be of one class.
+    pub(crate) is_resource: bool,
 }
 
 impl Type {
@@ -135,6 +137,7 @@ impl Type {
             enter: |_, _| Ok(()),
             lacks: |_, _| false,
             keep: |_| None,
+            is_resource: false,
         }
     }
 
@@ -182,6 +185,7 @@ impl Type {
                     removals: Vec::new(),
                 })
             },
+            is_resource: true,
         }
     }
 }

@@ -222,6 +222,18 @@ impl WorldSaves {
     pub(crate) fn add(&mut self, of: Type) -> Result<()> {
         let (settings, state) = self.parts();
         (of.register)(&settings.saves)?;
+        let class = (of.class)();
+        let is_same = |known: &&Type| {
+            known.id != of.id && known.is_resource == of.is_resource && (known.class)() == class
+        };
+        if let Some(known) = state.types.all.iter().find(is_same) {
+            let message = format!(
+                "class {class} is that of `{}` already, and a save could not tell the two apart; save one of them as a type \
+                 of its own",
+                known.name
+            );
+            return Err(Error::new(ErrorKind::DuplicateId, message));
+        }
         state.settle();
         (of.know)(state.mirror.target())?;
         state.types.all.retain(|known| known.id != of.id);

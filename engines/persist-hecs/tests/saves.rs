@@ -596,6 +596,35 @@ fn each_lost_reference_is_a_warning_at_the_save_and_a_row_at_the_load() {
 }
 
 #[test]
+fn two_components_cannot_be_saved_as_one_class() {
+    #[derive(Debug)]
+    struct Other(u8);
+    impl From<&Other> for StoredPercent {
+        fn from(other: &Other) -> Self {
+            Self(other.0)
+        }
+    }
+    impl From<StoredPercent> for Other {
+        fn from(stored: StoredPercent) -> Self {
+            Self(stored.0)
+        }
+    }
+
+    let mut worlds = WorldSaves::new();
+    worlds.register_as::<Percent, StoredPercent>().unwrap();
+    let error = worlds.register_as::<Other, StoredPercent>().map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateId);
+    assert!(error.to_string().starts_with("class Percent is that of `saves::Percent`"), "{error}");
+    worlds.register_as::<Percent, StoredPercent>().unwrap();
+    let mut world = hecs::World::new();
+    world.spawn((Percent(30),));
+    world.spawn((Other(40),));
+    let save = worlds.to_vec(&world).unwrap();
+    worlds.from_slice(&mut world, &save).unwrap();
+    assert_eq!(world.query::<&Percent>().iter().collect::<Vec<_>>(), [&Percent(30)]);
+}
+
+#[test]
 fn the_lock_file_has_the_registered_components_and_reports_what_would_be_lost() {
     mod changed {
         #[derive(persist::Persist, Clone)]

@@ -1049,6 +1049,37 @@ fn each_loss_is_in_the_log_once_when_it_is_first_saved() {
 }
 
 #[test]
+fn two_types_cannot_be_saved_as_one_class() {
+    #[derive(Component)]
+    struct Other(u8);
+    impl From<&Other> for StoredPercent {
+        fn from(other: &Other) -> Self {
+            Self(other.0)
+        }
+    }
+    impl From<StoredPercent> for Other {
+        fn from(stored: StoredPercent) -> Self {
+            Self(stored.0)
+        }
+    }
+
+    let register = || {
+        let mut app = App::new();
+        app.persist_component_as::<Percent, StoredPercent>();
+        app.persist_component_as::<Percent, StoredPercent>();
+        app.persist_component_as::<Other, StoredPercent>();
+    };
+    let panic = std::panic::catch_unwind(register).unwrap_err();
+    let message = panic.downcast_ref::<String>().unwrap();
+    assert!(
+        message.contains(
+            "two_types_cannot_be_saved_as_one_class::Other` cannot be saved: class Percent is that of `world::saves::Percent`"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_reference_leads_to_an_entity_that_is_saved_later() {
     let mut app = app();
     let world = app.world_mut();
