@@ -28,8 +28,9 @@ pub(crate) struct Since {
     pub(crate) now: Tick,
     /// The first object that this copy made, if it made any.
     pub(crate) first_new: Option<ObjectId>,
-    /// True if one of these is of an entity that was there before, so that what refers to it was copied without it.
-    pub(crate) is_known_new: bool,
+    /// True if all that refers to entities is to be copied: one of these is of an entity that was there before, or an object
+    /// was removed.
+    pub(crate) renews_references: bool,
 }
 
 impl Since {
@@ -204,7 +205,7 @@ pub(crate) fn changed<'w, T: Component, W: Target>(
     let mut query = world.query_filtered::<(Entity, Ref<'_, T>), IsSaved>();
     let world = &*world;
     let (mut changed, mut count) = (Vec::new(), 0);
-    let takes_all = holds_ids && since.is_known_new;
+    let takes_all = holds_ids && since.renews_references;
     for (entity, component) in query.iter(world) {
         count += 1;
         if takes_all || since.is_changed(component.last_changed()) || since.is_new(mirror, entity) {
@@ -235,7 +236,7 @@ fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
         let is_there = mirror.world().resource::<R>().is_some();
         return if is_there { mirror.target().remove_resource::<R>() } else { Ok(()) };
     };
-    let takes_all = since.is_known_new && R::persist_kind().may_hold_ids();
+    let takes_all = since.renews_references && R::persist_kind().may_hold_ids();
     if is_missing || takes_all || since.is_changed(resource.last_changed()) {
         mirror.copy_resource::<R>(&resource)?;
     }

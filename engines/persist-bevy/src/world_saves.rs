@@ -334,7 +334,7 @@ pub(crate) fn copy_changes<W: Target>(
     mark_all(world, &types.filters);
     let now = world.change_tick();
     let last = last.filter(|last| now.get().wrapping_sub(last.get()) < LONGEST);
-    let mut since = Since { last, now, first_new: None, is_known_new: false };
+    let mut since = Since { last, now, first_new: None, renews_references: false };
     let mut count = 0;
     let mut saved = world.query_filtered::<Entity, IsSaved>();
     for entity in saved.iter(world) {
@@ -343,11 +343,12 @@ pub(crate) fn copy_changes<W: Target>(
             let object = mirror.object(key(entity))?;
             since.first_new.get_or_insert(object);
             let spawned = world.entities().entity_get_spawn_or_despawn_tick(entity);
-            since.is_known_new |= spawned.is_some_and(|spawned| !since.is_changed(spawned));
+            since.renews_references |= spawned.is_some_and(|spawned| !since.is_changed(spawned));
         }
     }
     if mirror.ids().len() != count {
-        mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
+        let is_any_gone = mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
+        since.renews_references |= W::RENEWS_REFERENCES && is_any_gone;
     }
     for of in &types.all {
         pick(of)(world, mirror, &since)?;

@@ -1049,6 +1049,41 @@ fn each_loss_is_in_the_log_once_when_it_is_first_saved() {
 }
 
 #[test]
+fn a_reference_to_an_entity_that_is_no_longer_saved_is_a_warning() {
+    type Lose = fn(&mut World, Entity);
+    let ways: [Lose; 2] = [
+        |world, entity| {
+            world.despawn(entity);
+        },
+        |world, entity| {
+            world.entity_mut(entity).remove::<Saved>();
+        },
+    ];
+    for lose in ways {
+        let mut app = app();
+        let world = app.world_mut();
+        let cat = world.spawn(Health(1)).id();
+        world.spawn((Health(2), Mana { points: 1, source: cat }));
+        world.spawn((Health(3), Mana { points: 2, source: Entity::PLACEHOLDER }));
+        world.insert_resource(Score { points: 1, leader: Some(cat) });
+        world.save_to_vec().unwrap();
+        assert_eq!(world.resource::<WorldSaves>().warnings(), []);
+        lose(world, cat);
+        let save = world.save_to_vec().unwrap(); // copies neither of them, since they have not changed
+        let warnings = rows(&world.resource::<WorldSaves>().warnings());
+        assert_eq!(
+            warnings,
+            [
+                "dangling weak reference: Mana, leads to an entity that is not saved, 1 times, first in object #2",
+                "dangling weak reference: Score, leads to an entity that is not saved, 1 times"
+            ]
+        );
+        let report = crate::app().world_mut().load_from_slice(&save).unwrap();
+        assert_eq!(rows(report.rows()), warnings);
+    }
+}
+
+#[test]
 fn two_types_cannot_be_saved_as_one_class() {
     #[derive(Component)]
     struct Other(u8);

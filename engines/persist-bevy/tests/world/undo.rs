@@ -189,6 +189,50 @@ fn an_undo_keeps_references_to_entities_that_are_not_saved() {
 }
 
 #[test]
+fn a_reference_to_an_entity_that_is_no_longer_saved_survives_an_undo() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let add = |world: &mut World| {
+        let cat = world.spawn(Health(1)).id();
+        world.insert_resource(Score { points: 1, leader: Some(cat) });
+        let rat = world.spawn((Health(2), Mana { points: 1, source: cat })).id();
+        world.spawn((Health(3), Mana { points: 2, source: rat }));
+        Ok([cat, rat])
+    };
+    let [cat, rat] = session.edit(world, "Add", add).unwrap();
+    let unmark = |world: &mut World| {
+        world.entity_mut(cat).remove::<Saved>();
+        Ok(())
+    };
+    session.edit(world, "Unmark", unmark).unwrap();
+    let warnings: Vec<String> = session.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "dangling weak reference: Mana, leads to an entity that is not saved, 1 times, first in object #2",
+            "dangling weak reference: Score, leads to an entity that is not saved, 1 times"
+        ]
+    );
+    let hurt = |world: &mut World| {
+        world.get_mut::<Health>(rat).unwrap().0 = 20;
+        Ok(())
+    };
+    session.edit(world, "Hurt", hurt).unwrap();
+    session.undo(world).unwrap();
+    assert_eq!(world.get::<Mana>(rat).map(|mana| mana.source), Some(cat));
+    assert_eq!(world.resource::<Score>().leader, Some(cat));
+    session.undo(world).unwrap();
+    assert_eq!(session.warnings(), []);
+    let saved = world.get::<Mana>(rat).map(|mana| mana.source).unwrap();
+    assert!(world.get::<Saved>(saved).is_some());
+    assert_eq!(world.resource::<Score>().leader, Some(saved));
+    session.redo(world).unwrap();
+    session.redo(world).unwrap();
+    assert_eq!(session.session().history().position(), 3);
+}
+
+#[test]
 fn keys_that_another_run_does_not_know_come_back_as_entities_that_differ() {
     let folder = tempfile::tempdir().unwrap();
     let (mut app, mut session, _) = open(folder.path());
