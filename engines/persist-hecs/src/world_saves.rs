@@ -460,6 +460,9 @@ impl WorldSaves {
 
     /// The mirror, to change what is not of hecs: [resources](World::insert_resource), which are saved with the
     /// entities, and the names of objects, by which tools find them.
+    ///
+    /// A resource refers to an entity by the id of its [object](Self::object), in a field of type [`ObjectId`]: what is put
+    /// into the mirror is not translated, and an [`Entity`] there would be that of another object.
     pub fn mirror_mut(&mut self) -> &mut World {
         self.mirror.target()
     }
