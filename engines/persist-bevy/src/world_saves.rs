@@ -174,10 +174,10 @@ impl WorldSaves {
 
     /// Lists the losses of the save that was taken last, which a load of it will report.
     ///
-    /// There is a row for each class with references to entities that are not saved, and one for each component of saved
-    /// entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Tests and editors call it,
-    /// where the game can still be mended: give these entities [`Saved`](crate::Saved), or take the references out. It
-    /// inspects all that is saved.
+    /// There is a row for each class with references to entities that are not saved, or no longer, and one for each
+    /// component of saved entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Tests and
+    /// editors call it, where the game can still be mended: give these entities [`Saved`](crate::Saved), or take the
+    /// references out. It inspects all that is saved.
     ///
     /// ```
     /// # use bevy_app::App;

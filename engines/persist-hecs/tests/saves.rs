@@ -648,7 +648,11 @@ fn a_level_of_persist_is_edited_with_undo_and_shown_by_hecs() {
     show(&session, &mut worlds, &mut world);
     let [rat_entity, cat_entity] = [rat, cat].map(|object| worlds.entity(object).unwrap());
     assert_eq!(world.get::<&Mana>(cat_entity).unwrap().source, rat_entity);
-    session.edit("Hurt", |edit| Ok(edit.get_mut::<Health>(rat)?.0 = 9)).unwrap();
+    let hurt = |edit: &mut Edit<'_, persist::World>| {
+        edit.get_mut::<Health>(rat)?.0 = 9;
+        Ok(())
+    };
+    session.edit("Hurt", hurt).unwrap();
     show(&session, &mut worlds, &mut world);
     assert_eq!(health(&world), [9]);
     session.undo().unwrap();
