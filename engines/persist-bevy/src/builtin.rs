@@ -118,6 +118,7 @@ fn parent_not_saved() -> Type {
         lacks: |_, _| false,
         keep: |_| None,
         is_resource: false,
+        is_edited: true,
     }
 }
 

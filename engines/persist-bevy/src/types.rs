@@ -121,6 +121,8 @@ pub(crate) struct Type {
     pub(crate) keep: fn(&World) -> Option<Kept>,
     /// A resource and a component may be of one class.
     pub(crate) is_resource: bool,
+    /// Whether it is part of an edited level: the state of an app is not.
+    pub(crate) is_edited: bool,
 }
 
 impl Type {
@@ -139,6 +141,7 @@ impl Type {
             lacks: |_, _| false,
             keep: |_| None,
             is_resource: false,
+            is_edited: true,
         }
     }
 
@@ -187,6 +190,7 @@ impl Type {
                 })
             },
             is_resource: true,
+            is_edited: true,
         }
     }
 }

@@ -91,6 +91,9 @@ impl EditSession {
     /// that the world had before: it returns to the value that it had then. One that an edit removes is there again after
     /// its undo, and is removed again by a redo.
     ///
+    /// States are no part of a level: neither this nor an edit or undo changes the state of the app. One that the level was
+    /// saved with stays in it.
+    ///
     /// The types are those that are registered before, and the settings those of [`WorldSaves::saves`]. If a listener of the
     /// history is to hear what is recovered, it subscribes before.
     ///
@@ -109,7 +112,8 @@ impl EditSession {
         let mut saves = world.resource_mut::<WorldSaves>();
         let (settings, state) = saves.parts();
         state.settle();
-        let types = state.types.clone();
+        let mut types = state.types.clone();
+        types.all.retain(|of| of.is_edited);
         let options = Session::with(settings.saves.clone(), history);
         let (save, journal) = (save.as_ref(), journal.as_ref());
         if let Some(info) = options.inspect(save, journal)?

@@ -287,7 +287,7 @@ fn a_refused_load_leaves_the_world_as_it_was() {
 }
 
 /// Runs frames until a message is there.
-fn wait_for<M: Message + Clone>(app: &mut App) -> M {
+pub(crate) fn wait_for<M: Message + Clone>(app: &mut App) -> M {
     let start = Instant::now();
     loop {
         app.update();
