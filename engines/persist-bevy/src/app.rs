@@ -171,7 +171,7 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class, or the class cannot be saved otherwise.
+    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
     #[track_caller]
     fn persist_component<T: Component + persist::Component + Clone>(&mut self) -> &mut Self;
 
@@ -209,7 +209,7 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of the class, or the class cannot be saved otherwise.
+    /// If another type has the name of the class or is saved as that, or the class cannot be saved otherwise.
     #[track_caller]
     fn persist_component_as<T, S>(&mut self) -> &mut Self
     where
@@ -228,9 +228,60 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class, or the class cannot be saved otherwise.
+    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
     #[track_caller]
     fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self;
+
+    /// Saves a [state](bevy_state::state::State). Its type derives `States` and `Persist`.
+    ///
+    /// A load sets [`NextState`](bevy_state::state::NextState): so `OnExit` and `OnEnter` run in the next frame, before its
+    /// `Update`, and find what was loaded. If the app is in that state already, neither runs. A load takes the place of a
+    /// transition that is pending, and so is in a save that is taken before the transition. If a loaded save has no such
+    /// state, the app stays in its own.
+    ///
+    /// Computed states follow from the states that they are computed of, and cannot be registered. A sub state begins with its
+    /// default when a load enters its source, unless it is registered, too. [`EditSession`](crate::EditSession) neither
+    /// records nor changes states.
+    ///
+    /// ```
+    /// use bevy_app::prelude::*;
+    /// use bevy_state::app::StatesPlugin;
+    /// use bevy_state::prelude::*;
+    /// use persist::Persist;
+    /// use persist_bevy::{PersistApp, PersistWorld};
+    ///
+    /// #[derive(States, Persist, Clone, PartialEq, Eq, Hash, Debug, Default)]
+    /// enum GameState {
+    ///     #[default]
+    ///     Village,
+    ///     Dungeon { floor: u32 },
+    /// }
+    ///
+    /// fn app() -> App {
+    ///     let mut app = App::new();
+    ///     app.add_plugins(StatesPlugin).init_state::<GameState>().persist_state::<GameState>();
+    ///     app
+    /// }
+    ///
+    /// let mut first = app();
+    /// first.insert_state(GameState::Dungeon { floor: 3 });
+    /// let save = first.world_mut().save_to_vec()?;
+    ///
+    /// let mut next = app();
+    /// next.world_mut().load_from_slice(&save)?;
+    /// next.update(); // `OnExit` of the village, `OnEnter` of the dungeon
+    /// assert_eq!(next.world().resource::<State<GameState>>(), &GameState::Dungeon { floor: 3 });
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
+    #[cfg(feature = "state")]
+    #[track_caller]
+    fn persist_state<S>(&mut self) -> &mut Self
+    where
+        S: bevy_state::state::FreelyMutableState + Persist + Pointee;
 
     /// Saves the entities that pass a filter, as if they were marked with [`Saved`](crate::Saved). More filters save more.
     ///
@@ -287,6 +338,15 @@ impl PersistApp for App {
     #[track_caller]
     fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self {
         add(self, Type::resource::<R>())
+    }
+
+    #[cfg(feature = "state")]
+    #[track_caller]
+    fn persist_state<S>(&mut self) -> &mut Self
+    where
+        S: bevy_state::state::FreelyMutableState + Persist + Pointee,
+    {
+        add(self, crate::states::state::<S>())
     }
 
     fn persist_entities<F: ArchetypeFilter + 'static>(&mut self) -> &mut Self {

@@ -117,6 +117,8 @@ fn parent_not_saved() -> Type {
         enter: |_, _| Ok(()),
         lacks: |_, _| false,
         keep: |_| None,
+        is_resource: false,
+        is_edited: true,
     }
 }
 

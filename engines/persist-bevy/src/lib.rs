@@ -7,6 +7,12 @@ pub mod entity;
 mod filter;
 mod jobs;
 mod keys;
+#[cfg(feature = "state")]
+mod states;
+#[cfg(feature = "time")]
+pub mod stopwatch;
+#[cfg(feature = "time")]
+pub mod timer;
 mod types;
 mod undo;
 mod warnings;

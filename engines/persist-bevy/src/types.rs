@@ -28,8 +28,9 @@ pub(crate) struct Since {
     pub(crate) now: Tick,
     /// The first object that this copy made, if it made any.
     pub(crate) first_new: Option<ObjectId>,
-    /// True if one of these is of an entity that was there before, so that what refers to it was copied without it.
-    pub(crate) is_known_new: bool,
+    /// True if all that refers to entities is to be copied: one of these is of an entity that was there before, or an object
+    /// was removed.
+    pub(crate) renews_references: bool,
 }
 
 impl Since {
@@ -47,8 +48,35 @@ impl Since {
 /// Puts what was restored into the world.
 pub(crate) type Place = Box<dyn FnOnce(&mut World)>;
 
-/// Gives a world a resource again, if it has none of that type.
-pub(crate) type Keep = Box<dyn Fn(&mut World) + Send>;
+/// A registered resource of a world as it was before its level was opened.
+pub(crate) struct Kept {
+    has: fn(&World) -> bool,
+    insert: Box<dyn Fn(&mut World) + Send>,
+    /// Since which states of the history it is removed by an edit, or is there again.
+    removals: Vec<(u64, bool)>,
+}
+
+impl Kept {
+    /// Notes whether the world has it after the edit that led to a state, which is the newest one.
+    pub(crate) fn note(&mut self, world: &World, state: u64) {
+        let is_removed = !(self.has)(world);
+        if self.is_removed(state) != is_removed {
+            self.removals.push((state, is_removed));
+        }
+    }
+
+    /// Gives a world the resource again, unless an edit has removed it.
+    pub(crate) fn restore(&self, world: &mut World, state: u64) {
+        if !(self.has)(world) && !self.is_removed(state) {
+            (self.insert)(world);
+        }
+    }
+
+    fn is_removed(&self, state: u64) -> bool {
+        let noted = self.removals.partition_point(|(since, _)| *since <= state);
+        self.removals[..noted].last().is_some_and(|(_, is_removed)| *is_removed)
+    }
+}
 
 /// Copies out of the mirror, for these objects and their entities. With a world, only what differs from what that has.
 type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Place>;
@@ -90,7 +118,11 @@ pub(crate) struct Type {
     /// Whether the world has a resource that the mirror lacks.
     pub(crate) lacks: fn(&World, &persist::World) -> bool,
     /// The resource of the world.
-    pub(crate) keep: fn(&World) -> Option<Keep>,
+    pub(crate) keep: fn(&World) -> Option<Kept>,
+    /// A resource and a component may be of one class.
+    pub(crate) is_resource: bool,
+    /// Whether it is part of an edited level: the state of an app is not.
+    pub(crate) is_edited: bool,
 }
 
 impl Type {
@@ -108,6 +140,8 @@ impl Type {
             enter: |_, _| Ok(()),
             lacks: |_, _| false,
             keep: |_| None,
+            is_resource: false,
+            is_edited: true,
         }
     }
 
@@ -149,12 +183,14 @@ impl Type {
             lacks: lacks::<R>,
             keep: |world| {
                 let resource = world.get_resource::<R>()?.clone();
-                Some(Box::new(move |world| {
-                    if !world.contains_resource::<R>() {
-                        world.insert_resource(resource.clone());
-                    }
-                }))
+                Some(Kept {
+                    has: World::contains_resource::<R>,
+                    insert: Box::new(move |world| world.insert_resource(resource.clone())),
+                    removals: Vec::new(),
+                })
             },
+            is_resource: true,
+            is_edited: true,
         }
     }
 }
@@ -173,7 +209,7 @@ pub(crate) fn changed<'w, T: Component, W: Target>(
     let mut query = world.query_filtered::<(Entity, Ref<'_, T>), IsSaved>();
     let world = &*world;
     let (mut changed, mut count) = (Vec::new(), 0);
-    let takes_all = holds_ids && since.is_known_new;
+    let takes_all = holds_ids && since.renews_references;
     for (entity, component) in query.iter(world) {
         count += 1;
         if takes_all || since.is_changed(component.last_changed()) || since.is_new(mirror, entity) {
@@ -204,7 +240,7 @@ fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
         let is_there = mirror.world().resource::<R>().is_some();
         return if is_there { mirror.target().remove_resource::<R>() } else { Ok(()) };
     };
-    let takes_all = since.is_known_new && R::persist_kind().may_hold_ids();
+    let takes_all = since.renews_references && R::persist_kind().may_hold_ids();
     if is_missing || takes_all || since.is_changed(resource.last_changed()) {
         mirror.copy_resource::<R>(&resource)?;
     }

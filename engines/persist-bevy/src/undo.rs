@@ -15,7 +15,7 @@ use persist::{Error, ErrorKind, History, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
 use crate::filter::mark_all;
-use crate::types::{Keep, Types};
+use crate::types::{Kept, Types};
 use crate::warnings::SaveWarnings;
 use crate::world_saves::{Known, WorldSaves, copy_changes, place};
 
@@ -76,7 +76,7 @@ struct State {
     /// When the world was like the session.
     last: Tick,
     /// The registered resources of the world as they were before the level was opened.
-    kept: Vec<Keep>,
+    kept: Vec<Kept>,
     has_tree: bool,
     warnings: SaveWarnings,
 }
@@ -88,7 +88,11 @@ impl EditSession {
     /// If there are no such files, the saved entities of the world are the first content of the new level. Call
     /// [`clear_saved`](crate::PersistWorld::clear_saved) before this for an empty one. A registered resource that the level
     /// lacks enters it with its value. None of that is an entry of the history. No undo takes a registered resource away
-    /// that the world had before: it returns to the value that it had then.
+    /// that the world had before: it returns to the value that it had then. One that an edit removes is there again after
+    /// its undo, and is removed again by a redo.
+    ///
+    /// States are no part of a level: neither this nor an edit or undo changes the state of the app. One that the level was
+    /// saved with stays in it.
     ///
     /// The types are those that are registered before, and the settings those of [`WorldSaves::saves`]. If a listener of the
     /// history is to hear what is recovered, it subscribes before.
@@ -108,7 +112,8 @@ impl EditSession {
         let mut saves = world.resource_mut::<WorldSaves>();
         let (settings, state) = saves.parts();
         state.settle();
-        let types = state.types.clone();
+        let mut types = state.types.clone();
+        types.all.retain(|of| of.is_edited);
         let options = Session::with(settings.saves.clone(), history);
         let (save, journal) = (save.as_ref(), journal.as_ref());
         if let Some(info) = options.inspect(save, journal)?
@@ -289,6 +294,7 @@ impl State {
             &mut dyn FnMut(&mut Edit<'_, persist::World>) -> Result<()>,
         ) -> Result<()>,
     ) -> Result<R> {
+        let before = self.session.history().state();
         let changed = change(world);
         world.flush();
         mark_all(world, &self.types.filters);
@@ -307,8 +313,11 @@ impl State {
             Ok(result)
         });
         self.last = now;
+        let state = self.session.history().state();
         if recorded.is_err() {
             self.apply(world)?;
+        } else if state != before {
+            self.kept.iter_mut().for_each(|kept| kept.note(world, state));
         }
         recorded
     }
@@ -327,7 +336,8 @@ impl State {
     fn apply(&mut self, world: &mut World) -> Result<()> {
         let known = Known::Compared(&mut self.ids);
         (self.ids, _) = place(world, self.session.world(), &self.types, Some(known))?;
-        self.kept.iter().for_each(|keep| keep(world));
+        let state = self.session.history().state();
+        self.kept.iter().for_each(|kept| kept.restore(world, state));
         self.has_tree = true;
         self.last = world.increment_change_tick();
         Ok(())

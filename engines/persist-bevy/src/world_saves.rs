@@ -174,10 +174,10 @@ impl WorldSaves {
 
     /// Lists the losses of the save that was taken last, which a load of it will report.
     ///
-    /// There is a row for each class with references to entities that are not saved, and one for each component of saved
-    /// entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Tests and editors call it,
-    /// where the game can still be mended: give these entities [`Saved`](crate::Saved), or take the references out. It
-    /// inspects all that is saved.
+    /// There is a row for each class with references to entities that are not saved, or no longer, and one for each
+    /// component of saved entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Tests and
+    /// editors call it, where the game can still be mended: give these entities [`Saved`](crate::Saved), or take the
+    /// references out. It inspects all that is saved.
     ///
     /// ```
     /// # use bevy_app::App;
@@ -222,6 +222,18 @@ impl WorldSaves {
     pub(crate) fn add(&mut self, of: Type) -> Result<()> {
         let (settings, state) = self.parts();
         (of.register)(&settings.saves)?;
+        let class = (of.class)();
+        let is_same = |known: &&Type| {
+            known.id != of.id && known.is_resource == of.is_resource && (known.class)() == class
+        };
+        if let Some(known) = state.types.all.iter().find(is_same) {
+            let message = format!(
+                "class {class} is that of `{}` already, and a save could not tell the two apart; save one of them as a type \
+                 of its own",
+                known.name
+            );
+            return Err(Error::new(ErrorKind::DuplicateId, message));
+        }
         state.settle();
         (of.know)(state.mirror.target())?;
         state.types.all.retain(|known| known.id != of.id);
@@ -322,7 +334,7 @@ pub(crate) fn copy_changes<W: Target>(
     mark_all(world, &types.filters);
     let now = world.change_tick();
     let last = last.filter(|last| now.get().wrapping_sub(last.get()) < LONGEST);
-    let mut since = Since { last, now, first_new: None, is_known_new: false };
+    let mut since = Since { last, now, first_new: None, renews_references: false };
     let mut count = 0;
     let mut saved = world.query_filtered::<Entity, IsSaved>();
     for entity in saved.iter(world) {
@@ -331,11 +343,12 @@ pub(crate) fn copy_changes<W: Target>(
             let object = mirror.object(key(entity))?;
             since.first_new.get_or_insert(object);
             let spawned = world.entities().entity_get_spawn_or_despawn_tick(entity);
-            since.is_known_new |= spawned.is_some_and(|spawned| !since.is_changed(spawned));
+            since.renews_references |= spawned.is_some_and(|spawned| !since.is_changed(spawned));
         }
     }
     if mirror.ids().len() != count {
-        mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
+        let is_any_gone = mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
+        since.renews_references |= W::RENEWS_REFERENCES && is_any_gone;
     }
     for of in &types.all {
         pick(of)(world, mirror, &since)?;

@@ -1,6 +1,6 @@
 //! The component types that are saved, and the world of `persist` that mirrors one of hecs.
 
-use std::any::TypeId;
+use std::any::{TypeId, type_name};
 use std::fmt::{self, Display};
 
 use hecs::{Entity, EntityBuilder, EntityRef};
@@ -65,6 +65,7 @@ pub struct WorldSaves {
 /// What is done with the components of a registered type.
 struct Saved {
     id: TypeId,
+    type_name: &'static str,
     has: fn(EntityRef<'_>) -> bool,
     name: fn() -> String,
     know: fn(&mut World) -> Result<()>,
@@ -78,6 +79,7 @@ impl Saved {
     fn of<T: hecs::Component, F: Form<T>>() -> Self {
         Self {
             id: TypeId::of::<T>(),
+            type_name: type_name::<T>(),
             has: |entity| entity.has::<T>(),
             name: F::Stored::persist_name,
             know: World::register::<F::Stored>,
@@ -153,7 +155,8 @@ impl WorldSaves {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Saves::register_component`].
+    /// Returns the same errors as [`Saves::register_component`]; [`ErrorKind::DuplicateId`] if another type is saved as the
+    /// same class.
     pub fn register<T: hecs::Component + Component + Clone>(&mut self) -> Result<&mut Self> {
         self.add::<T, Itself>()
     }
@@ -188,7 +191,8 @@ impl WorldSaves {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Saves::register_component`].
+    /// Returns the same errors as [`Saves::register_component`]; [`ErrorKind::DuplicateId`] if another type is saved as the
+    /// same class.
     pub fn register_as<T, S>(&mut self) -> Result<&mut Self>
     where
         T: hecs::Component + TryFrom<S, Error: Display>,
@@ -199,9 +203,20 @@ impl WorldSaves {
 
     fn add<T: hecs::Component, F: Form<T>>(&mut self) -> Result<&mut Self> {
         self.saves.register_component::<F::Stored>()?;
+        let of = Saved::of::<T, F>();
+        let class = (of.name)();
+        let is_same = |known: &&Saved| known.id != of.id && (known.name)() == class;
+        if let Some(known) = self.types.iter().find(is_same) {
+            let message = format!(
+                "class {class} is that of `{}` already, and a save could not tell it from `{}`; save one of them as a type of \
+                 its own",
+                known.type_name, of.type_name
+            );
+            return Err(Error::new(ErrorKind::DuplicateId, message));
+        }
         self.mirror.target().register::<F::Stored>()?;
-        self.types.retain(|known| known.id != TypeId::of::<T>());
-        self.types.push(Saved::of::<T, F>());
+        self.types.retain(|known| known.id != of.id);
+        self.types.push(of);
         Ok(self)
     }
 
@@ -445,6 +460,9 @@ impl WorldSaves {
 
     /// The mirror, to change what is not of hecs: [resources](World::insert_resource), which are saved with the
     /// entities, and the names of objects, by which tools find them.
+    ///
+    /// A resource refers to an entity by the id of its [object](Self::object), in a field of type [`ObjectId`]: what is put
+    /// into the mirror is not translated, and an [`Entity`] there would be that of another object.
     pub fn mirror_mut(&mut self) -> &mut World {
         self.mirror.target()
     }

@@ -7,10 +7,11 @@ use std::fs;
 use std::sync::Arc;
 
 use hecs::Entity;
+use persist::history::Edit;
 use persist::lock::Lock;
 use persist::save::{LoadPolicy, ReportRow, Slot, SlotInfo};
 use persist::storage::{Memory, SlotFolder};
-use persist::{ErrorKind, LoadOptions, ObjectId, Persist, Saves};
+use persist::{ErrorKind, History, LoadOptions, ObjectId, Persist, Saves, Session};
 use persist_hecs::{WorldSaves, entity};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
@@ -593,6 +594,107 @@ fn each_lost_reference_is_a_warning_at_the_save_and_a_row_at_the_load() {
     assert_eq!(worlds.warnings(), []);
     let report = crate::worlds().from_slice(&mut hecs::World::new(), &save).unwrap();
     assert!(report.is_clean());
+}
+
+#[test]
+fn resources_refer_to_entities_by_the_ids_of_their_objects() {
+    #[derive(Persist)]
+    struct Leader(ObjectId);
+
+    let mut world = hecs::World::new();
+    let [rat, cat] = [1, 2].map(|health| world.spawn((Health(health),)));
+    let mut first = worlds();
+    first.mirror(&world).unwrap();
+    let leader = Leader(first.object(cat).unwrap());
+    first.mirror_mut().insert_resource(leader).unwrap();
+    world.despawn(rat).unwrap();
+    let save = first.to_vec(&world).unwrap();
+
+    let (mut world, mut next) = (hecs::World::new(), worlds());
+    next.saves().register_resource::<Leader>().unwrap();
+    world.spawn(("before all others",));
+    next.from_slice(&mut world, &save).unwrap();
+    let leader = next.mirror_mut().resource::<Leader>().unwrap().0;
+    let cat = next.entity(leader).unwrap();
+    assert_eq!(world.get::<&Health>(cat).unwrap().0, 2);
+    world.despawn(cat).unwrap();
+    next.mirror(&world).unwrap();
+    assert_eq!(next.entity(leader), None);
+}
+
+#[test]
+fn a_level_of_persist_is_edited_with_undo_and_shown_by_hecs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (level, journal) = (folder.path().join("a.sav"), folder.path().join("a.journal"));
+    let open = |worlds: &WorldSaves| {
+        let options = Session::with(worlds.saves().clone(), History::new(100));
+        options.open(&level, &journal).unwrap().0
+    };
+    let show = |session: &Session, worlds: &mut WorldSaves, world: &mut hecs::World| {
+        let level = worlds.saves().to_vec(session.world()).unwrap();
+        worlds.from_slice(world, &level).unwrap();
+    };
+    let (mut world, mut worlds) = (hecs::World::new(), worlds());
+    world.spawn(("a view",));
+    let mut session = open(&worlds);
+    let add = |edit: &mut Edit<'_, persist::World>| {
+        let rat = edit.spawn("Rat")?;
+        edit.attach(rat, Health(1))?;
+        let cat = edit.spawn("Cat")?;
+        edit.attach(cat, Mana { points: 1, source: entity::restore(rat).unwrap() })?;
+        Ok((rat, cat))
+    };
+    let (rat, cat) = session.edit("Add", add).unwrap();
+    show(&session, &mut worlds, &mut world);
+    let [rat_entity, cat_entity] = [rat, cat].map(|object| worlds.entity(object).unwrap());
+    assert_eq!(world.get::<&Mana>(cat_entity).unwrap().source, rat_entity);
+    let hurt = |edit: &mut Edit<'_, persist::World>| {
+        edit.get_mut::<Health>(rat)?.0 = 9;
+        Ok(())
+    };
+    session.edit("Hurt", hurt).unwrap();
+    show(&session, &mut worlds, &mut world);
+    assert_eq!(health(&world), [9]);
+    session.undo().unwrap();
+    show(&session, &mut worlds, &mut world);
+    assert_eq!(health(&world), [1]);
+    drop(session); // a crash
+
+    let mut session = open(&worlds);
+    show(&session, &mut worlds, &mut world);
+    assert_eq!((health(&world), world.len()), (vec![1], 3));
+    session.undo().unwrap();
+    show(&session, &mut worlds, &mut world);
+    assert_eq!(world.len(), 1, "the view is there");
+}
+
+#[test]
+fn two_components_cannot_be_saved_as_one_class() {
+    #[derive(Debug)]
+    struct Other(u8);
+    impl From<&Other> for StoredPercent {
+        fn from(other: &Other) -> Self {
+            Self(other.0)
+        }
+    }
+    impl From<StoredPercent> for Other {
+        fn from(stored: StoredPercent) -> Self {
+            Self(stored.0)
+        }
+    }
+
+    let mut worlds = WorldSaves::new();
+    worlds.register_as::<Percent, StoredPercent>().unwrap();
+    let error = worlds.register_as::<Other, StoredPercent>().map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateId);
+    assert!(error.to_string().starts_with("class Percent is that of `saves::Percent`"), "{error}");
+    worlds.register_as::<Percent, StoredPercent>().unwrap();
+    let mut world = hecs::World::new();
+    world.spawn((Percent(30),));
+    world.spawn((Other(40),));
+    let save = worlds.to_vec(&world).unwrap();
+    worlds.from_slice(&mut world, &save).unwrap();
+    assert_eq!(world.query::<&Percent>().iter().collect::<Vec<_>>(), [&Percent(30)]);
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub(crate) enum Way {
     Out,
     /// Nowhere: a handle is that of the mirror.
     Within,
+    /// Nowhere, and the objects are counted for which handles stand.
+    Find,
 }
 
 /// Calls a function while handles are translated by a table.
@@ -100,6 +102,12 @@ pub(crate) fn counting_lost<R>(run: impl FnOnce() -> R) -> (R, u32) {
     (result, LOST.with_borrow(|lost| lost.count))
 }
 
+/// Calls a function that stores a value of the mirror, and returns the objects for which its handles stand.
+pub(crate) fn found_objects(run: impl FnOnce()) -> Vec<ObjectId> {
+    counting_lost(|| translated(Way::Find, &mut Ids::default(), run));
+    LOST.with_borrow(|lost| lost.numbers.keys().filter_map(|id| ObjectId::new(*id)).collect())
+}
+
 /// Numbers what was stored by its bits, since a hash map has it in another order in each run.
 pub(crate) fn sort_lost() {
     LOST.with_borrow_mut(|lost| {
@@ -127,9 +135,10 @@ pub fn store(entity: Entity) -> ObjectId {
             let number = LOST.with_borrow_mut(|lost| lost.number(entity.bits));
             ids.unsaved(entity).unwrap_or_else(|| dead(u64::from(number)))
         }),
-        _ => {
+        other => {
             let object = number(entity.bits).unwrap_or(ObjectId::NOWHERE);
-            if object.is_dead() && object != ObjectId::NOWHERE {
+            let is_counted = object.is_dead() || matches!(other, Some((Way::Find, _)));
+            if is_counted && object != ObjectId::NOWHERE {
                 LOST.with_borrow_mut(|lost| lost.number(object.get()));
             }
             object

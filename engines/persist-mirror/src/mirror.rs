@@ -6,7 +6,7 @@ use persist::codec::{Buffer, Pointee};
 use persist::save::{LoadEvent, LoadReport, ReportRow};
 use persist::{Component, Error, ErrorKind, Loaded, ObjectId, Persist, Result, World};
 
-use crate::entities::{Way, counting_lost, translated, turned};
+use crate::entities::{Way, found_objects, translated, turned};
 use crate::form::translate;
 use crate::{Entity, Form, Ids, Target};
 
@@ -98,12 +98,13 @@ impl<W: Target> Mirror<W> {
         Ok(object)
     }
 
-    /// Removes the objects of entities that are gone. What was below one of them, and is still there, has no parent then.
+    /// Removes the objects of entities that are gone; true if there were any. What was below one of them, and is still there,
+    /// has no parent then.
     ///
     /// # Errors
     ///
     /// Those of [`Target::remove`].
-    pub fn retain(&mut self, mut is_there: impl FnMut(Entity) -> bool) -> Result<()> {
+    pub fn retain(&mut self, mut is_there: impl FnMut(Entity) -> bool) -> Result<bool> {
         let gone = self.ids.iter().filter(|(_, entity)| !is_there(*entity));
         let mut gone: Vec<ObjectId> = gone.map(|(object, _)| object).collect();
         // Equal edits are recorded alike.
@@ -111,6 +112,7 @@ impl<W: Target> Mirror<W> {
         for object in &gone {
             self.ids.remove(*object);
         }
+        let is_any_gone = !gone.is_empty();
         for object in gone {
             for child in self.world().children(object).to_vec() {
                 if self.ids.entity(child).is_some() {
@@ -119,7 +121,7 @@ impl<W: Target> Mirror<W> {
             }
             self.target().remove(object)?;
         }
-        Ok(())
+        Ok(is_any_gone)
     }
 
     /// Copies components of one type into the objects of their entities; returns how many there were. Components of
@@ -262,7 +264,7 @@ impl Lost {
         }
         let (mut buffer, mut class) = (Buffer::new(), None);
         for (object, component) in world.query::<(ObjectId, &S)>() {
-            if has_lost(component, &mut buffer) {
+            if has_lost(component, world, &mut buffer) {
                 self.add(class.get_or_insert_with(S::persist_name), NOT_SAVED, Some(object));
             }
         }
@@ -272,7 +274,7 @@ impl Lost {
     pub fn add_resource<R: Persist + Pointee + Send>(&mut self, world: &World) {
         if R::persist_kind().may_hold_ids()
             && let Some(resource) = world.resource::<R>()
-            && has_lost(resource, &mut Buffer::new())
+            && has_lost(resource, world, &mut Buffer::new())
         {
             self.add(&R::persist_name(), NOT_SAVED, None);
         }
@@ -298,10 +300,12 @@ impl Lost {
 /// What is wrong with a value in whose place there is another one.
 const NOT_SAVED: &str = "leads to an entity that is not saved";
 
-/// Whether a value of a mirror has references to entities that are not saved.
-fn has_lost<T: Persist>(value: &T, buffer: &mut Buffer) -> bool {
-    let (encoded, lost) = counting_lost(|| buffer.encode(value).map(drop));
-    encoded.is_ok() && lost > 0
+/// Whether a value of a mirror has references to entities that are not saved, or that were no longer saved after it was
+/// copied.
+fn has_lost<T: Persist>(value: &T, world: &World, buffer: &mut Buffer) -> bool {
+    let mut is_encoded = false;
+    let objects = found_objects(|| is_encoded = buffer.encode(value).is_ok());
+    is_encoded && objects.iter().any(|object| object.is_dead() || !world.contains(*object))
 }
 
 /// Copies components out of a mirror, with entities of the engine.

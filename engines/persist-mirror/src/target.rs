@@ -8,6 +8,10 @@ use crate::entities::{Way, turned};
 
 /// A world that is saved, or an edit of one.
 pub trait Target {
+    /// Whether references to an entity are copied again after its object was removed, so that an undo leads back to the
+    /// entity if that is still there. A save does without: it would take as long as the first one.
+    const RENEWS_REFERENCES: bool;
+
     /// The world as it is.
     fn world(&self) -> &World;
 
@@ -74,6 +78,8 @@ pub trait Target {
 }
 
 impl Target for Loaded<World> {
+    const RENEWS_REFERENCES: bool = false;
+
     fn world(&self) -> &World {
         self
     }
@@ -130,6 +136,8 @@ impl Target for Loaded<World> {
 pub struct Recorded<'r, 'e>(pub &'r mut Edit<'e, World>);
 
 impl Target for Recorded<'_, '_> {
+    const RENEWS_REFERENCES: bool = true;
+
     fn world(&self) -> &World {
         self.0
     }

@@ -4,6 +4,8 @@
 #![allow(elided_lifetimes_in_paths, reason = "as systems of Bevy are written")]
 
 mod saves;
+mod states;
+mod timers;
 mod undo;
 
 use std::collections::HashMap;

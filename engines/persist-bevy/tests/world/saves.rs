@@ -1,8 +1,8 @@
 //! What a save of a world of Bevy keeps, and what messages an app gets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bevy_app::prelude::*;
@@ -17,7 +17,7 @@ use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, LoadOptions, Persist, SaveOptions, Saves};
 use persist_bevy::{
     EntityKeys, LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld,
-    SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, WorldSaves,
+    SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, WorldSaves, entity,
 };
 
 use crate::{
@@ -287,7 +287,7 @@ fn a_refused_load_leaves_the_world_as_it_was() {
 }
 
 /// Runs frames until a message is there.
-fn wait_for<M: Message + Clone>(app: &mut App) -> M {
+pub(crate) fn wait_for<M: Message + Clone>(app: &mut App) -> M {
     let start = Instant::now();
     loop {
         app.update();
@@ -896,6 +896,222 @@ fn components_of_saved_entities_that_are_not_registered_are_named() {
     assert!(warnings[0].contains("::Inventory, on saved entities"), "{warnings:?}");
     app.ignore_component::<Inventory>();
     assert_eq!(app.world().resource::<WorldSaves>().warnings(), []);
+}
+
+#[test]
+fn lost_references_in_lists_maps_and_sets_of_components_and_resources_are_reported() {
+    #[derive(Persist, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    enum Bond {
+        Alone,
+        To(#[persist(with = entity)] Entity),
+    }
+
+    #[derive(Resource, Persist, Clone)]
+    #[persist(component)]
+    struct Bonds {
+        #[persist(with = "Vec<Option<entity>>")]
+        list: Vec<Option<Entity>>,
+        #[persist(with = "HashMap<_, Vec<entity>>")]
+        lists: HashMap<String, Vec<Entity>>,
+        #[persist(with = "HashSet<entity>")]
+        set: HashSet<Entity>,
+        #[persist(with = "BTreeMap<entity, entity>")]
+        map: BTreeMap<Entity, Entity>,
+        nested: Box<[Bond]>,
+    }
+
+    let none = || Bonds {
+        list: vec![None],
+        lists: HashMap::new(),
+        set: HashSet::new(),
+        map: BTreeMap::new(),
+        nested: [Bond::Alone].into(),
+    };
+    let with = |lost: [Entity; 2], rat: Entity| {
+        let all = [lost[0], rat, lost[1]];
+        [
+            Bonds { list: all.map(Some).into(), ..none() },
+            Bonds { lists: [("a".to_owned(), all.to_vec())].into(), ..none() },
+            Bonds { set: all.into(), ..none() },
+            Bonds { map: all.map(|key| (key, rat)).into(), ..none() },
+            Bonds { map: [(rat, lost[0])].into(), ..none() },
+            Bonds { nested: all.map(Bond::To).into(), ..none() },
+        ]
+    };
+    let app = || {
+        let mut app = app();
+        app.persist_component_as::<Held, Bonds>().persist_resource::<Bonds>();
+        app
+    };
+    /// A component that is stored as that resource's type.
+    #[derive(Component, Clone)]
+    #[require(Saved)]
+    struct Held(Bonds);
+    impl From<&Held> for Bonds {
+        fn from(held: &Held) -> Self {
+            held.0.clone()
+        }
+    }
+    impl From<Bonds> for Held {
+        fn from(bonds: Bonds) -> Self {
+            Self(bonds)
+        }
+    }
+
+    let count = |bonds: &Bonds| {
+        let lists = bonds.lists.values().map(Vec::len).sum::<usize>();
+        [bonds.list.len(), lists, bonds.set.len(), bonds.map.len(), bonds.nested.len()]
+    };
+    for case in 0..6 {
+        for is_resource in [true, false] {
+            let mut first = app();
+            let world = first.world_mut();
+            let rat = world.spawn(Health(1)).id();
+            let lost = [(); 2].map(|()| world.spawn_empty().id());
+            world.despawn(lost[1]); // one that is gone is lost, too
+            let bonds = with(lost, rat)[case].clone();
+            if is_resource {
+                world.insert_resource(bonds.clone());
+            } else {
+                world.spawn(Held(bonds.clone()));
+            }
+            let save = world.save_to_vec().unwrap();
+            let place = if is_resource { "" } else { ", first in object #2" };
+            let expected = format!(
+                "dangling weak reference: Bonds, leads to an entity that is not saved, 1 times{place}"
+            );
+            assert_eq!(
+                rows(&world.resource::<WorldSaves>().warnings()),
+                [&*expected],
+                "{case}, {is_resource}"
+            );
+            let mut next = app();
+            let world = next.world_mut();
+            let report = world.load_from_slice(&save).unwrap();
+            assert_eq!(rows(report.rows()), [&*expected], "{case}, {is_resource}");
+            let loaded = match world.get_resource::<Bonds>() {
+                Some(bonds) => bonds.clone(),
+                None => world.query::<&Held>().single(world).unwrap().0.clone(),
+            };
+            assert_eq!(count(&loaded), count(&bonds), "no entry is lost: {case}, {is_resource}");
+            let save = world.save_to_vec().unwrap();
+            assert!(app().world_mut().load_from_slice(&save).is_ok());
+        }
+    }
+}
+
+/// What was logged as a warning.
+static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Logger;
+
+impl log::Log for Logger {
+    fn enabled(&self, _: &log::Metadata) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record) {
+        if record.level() == log::Level::Warn {
+            LOGGED.lock().unwrap().push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn each_loss_is_in_the_log_once_when_it_is_first_saved() {
+    #[derive(Component)]
+    struct Forgotten;
+    #[derive(Component, Persist, Clone)]
+    #[persist(component)]
+    struct Lookout(#[persist(with = entity)] Entity);
+
+    log::set_logger(&Logger).unwrap();
+    log::set_max_level(log::LevelFilter::Warn);
+    let logged =
+        |part: &str| LOGGED.lock().unwrap().iter().filter(|line| line.contains(part)).count();
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app_in(folder.path());
+    app.persist_component::<Lookout>();
+    let world = app.world_mut();
+    let camera = world.spawn_empty().id();
+    world.spawn((Health(1), Forgotten, Lookout(camera)));
+    assert_eq!((logged("::Forgotten"), logged("Lookout refers")), (0, 0));
+    app.world_mut().write_message(SaveRequested::slot("a"));
+    wait_for::<SaveFinished>(&mut app);
+    assert_eq!((logged("::Forgotten"), logged("Lookout refers")), (1, 1));
+    let world = app.world_mut();
+    world.spawn((Health(2), Forgotten, Lookout(camera), Name::new("Rat")));
+    world.save_to_vec().unwrap();
+    save(&mut app, "a").unwrap();
+    assert_eq!((logged("::Forgotten"), logged("Lookout refers")), (1, 1));
+}
+
+#[test]
+fn a_reference_to_an_entity_that_is_no_longer_saved_is_a_warning() {
+    type Lose = fn(&mut World, Entity);
+    let ways: [Lose; 2] = [
+        |world, entity| {
+            world.despawn(entity);
+        },
+        |world, entity| {
+            world.entity_mut(entity).remove::<Saved>();
+        },
+    ];
+    for lose in ways {
+        let mut app = app();
+        let world = app.world_mut();
+        let cat = world.spawn(Health(1)).id();
+        world.spawn((Health(2), Mana { points: 1, source: cat }));
+        world.spawn((Health(3), Mana { points: 2, source: Entity::PLACEHOLDER }));
+        world.insert_resource(Score { points: 1, leader: Some(cat) });
+        world.save_to_vec().unwrap();
+        assert_eq!(world.resource::<WorldSaves>().warnings(), []);
+        lose(world, cat);
+        let save = world.save_to_vec().unwrap(); // copies neither of them, since they have not changed
+        let warnings = rows(&world.resource::<WorldSaves>().warnings());
+        assert_eq!(
+            warnings,
+            [
+                "dangling weak reference: Mana, leads to an entity that is not saved, 1 times, first in object #2",
+                "dangling weak reference: Score, leads to an entity that is not saved, 1 times"
+            ]
+        );
+        let report = crate::app().world_mut().load_from_slice(&save).unwrap();
+        assert_eq!(rows(report.rows()), warnings);
+    }
+}
+
+#[test]
+fn two_types_cannot_be_saved_as_one_class() {
+    #[derive(Component)]
+    struct Other(u8);
+    impl From<&Other> for StoredPercent {
+        fn from(other: &Other) -> Self {
+            Self(other.0)
+        }
+    }
+    impl From<StoredPercent> for Other {
+        fn from(stored: StoredPercent) -> Self {
+            Self(stored.0)
+        }
+    }
+
+    let register = || {
+        let mut app = App::new();
+        app.persist_component_as::<Percent, StoredPercent>();
+        app.persist_component_as::<Percent, StoredPercent>();
+        app.persist_component_as::<Other, StoredPercent>();
+    };
+    let panic = std::panic::catch_unwind(register).unwrap_err();
+    let message = panic.downcast_ref::<String>().unwrap();
+    assert!(
+        message.contains(
+            "two_types_cannot_be_saved_as_one_class::Other` cannot be saved: class Percent is that of `world::saves::Percent`"
+        ),
+        "{message}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use persist::history::Recovered;
-use persist::save::Header;
+use persist::save::{Header, ReportRow};
 use persist::{Error, ErrorKind, History, Saves};
 use persist_bevy::{EditSession, PersistApp, PersistPlugin, PersistWorld, Saved};
 
@@ -186,6 +186,50 @@ fn an_undo_keeps_references_to_entities_that_are_not_saved() {
         ]
     );
     assert_eq!(world.query::<&Mana>().single(world).unwrap().source, Entity::PLACEHOLDER);
+}
+
+#[test]
+fn a_reference_to_an_entity_that_is_no_longer_saved_survives_an_undo() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let add = |world: &mut World| {
+        let cat = world.spawn(Health(1)).id();
+        world.insert_resource(Score { points: 1, leader: Some(cat) });
+        let rat = world.spawn((Health(2), Mana { points: 1, source: cat })).id();
+        world.spawn((Health(3), Mana { points: 2, source: rat }));
+        Ok([cat, rat])
+    };
+    let [cat, rat] = session.edit(world, "Add", add).unwrap();
+    let unmark = |world: &mut World| {
+        world.entity_mut(cat).remove::<Saved>();
+        Ok(())
+    };
+    session.edit(world, "Unmark", unmark).unwrap();
+    let warnings: Vec<String> = session.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "dangling weak reference: Mana, leads to an entity that is not saved, 1 times, first in object #2",
+            "dangling weak reference: Score, leads to an entity that is not saved, 1 times"
+        ]
+    );
+    let hurt = |world: &mut World| {
+        world.get_mut::<Health>(rat).unwrap().0 = 20;
+        Ok(())
+    };
+    session.edit(world, "Hurt", hurt).unwrap();
+    session.undo(world).unwrap();
+    assert_eq!(world.get::<Mana>(rat).map(|mana| mana.source), Some(cat));
+    assert_eq!(world.resource::<Score>().leader, Some(cat));
+    session.undo(world).unwrap();
+    assert_eq!(session.warnings(), []);
+    let saved = world.get::<Mana>(rat).map(|mana| mana.source).unwrap();
+    assert!(world.get::<Saved>(saved).is_some());
+    assert_eq!(world.resource::<Score>().leader, Some(saved));
+    session.redo(world).unwrap();
+    session.redo(world).unwrap();
+    assert_eq!(session.session().history().position(), 3);
 }
 
 #[test]
@@ -369,6 +413,100 @@ fn an_undo_in_a_later_run_takes_no_resource_out_of_the_world() {
         session.redo(world).unwrap();
         assert_eq!(world.resource::<Score>().points, 6);
     }
+}
+
+#[test]
+fn a_resource_that_an_edit_removes_stays_removed_until_that_is_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app();
+    let score = |points| Score { points, leader: None };
+    app.insert_resource(score(5));
+    let (mut session, _) = open_in(&mut app, folder.path());
+    let world = app.world_mut();
+    let points = |world: &World| world.get_resource::<Score>().map(|score| score.points);
+    let remove = |world: &mut World| Ok(world.remove_resource::<Score>());
+    session.edit(world, "Remove", remove).unwrap();
+    assert_eq!(points(world), None);
+    assert!(session.session().world().resource::<Score>().is_none());
+    let refused = |_: &mut World| Err::<(), _>(Error::new(ErrorKind::Refused, "no"));
+    session.edit(world, "Break", refused).unwrap_err();
+    assert_eq!(points(world), None, "an edit that fails brings nothing back");
+
+    session.edit(world, "Add", |world| Ok(world.spawn(Health(1)).id())).unwrap();
+    let insert = |world: &mut World| {
+        world.insert_resource(score(9));
+        Ok(())
+    };
+    session.edit(world, "Insert", insert).unwrap();
+    for (position, expected) in [(3, Some(9)), (2, None), (1, None), (0, Some(5)), (3, Some(9))] {
+        session.go_to(world, position).unwrap();
+        assert_eq!(points(world), expected, "at {position}");
+    }
+    session.go_to(world, 0).unwrap();
+    session.redo(world).unwrap();
+    assert_eq!(points(world), None);
+
+    // Another edit in place of the removal.
+    session.undo(world).unwrap();
+    session.edit(world, "Add", |world| Ok(world.spawn(Health(2)).id())).unwrap();
+    session.undo(world).unwrap();
+    session.redo(world).unwrap();
+    assert_eq!((points(world), healths(world)), (Some(5), vec![2]));
+
+    // A program that removes it without an edit: so does the next edit.
+    world.remove_resource::<Score>();
+    session.undo(world).unwrap();
+    assert_eq!(points(world), Some(5));
+    world.remove_resource::<Score>();
+    session.edit(world, "Add", |world| Ok(world.spawn(Health(3)).id())).unwrap();
+    session.undo(world).unwrap();
+    assert_eq!(points(world), Some(5));
+    session.redo(world).unwrap();
+    assert_eq!((points(world), healths(world)), (None, vec![3]));
+
+    // A later run begins with its own, as with any resource that the level lacks.
+    drop((app, session));
+    let mut next = crate::app();
+    next.insert_resource(score(7));
+    drop(open_in(&mut next, folder.path()));
+    assert_eq!(points(next.world()), Some(7));
+}
+
+#[test]
+fn a_child_of_an_entity_that_is_not_saved_stays_below_it_in_a_session_and_is_reported_to_the_next()
+{
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let table = world.spawn_empty().id();
+    let add = |world: &mut World| Ok(world.spawn((Health(1), ChildOf(table))).id());
+    let rat = session.edit(world, "Add", add).unwrap();
+    let expected = "dangling weak reference: ChildOf, left out, since the parent is not saved, 1 times, first in object #1";
+    let rows = |rows: &[ReportRow]| rows.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(rows(&session.warnings()), [expected]);
+    let hurt = |world: &mut World| {
+        world.get_mut::<Health>(rat).unwrap().0 = 2;
+        Ok(())
+    };
+    session.edit(world, "Hurt", hurt).unwrap();
+    session.undo(world).unwrap();
+    assert_eq!((below(world, table), healths(world)), (vec![1], vec![1]));
+    session.save().unwrap();
+    drop((app, session));
+    let (mut app, mut session, recovered) = open(folder.path());
+    assert_eq!(rows(recovered.report.unwrap().rows()), [expected]);
+    let world = app.world_mut();
+    assert_eq!(world.query::<&ChildOf>().iter(world).count(), 0);
+
+    // Once it has a parent, or is meant to have none, nothing is reported.
+    let rat = of_health(world, 1);
+    let move_below = |world: &mut World| {
+        let house = world.spawn(Health(2)).id();
+        world.entity_mut(rat).insert(ChildOf(house));
+        Ok(())
+    };
+    session.edit(world, "Move", move_below).unwrap();
+    assert_eq!(session.warnings(), []);
 }
 
 #[test]

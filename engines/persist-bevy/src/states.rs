@@ -1,0 +1,91 @@
+//! How states are saved: as resources, and entered by a transition.
+
+use std::any::{TypeId, type_name};
+use std::marker::PhantomData;
+
+use bevy_ecs::change_detection::{DetectChanges, Tick};
+use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use bevy_state::state::{FreelyMutableState, NextState, State};
+use persist::codec::Pointee;
+use persist::{Persist, Result, Saves};
+use persist_mirror::{Mirror, Target};
+
+use crate::types::{Since, Type};
+
+/// The type of a state.
+pub(crate) fn state<S: FreelyMutableState + Persist + Pointee>() -> Type {
+    Type {
+        id: TypeId::of::<State<S>>(),
+        name: type_name::<State<S>>(),
+        class: S::persist_name,
+        register: Saves::register_resource::<S>,
+        know: |world| world.registry_mut().register_resource::<S>(),
+        copy: copy::<S>,
+        record: |_, _, _| Ok(()),
+        restore: |copies, _, _| {
+            let state = copies.resource::<S>()?;
+            Ok(Box::new(|world: &mut World| {
+                if let Some(state) = state {
+                    enter(world, state);
+                }
+            }))
+        },
+        lost: |world, lost| lost.add_resource::<S>(world),
+        enter: |_, _| Ok(()),
+        lacks: |_, _| false,
+        keep: |_| None,
+        is_resource: true,
+        is_edited: false,
+    }
+}
+
+/// The transition that a load asked for: it is still to come while `NextState` is as old as this.
+#[derive(Resource)]
+struct Entering<S: 'static> {
+    set_at: Tick,
+    state: PhantomData<fn() -> S>,
+}
+
+/// Asks for the transition to a loaded state, in place of one that is pending.
+fn enter<S: FreelyMutableState>(world: &mut World, state: S) {
+    let is_current = world.get_resource::<State<S>>().is_some_and(|current| *current == state);
+    let next = if is_current { NextState::Unchanged } else { NextState::PendingIfDifferent(state) };
+    world.insert_resource(next);
+    if let Some(next) = world.get_resource_ref::<NextState<S>>() {
+        let set_at = next.last_changed();
+        world.insert_resource(Entering::<S> { set_at, state: PhantomData });
+    }
+}
+
+/// The state that is saved. A pending transition counts only if a load asked for it: a game that saves and leaves to its
+/// menu is saved as it was played.
+fn saved_state<S: FreelyMutableState>(world: &World) -> Option<&S> {
+    if let Some(entering) = world.get_resource::<Entering<S>>()
+        && let Some(next) = world.get_resource_ref::<NextState<S>>()
+        && next.last_changed() == entering.set_at
+        && let NextState::Pending(state) | NextState::PendingIfDifferent(state) = next.into_inner()
+    {
+        return Some(state);
+    }
+    world.get_resource::<State<S>>().map(State::get)
+}
+
+fn copy<S: FreelyMutableState + Persist + Pointee>(
+    world: &mut World,
+    mirror: &mut Mirror,
+    since: &Since,
+) -> Result<()> {
+    let is_there = mirror.world().resource::<S>().is_some();
+    let Some(state) = saved_state::<S>(world) else {
+        return if is_there { mirror.target().remove_resource::<S>() } else { Ok(()) };
+    };
+    let takes_all = since.renews_references && S::persist_kind().may_hold_ids();
+    let current = world.get_resource_ref::<State<S>>().map(|state| state.last_changed());
+    let next = world.get_resource_ref::<NextState<S>>().map(|next| next.last_changed());
+    let is_changed = current.into_iter().chain(next).any(|tick| since.is_changed(tick));
+    if !is_there || takes_all || is_changed {
+        mirror.copy_resource::<S>(state)?;
+    }
+    Ok(())
+}
