@@ -452,7 +452,8 @@ impl World {
             part.columns.iter().map(|entry| self.new_column(entry.of)).collect();
         let ids: Vec<ObjectId> = part.objects().collect();
         let mut objects = Vec::with_capacity(ids.len());
-        for id in ids {
+        // From the end: a column then has nothing to move up.
+        for id in ids.into_iter().rev() {
             let Some(mut found) = part.take_whole(id) else { continue };
             found.components.iter_mut().for_each(|(column, _)| *column = columns[*column]);
             let shape: Vec<usize> = found.components.iter().map(|(column, _)| *column).collect();
@@ -461,6 +462,7 @@ impl World {
             found.object.set_name(name);
             objects.push(found);
         }
+        objects.reverse();
         objects
     }
 }
