@@ -1,5 +1,6 @@
 //! Values as JSON and RON have them: `docs/reference/command.md` is the mapping.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use persist::{Record, Value};
@@ -284,11 +285,11 @@ impl<'de> Visitor<'de> for Seed {
             (Some(class), None) => Record::new(class),
             (Some(class), Some(variant)) => Record::of_variant(class, variant),
         };
-        for (name, value) in entries {
-            if record.set(&name, value).is_some() {
-                return Err(A::Error::custom(format!("the field {name:.60?} stands twice")));
-            }
+        let mut names = HashSet::new();
+        if let Some((name, _)) = entries.iter().find(|(name, _)| !names.insert(&**name)) {
+            return Err(A::Error::custom(format!("the field {name:.60?} stands twice")));
         }
+        record.extend(entries);
         Ok(record.into())
     }
 }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use persist::__private::{read_name, write_name};
 use persist::save::Entry;
 use persist::{Document, ObjectId, Value};
 
@@ -54,6 +55,7 @@ pub(crate) enum Step {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Child {
+    /// The text that the save has for its name.
     Named(String),
     Id(u64),
     All,
@@ -97,7 +99,8 @@ fn escaped(name: &str) -> String {
 /// The name of a class as it stands in a path.
 fn class_text(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    if !name.is_empty() && name.chars().all(is_plain) && !name.contains("..") {
+    let is_word = !name.is_empty() && name.chars().all(is_plain);
+    if is_word && !name.starts_with('.') && !name.contains("..") {
         name.into()
     } else {
         format!("`{}`", escaped(name)).into()
@@ -109,12 +112,22 @@ pub(crate) fn component_text(name: &str) -> Cow<'_, str> {
     if name.contains('.') { format!("`{}`", escaped(name)).into() } else { class_text(name) }
 }
 
+/// An object of a world as it stands in a path, by the text that the save has for its name; what [`Parser::child`]
+/// reads. A number that the library gave stands outside of the quotes, after a `#`.
+pub(crate) fn child_text(text: &str) -> String {
+    let (name, number) = read_name(text);
+    let is_plain = |c: char| c.is_alphanumeric() || "_- ".contains(c);
+    let is_plain = !name.is_empty() && name.chars().all(is_plain);
+    let name = if is_plain { name } else { format!("{name:?}").into() };
+    if number == 0 { name.into_owned() } else { format!("{name}#{number}") }
+}
+
 /// The classes that a name or a pattern with `*` means; `None` if there is none.
 pub(crate) fn matching(pattern: &str, classes: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
-    let found: BTreeSet<String> = if pattern.contains('*') {
-        classes.iter().filter(|class| fits(pattern, class)).map(|it| (*it).to_owned()).collect()
-    } else if classes.contains(pattern) {
+    let found: BTreeSet<String> = if classes.contains(pattern) {
         [pattern.to_owned()].into()
+    } else if pattern.contains('*') {
+        classes.iter().filter(|class| fits(pattern, class)).map(|it| (*it).to_owned()).collect()
     } else {
         // Without the names of modules or programs before it.
         let is_last =
@@ -283,12 +296,26 @@ impl<'t> Parser<'t> {
             let id = self.until(&['.', '[', ':', '/']);
             return id.parse().map(Child::Id).map_err(|_| format!("`#{id}` is no id of an object"));
         }
-        if self.rest().starts_with('"') {
-            return self.quoted('"').map(Child::Named);
-        }
-        match self.until(&['.', '[', ':', '/']) {
-            "" => Err(String::from("a name of an object is empty")),
-            name => Ok(Child::Named(name.to_owned())),
+        let (name, number) = if self.rest().starts_with('"') {
+            let name = self.quoted('"')?;
+            (name, if self.take("#") { Some(self.until(&['.', '[', ':', '/'])) } else { None })
+        } else {
+            match self.until(&['.', '[', ':', '/']) {
+                "" => return Err(String::from("a name of an object is empty")),
+                text => match text.split_once('#') {
+                    Some((name, number)) => (name.to_owned(), Some(number)),
+                    None => (text.to_owned(), None),
+                },
+            }
+        };
+        let Some(number) = number else { return Ok(Child::Named(write_name(&name, 0).into())) };
+        let is_number = number.starts_with(|c: char| matches!(c, '1'..='9'));
+        let text = number.parse().ok().filter(|_| is_number).map(|it| write_name(&name, it));
+        match text.filter(|text| child_text(text).ends_with(&format!("#{number}"))) {
+            Some(text) => Ok(Child::Named(text.into())),
+            None => Err(format!(
+                "`#{number}` after the name of an object is no number that the library gives; put a name with `#` into double quotes"
+            )),
         }
     }
 
@@ -311,8 +338,16 @@ impl<'t> Parser<'t> {
         self.at += end + 2;
         let inner = &rest[1..=end];
         // The library's own text of it, whose escapes it reads.
-        let text = format!("\"{}\"", inner.replace("\\`", "`").replace('"', "\\\""));
-        let text = if quote == '"' { rest[..end + 2].to_owned() } else { text };
+        let (mut text, mut chars) = (String::from("\""), inner.chars());
+        while let Some(c) = chars.next() {
+            match (c, if c == '\\' { chars.next() } else { None }) {
+                (_, Some('`')) => text.push('`'),
+                (_, Some(escaped)) => text.extend([c, escaped]),
+                ('"', None) => text.push_str("\\\""),
+                (c, None) => text.push(c),
+            }
+        }
+        text.push('"');
         match text.parse() {
             Ok(Value::Text(name)) => Ok(name),
             _ => Err(format!("`{inner}` has an escape that means nothing")),
@@ -440,11 +475,91 @@ mod tests {
         assert_eq!(read("World/#5:Bag").steps[0], Step::Below(Child::Id(5)));
     }
 
+    /// Names that a program may give to its objects, classes and fields, and that look like something else.
+    const ODD: [&str; 36] = [
+        "",
+        " ",
+        "#",
+        "#5",
+        "Goblin",
+        "Goblin#1",
+        "Goblin##1",
+        "Goblin#01",
+        "Goblin1",
+        "/",
+        "a/b",
+        ".",
+        "..",
+        "*",
+        "**",
+        "a*",
+        ":",
+        "::A",
+        "[0]",
+        "[*]",
+        "\"",
+        "\"a\"#1",
+        "`",
+        "a`b",
+        "'",
+        "\\",
+        "\\\"",
+        "\n",
+        "\0",
+        "\u{7f}",
+        "\u{1f}",
+        "\u{1f}1",
+        "a\u{1f}1",
+        "a\u{1f}\u{1f}1",
+        "é\u{301}",
+        "\u{202e}剣",
+    ];
+
+    #[test]
+    fn every_name_is_read_as_it_is_written() {
+        for name in ODD {
+            for number in [0, 1, 7, 999_999_999] {
+                let text = write_name(name, number);
+                assert_eq!(read_name(&text), (name.into(), number), "{text:?}");
+                if text.is_empty() {
+                    continue;
+                }
+                let path = format!("World/a/{}:Bag.x", child_text(&text));
+                let step = &read(&path).steps[1];
+                assert_eq!(*step, Step::Below(Child::Named(text.into())), "{path}");
+            }
+            let mut path = format!("World:{}", component_text(name));
+            push_name(&mut path, name);
+            let expected = [Step::Component(name.into()), Step::Field(name.into())];
+            assert_eq!(read(&path).steps, expected, "{path}");
+            let classes = [name, "a", "b/c"].into();
+            let path = parse(&format!("{}.x", class_text(name)), &classes).map(|path| path.start);
+            assert_eq!(path, Ok(Start::Classes([name.to_owned()].into(), None)), "{name}");
+        }
+    }
+
     #[test]
     fn what_is_no_path_says_why() {
         let texts = [
-            "", "#", "#0", "None.x", "Hero[x]", "Hero[0", "Hero..x", "Hero.a[]", "Hero.a[", "#1/",
+            "",
+            "#",
+            "#0",
+            "None.x",
+            "Hero[x]",
+            "Hero[0",
+            "Hero..x",
+            "Hero.a[]",
+            "Hero.a[",
+            "#1/",
             "World",
+            "#1/a#",
+            "#1/a#b",
+            "#1/a#01",
+            "#1/a#0",
+            "#1/a#1#1",
+            "#1/a#1000000000",
+            "#1/\"a\"#",
+            "#1/\"a\"b",
         ];
         let mut said = String::new();
         for text in texts {

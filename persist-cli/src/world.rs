@@ -8,6 +8,7 @@ use persist::reflect::HandleValue;
 use persist::{Document, Record, Value};
 
 use crate::exit::{Failure, Result};
+use crate::path::child_text;
 use crate::values::parts;
 
 /// The class of worlds in saves.
@@ -26,7 +27,7 @@ pub(crate) struct World<'v> {
 /// An object of a world.
 pub(crate) struct Object<'v> {
     pub(crate) id: u64,
-    /// Empty if it has none.
+    /// As the save has it; empty if it has none.
     pub(crate) name: &'v str,
     pub(crate) activity: &'v str,
     pub(crate) children: Vec<u64>,
@@ -34,6 +35,8 @@ pub(crate) struct Object<'v> {
     /// All of it, as it is stored.
     pub(crate) value: &'v Value,
     parent: Option<usize>,
+    /// False if another one has its name at its place in the tree, as in no world that a program loads.
+    is_unique: bool,
 }
 
 impl<'v> World<'v> {
@@ -51,6 +54,13 @@ impl<'v> World<'v> {
                     objects[*place].parent.get_or_insert(parent);
                 }
                 objects[parent].children.push(child);
+            }
+        }
+        let mut named = HashMap::new();
+        for place in 0..objects.len() {
+            let first = *named.entry((objects[place].parent, objects[place].name)).or_insert(place);
+            if first != place {
+                (objects[first].is_unique, objects[place].is_unique) = (false, false);
             }
         }
         Some(Self { objects, resources, places })
@@ -93,19 +103,26 @@ impl<'v> World<'v> {
         found
     }
 
-    /// The names from the highest object to this one: `/House/Door`.
+    /// The names from the highest object to this one: `/House/Door`. It begins with an id below what names do not lead
+    /// to.
     pub(crate) fn path(&self, place: usize) -> String {
         let mut way = vec![place];
-        while let Some(parent) = way.last().and_then(|last| self.objects[*last].parent) {
+        while let Some(last) =
+            way.last().map(|last| &self.objects[*last]).filter(|it| it.is_named())
+            && let Some(parent) = last.parent
+        {
             if way.contains(&parent) || way.len() > MOST_LEVELS {
-                break;
+                return format!("/#{}", self.objects[place].id);
             }
             way.push(parent);
         }
         let mut path = String::new();
-        for place in way.into_iter().rev() {
+        for object in way.into_iter().rev().map(|place| &self.objects[place]) {
             path.push('/');
-            self.objects[place].write_name(&mut path);
+            match object.is_named() {
+                true => path.push_str(&child_text(object.name)),
+                false => path.extend(["#", &object.id.to_string()]),
+            }
         }
         path
     }
@@ -200,19 +217,13 @@ impl<'v> Object<'v> {
             components: list(record.get("components")?)?,
             value,
             parent: None,
+            is_unique: true,
         })
     }
 
-    /// Its name as it stands in a path; its id if it has none.
-    fn write_name(&self, path: &mut String) {
-        let is_plain = |c: char| c.is_alphanumeric() || "_- ".contains(c);
-        if self.name.is_empty() {
-            path.extend(["#", &self.id.to_string()]);
-        } else if self.name.chars().all(is_plain) {
-            path.push_str(self.name);
-        } else {
-            path.push_str(&format!("{:?}", self.name));
-        }
+    /// True if its name leads to it, and to no other at its place.
+    fn is_named(&self) -> bool {
+        self.is_unique && !self.name.is_empty()
     }
 }
 
@@ -237,5 +248,154 @@ fn list(value: &Value) -> Option<&[Value]> {
     match value {
         Value::Seq(values) => Some(values),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use persist::{ObjectId, Persist};
+
+    use super::*;
+    use crate::found::Found;
+    use crate::path::Path;
+    use crate::values::replace;
+
+    #[derive(Persist, PartialEq, Debug)]
+    #[persist(component)]
+    struct Health(u32);
+
+    const NAMES: [&str; 24] = [
+        "Goblin",
+        "Goblin",
+        "Goblin",
+        "Goblin1",
+        "Goblin1",
+        "Goblin#1",
+        "Goblin##1",
+        "#1",
+        "#2",
+        "",
+        "..",
+        ".",
+        "a/b",
+        "*",
+        "**",
+        "\"a\"",
+        "a\\",
+        "\u{1f}",
+        "Goblin\u{1f}1",
+        "Goblin\u{1f}\u{1f}1",
+        "Goblin\u{1f}",
+        "é\u{301}",
+        " ",
+        "World:Health.0",
+    ];
+
+    fn find<'d>(save: &'d Document, path: &str) -> Vec<Found<'d>> {
+        let read = Path::parse(path, save).and_then(|path| path.find(save));
+        read.unwrap_or_else(|error| panic!("{path}: {error:?}"))
+    }
+
+    fn id(found: &Found<'_>) -> u64 {
+        Object::of(&found.value).expect("an object").id
+    }
+
+    /// Healths of all objects, as a program loads them.
+    fn healths(save: &[u8]) -> Vec<u32> {
+        let saves = persist::Saves::new();
+        saves.register_component::<Health>().expect("no other has its name");
+        let world = saves.from_slice::<persist::World>(save).expect("a world");
+        world.objects().map(|object| world.get::<Health>(object).expect("it has one").0).collect()
+    }
+
+    #[test]
+    fn the_path_of_every_object_leads_to_it_alone_and_a_set_edits_no_other() {
+        let mut state = 1_u64;
+        let mut random = |below: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..150 {
+            let mut world = persist::World::new();
+            // What a program knows of each object: its id, and the name that it shares with others.
+            let mut twin: Vec<(ObjectId, Option<&str>)> = Vec::new();
+            for number in 0..12 {
+                let (name, parent) = (NAMES[random(NAMES.len())], random(twin.len() + 1));
+                let shares = random(3) > 0;
+                let object = world.spawn(if shares { "" } else { name });
+                if shares {
+                    world.share_name(object, name).expect("it is there");
+                }
+                world.attach(object, Health(number)).expect("it is there");
+                let parent = twin.get(parent).map(|(id, _)| *id);
+                world.set_parent(object, parent).expect("it is new");
+                twin.push((object, shares.then_some(name)));
+            }
+            for (object, name) in &twin {
+                if let Some(name) = name {
+                    assert_eq!(world.name(*object).unwrap_or_default(), *name);
+                }
+                let found = world.name(*object).and_then(|name| world.find(name));
+                assert!(found.is_none_or(|found| world.name(found) == world.name(*object)));
+            }
+            let bytes = persist::to_vec(&world).expect("it is saved");
+            let save = Document::from_slice(&bytes).expect("a save");
+            let all = find(&save, "World/**");
+            assert_eq!(all.len(), twin.len());
+            for (at, object) in all.iter().enumerate() {
+                let found = find(&save, &object.label);
+                let ids: Vec<u64> = found.iter().map(id).collect();
+                assert_eq!(ids, [twin[at].0.get()], "{}", object.label);
+                let field = find(&save, &format!("{}:Health.0", object.label));
+                let [field] = &field[..] else { panic!("{}", object.label) };
+                let mut changed = Document::from_slice(&bytes).expect("a save");
+                let entry = changed.entries_mut().nth(field.entry).expect("an object");
+                assert!(replace(&mut entry.value, &field.way, Value::U32(100)));
+                let mut expected: Vec<u32> = (0..12).collect();
+                expected[at] = 100;
+                assert_eq!(
+                    healths(&changed.to_vec().expect("a save")),
+                    expected,
+                    "{}",
+                    object.label
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn objects_below_many_others_and_those_whose_names_lead_to_several_have_paths_by_ids() {
+        let mut world = persist::World::new();
+        let mut last = world.spawn("top");
+        for _ in 0..200 {
+            last = world.spawn_in(last, "below").expect("it is there");
+        }
+        let twins = ["a", "b"].map(|name| world.spawn(name));
+        let below = world.spawn_in(twins[1], "c").expect("it is there");
+        let bytes = persist::to_vec(&world).expect("it is saved");
+        let mut save = Document::from_slice(&bytes).expect("a save");
+        // No program loads a world in which two have a name.
+        let root = save.entries_mut().next().expect("an object");
+        let Value::Struct(root) = &mut root.value else { panic!("a world") };
+        let Some(Value::Seq(objects)) = root.get_mut("objects") else { panic!("objects") };
+        let count = objects.len();
+        let Value::Struct(twin) = &mut objects[count - 2] else { panic!("an object") };
+        twin.set("name", "a");
+        let all = find(&save, "World/**");
+        for object in &all {
+            let ids: Vec<u64> = find(&save, &object.label).iter().map(id).collect();
+            assert_eq!(ids, [id(object)], "{}", object.label);
+        }
+        let labels = all[count - 3..].iter().map(|object| &*object.label).collect::<Vec<_>>();
+        assert_eq!(
+            labels,
+            [format!("/{}", twins[0]), format!("/{}", twins[1]), format!("/{}/c", twins[1])]
+        );
+        assert_eq!(
+            (all[200].label.as_str(), below.get()),
+            (&*format!("/{last}"), id(&all[count - 1]))
+        );
     }
 }

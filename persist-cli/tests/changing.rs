@@ -390,3 +390,20 @@ fn a_save_whose_journal_has_unsaved_changes_is_only_replaced_by_force() {
     let merged = folder.run("merge copy.sav copy.sav copy.sav -o saved.sav --force");
     insta::assert_snapshot!(refused + &forced + &merged);
 }
+
+#[test]
+fn set_by_a_name_changes_no_object_of_another_name() {
+    let folder = Folder::new();
+    folder.write("goblins.sav", &game::goblins().expect("a world"));
+    let commands = [
+        "get goblins.sav '/*:Transform.x'",
+        "set goblins.sav /Goblin1:Transform.x 10",
+        "set goblins.sav /Goblin#1:Transform.x 20",
+        "set goblins.sav '/\"Goblin#1\":Transform.x' 30",
+        "set goblins.sav '/\"a/b\"#1:Transform.x' 40",
+        "set goblins.sav /Goblin11:Transform.x 50",
+        "get goblins.sav /Goblin#one:Transform.x",
+        "dump goblins.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}

@@ -258,3 +258,15 @@ pub(crate) fn gold(path: &Path) -> persist::Result<Vec<u32>> {
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     Ok(loaded.iter::<Hero>().map(|hero| hero.borrow().gold).collect())
 }
+
+/// A world of an engine, in which three have one name, and others have names that look like theirs.
+pub(crate) fn goblins() -> persist::Result<Vec<u8>> {
+    let mut world = World::new();
+    for (x, name) in
+        (0_u8..).zip(["Goblin", "Goblin", "Goblin", "Goblin1", "Goblin#1", "a/b", "a/b"])
+    {
+        let goblin = world.spawn_with("", (Transform { x: x.into(), y: 0.0 },))?;
+        world.share_name(goblin, name)?;
+    }
+    Saves::new().to_vec(&world)
+}

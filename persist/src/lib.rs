@@ -254,7 +254,7 @@ macro_rules! assert_lock {
     };
 }
 
-/// What the derive's code calls; not for programs.
+/// What the derive's code and the command call; not for programs.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::codec::class::kind_of_class;
@@ -283,7 +283,7 @@ pub mod __private {
     pub use crate::save::saves::Prepared;
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::types::save_as::{SaveAs, SavedPart, is_plain, same_type};
-    pub use crate::world::{Component, movable};
+    pub use crate::world::{Component, movable, read_name, write_name};
     pub use crate::{__coerce, __dynamic};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use persist_derive::__call as a_string_is_the_path_of_a_function_and_a_text_needs_into;

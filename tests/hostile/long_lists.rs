@@ -1,11 +1,11 @@
-//! Lists that a file can lengthen: a load takes time in proportion to them. Steps inside of the library cannot be
-//! counted from here, so a load of these must end within the half minute of [`in_time`], forty times what it takes. One
-//! that searches a list once for each element takes longer.
+//! Lists that a file can lengthen: a load takes time in proportion to them. `.ci/steps` counts the instructions for each
+//! such list. Here a load must end within the half minute of [`in_time`], forty times what it takes. One that searches a
+//! list once for each element takes longer.
 
 use std::time::Duration;
 
 use persist::save::LoadEvent;
-use persist::{Persist, Record, Result, SaveManager, Saves, Unknown};
+use persist::{Document, Persist, Record, Result, SaveManager, Saves, Unknown};
 use persist_tests::support::forge::{ADDED, class, counted, one_of, record, save, value};
 
 const U8: &[u8] = &[0x03];
@@ -77,6 +77,28 @@ fn values_that_were_kept_of_an_object_take_time_in_proportion() {
 fn unknown_parts_of_a_value_take_time_in_proportion() {
     in_time(unknown_parts("Bag", 400_000), value::<Bag>).unwrap();
     in_time(unknown_parts("Chest", 100_000), value::<Chest>).unwrap();
+}
+
+#[test]
+fn fields_of_a_record_in_another_order_take_time_in_proportion() {
+    const COUNT: usize = 150_000;
+    let names: Vec<String> = (0..COUNT).map(|i| format!("f{i}")).collect();
+    let fields: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, U8)).collect();
+    let save = one_of(&[class("Sword", &fields)], &[1; COUNT]);
+    let write = |save: &[u8]| {
+        let mut document = Document::from_slice(save)?;
+        let entry = document.entries_mut().next().expect("a value");
+        let fields = entry.value.as_record().expect("a struct").fields();
+        let mut fields: Vec<_> =
+            fields.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        fields.reverse();
+        let mut sword = Record::new("Sword");
+        sword.extend(fields);
+        entry.value = sword.into();
+        assert_eq!(document.to_vec()?.len(), save.len());
+        Ok(())
+    };
+    in_time(save, write).unwrap();
 }
 
 #[test]

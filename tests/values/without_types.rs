@@ -481,3 +481,15 @@ fn fields_of_records_can_be_changed_in_order() {
     record.fields_mut().for_each(|(_, value)| *value = Value::Unit);
     assert!(record.fields().eq([("name", &Value::Unit), ("level", &Value::Unit)]));
 }
+
+#[test]
+fn extend_sets_fields_as_set_does() {
+    let fields = [("b", 1_u8), ("a", 2), ("b", 3), ("", 4), ("c", 5), ("a", 6)];
+    let mut one = Record::new("Hero");
+    one.set("a", 0_u8);
+    let mut other = one.clone();
+    fields.iter().for_each(|(name, value)| _ = one.set(name, *value));
+    other.extend(fields);
+    assert_eq!(other, one);
+    assert_eq!(other.fields().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b", "", "c"]);
+}

@@ -174,3 +174,63 @@ fn ten_thousand_objects_of_one_name_take_no_time_in_the_square_of_them() {
     let last = (0..10_000).map(|_| world.spawn("Orc")).last();
     assert_eq!(world.find("Orc9999"), last);
 }
+
+#[test]
+fn objects_that_share_a_name_are_found_by_no_name_that_another_has() -> Result<()> {
+    let mut world = World::new();
+    let all =
+        ["Goblin", "Goblin", "Goblin", "Goblin1", "Goblin\u{1f}1", "Goblin\u{1f}", "Goblin\u{1f}"];
+    let ids = all.map(|_| world.spawn(""));
+    for (id, name) in ids.iter().zip(all) {
+        world.share_name(*id, name)?;
+    }
+    let mut again = saved_and_loaded(&world);
+    for world in [&world, &again] {
+        assert_eq!(names(world), all);
+        let firsts = [0, 3, 4, 5];
+        firsts.into_iter().for_each(|at| assert_eq!(world.find(all[at]), Some(ids[at])));
+        assert_eq!((world.find("Goblin2"), world.find("Goblin\u{1f}2")), (None, None));
+    }
+    // The one that is found is removed; the others stay what they are, and a newcomer is found.
+    again.remove(ids[0]);
+    assert_eq!((again.find("Goblin"), again.name(ids[1])), (None, Some("Goblin")));
+    let newcomer = again.spawn("Goblin");
+    assert_eq!((again.name(newcomer), again.find("Goblin")), (Some("Goblin"), Some(newcomer)));
+    assert_eq!(names(&again)[..3], ["Goblin", "Goblin", "Goblin1"]);
+    Ok(())
+}
+
+#[test]
+fn names_that_a_program_asks_for_get_numbers_whatever_they_end_with() {
+    let mut world = World::new();
+    for base in [
+        "a\u{1f}",
+        "a\u{1f}",
+        "a\u{1f}1",
+        "a\u{1f}1",
+        "a\u{1f}\u{1f}1",
+        "a",
+        "\u{1f}",
+        "\u{1f}",
+        "\u{1f}5",
+    ] {
+        world.spawn(base);
+    }
+    let expected = [
+        "a\u{1f}",
+        "a\u{1f}1",
+        "a\u{1f}11",
+        "a\u{1f}12",
+        "a\u{1f}\u{1f}1",
+        "a",
+        "\u{1f}",
+        "\u{1f}1",
+        "\u{1f}5",
+    ];
+    for world in [&world, &saved_and_loaded(&world)] {
+        assert_eq!(names(world), expected);
+        for (id, name) in world.objects().zip(expected) {
+            assert_eq!(world.find(name), Some(id));
+        }
+    }
+}

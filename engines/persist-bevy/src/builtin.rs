@@ -46,14 +46,28 @@ impl From<StoredName> for Name {
     }
 }
 
-/// The object gets the name, too, so that tools find it; there no two have the same.
+/// The object gets the name, too, so that tools find it.
 fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Since) -> Result<()> {
     let (changed, count, world) = changed::<Name, W>(world, mirror, since, false);
     mirror.copy::<Name, As<StoredName>>(changed.iter().copied())?;
+    let mut taken = Vec::new();
     for (entity, name) in changed {
-        if let Some(object) = mirror.ids().object(entity) {
-            mirror.target().rename(object, name)?;
+        let Some(object) = mirror.ids().object(entity) else { continue };
+        let world = mirror.target().world();
+        if world.name(object).unwrap_or_default() == name.as_str() {
+            continue;
         }
+        match world.find(name) {
+            None => mirror.target().share_name(object, name)?,
+            Some(_) => taken.push((object, name)),
+        }
+    }
+    // Who has the name may be about to lose it: two entities may have exchanged theirs.
+    for (object, _) in &taken {
+        mirror.target().share_name(*object, "")?;
+    }
+    for (object, name) in taken {
+        mirror.target().share_name(object, name)?;
     }
     let mut nameless = Vec::new();
     mirror.sweep::<StoredName>(count, |key| {
@@ -66,7 +80,7 @@ fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Sinc
     for object in
         nameless.iter().filter_map(|entity| mirror.ids().object(*entity)).collect::<Vec<_>>()
     {
-        mirror.target().rename(object, "")?;
+        mirror.target().share_name(object, "")?;
     }
     Ok(())
 }

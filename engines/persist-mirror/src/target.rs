@@ -41,12 +41,12 @@ pub trait Target {
         index: usize,
     ) -> Result<()>;
 
-    /// Renames an object.
+    /// Gives an object a name, which it may share with others. An empty one is none.
     ///
     /// # Errors
     ///
     /// Those of [`World::rename`].
-    fn rename(&mut self, object: ObjectId, name: &str) -> Result<()>;
+    fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()>;
 
     /// Sets the component of an object.
     ///
@@ -102,8 +102,8 @@ impl Target for Loaded<World> {
         World::set_parent_at(self, object, parent, index)
     }
 
-    fn rename(&mut self, object: ObjectId, name: &str) -> Result<()> {
-        World::rename(self, object, name).map(drop)
+    fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        World::share_name(self, object, name)
     }
 
     #[inline]
@@ -160,8 +160,8 @@ impl Target for Recorded<'_, '_> {
         self.0.set_parent_at(object, parent, index)
     }
 
-    fn rename(&mut self, object: ObjectId, name: &str) -> Result<()> {
-        self.0.rename(object, name).map(drop)
+    fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.0.share_name(object, name)
     }
 
     fn put<S: Component>(&mut self, object: ObjectId, component: S) -> Result<()> {

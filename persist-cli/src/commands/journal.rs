@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use persist::__private::read_name;
 use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrence};
 use persist::{ObjectId, Value};
 use serde::Serialize;
@@ -296,7 +297,10 @@ fn print_steps(steps: &[ListedStep], level: usize, out: &mut Out) -> Result<()> 
             ListedStep::Change { verb, object, name, path, index, old, new, .. } => {
                 let mut line = format!("{indent}{}", verb.to_string().to_lowercase());
                 line.extend(object.map(|object| format!(" {object}")));
-                line.extend(name.as_ref().map(|name| format!(" {name:?}")));
+                if let Some((name, number)) = name.as_deref().map(read_name) {
+                    line.push_str(&format!(" {name:?}"));
+                    line.extend((number > 0).then(|| format!("#{number}")));
+                }
                 line.extend(path.as_ref().map(|path| format!(" {path}")));
                 line.extend(index.map(|index| format!("[{index}]")));
                 let line = escape::line(&line);

@@ -142,7 +142,7 @@ impl Label {
 
     /// What a change of a field is called, perhaps one of an object of this name.
     pub(super) fn of_field(verb: Verb, path: &FieldPath, object: Option<&ObjectName>) -> Self {
-        Self::Change { verb, field: Some(path.clone()), object: object.map(ObjectName::text) }
+        Self::Change { verb, field: Some(path.clone()), object: object.map(ObjectName::name) }
     }
 
     /// What a change of a world is called.
@@ -157,7 +157,7 @@ impl Label {
             }
             _ => None,
         };
-        let object = name.filter(|name| !name.is_empty()).map(ObjectName::text);
+        let object = name.filter(|name| !name.is_empty()).map(ObjectName::name);
         Self::Change { verb, field, object }
     }
 

@@ -373,13 +373,32 @@ impl Edit<'_, World> {
     ///
     /// Those of [`World::rename`].
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
+        self.name_by(object, |world| world.rename(object, name).map(drop))?;
+        Ok(self.target.name(object).unwrap_or_default())
+    }
+
+    /// Gives an object a name that others may have, too, as [`World::share_name`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::share_name`].
+    #[doc(hidden)]
+    pub fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.name_by(object, |world| world.share_name(object, name))
+    }
+
+    fn name_by(
+        &mut self,
+        object: ObjectId,
+        give: impl FnOnce(&mut World) -> Result<()>,
+    ) -> Result<()> {
         self.ready_to_change()?;
         let old = self.target.object_name(object);
-        self.target.rename(object, name)?;
+        give(self.target)?;
         if let (Some(old), Some(new)) = (old, self.target.object_name(object)) {
             self.record_aspect(object, old == new, ChangeKind::Rename { old, new });
         }
-        Ok(self.target.name(object).unwrap_or_default())
+        Ok(())
     }
 
     /// Puts an object below another one as its last child, or below none, as [`World::set_parent`].

@@ -1,6 +1,7 @@
 //! A save against the locked versions.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
 use std::fmt;
 
 use super::Lock;
@@ -8,7 +9,8 @@ use super::compare::{Fit, fit};
 use super::report::{Difference, Verdict};
 use super::section::Section;
 use crate::Document;
-use crate::schema::{ClassSchema, FieldSchema, Form, is_same_class};
+use crate::reflect::ClassId;
+use crate::schema::{ClassSchema, FieldSchema, Form, VariantSchema, is_same_class};
 
 /// Which locked versions a save is of: what [`Lock::check_save`] finds.
 #[derive(Clone, Debug, Default)]
@@ -89,12 +91,13 @@ impl Lock {
             .filter(|class| !classes[*class].name.starts_with("persist."))
             .collect();
         let has = |section: &&Section| {
+            let by_id = by_id(section);
             // A save without classes says nothing of its version.
             !own.is_empty()
                 && own.iter().all(|class| {
-                    let found = section.find(&classes[*class]);
+                    let found = by_id.get(&classes[*class].id);
                     found.is_some_and(|found| {
-                        is_same_class((classes, *class), (&section.classes, found))
+                        is_same_class((classes, *class), (&section.classes, *found))
                     })
                 })
         };
@@ -102,7 +105,10 @@ impl Lock {
             self.sections.iter().filter(has).map(|section| section.version.clone()).collect();
         let mut found = Vec::new();
         if let Some(newest) = self.sections.last().filter(|_| versions.is_empty()) {
-            let all = own.iter().flat_map(|class| differences(&classes[*class], classes, newest));
+            let by_id = by_id(newest);
+            let new = |old: &ClassSchema| by_id.get(&old.id).map(|new| &newest.classes[*new]);
+            let all = own.iter().map(|class| &classes[*class]);
+            let all = all.flat_map(|old| differences((old, new(old)), classes, newest));
             found = all.collect();
             found.sort_by_key(|difference| Reverse(difference.verdict));
         }
@@ -110,21 +116,23 @@ impl Lock {
     }
 }
 
-impl Section {
-    /// The class that another save knows by that id.
-    fn find(&self, class: &ClassSchema) -> Option<usize> {
-        self.classes.iter().position(|known| known.id == class.id)
-    }
+/// The classes of a version by the ids by which saves know them.
+fn by_id(section: &Section) -> HashMap<ClassId, usize> {
+    section.classes.iter().enumerate().rev().map(|(at, class)| (class.id, at)).collect()
 }
 
 /// How a class of a save differs from that of the newest version.
-fn differences(old: &ClassSchema, classes: &[ClassSchema], newest: &Section) -> Vec<Difference> {
+fn differences(
+    (old, new): (&ClassSchema, Option<&ClassSchema>),
+    classes: &[ClassSchema],
+    newest: &Section,
+) -> Vec<Difference> {
     let (mut found, version) = (Vec::new(), &newest.version);
     let mut add = |field: Option<String>, verdict: Verdict, change: String| {
         let difference = Difference::new(&old.name, verdict, change);
         found.push(Difference { field, versions: vec![version.clone()], ..difference });
     };
-    let Some(new) = newest.find(old).map(|found| &newest.classes[found]) else {
+    let Some(new) = new else {
         let change = format!("{version} does not have it; objects of it are kept as unknown");
         add(None, Verdict::Untested, change);
         return found;
@@ -148,8 +156,10 @@ fn differences(old: &ClassSchema, classes: &[ClassSchema], newest: &Section) -> 
             });
         }
         (_, Form::Enum(old), Form::Enum(new)) => {
+            let by_name: HashMap<&str, &VariantSchema> =
+                new.iter().rev().map(|variant| (&*variant.name, variant)).collect();
             for variant in old {
-                let Some(known) = new.iter().find(|known| known.name == variant.name) else {
+                let Some(known) = by_name.get(&*variant.name) else {
                     let change = format!("{version} does not have the variant; it needs an alias");
                     add(Some(variant.name.clone()), Verdict::Untested, change);
                     continue;
@@ -175,13 +185,10 @@ fn fields(
     (new, newest): (&[FieldSchema], &Section),
     add: &mut dyn FnMut(&str, String),
 ) {
-    let is_one = |one: &FieldSchema, other: &FieldSchema| match (one.id, other.id) {
-        (Some(one), Some(other)) => one == other,
-        _ => one.name == other.name,
-    };
+    let (known_new, known_old) = (KnownFields::of(new), KnownFields::of(old));
     let version = &newest.version;
     for field in old {
-        let Some(known) = new.iter().find(|known| is_one(field, known)) else {
+        let Some(known) = known_new.find(field).map(|known| &new[known]) else {
             let change = format!(
                 "{version} does not have it; it is kept as unknown, unless a field has it as an alias"
             );
@@ -198,7 +205,35 @@ fn fields(
             add(&field.name, format!("it is {was}, and {is} in {version}; {needs}"));
         }
     }
-    for field in new.iter().filter(|field| !old.iter().any(|known| is_one(known, field))) {
+    for field in new.iter().filter(|field| known_old.find(field).is_none()) {
         add(&field.name, format!("the save does not have it; {version} loads it by a default"));
+    }
+}
+
+/// Fields by what tells them apart: numbers, if two have some, else names.
+struct KnownFields<'f> {
+    by_number: HashMap<u32, usize>,
+    by_name: HashMap<&'f str, usize>,
+    /// Those without a number.
+    unnumbered: HashMap<&'f str, usize>,
+}
+
+impl<'f> KnownFields<'f> {
+    fn of(fields: &'f [FieldSchema]) -> Self {
+        let all = || fields.iter().enumerate().rev();
+        let unnumbered = all().filter(|(_, field)| field.id.is_none());
+        Self {
+            by_number: all().filter_map(|(at, field)| Some((field.id?, at))).collect(),
+            by_name: all().map(|(at, field)| (&*field.name, at)).collect(),
+            unnumbered: unnumbered.map(|(at, field)| (&*field.name, at)).collect(),
+        }
+    }
+
+    /// The first that is the same field.
+    fn find(&self, field: &FieldSchema) -> Option<usize> {
+        let name = &*field.name;
+        let Some(number) = field.id else { return self.by_name.get(name).copied() };
+        let found = [self.by_number.get(&number), self.unnumbered.get(name)];
+        found.into_iter().flatten().min().copied()
     }
 }

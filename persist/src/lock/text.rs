@@ -89,11 +89,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>> {
 
 fn sections(versions: Option<&Value>) -> Read<Vec<Section>> {
     let mut entries = SectionEntries::new();
-    let mut sections: Vec<Section> = Vec::new();
+    let (mut sections, mut names) = (Vec::<Section>::new(), HashSet::new());
     for version in list(versions, "versions")? {
         let [name, removed, added] = parts(version, "Version", ["name", "removed", "added"])?;
         let version = text(name, "name")?;
-        if sections.iter().any(|section| section.version == version) {
+        if !names.insert(version) {
             return Err(format!("version {version} stands there twice"));
         }
         let section = enter(removed, added, &mut entries)

@@ -1,5 +1,6 @@
 //! A whole save without its types.
 
+use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Write;
@@ -14,9 +15,9 @@ use crate::format::{
     Compression, Definition, Header, Plain, RecordLocation, Records, Scan, Sealer, Writer, scan,
     unpacked,
 };
-use crate::reflect::Holder;
+use crate::reflect::{ClassId, Holder};
 use crate::schema::{
-    ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, is_same_class, locate, write_value,
+    ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, locate, same_classes, write_value,
 };
 use crate::storage::FILES;
 use crate::value::{NameOf, write_name};
@@ -61,6 +62,98 @@ pub struct Document {
     /// By their places in the save; `None` where one was removed.
     entries: Vec<Option<Entry>>,
     places: HashMap<ObjectId, usize>,
+}
+
+/// The classes of a save, and those that values of others bring. The save gets them at the end: each new one costs no pass
+/// over those before.
+pub(crate) struct Adoption {
+    classes: Vec<ClassSchema>,
+    /// The first class of each id.
+    by_id: HashMap<ClassId, usize>,
+}
+
+impl Adoption {
+    pub(crate) fn of(save: &Document) -> Self {
+        let mut this = Self { classes: save.stored.to_vec(), by_id: HashMap::new() };
+        for (index, class) in this.classes.iter().enumerate() {
+            this.by_id.entry(class.id).or_insert(index);
+        }
+        this
+    }
+
+    /// Makes a value of another save one of this, with the classes that this one does not have. `known` has the indices
+    /// here of those that were looked for before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if a class is another one here; no class is added then.
+    pub(crate) fn adopt(
+        &mut self,
+        value: &mut Value,
+        classes: &[ClassSchema],
+        known: &mut HashMap<usize, usize>,
+    ) -> Result<()> {
+        let mut next = Vec::new();
+        value.each_mut(&mut |value| {
+            next.extend(value.as_record().and_then(|record| record.origin));
+        });
+        let (mut found, mut added) = (Vec::new(), Vec::new());
+        while let Some(index) = next.pop() {
+            let is_known = known.contains_key(&index);
+            let Some(class) = classes.get(index).filter(|_| !is_known) else { continue };
+            let Some(own) = self.by_id.get(&class.id) else {
+                known.insert(index, self.classes.len() + added.len());
+                found.push(index);
+                added.push(class);
+                class.kinds().for_each(|kind| {
+                    kind.visit(&mut |kind| match kind {
+                        KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
+                            next.push(*class);
+                        }
+                        _ => {}
+                    });
+                });
+                continue;
+            };
+            // What is known to be the same is not compared for each class that leads there.
+            let mut is_new = |own: usize, index: usize| match known.entry(index) {
+                MapEntry::Occupied(known) => (*known.get() == own).then_some(false),
+                MapEntry::Vacant(new) => {
+                    new.insert(own);
+                    found.push(index);
+                    Some(true)
+                }
+            };
+            if !same_classes((&self.classes, *own), (classes, index), &mut is_new) {
+                found.iter().for_each(|index| _ = known.remove(index));
+                let message = format!(
+                    "the save has another form of class {}; let its program replay the journal",
+                    class.name
+                );
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        }
+        let index = |class: usize| known.get(&class).copied().unwrap_or(class);
+        for class in added {
+            self.by_id.entry(class.id).or_insert(self.classes.len());
+            self.classes.push(class.renumbered(&index));
+        }
+        value.each_mut(&mut |value| {
+            if let Some(record) = value.as_record_mut() {
+                record.origin = record.origin.map(index);
+            }
+        });
+        Ok(())
+    }
+
+    /// Gives a save the classes.
+    pub(crate) fn end(self, save: &mut Document) {
+        if self.classes.len() > save.stored.len() {
+            // Before the first record, as any may have them now.
+            save.defined = vec![0; self.classes.len()];
+            save.stored = Stored::new(self.classes);
+        }
+    }
 }
 
 /// Shows a whole save as text, for people.
@@ -277,63 +370,6 @@ impl Document {
     /// The objects with the indices of their classes, last first, to be changed.
     pub(super) fn last_first(&mut self) -> impl Iterator<Item = (usize, &mut Option<Entry>)> {
         self.entries.iter_mut().rev().map(|entry| (entry.as_ref().map_or(0, |e| e.class), entry))
-    }
-
-    /// Makes a value of another save one of this, with the classes that this one does not have. `known` has the indices
-    /// here of those that were looked for before.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unsupported`] if a class is another one here; no class is added then.
-    pub(crate) fn adopt(
-        &mut self,
-        value: &mut Value,
-        classes: &[ClassSchema],
-        known: &mut HashMap<usize, usize>,
-    ) -> Result<()> {
-        let mut next = Vec::new();
-        value.each_mut(&mut |value| {
-            next.extend(value.as_record().and_then(|record| record.origin));
-        });
-        let (mut indices, mut added) = (HashMap::new(), Vec::new());
-        while let Some(index) = next.pop() {
-            let is_known = known.contains_key(&index) || indices.contains_key(&index);
-            let Some(class) = classes.get(index).filter(|_| !is_known) else { continue };
-            let own = self.stored.class_of_id(class.id);
-            if own.is_some_and(|own| !is_same_class((&self.stored, own), (classes, index))) {
-                let message = format!(
-                    "the save has another form of class {}; let its program replay the journal",
-                    class.name
-                );
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
-            indices.insert(index, own.unwrap_or(self.stored.len() + added.len()));
-            if own.is_none() {
-                added.push(class);
-                class.kinds().for_each(|kind| {
-                    kind.visit(&mut |kind| match kind {
-                        KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
-                            next.push(*class);
-                        }
-                        _ => {}
-                    });
-                });
-            }
-        }
-        known.extend(indices);
-        let index = |class: usize| known.get(&class).copied().unwrap_or(class);
-        if !added.is_empty() {
-            let added = added.into_iter().map(|class| class.renumbered(&index));
-            self.stored = Stored::new(self.stored.iter().cloned().chain(added).collect());
-            // Before the first record, as any may have them now.
-            self.defined = vec![0; self.stored.len()];
-        }
-        value.each_mut(&mut |value| {
-            if let Some(record) = value.as_record_mut() {
-                record.origin = record.origin.map(index);
-            }
-        });
-        Ok(())
     }
 
     /// Takes out all objects.

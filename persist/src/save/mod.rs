@@ -80,6 +80,8 @@ mod verify;
 pub use background::{BackgroundSave, Progress};
 pub use content::{Content, Loadable};
 #[cfg(feature = "tools")]
+pub(crate) use document::Adoption;
+#[cfg(feature = "tools")]
 pub use document::{Entry, dump};
 pub use info::SlotInfo;
 pub use output::SaveOutcome;

@@ -238,13 +238,10 @@ fn may_lose(kind: &KindSchema) -> bool {
 
 /// The fields that a record was read from.
 fn fields<'s>(record: &Record, stored: &'s Stored) -> &'s [FieldSchema] {
-    match record.origin.and_then(|class| stored.get(class)).map(|class| &class.form) {
-        Some(Form::Struct(fields)) => fields,
-        Some(Form::Enum(variants)) => {
-            let is_it = |name: &str| record.variant.as_deref() == Some(name);
-            let variant = variants.iter().find(|variant| is_it(&variant.name));
-            variant.map_or(&[], |variant| &variant.fields)
-        }
-        _ => &[],
-    }
+    let Some(class) = record.origin.filter(|class| *class < stored.len()) else { return &[] };
+    let variant = match &stored[class].form {
+        Form::Enum(_) => record.variant.as_deref().and_then(|name| stored.variant(class, name)),
+        _ => Some(0),
+    };
+    variant.map_or(&[], |variant| stored.fields(class, variant))
 }

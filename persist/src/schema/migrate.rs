@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::matching::is_older;
 use super::pairing::{find_variant, pair};
 use super::plan::Plans;
+use super::write::FieldsByName;
 use super::{
     FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Stored, Strict, WriteTarget, empty,
     write_value,
@@ -195,6 +196,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         &self,
         (class, variant, field): FieldPlace,
         record: &'r Record,
+        _: &mut FieldsByName<'r>,
     ) -> Option<&'r Field> {
         let fields: Vec<&Field> = record.fields.iter().collect();
         let pairing = pair(&fields, self.plans.program.wanted(class, variant).records);

@@ -4,11 +4,22 @@ use super::{ClassSchema, FieldSchema, Form, KindSchema};
 
 /// True if two classes, each of its own list, have the same name, id and form, and so have
 /// all that they mention.
-pub(crate) fn is_same_class(
+pub(crate) fn is_same_class(a: (&[ClassSchema], usize), b: (&[ClassSchema], usize)) -> bool {
+    let mut seen = HashSet::new();
+    same_classes(a, b, &mut |a, b| Some(seen.insert((a, b))))
+}
+
+/// True if two classes are the same, with all that their kinds lead to. `is_new` says of each pair whether it is to be
+/// compared, or `None` if it cannot be the same.
+pub(crate) fn same_classes(
     (a_list, a): (&[ClassSchema], usize),
     (b_list, b): (&[ClassSchema], usize),
+    is_new: &mut dyn FnMut(usize, usize) -> Option<bool>,
 ) -> bool {
-    let mut pairs = ClassPairs { seen: HashSet::from([(a, b)]), next: vec![(a, b)] };
+    let mut pairs = ClassPairs { is_new, next: Vec::new() };
+    if !pairs.meet(a, b) {
+        return false;
+    }
     while let Some((a, b)) = pairs.next.pop() {
         let (a, b) = (&a_list[a], &b_list[b]);
         let head = |class: &ClassSchema| (class.id, class.version);
@@ -34,12 +45,21 @@ pub(crate) fn is_same_class(
 }
 
 /// The pairs of classes that must be the same.
-struct ClassPairs {
-    seen: HashSet<(usize, usize)>,
+struct ClassPairs<'n> {
+    is_new: &'n mut dyn FnMut(usize, usize) -> Option<bool>,
     next: Vec<(usize, usize)>,
 }
 
-impl ClassPairs {
+impl ClassPairs<'_> {
+    /// False if they cannot be the same.
+    fn meet(&mut self, a: usize, b: usize) -> bool {
+        let is_new = (self.is_new)(a, b);
+        if is_new == Some(true) {
+            self.next.push((a, b));
+        }
+        is_new.is_some()
+    }
+
     fn fields(&mut self, a: &[FieldSchema], b: &[FieldSchema]) -> bool {
         a.len() == b.len()
             && a.iter()
@@ -48,11 +68,6 @@ impl ClassPairs {
     }
 
     fn kind(&mut self, a: &KindSchema, b: &KindSchema) -> bool {
-        a.is_like(b, true, &mut |a, b| {
-            if self.seen.insert((a, b)) {
-                self.next.push((a, b));
-            }
-            true
-        })
+        a.is_like(b, true, &mut |a, b| self.meet(a, b))
     }
 }

@@ -1,13 +1,13 @@
 //! The classes of a save, and what is asked of their kinds: worked out once for each kind, not for each value, as a
 //! hostile save may have long kinds and many values.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use super::order::inner_first;
 use super::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::reflect::{ClassId, Holder};
+use crate::reflect::Holder;
 
 /// The classes of a save, and a node for every kind in them.
 pub(crate) struct Stored {
@@ -18,10 +18,11 @@ pub(crate) struct Stored {
     pub(super) blocks: Vec<Vec<usize>>,
     /// The classes and holders whose records become the program's objects.
     made: OnceLock<HashSet<(usize, Holder)>>,
-    /// The first class of each id.
-    by_id: OnceLock<HashMap<ClassId, usize>>,
     /// For each class its variants in the order of their names.
     variants: OnceLock<Vec<Box<[usize]>>>,
+    /// For each class its variants with their fields, in the order of the names of the fields; of those of one name and
+    /// kind the first.
+    fields: OnceLock<Vec<Box<[(usize, usize)]>>>,
 }
 
 /// A kind, and what is known of all its values.
@@ -126,8 +127,8 @@ impl Stored {
             });
             ends.push(nodes.len());
         }
-        let (made, by_id, variants) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let mut this = Self { classes, nodes, blocks, made, by_id, variants };
+        let (made, variants, by_name) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let mut this = Self { classes, nodes, blocks, made, variants, fields: by_name };
         // A class comes after those that every value of it holds.
         for class in inner_first(&this.classes).unwrap_or_default() {
             let start = class.checked_sub(1).map_or(this.classes.len(), |before| ends[before]);
@@ -221,19 +222,6 @@ impl Stored {
         &self.classes
     }
 
-    /// The class of this id. A search through all classes for each value, or for each entry of a journal, would be
-    /// quadratic.
-    pub(crate) fn class_of_id(&self, id: ClassId) -> Option<usize> {
-        let by_id = self.by_id.get_or_init(|| {
-            let mut by_id = HashMap::with_capacity(self.classes.len());
-            for (i, class) in self.classes.iter().enumerate() {
-                by_id.entry(class.id).or_insert(i);
-            }
-            by_id
-        });
-        by_id.get(&id).copied()
-    }
-
     /// The variant of this name of an enum.
     pub(crate) fn variant(&self, class: usize, name: &str) -> Option<usize> {
         let Form::Enum(variants) = &self.classes[class].form else { return None };
@@ -249,6 +237,46 @@ impl Stored {
         let of = &in_order[class];
         let found = of.binary_search_by_key(&name, |variant| &*variants[*variant].name);
         found.ok().map(|place| of[place])
+    }
+
+    /// The nodes of the fields of a name, in a struct or in the variants of an enum: one for each kind that they have;
+    /// none if there are over [`KINDS`].
+    pub(crate) fn nodes_named(&self, class: usize, name: &str) -> impl Iterator<Item = usize> {
+        let in_order = self.fields.get_or_init(|| {
+            let of_class = |class: usize| {
+                let variants = self.blocks[class].len();
+                let fields = |variant| 0..self.fields(class, variant).len();
+                let mut all: Vec<(usize, usize)> = (0..variants)
+                    .flat_map(|variant| fields(variant).map(move |field| (variant, field)))
+                    .collect();
+                let of = |(variant, field): &(usize, usize)| &self.fields(class, *variant)[*field];
+                // Of one variant the first counts; it stays before others of its name.
+                all.sort_by(|a, b| of(a).name.cmp(&of(b).name).then(a.cmp(b)));
+                let mut named = Vec::new();
+                for all in all.chunk_by(|a, b| of(a).name == of(b).name) {
+                    let mut kinds: Vec<&(usize, usize)> = Vec::new();
+                    let firsts = all.chunk_by(|a, b| a.0 == b.0).map(|fields| &fields[0]);
+                    for first in firsts {
+                        if !kinds.iter().any(|known| of(known).kind == of(first).kind) {
+                            kinds.push(first);
+                        }
+                        if kinds.len() > KINDS {
+                            kinds.clear();
+                            break;
+                        }
+                    }
+                    named.extend(kinds.into_iter().copied());
+                }
+                named.into()
+            };
+            (0..self.classes.len()).map(of_class).collect()
+        });
+        let (all, of) = (&in_order[class], move |(variant, field): &(usize, usize)| {
+            &*self.fields(class, *variant)[*field].name
+        });
+        let start = all.partition_point(|field| of(field) < name);
+        let end = start + all[start..].partition_point(|field| of(field) == name);
+        all[start..end].iter().map(move |(variant, field)| self.first(class, *variant) + field)
     }
 
     /// The node of a class as a kind.
@@ -308,6 +336,9 @@ fn lay<'k>(
     }
     start
 }
+
+/// The most kinds that fields of one name have in the variants of an enum, so that somebody tells them apart.
+const KINDS: usize = 16;
 
 /// The longest count, and text, whose length is one byte.
 const SHORT: u8 = 247;

@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::write::WriteTarget;
+use super::write::{FieldsByName, WriteTarget};
 use super::{FieldPlace, Form, KindSchema, Stored};
 use crate::value::{Field, HandleValue, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -108,12 +108,23 @@ impl WriteTarget for Strict<'_> {
         self.stored.variant(class, name)
     }
 
-    fn find<'r>(&self, place: FieldPlace, record: &'r Record) -> Option<&'r Field> {
+    fn find<'r>(
+        &self,
+        place: FieldPlace,
+        record: &'r Record,
+        by_name: &mut FieldsByName<'r>,
+    ) -> Option<&'r Field> {
         let name = self.field_name(place);
-        let has_name = |field: &&Field| &*field.name == name;
-        // Mostly they are in order.
         let fields = &record.fields;
-        fields.get(place.2).filter(has_name).or_else(|| fields.iter().find(has_name))
+        // Mostly they are in order.
+        if let Some(field) = fields.get(place.2).filter(|field| &*field.name == name) {
+            return Some(field);
+        }
+        let by_name = by_name.get_or_insert_with(|| {
+            // Of two of a name it is the first.
+            fields.iter().enumerate().rev().map(|(at, field)| (&*field.name, at)).collect()
+        });
+        fields.get(*by_name.get(name)?)
     }
 
     fn missing(&mut self, (class, variant, _): FieldPlace, _: &mut Vec<u8>) -> Result<()> {

@@ -3,6 +3,7 @@
 //! A value need not be of the very kind: what it can be without loss is written,
 //! such as a `u8` as a `u32`; the rest is an error.
 
+use std::collections::HashMap;
 use std::slice;
 
 use super::number::{Number, Width};
@@ -14,6 +15,9 @@ use crate::types::{Arena as _, WorldObjects};
 use crate::value::{Field, HandleValue, PartIter, Record, Value, levels, too_deep};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
+/// The places of a record's fields by their names, once they are asked for.
+pub(crate) type FieldsByName<'r> = Option<HashMap<&'r str, usize>>;
+
 /// How records meet the classes that they are written as.
 ///
 /// Classes, variants and fields are given by their indices; `variant` is 0 for a struct.
@@ -24,8 +28,13 @@ pub(crate) trait WriteTarget {
     /// The variant of this name.
     fn variant(&self, class: usize, name: &str) -> Option<usize>;
 
-    /// The record's field for one of a class.
-    fn find<'r>(&self, place: FieldPlace, record: &'r Record) -> Option<&'r Field>;
+    /// The record's field for one of a class; `by_name` is kept from one field of the record to the next.
+    fn find<'r>(
+        &self,
+        place: FieldPlace,
+        record: &'r Record,
+        by_name: &mut FieldsByName<'r>,
+    ) -> Option<&'r Field>;
 
     /// Appends a field that the record does not have, unless there must be one.
     fn missing(&mut self, place: FieldPlace, out: &mut Vec<u8>) -> Result<()>;
@@ -311,7 +320,7 @@ impl<'r> ValueWriter<'r> {
         let frame = WalkFrame::fields(stored, class, variant);
         Ok(Some(WriteFrame::new(
             frame,
-            RemainingParts::Fields { class, variant, record, found: 0 },
+            RemainingParts::Fields { class, variant, record, by_name: None, found: 0 },
         )))
     }
 
@@ -431,6 +440,7 @@ enum RemainingParts<'r> {
         class: usize,
         variant: usize,
         record: &'r Record,
+        by_name: FieldsByName<'r>,
         /// How many of the fields the record has.
         found: usize,
     },
@@ -460,10 +470,10 @@ impl<'r> WriteFrame<'r> {
             let part = match &mut self.items {
                 RemainingParts::One(value) => value.take(),
                 RemainingParts::Parts(parts) => parts.next(),
-                RemainingParts::Fields { class, variant, record, found } => {
+                RemainingParts::Fields { class, variant, record, by_name, found } => {
                     let field = node - run.stored.first(*class, *variant);
                     let place = (*class, *variant, field);
-                    let value = run.target.find(place, record);
+                    let value = run.target.find(place, record, by_name);
                     match value {
                         Some(_) => *found += 1,
                         None => run.target.missing(place, run.out)?,
@@ -484,7 +494,7 @@ impl<'r> WriteFrame<'r> {
 
     /// Checks the whole when all parts are written.
     fn end(self, run: &ValueWriter<'r>) -> Result<()> {
-        if let RemainingParts::Fields { class, variant, record, found } = self.items {
+        if let RemainingParts::Fields { class, variant, record, found, .. } = self.items {
             run.target.check_rest(class, variant, found, record)?;
         }
         self.unique.map_or(Ok(()), |(unique, what)| run.check_different(&unique, what))

@@ -11,6 +11,7 @@ use super::names::ObjectName;
 use super::object::Owner;
 use super::parked::TreePosition;
 use super::prints::{Print, hash_of, print_value};
+use super::shared_name::read_name;
 use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
@@ -47,14 +48,20 @@ impl World {
         is_possible
     }
 
-    /// Gives an object just this name.
-    pub(crate) fn rename_to(&mut self, object: ObjectId, name: &str) -> Result<()> {
+    /// Gives an object the name of just this text.
+    pub(crate) fn rename_to(&mut self, object: ObjectId, text: &str) -> Result<()> {
         self.check(object)?;
-        if let Some(other) = self.find(name).filter(|other| *other != object) {
-            let message = format!("object {other} is called `{name}` by now; rename that first");
-            return Err(Error::new(ErrorKind::AlreadyExists, message).in_object(object.get()));
+        match self.names.find_written(text) {
+            Some(other) if other != object => {
+                let name = read_name(text).0;
+                let message =
+                    format!("object {other} is called `{name}` by now; rename that first");
+                return Err(Error::new(ErrorKind::AlreadyExists, message).in_object(object.get()));
+            }
+            Some(_) => {}
+            None => self.set_name(object, |names| (!text.is_empty()).then(|| names.hold(text))),
         }
-        self.rename(object, name).map(drop)
+        Ok(())
     }
 
     /// The name of an object that is there, for labels and changes; empty if it has none.
@@ -143,7 +150,7 @@ impl World {
         let mut add = |what: &str, hash| {
             prints.push(Print { object: Some(id), what: what.to_owned(), hash });
         };
-        add("its name", hash_of(self.name(id).unwrap_or_default()));
+        add("its name", hash_of(&*self.names.object_name(object.name).text()));
         // Its index is its parent's.
         add("its parent", hash_of(&object.parent));
         add("its children", hash_of(object.children()));

@@ -77,7 +77,7 @@ impl WorldReader<'_> {
         if let Some(name) = name
             && self.world.names.give(name, id).is_some()
         {
-            let name = self.world.names.text(name);
+            let name = self.world.names.name(name);
             return Err(input.refuse(wrong(format!("two objects have the name `{name}`"))));
         }
         let mut object = Object::new(name);

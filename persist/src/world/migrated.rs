@@ -1,5 +1,7 @@
 //! What a recorded change of a field is on the types of a later program.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::mem;
 
 use crate::FieldPath;
@@ -75,11 +77,17 @@ impl Migrated {
         }
         *new = mem::take(last);
         let is_annulled = old == new;
+        // Of two of a path it is the first.
+        let paths = self.fields.iter().enumerate().rev();
+        let mut places: HashMap<FieldPath, usize> =
+            paths.map(|(at, field)| (field.path.clone(), at)).collect();
         for mut field in next.fields.drain(..) {
-            let known = self.fields.iter_mut().find(|known| known.path == field.path);
-            match known {
-                Some(known) => _ = known.merge(&mut field),
-                None => self.fields.push(field),
+            match places.entry(field.path.clone()) {
+                Entry::Occupied(known) => _ = self.fields[*known.get()].merge(&mut field),
+                Entry::Vacant(new) => {
+                    new.insert(self.fields.len());
+                    self.fields.push(field);
+                }
             }
         }
         self.recorded.append(&mut next.recorded);

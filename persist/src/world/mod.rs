@@ -53,6 +53,7 @@ mod query;
 mod recorded;
 mod references;
 mod resources;
+mod shared_name;
 mod stored;
 #[cfg(feature = "tools")]
 mod untyped;
@@ -82,5 +83,6 @@ pub(crate) use untyped::{UntypedTree, UntypedWorld};
 pub use {
     references::Reference,
     resources::{Movable, movable},
+    shared_name::{read_name, write_name},
     world::{Component, Context, World},
 };

@@ -1,9 +1,10 @@
 //! The names of objects: each once, with the lowest free number as suffix.
 //!
-//! A name is a base and a number: objects of one base share its text, and are found by their numbers. So a name costs
+//! Here a text is that of [`shared_name`](super::shared_name), as saves and journals have it; programs know the name
+//! alone. A text is a base and a number: objects of one base share its text, and are found by their numbers. So a name costs
 //! no table entry and no text of its own.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt::{self, Display, Formatter};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
+use super::shared_name::{MARK, read_name, write_name};
 use crate::ObjectId;
 use crate::codec::with::With;
 use crate::fields::AsText;
@@ -58,8 +60,18 @@ impl ObjectName {
         self.base.is_empty()
     }
 
+    /// The text, as journals have it.
     pub(crate) fn text(&self) -> Arc<str> {
         if self.number == 0 { Arc::clone(&self.base) } else { self.to_string().into() }
+    }
+
+    /// The name, for labels.
+    pub(crate) fn name(&self) -> Arc<str> {
+        let text = self.text();
+        match read_name(&text) {
+            (Cow::Borrowed(_), 0) => Arc::clone(&text),
+            (name, _) => name.into(),
+        }
     }
 }
 
@@ -153,7 +165,7 @@ const LAST_NUMBER: u32 = 999_999_999;
 const DIGITS: usize = 9;
 
 /// The base and the number of a text. Every name has just one: the number is the longest that does not begin with a zero.
-fn split(text: &str) -> (&str, u32) {
+pub(super) fn split(text: &str) -> (&str, u32) {
     let is_digit = |at: &usize| text.as_bytes()[*at].is_ascii_digit();
     let first = text.len().saturating_sub(DIGITS).max(1);
     let digits = (first..text.len()).rev().take_while(is_digit);
@@ -223,7 +235,12 @@ impl Names {
         self.find_text(base).is_none_or(|base| self.is_free(Name::new(base, number)))
     }
 
-    pub(super) fn find(&self, text: &str) -> Option<ObjectId> {
+    /// The object of a name that it does not share.
+    pub(super) fn find(&self, name: &str) -> Option<ObjectId> {
+        self.find_written(&write_name(name, 0))
+    }
+
+    pub(super) fn find_written(&self, text: &str) -> Option<ObjectId> {
         let (base, number) = split(text);
         self.owner(Name::new(self.find_text(base)?, number))
     }
@@ -258,6 +275,11 @@ impl Names {
             (base, 0) => base.into(),
             (base, number) => format!("{base}{number}"),
         }
+    }
+
+    /// The name that a program knows.
+    pub(super) fn name(&self, name: Name) -> String {
+        read_name(&self.text(name)).0.into_owned()
     }
 
     /// A name by its text, which is held from here on.
@@ -300,20 +322,47 @@ impl Names {
         }
     }
 
-    /// The name that a newcomer gets, which is held from here on: this one, or this one with the lowest free number.
-    pub(super) fn hold_free(&mut self, text: &str) -> Name {
-        let (base, number) = split(text);
+    /// The text that a newcomer gets who asks for a name, which is held from here on: this name, or this name with the
+    /// lowest free number.
+    pub(super) fn hold_free(&mut self, name: &str) -> Name {
+        let text = write_name(name, 0);
+        let (base, number) = split(&text);
         let at = self.enter_base(base);
-        let name = Name::new(at, number);
-        let name = if self.is_free(name) {
-            name
-        } else if let Some(numbered) = self.next_number(name) {
+        let entered = Name::new(at, number);
+        let entered = if self.is_free(entered) {
+            entered
+        } else if !name.ends_with(MARK)
+            && let Some(numbered) = self.next_number(entered)
+        {
             numbered
         } else {
-            return self.hold_numbered(text);
+            return self.hold_numbered(name);
         };
         self.bases[at].holders += 1;
-        name
+        entered
+    }
+
+    /// The text that an object gets which may share its name, which is held from here on.
+    pub(super) fn hold_shared(&mut self, name: &str) -> Name {
+        let text = write_name(name, 0);
+        if self.is_text_free(&text) { self.hold(&text) } else { self.hold_marked(name) }
+    }
+
+    /// A name with a mark and the lowest free number after it.
+    fn hold_marked(&mut self, name: &str) -> Name {
+        let first = write_name(name, 1);
+        let at = self.enter_base(split(&first).0);
+        let marked = self.next_number(Name::new(at, 0)).expect("a billion names have no memory");
+        self.bases[at].holders += 1;
+        marked
+    }
+
+    /// Another text for the name of a text that is taken, which is held from here on.
+    pub(super) fn hold_other(&mut self, text: &str) -> Name {
+        match read_name(text) {
+            (name, 0) => self.hold_free(&name),
+            (name, _) => self.hold_marked(&name),
+        }
     }
 
     /// A base with its lowest free number; `None` if it ends with a number itself, or has too many.
@@ -341,20 +390,22 @@ impl Names {
     /// A name whose base and number are others with each number that is put after it.
     fn hold_numbered(&mut self, before: &str) -> Name {
         let first = self.numbered.get(before).copied().unwrap_or(1);
-        let mut free = (first..).map(|number| (format!("{before}{number}"), number));
+        let text = |number: &u64| write_name(&format!("{before}{number}"), 0).into_owned();
+        let mut free = (first..).map(|number| (text(&number), number));
         let (text, number) =
             free.find(|(text, _)| self.is_text_free(text)).expect("some number is free");
         self.numbered.insert(before.into(), number + 1);
         self.hold(&text)
     }
 
-    /// The name that a copy gets, which is held from here on: its own if that is free, else its base with the lowest free number.
+    /// The text that a copy gets, which is held from here on: its own if that is free, else its base with the lowest free number.
     pub(super) fn hold_for_copy(&mut self, text: &str) -> Name {
         if self.is_text_free(text) {
             return self.hold(text);
         }
-        let base = text.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        self.hold_free(if base.is_empty() { text } else { base })
+        let (name, 0) = read_name(text) else { return self.hold_other(text) };
+        let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        self.hold_free(if base.is_empty() { &name } else { base })
     }
 
     /// Gives a name to an object; returns the one that had it.

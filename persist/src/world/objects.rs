@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bundle::{Bundle, BundleColumns};
 use super::column::{Column, Page};
 use super::directory::Location;
-use super::names::Name;
+use super::names::{Name, Names};
 use super::object::{Activity, BundleShape, Object};
 use super::resources::UnknownComponent;
 use super::world::{
@@ -69,6 +69,24 @@ impl World {
         let name = self.names.hold_free(name);
         self.names.give(name, id);
         Some(name)
+    }
+
+    /// Gives an object another name, for which its own is free.
+    pub(super) fn set_name(
+        &mut self,
+        object: ObjectId,
+        hold: impl FnOnce(&mut Names) -> Option<Name>,
+    ) {
+        let old = self.object(object).and_then(|found| found.name);
+        old.into_iter().for_each(|old| self.names.leave(old));
+        let new = hold(&mut self.names);
+        old.into_iter().for_each(|old| self.names.drop(old));
+        if let Some(new) = new {
+            self.names.give(new, object);
+        }
+        if let Some(found) = self.object_mut(object) {
+            found.set_name(new);
+        }
     }
 
     pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Location {
@@ -434,7 +452,8 @@ impl World {
             part.columns.iter().map(|entry| self.new_column(entry.of)).collect();
         let ids: Vec<ObjectId> = part.objects().collect();
         let mut objects = Vec::with_capacity(ids.len());
-        for id in ids {
+        // From the end: a column then has nothing to move up.
+        for id in ids.into_iter().rev() {
             let Some(mut found) = part.take_whole(id) else { continue };
             found.components.iter_mut().for_each(|(column, _)| *column = columns[*column]);
             let shape: Vec<usize> = found.components.iter().map(|(column, _)| *column).collect();
@@ -443,6 +462,7 @@ impl World {
             found.object.set_name(name);
             objects.push(found);
         }
+        objects.reverse();
         objects
     }
 }

@@ -128,10 +128,11 @@ pub(crate) fn parked_size(world: &World, object: ObjectId) -> usize {
 /// Gives another name to an object whose own has been taken by one that came back.
 fn rename_newcomer(world: &mut World, newcomer: ObjectId, taken: Name) {
     let text = world.names.text(taken);
-    let name = world.name_newcomer(newcomer, &text);
+    let name = world.names.hold_other(&text);
+    world.names.give(name, newcomer);
     world.names.drop(taken);
     if let Some(found) = world.object_mut(newcomer) {
-        found.set_name(name);
+        found.set_name(Some(name));
     }
 }
 

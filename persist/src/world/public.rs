@@ -9,6 +9,7 @@ use super::prefab::{Outside, Placed, Prefab};
 use super::query::{self, Query, SharedQuery};
 use super::references::{self, Reference};
 use super::resources::Movable;
+use super::shared_name::write_name;
 use super::world::{Component, DeferredChange, World};
 use super::{objects::missing, phases};
 use crate::codec::Pointee;
@@ -176,7 +177,7 @@ impl World {
     pub fn name(&self, object: ObjectId) -> Option<&str> {
         let found = self.object(object)?;
         let name = found.name?;
-        Some(self.names.base(name).unwrap_or_else(|| found.text(|| self.names.text(name))))
+        Some(self.names.base(name).unwrap_or_else(|| found.text(|| self.names.name(name))))
     }
 
     /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got. The
@@ -186,23 +187,31 @@ impl World {
     ///
     /// [`ErrorKind::NotFound`] if the object is not there.
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
-        let old = self.check(object)?.name;
+        self.check(object)?;
         if self.name(object).unwrap_or_default() != name {
-            // Of the names that it could have, its own is free.
-            old.into_iter().for_each(|old| self.names.leave(old));
-            let new = (!name.is_empty()).then(|| match self.names.find(name) {
-                None => self.names.hold(name),
-                Some(_) => self.names.hold_free(name),
+            self.set_name(object, |names| match names.find(name) {
+                _ if name.is_empty() => None,
+                None => Some(names.hold(&write_name(name, 0))),
+                Some(_) => Some(names.hold_free(name)),
             });
-            old.into_iter().for_each(|old| self.names.drop(old));
-            if let Some(new) = new {
-                self.names.give(new, object);
-            }
-            if let Some(object) = self.object_mut(object) {
-                object.set_name(new);
-            }
         }
         Ok(self.name(object).unwrap_or_default())
+    }
+
+    /// Gives an object a name that others may have, too, as entities of an engine do: for the crates of engines.
+    /// [`find`](Self::find) returns the one that had it first; the library tells the others apart by a mark and a number,
+    /// which are no part of their name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there.
+    #[doc(hidden)]
+    pub fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.check(object)?;
+        if self.name(object).unwrap_or_default() != name {
+            self.set_name(object, |names| (!name.is_empty()).then(|| names.hold_shared(name)));
+        }
+        Ok(())
     }
 
     /// Whether an object is updated.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
+use super::children::Children;
 use super::detached::ComponentPlace;
 use super::object::Activity;
 use super::parked::TreePosition;
@@ -24,7 +25,9 @@ pub(crate) struct UntypedWorld {
 }
 
 struct UntypedObject {
+    /// Without its children.
     record: Record,
+    children: Children,
     parent: Option<ObjectId>,
 }
 
@@ -43,6 +46,7 @@ impl UntypedWorld {
         let last_id = record.get("last_id")?.as_u64()?;
         let Value::Seq(objects) = record.get("objects")? else { return None };
         let (mut ids, mut names, mut parents) = (Vec::new(), HashSet::new(), HashMap::new());
+        let mut families = Vec::new();
         for object in objects {
             let Value::Struct(object) = object else { return None };
             let id = ObjectId::new(object.get("id")?.as_u64()?)?;
@@ -52,20 +56,27 @@ impl UntypedWorld {
                 return None;
             }
             ids.push(id);
+            let mut children = Vec::new();
             for child in object.get("children")?.as_seq()? {
-                if parents.insert(child.as_object()?, id).is_some() {
+                let Value::Handle(HandleValue::Live(child)) = child else { return None };
+                children.push(ObjectId::new(*child)?);
+                if parents.insert(children[children.len() - 1], id).is_some() {
                     return None;
                 }
             }
+            families.push(children);
         }
         let is_there = |child: &ObjectId| ids.binary_search(child).is_ok();
         if last_id > LAST_ID / 2 || !parents.keys().all(is_there) || has_cycle(&ids, &parents) {
             return None;
         }
         let Some(Value::Seq(objects)) = record.set("objects", Value::Unit) else { return None };
-        let objects = ids.into_iter().zip(objects).filter_map(|(id, object)| match object {
-            Value::Struct(record) => {
-                Some((id, UntypedObject { record, parent: parents.get(&id).copied() }))
+        let objects = ids.into_iter().zip(objects).zip(families);
+        let objects = objects.filter_map(|((id, object), children)| match object {
+            Value::Struct(mut record) => {
+                record.set("children", Value::Unit);
+                let (children, parent) = (children.into(), parents.get(&id).copied());
+                Some((id, UntypedObject { record, children, parent }))
             }
             _ => None,
         });
@@ -75,7 +86,12 @@ impl UntypedWorld {
     }
 
     pub(crate) fn into_value(mut self) -> Value {
-        let objects = self.objects.into_values().map(|object| Value::Struct(object.record));
+        let objects = self.objects.into_values().map(|mut object| {
+            let children = object.children.list().iter();
+            let children = children.map(|id| Value::Handle(HandleValue::Live(id.get())));
+            object.record.set("children", Value::Seq(children.collect()));
+            Value::Struct(object.record)
+        });
         self.record.set("objects", Value::Seq(objects.collect()));
         Value::Struct(self.record)
     }
@@ -94,8 +110,8 @@ impl UntypedWorld {
         Some(&mut self.objects.get_mut(&id)?.record)
     }
 
-    fn children_mut(&mut self, id: ObjectId) -> Option<&mut Vec<Value>> {
-        list(self.object_mut(id)?.get_mut("children")?)
+    fn children_mut(&mut self, id: ObjectId) -> Option<&mut Children> {
+        Some(&mut self.objects.get_mut(&id)?.children)
     }
 
     /// The components of an object, or the resources.
@@ -139,7 +155,7 @@ impl UntypedWorld {
         let (root, object) = objects.first_mut()?;
         object.parent = parent;
         if let Some(parent) = parent {
-            insert(self.children_mut(parent)?, index, child(*root));
+            insert_child(self.children_mut(parent)?, index, *root);
         }
         self.give_behind(last)?;
         let names = objects.iter().map(|(_, object)| object.name().to_owned());
@@ -159,8 +175,7 @@ impl UntypedWorld {
         while let Some(id) = open.pop() {
             let Some(object) = self.objects.remove(&id) else { continue };
             self.names.remove(object.name());
-            let children = object.record.get("children").and_then(Value::as_seq);
-            open.extend(children.unwrap_or_default().iter().filter_map(Value::as_object));
+            open.extend(object.children.list());
             objects.push((id, object));
         }
         Some(UntypedTree { objects, place: TreePosition { parent, index } })
@@ -184,7 +199,7 @@ impl UntypedWorld {
             leave(self.children_mut(from)?, object)?;
         }
         if let Some(parent) = parent {
-            insert(self.children_mut(parent)?, index, child(object));
+            insert_child(self.children_mut(parent)?, index, object);
         }
         self.objects.get_mut(&object)?.parent = parent;
         Some(())
@@ -285,11 +300,12 @@ impl UntypedTree {
         let mut record = Record::new("persist.Object");
         record.push("id", Value::U64(id.get()));
         record.push("name", name.into());
-        record.push("children", Value::Seq(Vec::new()));
+        record.push("children", Value::Unit);
         record.push("activity", Record::of_variant("persist.Activity", activity).into());
         record.push("waiting", Value::U32(0));
         record.push("components", Value::Seq(Vec::new()));
-        Self { objects: vec![(id, UntypedObject { record, parent: None })], place }
+        let object = UntypedObject { record, children: Children::default(), parent: None };
+        Self { objects: vec![(id, object)], place }
     }
 }
 
@@ -312,10 +328,6 @@ fn has_cycle(ids: &[ObjectId], parents: &HashMap<ObjectId, ObjectId>) -> bool {
     })
 }
 
-fn child(id: ObjectId) -> Value {
-    Value::Handle(HandleValue::Live(id.get()))
-}
-
 fn is_of(content: &Value, class: &str) -> bool {
     content.as_record().is_some_and(|record| record.class() == class)
 }
@@ -333,9 +345,13 @@ fn insert(values: &mut Vec<Value>, index: u64, value: Value) {
     values.insert(index.min(values.len()), value);
 }
 
-/// Takes a child out of a list; returns its index.
-fn leave(children: &mut Vec<Value>, object: ObjectId) -> Option<u64> {
-    let index = children.iter().position(|child| child.as_object() == Some(object))?;
-    children.remove(index);
+fn insert_child(children: &mut Children, index: u64, object: ObjectId) {
+    children.insert(usize::try_from(index).unwrap_or(usize::MAX), object);
+}
+
+/// Takes a child out; returns its index.
+fn leave(children: &mut Children, object: ObjectId) -> Option<u64> {
+    let index = children.position(object)?;
+    children.remove(object);
     Some(index as u64)
 }

@@ -148,3 +148,26 @@ fn an_empty_name_and_a_name_with_a_number_come_back() -> Result<()> {
     assert_eq!(names(&world), ["a", "a2", "a11"]);
     Ok(())
 }
+
+#[test]
+fn names_that_objects_share_are_undone_and_redone() -> Result<()> {
+    let (mut world, mut history) = empty();
+    let [one, two, three] = [(); 3].map(|()| world.spawn(""));
+    for (object, name) in
+        [(one, "Orc"), (two, "Orc"), (three, "Orc1"), (three, "Orc"), (one, "Elf")]
+    {
+        there_and_back(&mut world, &mut history, |edit| edit.share_name(object, name))?;
+    }
+    assert_eq!(names(&world), ["Elf", "Orc", "Orc"]);
+    there_and_back(&mut world, &mut history, |edit| edit.remove(two))?;
+    assert_eq!(history.undo_text(), "Undo Delete Orc");
+    assert_eq!((world.find("Orc"), world.find("Orc1")), (None, None));
+    // The name of what may come back is not given to another.
+    there_and_back(&mut world, &mut history, |edit| {
+        let new = edit.spawn("")?;
+        edit.share_name(new, "Orc")
+    })?;
+    history.go_to(&mut world, 2)?;
+    assert_eq!((names(&world), world.find("Orc")), (vec!["Orc", "Orc"], Some(one)));
+    Ok(())
+}

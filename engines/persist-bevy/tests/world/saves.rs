@@ -50,6 +50,44 @@ fn saved_entities_come_back_with_their_registered_components() {
 }
 
 #[test]
+fn a_name_leads_to_no_entity_of_another_name() {
+    let mut app = app();
+    let world = app.world_mut();
+    let named = |world: &mut World| {
+        let found = world.query::<(&Health, &Name)>().iter(world);
+        found.map(|(health, name)| (health.0, name.to_string())).collect::<HashMap<_, _>>()
+    };
+    let names = ["Goblin", "Goblin", "Goblin", "Goblin1", "Goblin#1"];
+    for (health, name) in (0..).zip(names) {
+        world.spawn((Health(health), Name::new(name)));
+    }
+    let find = |world: &mut World, name: &str| {
+        let found = |mirror: &persist::World| {
+            let object = mirror.find(name)?;
+            Some(mirror.get::<Health>(object).unwrap().0)
+        };
+        world.mirrored(|mirror| found(mirror)).unwrap()
+    };
+    let mut other = reloaded(&mut app);
+    for world in [app.world_mut(), other.world_mut()] {
+        assert_eq!(find(world, "Goblin1"), Some(3));
+        assert_eq!(find(world, "Goblin#1"), Some(4));
+        assert_eq!((find(world, "Goblin2"), find(world, "Goblin11")), (None, None));
+        assert_eq!(named(world)[&1], "Goblin");
+    }
+    // Two exchange their names, and one gives its name away.
+    let world = app.world_mut();
+    for (health, name) in [(3, "Goblin#1"), (4, "Goblin1"), (0, "Elf"), (1, "Orc")] {
+        let entity = of_health(world, health);
+        *world.get_mut::<Name>(entity).unwrap() = Name::new(name);
+    }
+    let found = ["Goblin1", "Goblin#1", "Elf", "Orc"].map(|name| find(world, name));
+    assert_eq!(found, [Some(4), Some(3), Some(0), Some(1)]);
+    let mut again = reloaded(&mut app);
+    assert_eq!(named(again.world_mut()), named(app.world_mut()));
+}
+
+#[test]
 fn references_and_relationships_lead_to_the_loaded_entities() {
     let mut app = app();
     let world = app.world_mut();

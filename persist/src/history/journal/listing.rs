@@ -1,6 +1,7 @@
 //! What a journal says, read by the schemas that it has, without the program's types.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -263,6 +264,8 @@ struct ListedClasses {
 struct ReadableClasses {
     stored: Stored,
     all: Arc<[ClassSchema]>,
+    /// The first class of each name.
+    by_name: HashMap<String, usize>,
     values: RefCell<Values>,
 }
 
@@ -278,7 +281,9 @@ impl ReadableClasses {
         };
         values.forget_classes();
         let all = classes.as_slice().into();
-        Ok(Some(Self { stored: Stored::new(classes), all, values: values.into() }))
+        let names = classes.iter().enumerate().rev();
+        let by_name = names.map(|(at, class)| (class.name.clone(), at)).collect();
+        Ok(Some(Self { stored: Stored::new(classes), all, by_name, values: values.into() }))
     }
 
     fn value(&self, node: usize, bytes: &[u8]) -> Option<Value> {
@@ -389,8 +394,7 @@ impl ListedClasses {
     fn part(&self, path: &FieldPath, bytes: &[u8], is_element: bool) -> Option<Value> {
         let classes = self.of_fields()?;
         let stored = &classes.stored;
-        let class = stored.iter().position(|class| class.name == path.class())?;
-        let mut nodes = vec![stored.root(class)];
+        let mut nodes = vec![stored.root(*classes.by_name.get(path.class())?)];
         for step in path.steps() {
             nodes = nodes.into_iter().flat_map(|node| parts(stored, node, step)).collect();
         }
@@ -423,16 +427,7 @@ fn parts(stored: &Stored, node: usize, step: &PathStep) -> Vec<usize> {
     let at = stored.node(node);
     match (&at.kind, step) {
         (KindSchema::Class(class), PathStep::Field(name)) => {
-            let variants = match &stored[*class].form {
-                Form::Enum(variants) => variants.len(),
-                _ => 1,
-            };
-            let of_variant = |variant: usize| {
-                let fields = stored.fields(*class, variant);
-                let place = fields.iter().position(|field| field.name == **name)?;
-                Some(stored.first(*class, variant) + place)
-            };
-            (0..variants).filter_map(of_variant).collect()
+            stored.nodes_named(*class, name).collect()
         }
         (KindSchema::Tuple(parts), step) => {
             let index = match step {

@@ -9,6 +9,7 @@ use super::stored::{place, wrong};
 use crate::fields::{Direction, PathStep};
 use crate::format::scan;
 use crate::history::Verb;
+use crate::save::Adoption;
 use crate::schema::{ClassSchema, Reader as Values, Stored};
 use crate::world::{ComponentPlace, TreePosition, UntypedTree, UntypedWorld};
 use crate::{Document, Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
@@ -16,6 +17,7 @@ use crate::{Document, Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Val
 /// What a replay changes.
 pub(super) struct ReplayTarget<'s> {
     save: &'s mut Document,
+    adoption: Adoption,
     /// The value of the save, unless it is a world.
     root: Value,
     world: Option<UntypedWorld>,
@@ -38,12 +40,14 @@ impl<'s> ReplayTarget<'s> {
             return Err(Error::new(ErrorKind::InvalidValue, message));
         }
         let root = mem::replace(root, Value::Unit);
+        let adoption = Adoption::of(save);
         let values = Values::new(&Limits::DEFAULT, bytes);
-        Ok(Self { save, root, world, values, known: (None, HashMap::new()) })
+        Ok(Self { save, adoption, root, world, values, known: (None, HashMap::new()) })
     }
 
     /// Puts the value back into the save.
     pub(super) fn end(self) {
+        self.adoption.end(self.save);
         if let Some(root) = self.save.root_mut() {
             *root = self.world.map_or(self.root, UntypedWorld::into_value);
         }
@@ -65,7 +69,7 @@ impl<'s> ReplayTarget<'s> {
             *of = Some(Arc::clone(classes));
             known.clear();
         }
-        self.save.adopt(&mut value, classes, known)?;
+        self.adoption.adopt(&mut value, classes, known)?;
         Ok(value)
     }
 
@@ -80,7 +84,7 @@ impl<'s> ReplayTarget<'s> {
         };
         let (class, payload) = (record.class as usize, record.payload(save));
         let mut value = self.values.payload(&stored, class, payload, limits)?;
-        self.save.adopt(&mut value, &stored, &mut HashMap::new())?;
+        self.adoption.adopt(&mut value, &stored, &mut HashMap::new())?;
         let world = UntypedWorld::of(&mut value);
         let tree = world.and_then(|world| {
             let last = world.last_id()?;

@@ -1,0 +1,53 @@
+//! How saves have the name of an object that others share: the name, a mark and a number that the library gives.
+//!
+//! The marks of a name that could be taken for such a one are doubled, so that every text has one meaning:
+//!
+//! | name | number | text, with `^` for the mark |
+//! | --- | --- | --- |
+//! | `Goblin` | none | `Goblin` |
+//! | `Goblin` | 1 | `Goblin^1` |
+//! | `Goblin1` | none | `Goblin1` |
+//! | `Goblin^1` | none | `Goblin^^1` |
+//! | `Goblin^` | 1 | `Goblin^^^1` |
+
+use std::borrow::Cow;
+
+use super::names::split;
+
+/// A control character, since names of existing saves hardly have it.
+pub(super) const MARK: char = '\u{1f}';
+
+/// The text of a name with the number that the library gave, or 0 for none.
+#[must_use]
+pub fn write_name(name: &str, number: u32) -> Cow<'_, str> {
+    if number > 0 {
+        let doubled = marks(name);
+        return format!("{name}{doubled}{MARK}{number}").into();
+    }
+    let (base, own) = split(name);
+    let doubled = marks(base);
+    if own == 0 || doubled.is_empty() {
+        return name.into();
+    }
+    format!("{base}{doubled}{own}").into()
+}
+
+/// The name and the number of a text; what [`write_name`] undoes.
+#[must_use]
+pub fn read_name(text: &str) -> (Cow<'_, str>, u32) {
+    let (base, number) = split(text);
+    let marks = marks(base).len();
+    if number == 0 || marks == 0 {
+        return (text.into(), 0);
+    }
+    let name = &base[..base.len() - marks.div_ceil(2)];
+    if marks % 2 == 1 {
+        return (name.into(), number);
+    }
+    (format!("{name}{number}").into(), 0)
+}
+
+/// The marks at the end of a text.
+fn marks(text: &str) -> &str {
+    &text[text.trim_end_matches(MARK).len()..]
+}
