@@ -148,6 +148,19 @@ impl<'a> Decoder<'a> {
         self.nested_in::<(), T>(decode)
     }
 
+    /// Goes one level further in, where a closure cannot: each is followed by an [`ascend`](Self::ascend).
+    #[inline]
+    pub(crate) fn descend(&mut self) -> Result<(), Fail> {
+        self.depth = self.depth.checked_sub(1).ok_or(Fail::Depth)?;
+        Ok(())
+    }
+
+    /// Comes back from a [`descend`](Self::descend).
+    #[inline]
+    pub(crate) fn ascend(&mut self) {
+        self.depth += 1;
+    }
+
     /// Decodes inside of an `I`: one level, and one more for every 2 KiB of it,
     /// which is on the stack meanwhile.
     #[inline(always)]

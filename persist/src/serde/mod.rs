@@ -42,15 +42,17 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
     }
 
     fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match value.serialize(write::AnyWriter::within(out.limits())) {
-            Ok(any) => out.value(&any),
-            Err(why) => Err(out.refuse(why.into_error("saved"))),
+        let (mut output, depth) = (write::AnyBytes::default(), out.env_inside::<()>().limits.depth);
+        if let Err(why) = value.serialize(write::AnyWriter::new(&mut output, depth)) {
+            return Err(out.refuse(why.into_error("saved")));
         }
+        out.check_text(output.longest_text)?;
+        out.bytes(&output.bytes)
     }
 
     fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
-        let any: Any = input.value()?;
-        T::deserialize(any).map_err(|why| input.refuse(why.into_error("loaded")))
+        let result = read::Reading::new(input).read();
+        result?.map_err(|why| input.refuse(why.into_error("loaded")))
     }
 }
 
