@@ -255,6 +255,28 @@ struct Machine {
 #[derive(Persist)]
 struct Pair<T>(T, T);
 
+trait Measured: 'static {
+    type Unit: Persist;
+}
+
+enum Height {}
+enum Weight {}
+
+impl Measured for Height {
+    type Unit = u16;
+}
+
+impl Measured for Weight {
+    type Unit = f32;
+}
+
+/// What it stores depends on its parameter, which its name does not have.
+#[derive(Persist)]
+#[persist(bound = "T: Measured")]
+struct Measure<T: Measured> {
+    value: T::Unit,
+}
+
 #[derive(Persist)]
 #[persist(transparent)]
 struct Metres(f32);
@@ -304,6 +326,7 @@ fn names_that_two_have() {
         both(Registry::register::<one::Item>, Registry::register::<two::Item>),
     );
     table.add("several class names in one type", register::<Machine>());
+    table.add("one generic type of two forms", register::<(Measure<Height>, Measure<Weight>)>());
     table.add(
         "a class named as a kind",
         both(Registry::register::<Bytes>, Registry::register::<Vec<u8>>),

@@ -1,6 +1,8 @@
 //! How classes and object types get into a registry: all that a type reaches, or nothing.
 
 use std::any::TypeId;
+use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 use super::implementors::{Trait, TraitClass};
@@ -32,8 +34,29 @@ struct IdClash {
     id: ClassId,
     /// Name of the class, and of its type, of each.
     names: [(String, Option<&'static str>); 2],
-    /// What to do about it.
-    advice: String,
+    cure: Cure,
+}
+
+/// What to write against an [`IdClash`].
+enum Cure {
+    /// This name for a class of this type.
+    Name(String, &'static str),
+    /// This number for a class of this type, which has one of its own.
+    Number(ClassId, &'static str),
+    /// Nothing: both are instances of one generic type, under one name.
+    OtherType,
+}
+
+impl fmt::Display for Cure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name, of) => write!(f, "write `#[persist(class = \"{name}\")]` on {of}"),
+            Self::Number(id, of) => write!(f, "write `#[persist(id = {})]` on {of}", id.0),
+            Self::OtherType => f.write_str(
+                "they are one generic type, whose stored fields differ although its name does not; use another type in place of one of the two",
+            ),
+        }
+    }
 }
 
 /// A holder, and what enters a class in it.
@@ -287,29 +310,37 @@ impl<'r> Entering<'r> {
         let Registry { program, by_id, .. } = &*self.registry;
         let old = program.targets[other].map(|target| target.class);
         let old_name = program.classes[other].name.clone();
+        let cures = || self.clashes.iter().map(|clash| &clash.cure);
+        // They have one attribute, also if the name does not list the parameters.
+        let generic = |class: &'static Class| Some(class.type_name().split_once('<')?.0);
+        let are_instances = class
+            .zip(old)
+            .is_some_and(|(new, old)| generic(new).is_some() && generic(new) == generic(old));
         // Of a bare value and a class, only the class can have another name.
-        let advice = match (class, old) {
-            (Some(class), Some(old)) if class.is_instance_with(old) => String::from(
-                "they are one generic type, whose stored fields differ although its name does not; use another type in place of one of the two",
-            ),
-            (Some(class), _) if class.has_given_id() => {
-                let free = (1..).map(ClassId).find(|id| !by_id.contains_key(id));
-                let free = free.map_or(0, |id| id.0);
-                format!("write `#[persist(id = {free})]` on {}", class.type_name())
+        let cure = match class.or(old) {
+            Some(_) if are_instances => Cure::OtherType,
+            Some(class) if class.has_given_id() => {
+                let given = cures().filter_map(|cure| match cure {
+                    Cure::Number(id, _) => Some(*id),
+                    _ => None,
+                });
+                let given: HashSet<ClassId> = given.collect();
+                let mut free = (1..).map(ClassId);
+                let free = free.find(|id| !by_id.contains_key(id) && !given.contains(id));
+                Cure::Number(free.unwrap_or(id), class.type_name())
             }
-            (Some(class), _) | (None, Some(class)) => {
+            Some(class) => {
                 let new = another_name(class, |name| {
-                    let quoted = format!("\"{name}\"");
-                    self.clashes.iter().any(|clash| clash.advice.contains(&quoted))
+                    cures().any(|cure| matches!(cure, Cure::Name(given, _) if given == name))
                         || program.classes.iter().any(|class| class.name == name)
                 });
-                format!("write `#[persist(class = \"{new}\")]` on {}", class.type_name())
+                Cure::Name(new, class.type_name())
             }
-            // Two bare values of one name are one kind.
-            (None, None) => String::new(),
+            // Two bare values of one name are one kind, and do not clash.
+            None => return,
         };
         let names = [(old_name, old.map(Class::type_name)), (name, class.map(Class::type_name))];
-        self.clashes.push(IdClash { id, names, advice });
+        self.clashes.push(IdClash { id, names, cure });
     }
 
     /// Refuses types of one class id, all at once.
@@ -320,7 +351,7 @@ impl<'r> Entering<'r> {
             let [old_type, new_type] = [old_type, new_type].map(|it| it.unwrap_or("a bare value"));
             format!(
                 "class id {} is claimed by {old} ({old_type}) and by {new} ({new_type}); {}",
-                clash.id, clash.advice
+                clash.id, clash.cure
             )
         });
         let lines: Vec<String> = lines.collect();
@@ -492,13 +523,13 @@ impl<'r> Entering<'r> {
             return Ok(());
         }
         let class = self.class_of_kind((kind.kind)(), kind.name)?;
+        if !self.clashes.is_empty() {
+            // The registration ends with those. A type that clashes has the class of the other one until then.
+            return Ok(());
+        }
         let objects = self.registry.objects.iter().filter(|object| object.class == class);
         self.check_alone(kind.value, objects.map(|object| object.kind.value), "as objects")?;
         if self.registry.object(class, kind.holder).is_some() {
-            if !self.clashes.is_empty() {
-                // It may be there because of one of those.
-                return Ok(());
-            }
             bail!(
                 ErrorKind::DuplicateId,
                 "two types are saved as {} in {}; a `transparent` type and its field cannot both be objects",
