@@ -37,17 +37,16 @@ fn of_type(cx: &Ctxt, input: &Input) {
         let stored = value.value.as_deref().unwrap_or("Stored");
         cx.error(*span, format!("serde's `{name}` stores this type as another one, and `persist` would save its fields; write `#[persist(via = \"{stored}\")]`, {MEANT}"));
     }
-    let is_missing = |field: &Field| match field.is_stored() {
-        true => !field.has_default(),
-        false => field.default.is_none() && !field.inherits,
-    };
+    // A missing `Option` is `None`, which that of the default need not be.
+    let is_missing =
+        |field: &Field| field.default.is_none() && !field.inherits && field.unknown.is_none();
     if let (Some(Given { span, value }), Body::Struct(fields)) = (find(&["default"]), &input.body)
         && input.via.is_none()
         && input.transparent.is_none()
         && fields.0.iter().any(is_missing)
     {
         let line = default_line(value);
-        cx.error(*span, format!("serde's `default` gives missing fields those of a default value, and `persist` would refuse saves without them; write `#[persist({line})]`, {MEANT}"));
+        cx.error(*span, format!("serde's `default` gives missing fields those of a default value, and `persist` is not told; write `#[persist({line})]`, {MEANT}"));
     }
 }
 

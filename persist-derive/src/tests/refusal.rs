@@ -229,7 +229,8 @@ struct City {
     #[serde(serialize_with = "text")] text: Grid,
 }"#,
         "enum Zone { A { #[serde(skip)] cache: u8, #[serde(default)] level: u8 } }",
-        r#"#[serde(default)] struct Camera { zoom: Option<u8>, #[persist(skip)] #[serde(skip)] cache: u8 }"#,
+        r#"#[serde(default)] struct Camera { zoom: Option<u8> }"#,
+        r#"#[serde(default)] struct Camera { #[persist(skip)] #[serde(skip)] cache: u8 }"#,
         r#"#[serde(from = "u8", into = "u8")] struct Tile(u8);"#,
     ];
 
