@@ -302,7 +302,7 @@ pub mod __private {
         pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::codec::with::{
             Adapter, By, DefaultValue, Lift, Module, Same, Through, Via, empty, empty_via,
-            put_each, restore_into, restore_into_with_context,
+            is_missing, put_each, restore_into, restore_into_with_context,
         };
         #[cfg(feature = "serde")]
         pub use crate::serde::Serde;

@@ -148,6 +148,12 @@ impl<'a> Decoder<'a> {
         self.nested_in::<(), T>(decode)
     }
 
+    /// Passes the bytes of a field of a class if they stand for its default, which the save does not have.
+    pub(crate) fn pass_default(&mut self, class: TypeId, variant: usize, field: usize) -> bool {
+        let length = self.links.default_at(self.rest.len(), (class, variant, field));
+        length.is_some_and(|length| self.take(length).is_ok())
+    }
+
     /// Goes one level further in, where a closure cannot: each is followed by an [`ascend`](Self::ascend).
     #[inline]
     pub(crate) fn descend(&mut self) -> Result<(), Fail> {
@@ -248,6 +254,13 @@ pub(crate) trait LoadLinks {
     /// Says that a handle ends the decode, whose error can name its field.
     fn refuse_handle(&mut self, arena: &'static str, bits: u64) {
         let _ = (arena, bits);
+    }
+
+    /// How many bytes stand for the default of a field, of this type, variant and index, which the save does not have;
+    /// `left` bytes are not read yet.
+    fn default_at(&self, left: usize, field: (TypeId, usize, usize)) -> Option<usize> {
+        let _ = (left, field);
+        None
     }
 
     /// What makes empty values.

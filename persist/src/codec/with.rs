@@ -4,7 +4,7 @@
 //! `via`. `#[persist(with = "HashMap<_, Option<m>>")]` is `HashMap<Same, Option<Through<marker of m>>>`: the containers
 //! of the standard library are adapters of themselves (`types/lift.rs`), around those of what they hold.
 
-use std::any::{Any, type_name};
+use std::any::{Any, TypeId, type_name};
 use std::borrow::Borrow;
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -494,6 +494,14 @@ impl<T: Default> DefaultValue for T {
     fn default_value() -> Self {
         Self::default()
     }
+}
+
+/// True if the save does not have this field of a `T`, so that it gets its default. The bytes that stand for the default
+/// are passed: it does not go through `store` and `restore`, which may refuse it or make another value of it.
+#[must_use]
+#[inline(never)]
+pub fn is_missing<T: 'static>(input: &mut Decoder<'_>, variant: usize, field: usize) -> bool {
+    input.pass_default(TypeId::of::<T>(), variant, field)
 }
 
 /// The empty value of a field whose module has no function of that name.
