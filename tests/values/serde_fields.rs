@@ -335,6 +335,84 @@ impl<'de> Deserialize<'de> for Keyless {
     }
 }
 
+/// A map that gives that many keys, and no value.
+#[derive(Default, Deserialize)]
+struct Valueless(u8);
+
+impl Serialize for Valueless {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for key in 0..self.0 {
+            serde::ser::SerializeMap::serialize_key(&mut map, &key)?;
+        }
+        serde::ser::SerializeMap::end(map)
+    }
+}
+
+/// A map of which the first entry is read, or `BY_VALUE` its value without its key.
+#[derive(Default)]
+struct First<const BY_VALUE: bool>;
+
+impl<const BY_VALUE: bool> Serialize for First<BY_VALUE> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+impl<'de, const BY_VALUE: bool> Deserialize<'de> for First<BY_VALUE> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<const BY_VALUE: bool>;
+
+        impl<'de, const BY_VALUE: bool> serde::de::Visitor<'de> for Visitor<BY_VALUE> {
+            type Value = First<BY_VALUE>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<First<BY_VALUE>, A::Error> {
+                if BY_VALUE {
+                    map.next_value::<u8>()?;
+                } else {
+                    map.next_entry::<u8, u8>()?;
+                }
+                Ok(First)
+            }
+        }
+
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// A list that says that it has another number of items.
+#[derive(Default, Deserialize)]
+struct Miscounted(Vec<u64>);
+
+impl Serialize for Miscounted {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(3))?;
+        for item in &self.0 {
+            serde::ser::SerializeSeq::serialize_element(&mut list, item)?;
+        }
+        serde::ser::SerializeSeq::end(list)
+    }
+}
+
+/// Why a value cannot be saved.
+fn unsaved<T: Serialize + serde::de::DeserializeOwned + Default + 'static>(value: T) -> String {
+    #[derive(Persist)]
+    struct Of<T: Serialize + serde::de::DeserializeOwned + Default + 'static> {
+        #[persist(serde)]
+        value: T,
+    }
+
+    let mut buffer = persist::codec::Buffer::new();
+    buffer.encode(&Of { value }).map(drop).unwrap_err().message().to_owned()
+}
+
 #[test]
 fn what_is_read_as_something_else_says_so() {
     #[derive(Serialize, Deserialize, Default)]
@@ -349,19 +427,20 @@ fn what_is_read_as_something_else_says_so() {
         Nothing,
         Plain(u8),
     }
-    #[derive(Persist)]
-    struct Holder {
-        #[persist(serde)]
-        map: Keyless,
-    }
-
+    let map = BTreeMap::from([(1_u8, 2_u8), (3, 4)]);
     let messages = [
         misread::<String, u32>("many".into()),
         misread::<u8, Tag>(3),
         misread::<u128, Tag>(u128::MAX),
         misread::<Unit, Full>(Unit::Plain),
         misread::<Tag, Unit>(Tag::Number(3)),
-        persist::to_vec(&Holder { map: Keyless }).unwrap_err().message().to_owned(),
+        misread::<Vec<u8>, (u8, u8)>(vec![1, 2, 3]),
+        misread::<BTreeMap<u8, u8>, First<false>>(map.clone()),
+        misread::<BTreeMap<u8, u8>, First<true>>(map),
+        unsaved(Keyless),
+        unsaved(Valueless(1)),
+        unsaved(Valueless(2)),
+        unsaved(Miscounted((0..10_000).collect())),
         serde_json::from_str::<Saved<Level>>("3").unwrap_err().to_string(),
         serde_json::from_str::<Saved<Level>>("\"xyz\"").unwrap_err().to_string(),
     ];

@@ -154,17 +154,16 @@ impl<'a> Decoder<'a> {
         length.is_some_and(|length| self.take(length).is_ok())
     }
 
-    /// Goes one level further in, where a closure cannot: each is followed by an [`ascend`](Self::ascend).
-    #[inline]
-    pub(crate) fn descend(&mut self) -> Result<(), Fail> {
-        self.depth = self.depth.checked_sub(1).ok_or(Fail::Depth)?;
-        Ok(())
+    /// How many levels are left, for a reader that counts them by itself.
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "what serde reads counts so"))]
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
     }
 
-    /// Comes back from a [`descend`](Self::descend).
-    #[inline]
-    pub(crate) fn ascend(&mut self) {
-        self.depth += 1;
+    /// Sets how many levels are left.
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "what serde reads counts so"))]
+    pub(crate) fn set_depth(&mut self, depth: u32) {
+        self.depth = depth;
     }
 
     /// Decodes inside of an `I`: one level, and one more for every 2 KiB of it,

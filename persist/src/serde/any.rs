@@ -2,8 +2,8 @@
 ///
 /// It has no kinds for the widths of numbers: `u8` becomes `u32` in a later version of a type as in JSON.
 ///
-/// [`write`](super::write) and [`read`](super::read) go past it from values to its bytes and back: as a value, which
-/// owns every name of every field, it took seven times as long.
+/// [`write`](super::write) and [`read`](super::read) go past it, from values to its bytes and back: as a value it would
+/// own every name of every field.
 #[derive(crate::Persist, Clone, Debug, Default)]
 #[persist(crate = crate, class = "persist.Any")]
 pub(super) enum Any {

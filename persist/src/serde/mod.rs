@@ -42,12 +42,15 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
     }
 
     fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let (mut output, depth) = (write::AnyBytes::default(), out.env_inside::<()>().limits.depth);
-        if let Err(why) = value.serialize(write::AnyWriter::new(&mut output, depth)) {
-            return Err(out.refuse(why.into_error("saved")));
+        let depth = out.env_inside::<()>().limits.depth;
+        let mut pass_on = |bytes: &[u8]| out.bytes(bytes).is_ok();
+        let mut output = write::AnyBytes::new(&mut pass_on);
+        let written = value.serialize(write::AnyWriter::new(&mut output, depth));
+        match written.and_then(|()| output.finish()) {
+            Ok(longest_text) => out.check_text(longest_text),
+            // If the bytes were refused, that is the first error.
+            Err(why) => Err(out.refuse(why.into_error("saved"))),
         }
-        out.check_text(output.longest_text)?;
-        out.bytes(&output.bytes)
     }
 
     fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
@@ -56,19 +59,27 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
     }
 }
 
-/// Why serde refused a value.
+/// Why serde refused a value. It is one word, since all that is read and written comes back in a `Result` beside it.
 #[derive(Debug)]
-struct SerdeError(String);
+struct SerdeError(Box<Reason>);
+
+#[derive(Debug)]
+struct Reason(String);
 
 impl SerdeError {
+    #[cold]
+    fn new(why: &dyn fmt::Display) -> Self {
+        Self(Box::new(Reason(why.to_string())))
+    }
+
     fn into_error(self, what: &str) -> Error {
-        error!(ErrorKind::Refused, "serde says why it cannot be {what}: {}", self.0)
+        error!(ErrorKind::Refused, "serde says why it cannot be {what}: {self}")
     }
 }
 
 impl fmt::Display for SerdeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.0.0)
     }
 }
 
@@ -76,12 +87,12 @@ impl std::error::Error for SerdeError {}
 
 impl serde::ser::Error for SerdeError {
     fn custom<T: fmt::Display>(why: T) -> Self {
-        Self(why.to_string())
+        Self::new(&why)
     }
 }
 
 impl serde::de::Error for SerdeError {
     fn custom<T: fmt::Display>(why: T) -> Self {
-        Self(why.to_string())
+        Self::new(&why)
     }
 }

@@ -1,7 +1,7 @@
 //! The bytes of an [`Any`] as a document of serde, without one in memory.
 //!
-//! Types may do with a value what they like: leave it, or refuse it and go on with another one. So each place that hands
-//! one out afterwards stands behind it, whatever became of it: see [`AnyReader::passed`].
+//! Types may do with a value what they like: leave it, or refuse it and continue with another one. So each place that
+//! hands one out passes the rest of it afterwards, whatever became of it: see [`AnyReader::passed`].
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -12,12 +12,21 @@ use serde::forward_to_deserialize_any;
 
 use super::SerdeError;
 use super::any::{Any, tag};
+use crate::codec::text::is_equal;
 use crate::codec::{Decoder, Fail, compact, count};
+
+/// How many names of fields are known again.
+const NAMES: usize = 32;
 
 /// What has been read so far.
 pub(super) struct Reading<'r, 'a> {
+    /// Where the bytes come from, and how deep in them this is. It stands where the reading began.
     input: &'r mut Decoder<'a>,
-    /// The fault of the bytes, if there is one: no type may go on after that.
+    /// The bytes that are not read yet.
+    rest: &'a [u8],
+    /// How many levels are left.
+    depth: u32,
+    /// The fault of the bytes, if there is one: no type may continue after that.
     fail: Option<Fail>,
     /// How many values have been begun.
     begun: u64,
@@ -27,12 +36,17 @@ pub(super) struct Reading<'r, 'a> {
     lost: &'a [u8],
     /// For how many items there is room before they are read: together no more than there are bytes.
     room: usize,
+    /// Names of fields, by some of their bytes. All elements of a list have the same ones: to compare one with the last
+    /// takes less time than to check that it is text.
+    names: [&'a str; NAMES],
 }
 
 impl<'r, 'a> Reading<'r, 'a> {
     pub(super) fn new(input: &'r mut Decoder<'a>) -> Self {
-        let room = input.rest().len();
-        Self { input, fail: None, begun: 0, is_lost: false, lost: &[], room }
+        let (rest, depth) = (input.rest(), input.depth());
+        let (room, names) = (rest.len(), [""; NAMES]);
+        let (fail, begun, is_lost, lost) = (None, 0, false, &rest[..0]);
+        Self { input, rest, depth, fail, begun, is_lost, lost, room, names }
     }
 
     /// Reads a value, and says what is wrong with the bytes, or else what the type says.
@@ -40,6 +54,8 @@ impl<'r, 'a> Reading<'r, 'a> {
         mut self,
     ) -> Result<Result<T, SerdeError>, Fail> {
         let result = AnyReader { reading: &mut self }.passed(|reader| T::deserialize(reader));
+        self.input.go_back(self.rest);
+        self.input.set_depth(self.depth);
         match self.fail {
             Some(fail) => Err(fail),
             None => Ok(result),
@@ -63,20 +79,54 @@ impl<'r, 'a> Reading<'r, 'a> {
 
     #[inline]
     fn take<const N: usize>(&mut self) -> Result<[u8; N], SerdeError> {
-        match self.input.rest().first_chunk() {
-            Some(bytes) => {
-                let taken = self.input.take(N).map(drop);
-                self.ok(taken)?;
-                Ok(*bytes)
+        match self.rest.split_first_chunk() {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(*taken)
             }
             None => Err(self.failed(Fail::End)),
         }
     }
 
+    /// Passes the tag of a value if it is this one, and begins the value.
+    #[inline(always)]
+    fn begins(&mut self, tag: u8) -> bool {
+        match self.rest {
+            [found, rest @ ..] if *found == tag => {
+                self.rest = rest;
+                self.begun += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads with the decoder.
     #[inline]
+    fn decoded<T>(
+        &mut self,
+        decode: impl FnOnce(&mut Decoder<'a>) -> Result<T, Fail>,
+    ) -> Result<T, SerdeError> {
+        self.input.go_back(self.rest);
+        let result = decode(self.input);
+        self.rest = self.input.rest();
+        self.ok(result)
+    }
+
+    #[inline(always)]
     fn count(&mut self) -> Result<u64, SerdeError> {
-        let count = count::decode(self.input);
-        self.ok(count)
+        match self.rest {
+            [count, rest @ ..] if u64::from(*count) <= count::SHORT => {
+                self.rest = rest;
+                Ok(u64::from(*count))
+            }
+            _ => self.long_count(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_count(&mut self) -> Result<u64, SerdeError> {
+        self.decoded(count::decode)
     }
 
     /// The number of items that take a byte or more each.
@@ -84,20 +134,26 @@ impl<'r, 'a> Reading<'r, 'a> {
     fn len(&mut self) -> Result<usize, SerdeError> {
         let count = self.count()?;
         match usize::try_from(count) {
-            Ok(count) if count <= self.input.rest().len() => Ok(count),
+            Ok(count) if count <= self.rest.len() => Ok(count),
             _ => Err(self.failed(Fail::Count)),
         }
     }
 
+    #[inline]
     fn bytes(&mut self) -> Result<&'a [u8], SerdeError> {
         let len = self.len()?;
-        let bytes = self.input.take(len);
-        self.ok(bytes)
+        let (bytes, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        Ok(bytes)
     }
 
     #[inline]
     fn text(&mut self) -> Result<&'a str, SerdeError> {
         let bytes = self.bytes()?;
+        self.checked(bytes)
+    }
+
+    fn checked(&mut self, bytes: &'a [u8]) -> Result<&'a str, SerdeError> {
         if bytes.len() as u64 > count::SHORT && bytes.len() > self.input.limits().text {
             return Err(self.failed(Fail::Limit));
         }
@@ -107,38 +163,54 @@ impl<'r, 'a> Reading<'r, 'a> {
         }
     }
 
-    /// Stands behind a value that was refused, if the type goes on nevertheless.
+    /// The name of a field.
     #[inline]
+    fn name(&mut self) -> Result<&'a str, SerdeError> {
+        let bytes = self.bytes()?;
+        let [first, .., last] = *bytes else { return self.checked(bytes) };
+        let hash = u32::from_le_bytes([first, last, (bytes.len() as u64).to_le_bytes()[0], 0]);
+        let place = hash.wrapping_mul(0x9e37_79b1) as usize >> 16 & (NAMES - 1);
+        if is_equal(self.names[place].as_bytes(), bytes) {
+            return Ok(self.names[place]);
+        }
+        let name = self.checked(bytes)?;
+        self.names[place] = name;
+        Ok(name)
+    }
+
+    /// Passes the rest of a value that was refused, if the type continues nevertheless.
+    #[inline(always)]
     fn resume(&mut self) -> Result<(), SerdeError> {
         if self.is_lost { self.pass_from(self.lost) } else { Ok(()) }
     }
 
-    /// Stands behind the value that begins here.
+    /// Continues after the value that begins here.
     #[cold]
     fn pass_from(&mut self, start: &'a [u8]) -> Result<(), SerdeError> {
         if self.fail.is_some() {
             return Err(SerdeError::custom("the bytes are damaged"));
         }
         self.is_lost = false;
-        self.input.go_back(start);
+        self.rest = start;
         self.skip()
     }
 
     /// Passes a value.
     fn skip(&mut self) -> Result<(), SerdeError> {
-        let any = self.input.value::<Any>().map(drop);
-        self.ok(any)
+        self.input.set_depth(self.depth);
+        self.decoded(|input| input.value::<Any>().map(drop))
     }
 
     /// The value that comes next, to say what it is.
     #[cold]
     fn unexpected(&mut self, expected: &dyn serde::de::Expected) -> SerdeError {
-        let before = self.input.rest();
-        let any = self.input.value::<Any>();
-        self.input.go_back(before);
+        let before = self.rest;
+        self.input.set_depth(self.depth);
+        let any = self.decoded(|input| input.value::<Any>());
+        self.rest = before;
         match any {
             Ok(any) => SerdeError::invalid_type(any.unexpected(), expected),
-            Err(fail) => self.failed(fail),
+            Err(error) => error,
         }
     }
 }
@@ -149,18 +221,20 @@ pub(super) struct AnyReader<'s, 'r, 'a> {
 }
 
 impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
-    /// Hands the value out, one level further in, and then stands behind it.
-    #[inline]
+    /// Hands the value out, one level further in, and continues after it.
+    #[inline(always)]
     fn passed<T>(
         self,
         read: impl FnOnce(AnyReader<'_, 'r, 'a>) -> Result<T, SerdeError>,
     ) -> Result<T, SerdeError> {
         let reading = self.reading;
-        let (start, begun) = (reading.input.rest(), reading.begun);
-        let level = reading.input.descend();
-        reading.ok(level)?;
+        let (start, begun) = (reading.rest, reading.begun);
+        match reading.depth.checked_sub(1) {
+            Some(depth) => reading.depth = depth,
+            None => return Err(reading.failed(Fail::Depth)),
+        }
         let result = read(AnyReader { reading });
-        reading.input.ascend();
+        reading.depth += 1;
         match result {
             Ok(value) => {
                 if reading.is_lost || reading.begun == begun {
@@ -173,6 +247,17 @@ impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
                 Err(error)
             }
         }
+    }
+
+    /// Gives a value that was begun to the visitor, which may refuse it.
+    #[inline(always)]
+    fn given<T>(
+        self,
+        give: impl FnOnce(&mut Reading<'r, 'a>) -> Result<T, SerdeError>,
+    ) -> Result<T, SerdeError> {
+        let result = give(self.reading);
+        self.reading.is_lost |= result.is_err();
+        result
     }
 
     fn any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
@@ -200,21 +285,10 @@ impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
             tag::BYTES => visitor.visit_borrowed_bytes(reading.bytes()?),
             tag::NONE => visitor.visit_none(),
             tag::SOME => AnyReader { reading }.passed(|reader| visitor.visit_some(reader)),
-            tag::LIST => {
-                let mut items = ReadItems::new(reading)?;
-                let value = visitor.visit_seq(&mut items)?;
-                items.end("in sequence")?;
-                Ok(value)
-            }
-            tag::MAP | tag::STRUCT => {
-                let items = ReadItems::new(reading)?;
-                let mut entries = ReadEntries { items, is_struct: tag == tag::STRUCT };
-                let value = visitor.visit_map(&mut entries)?;
-                entries.items.end("in map")?;
-                Ok(value)
-            }
+            tag::LIST => items(reading, visitor),
+            tag::MAP | tag::STRUCT => entries(reading, tag == tag::STRUCT, visitor),
             tag::VARIANT | tag::CONTENT => {
-                let variant = reading.text()?;
+                let variant = reading.name()?;
                 enumerated(reading, variant, tag == tag::CONTENT, visitor)
             }
             _ => Err(reading.failed(Fail::Value)),
@@ -222,7 +296,34 @@ impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
     }
 }
 
+/// A list.
+#[inline]
+fn items<'a, V: Visitor<'a>>(
+    reading: &mut Reading<'_, 'a>,
+    visitor: V,
+) -> Result<V::Value, SerdeError> {
+    let mut items = ReadItems::new(reading)?;
+    let value = visitor.visit_seq(&mut items)?;
+    items.end("in sequence")?;
+    Ok(value)
+}
+
+/// A map or a struct.
+#[inline]
+fn entries<'a, V: Visitor<'a>>(
+    reading: &mut Reading<'_, 'a>,
+    is_struct: bool,
+    visitor: V,
+) -> Result<V::Value, SerdeError> {
+    let items = ReadItems::new(reading)?;
+    let mut entries = ReadEntries { items, is_struct };
+    let value = visitor.visit_map(&mut entries)?;
+    entries.items.end("in map")?;
+    Ok(value)
+}
+
 /// A variant of an enum, with content or without.
+#[inline]
 fn enumerated<'a, V: Visitor<'a>>(
     reading: &mut Reading<'_, 'a>,
     variant: &'a str,
@@ -239,25 +340,64 @@ fn enumerated<'a, V: Visitor<'a>>(
     Ok(value)
 }
 
+/// What a type asks for is what comes next, mostly: then there is one case, and no `match` over all of them.
+macro_rules! mostly {
+    ($($method:ident($($argument:ty),*): $tag:expr => |$reading:ident, $visitor:ident| $give:expr;)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'a>>(self, $(_: $argument,)* $visitor: V) -> Result<V::Value, SerdeError> {
+            if self.reading.begins($tag) {
+                self.given(|$reading| $give)
+            } else {
+                self.deserialize_any($visitor)
+            }
+        }
+    )*};
+}
+
 impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
     type Error = SerdeError;
 
+    #[inline(never)]
     fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
-        let reading = self.reading;
-        let result = AnyReader { reading }.any(visitor);
-        reading.is_lost |= result.is_err();
-        result
+        self.given(|reading| AnyReader { reading }.any(visitor))
     }
 
-    /// A field that was none yet when it was saved, or that no longer is.
+    mostly! {
+        deserialize_u8(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u16(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u32(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u64(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i8(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i16(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i32(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i64(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_f32(): tag::F32 => |reading, visitor| visitor.visit_f32(f32::from_le_bytes(reading.take()?));
+        deserialize_f64(): tag::F64 => |reading, visitor| visitor.visit_f64(f64::from_le_bytes(reading.take()?));
+        deserialize_str(): tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
+        deserialize_string(): tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
+        deserialize_seq(): tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_tuple(usize): tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_tuple_struct(&'static str, usize): tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_map(): tag::MAP => |reading, visitor| entries(reading, false, visitor);
+        deserialize_struct(&'static str, &'static [&'static str]):
+            tag::STRUCT => |reading, visitor| entries(reading, true, visitor);
+    }
+
+    #[inline]
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
-        match self.reading.input.rest().first() {
+        let reading = self.reading;
+        if reading.begins(tag::NONE) {
+            AnyReader { reading }.given(|_| visitor.visit_none())
+        } else if reading.begins(tag::SOME) {
+            AnyReader { reading }
+                .given(|reading| AnyReader { reading }.passed(|reader| visitor.visit_some(reader)))
+        } else {
             // A field has become optional.
-            Some(&tag) if tag != tag::NONE && tag != tag::SOME => visitor.visit_some(self),
-            _ => self.deserialize_any(visitor),
+            visitor.visit_some(AnyReader { reading })
         }
     }
 
+    #[inline]
     fn deserialize_newtype_struct<V: Visitor<'a>>(
         self,
         _: &'static str,
@@ -266,6 +406,7 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
         visitor.visit_newtype_struct(self)
     }
 
+    #[inline]
     fn deserialize_enum<V: Visitor<'a>>(
         self,
         _: &'static str,
@@ -273,24 +414,21 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
         visitor: V,
     ) -> Result<V::Value, SerdeError> {
         let reading = self.reading;
-        match reading.input.rest().first() {
-            // Of a type that names its variants by itself.
-            Some(&tag::TEXT) => {
-                reading.begun += 1;
-                let result = reading.take::<1>().and_then(|_| reading.text());
-                let result =
-                    result.and_then(|variant| enumerated(reading, variant, false, visitor));
-                reading.is_lost |= result.is_err();
-                result
+        match reading.rest.first() {
+            // A text is of a type that names its variants by itself.
+            Some(&tag @ (tag::TEXT | tag::VARIANT | tag::CONTENT)) => {
+                reading.begins(tag);
+                AnyReader { reading }.given(|reading| {
+                    let variant = reading.name()?;
+                    enumerated(reading, variant, tag == tag::CONTENT, visitor)
+                })
             }
-            None | Some(&(tag::VARIANT | tag::CONTENT)) => {
-                AnyReader { reading }.deserialize_any(visitor)
-            }
+            None => Err(reading.failed(Fail::End)),
             Some(_) => Err(reading.unexpected(&"a variant of an enum")),
         }
     }
 
-    /// A value that nobody asks for: what serde has for those takes each variant for one with content.
+    /// Passes a value that nobody asks for: what serde has for those takes each variant for one with content.
     fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         self.reading.begun += 1;
         self.reading.skip()?;
@@ -303,12 +441,11 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
 
     forward_to_deserialize_any! {
         <V: Visitor<'a>>
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier
+        bool i128 u128 char bytes byte_buf unit unit_struct identifier
     }
 }
 
-/// ReadItems of a list, of which none is left in the end.
+/// The items of a list. In the end none may be left.
 struct ReadItems<'s, 'r, 'a> {
     reading: &'s mut Reading<'r, 'a>,
     left: usize,
@@ -320,6 +457,7 @@ struct ReadItems<'s, 'r, 'a> {
 }
 
 impl<'s, 'r, 'a> ReadItems<'s, 'r, 'a> {
+    #[inline]
     fn new(reading: &'s mut Reading<'r, 'a>) -> Result<Self, SerdeError> {
         let left = reading.len()?;
         let room = left.min(reading.room);
@@ -327,12 +465,13 @@ impl<'s, 'r, 'a> ReadItems<'s, 'r, 'a> {
         Ok(Self { reading, left, count: 0, room, has_value: false })
     }
 
+    #[inline(always)]
     fn value(&mut self) -> AnyReader<'_, 'r, 'a> {
         AnyReader { reading: self.reading }
     }
 
     /// Goes to the next item, if there is one.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Result<bool, SerdeError> {
         self.reading.resume()?;
         if std::mem::take(&mut self.has_value) {
@@ -345,19 +484,23 @@ impl<'s, 'r, 'a> ReadItems<'s, 'r, 'a> {
     }
 
     /// Checks that there are no more.
+    #[inline]
     fn end(&mut self, place: &str) -> Result<(), SerdeError> {
-        if self.left == 0 {
-            return self.next().map(drop);
-        }
+        if self.left == 0 { self.next().map(drop) } else { Err(self.too_many(place)) }
+    }
+
+    #[cold]
+    fn too_many(&self, place: &str) -> SerdeError {
         let (all, count) = (self.left + self.count, self.count);
         let noun = if count == 1 { "element" } else { "elements" };
-        Err(SerdeError::invalid_length(all, &&*format!("{count} {noun} {place}")))
+        SerdeError::invalid_length(all, &&*format!("{count} {noun} {place}"))
     }
 }
 
 impl<'a> SeqAccess<'a> for &mut ReadItems<'_, '_, 'a> {
     type Error = SerdeError;
 
+    #[inline]
     fn next_element_seed<T: DeserializeSeed<'a>>(
         &mut self,
         seed: T,
@@ -373,7 +516,7 @@ impl<'a> SeqAccess<'a> for &mut ReadItems<'_, '_, 'a> {
     }
 }
 
-/// ReadEntries of a map, or fields of a struct by their names.
+/// The entries of a map, or the fields of a struct by their names.
 struct ReadEntries<'s, 'r, 'a> {
     items: ReadItems<'s, 'r, 'a>,
     is_struct: bool,
@@ -382,6 +525,7 @@ struct ReadEntries<'s, 'r, 'a> {
 impl<'a> MapAccess<'a> for &mut ReadEntries<'_, '_, 'a> {
     type Error = SerdeError;
 
+    #[inline]
     fn next_key_seed<K: DeserializeSeed<'a>>(
         &mut self,
         seed: K,
@@ -390,7 +534,7 @@ impl<'a> MapAccess<'a> for &mut ReadEntries<'_, '_, 'a> {
             return Ok(None);
         }
         let key = if self.is_struct {
-            let name = self.items.reading.text()?;
+            let name = self.items.reading.name()?;
             self.items.has_value = true;
             seed.deserialize(BorrowedStrDeserializer::new(name))
         } else {
@@ -400,6 +544,7 @@ impl<'a> MapAccess<'a> for &mut ReadEntries<'_, '_, 'a> {
         key.map(Some)
     }
 
+    #[inline]
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, SerdeError> {
         self.items.reading.resume()?;
         if !std::mem::take(&mut self.items.has_value) {

@@ -8,36 +8,119 @@ use serde::ser::{
 
 use super::SerdeError;
 use super::any::tag;
+use crate::codec::text::copy;
 use crate::codec::{compact, count};
 
 type Written = Result<(), SerdeError>;
 
-/// What has been written so far.
-#[derive(Default)]
-pub(super) struct AnyBytes {
-    pub(super) bytes: Vec<u8>,
+/// What has been written so far, and not passed on.
+pub(super) struct AnyBytes<'b> {
+    bytes: Vec<u8>,
+    /// Takes bytes that no longer change; false if they were refused.
+    pass_on: &'b mut dyn FnMut(&[u8]) -> bool,
+    /// How often it has.
+    passed: u64,
+    /// How many open lists, maps and structs may still get another number of items.
+    unsettled: usize,
     /// Bytes of the longest text.
-    pub(super) longest_text: usize,
+    longest_text: usize,
+}
+
+/// Bytes from which on those that no longer change are passed on. More would leave the nearest cache before they are
+/// copied, and take as much memory as the save.
+const CHUNK: usize = 16 << 10;
+
+/// Bytes of a text or name that is copied in a fixed number of steps.
+const SHORT_TEXT: usize = 32;
+
+impl<'b> AnyBytes<'b> {
+    pub(super) fn new(pass_on: &'b mut dyn FnMut(&[u8]) -> bool) -> Self {
+        Self { bytes: Vec::new(), pass_on, passed: 0, unsettled: 0, longest_text: 0 }
+    }
+
+    /// Passes on the rest; returns the bytes of the longest text.
+    pub(super) fn finish(mut self) -> Result<usize, SerdeError> {
+        self.pass()?;
+        Ok(self.longest_text)
+    }
+
+    #[cold]
+    fn pass(&mut self) -> Written {
+        self.passed += 1;
+        let is_taken = (self.pass_on)(&self.bytes);
+        self.bytes.clear();
+        // The reason is with who takes them.
+        if is_taken { Ok(()) } else { Err(SerdeError::custom("the bytes were refused")) }
+    }
+
+    /// Appends what a function writes to the front of `N` bytes, whose length it returns. Copies of fixed lengths are no
+    /// calls.
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; N]);
+        let len = self.bytes[start..].first_chunk_mut().map_or(0, write);
+        self.bytes.truncate(start + len);
+    }
+
+    /// A tag and a count.
+    #[inline(always)]
+    fn tagged(&mut self, tag: u8, count: u64) {
+        self.put::<10>(|to| {
+            to[0] = tag;
+            1 + count::store(count, &mut to[1..])
+        });
+    }
+
+    /// A text or a name.
+    #[inline(always)]
+    fn text(&mut self, text: &str) {
+        match u8::try_from(text.len()) {
+            Ok(len) if text.len() <= SHORT_TEXT => {
+                self.put::<{ 1 + SHORT_TEXT }>(|to| {
+                    to[0] = len;
+                    copy(&mut to[1..=text.len()], text.as_bytes());
+                    1 + text.len()
+                });
+            }
+            _ => self.long_text(text),
+        }
+    }
+
+    #[inline(never)]
+    fn long_text(&mut self, text: &str) {
+        self.longest_text = self.longest_text.max(text.len());
+        self.run(text.as_bytes());
+    }
+
+    fn run(&mut self, bytes: &[u8]) {
+        count::push(bytes.len() as u64, &mut self.bytes);
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+#[cold]
+fn too_deep() -> SerdeError {
+    SerdeError::custom("the value is nested deeper than `Limits::depth`; raise it")
 }
 
 /// Appends a value to the output, within a limit of depth.
-pub(super) struct AnyWriter<'o> {
-    out: &'o mut AnyBytes,
+pub(super) struct AnyWriter<'o, 'b> {
+    out: &'o mut AnyBytes<'b>,
     depth: u32,
 }
 
-impl<'o> AnyWriter<'o> {
-    pub(super) fn new(out: &'o mut AnyBytes, depth: u32) -> Self {
+impl<'o, 'b> AnyWriter<'o, 'b> {
+    pub(super) fn new(out: &'o mut AnyBytes<'b>, depth: u32) -> Self {
         Self { out, depth }
     }
 
     /// One level further in.
-    fn inner(&mut self) -> Result<AnyWriter<'_>, SerdeError> {
+    #[inline(always)]
+    fn inner(&mut self) -> Result<AnyWriter<'_, 'b>, SerdeError> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(AnyWriter { out: self.out, depth }),
-            None => {
-                Err(SerdeError::custom("the value is nested deeper than `Limits::depth`; raise it"))
-            }
+            None => Err(too_deep()),
         }
     }
 
@@ -46,94 +129,73 @@ impl<'o> AnyWriter<'o> {
         self.out.bytes.push(tag);
     }
 
-    /// A text or a name.
-    #[inline]
-    fn text(&mut self, text: &str) {
-        self.out.longest_text = self.out.longest_text.max(text.len());
-        self.run(text.as_bytes());
-    }
-
-    #[inline]
-    fn run(&mut self, bytes: &[u8]) {
-        self.count(bytes.len() as u64);
-        self.out.bytes.extend_from_slice(bytes);
-    }
-
-    #[inline]
-    fn count(&mut self, count: u64) {
-        count::push(count, &mut self.out.bytes);
-    }
-
     /// A tag, and the bytes of a number.
-    fn number<const N: usize>(self, tag: u8, bytes: [u8; N]) -> Written {
-        self.out.bytes.push(tag);
+    #[inline(always)]
+    fn number<const N: usize>(mut self, tag: u8, bytes: [u8; N]) -> Written {
+        self.tag(tag);
         self.out.bytes.extend_from_slice(&bytes);
         Ok(())
     }
 
     /// An integer in the variant that holds it.
-    #[inline]
-    fn integer(mut self, number: i128) -> Written {
+    fn integer(self, number: i128) -> Written {
         match (u64::try_from(number), i64::try_from(number)) {
-            (Ok(number), _) => {
-                self.tag(tag::UNSIGNED);
-                self.count(number);
-            }
-            (_, Ok(number)) => {
-                self.tag(tag::NEGATIVE);
-                self.count(compact::zigzag(number));
-            }
-            _ => return self.number(tag::WIDE, number.to_le_bytes()),
+            (Ok(number), _) => self.serialize_u64(number),
+            (_, Ok(number)) => self.serialize_i64(number),
+            _ => self.number(tag::WIDE, number.to_le_bytes()),
         }
-        Ok(())
     }
 
+    #[inline]
     fn variant(&mut self, variant: &str) {
         self.tag(tag::CONTENT);
-        self.text(variant);
+        self.out.text(variant);
     }
 
     /// Begins a list, map or struct. What serde says of its length is a guess, and may be none.
-    fn many(mut self, tag: u8, len: Option<usize>) -> Result<ManyWriter<'o>, SerdeError> {
+    #[inline]
+    fn many(
+        mut self,
+        tag: u8,
+        len: Option<usize>,
+        is_counted: bool,
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
         let depth = self.inner()?.depth;
-        self.tag(tag);
-        let start = self.out.bytes.len();
+        let start = self.out.bytes.len() + 1;
         let guess = len.unwrap_or(0);
-        self.count(guess as u64);
+        self.out.tagged(tag, guess as u64);
         let begin = self.out.bytes.len();
+        self.out.unsettled += usize::from(!is_counted);
+        let passed = self.out.passed;
         let writer = Self { out: self.out, depth };
-        Ok(ManyWriter { writer, start, begin, guess, items: 0 })
+        Ok(ManyWriter { writer, start, begin, guess, items: 0, is_counted, passed })
     }
 }
 
-impl<'o> Serializer for AnyWriter<'o> {
+impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
     type Ok = ();
     type Error = SerdeError;
-    type SerializeSeq = ManyWriter<'o>;
-    type SerializeTuple = ManyWriter<'o>;
-    type SerializeTupleStruct = ManyWriter<'o>;
-    type SerializeTupleVariant = ManyWriter<'o>;
-    type SerializeMap = MapWriter<'o>;
-    type SerializeStruct = ManyWriter<'o>;
-    type SerializeStructVariant = ManyWriter<'o>;
+    type SerializeSeq = ManyWriter<'o, 'b>;
+    type SerializeTuple = ManyWriter<'o, 'b>;
+    type SerializeTupleStruct = ManyWriter<'o, 'b>;
+    type SerializeTupleVariant = ManyWriter<'o, 'b>;
+    type SerializeMap = MapWriter<'o, 'b>;
+    type SerializeStruct = ManyWriter<'o, 'b>;
+    type SerializeStructVariant = ManyWriter<'o, 'b>;
 
     #[inline]
-    fn serialize_u64(mut self, number: u64) -> Written {
-        self.tag(tag::UNSIGNED);
-        self.count(number);
+    fn serialize_u64(self, number: u64) -> Written {
+        self.out.tagged(tag::UNSIGNED, number);
         Ok(())
     }
 
     #[inline]
-    fn serialize_i64(mut self, number: i64) -> Written {
+    fn serialize_i64(self, number: i64) -> Written {
         match u64::try_from(number) {
-            Ok(number) => self.serialize_u64(number),
-            Err(_) => {
-                self.tag(tag::NEGATIVE);
-                self.count(compact::zigzag(number));
-                Ok(())
-            }
+            Ok(number) => self.out.tagged(tag::UNSIGNED, number),
+            Err(_) => self.out.tagged(tag::NEGATIVE, compact::zigzag(number)),
         }
+        Ok(())
     }
 
     #[inline]
@@ -192,6 +254,7 @@ impl<'o> Serializer for AnyWriter<'o> {
         self.number(tag::F64, number.to_le_bytes())
     }
 
+    #[inline]
     fn serialize_char(self, value: char) -> Written {
         self.number(tag::CHAR, u32::from(value).to_le_bytes())
     }
@@ -199,16 +262,17 @@ impl<'o> Serializer for AnyWriter<'o> {
     #[inline]
     fn serialize_str(mut self, text: &str) -> Written {
         self.tag(tag::TEXT);
-        self.text(text);
+        self.out.text(text);
         Ok(())
     }
 
     fn serialize_bytes(mut self, bytes: &[u8]) -> Written {
         self.tag(tag::BYTES);
-        self.run(bytes);
+        self.out.run(bytes);
         Ok(())
     }
 
+    #[inline]
     fn serialize_none(mut self) -> Written {
         self.tag(tag::NONE);
         Ok(())
@@ -220,6 +284,7 @@ impl<'o> Serializer for AnyWriter<'o> {
         value.serialize(self.inner()?)
     }
 
+    #[inline]
     fn serialize_unit(mut self) -> Written {
         self.tag(tag::UNIT);
         Ok(())
@@ -229,9 +294,10 @@ impl<'o> Serializer for AnyWriter<'o> {
         self.serialize_unit()
     }
 
+    #[inline]
     fn serialize_unit_variant(mut self, _: &'static str, _: u32, variant: &'static str) -> Written {
         self.tag(tag::VARIANT);
-        self.text(variant);
+        self.out.text(variant);
         Ok(())
     }
 
@@ -244,6 +310,7 @@ impl<'o> Serializer for AnyWriter<'o> {
         value.serialize(self.inner()?)
     }
 
+    #[inline]
     fn serialize_newtype_variant<T: ?Sized + Serialize>(
         mut self,
         _: &'static str,
@@ -255,50 +322,61 @@ impl<'o> Serializer for AnyWriter<'o> {
         value.serialize(self.inner()?)
     }
 
-    fn serialize_seq(self, len: Option<usize>) -> Result<ManyWriter<'o>, SerdeError> {
-        self.many(tag::LIST, len)
+    #[inline]
+    fn serialize_seq(self, len: Option<usize>) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::LIST, len, len.is_some())
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<ManyWriter<'o>, SerdeError> {
-        self.many(tag::LIST, Some(len))
+    #[inline]
+    fn serialize_tuple(self, len: usize) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::LIST, Some(len), false)
     }
 
+    #[inline]
     fn serialize_tuple_struct(
         self,
         _: &'static str,
         len: usize,
-    ) -> Result<ManyWriter<'o>, SerdeError> {
-        self.many(tag::LIST, Some(len))
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::LIST, Some(len), false)
     }
 
+    #[inline]
     fn serialize_tuple_variant(
         mut self,
         _: &'static str,
         _: u32,
         variant: &'static str,
         len: usize,
-    ) -> Result<ManyWriter<'o>, SerdeError> {
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
         self.variant(variant);
-        self.many(tag::LIST, Some(len))
+        self.many(tag::LIST, Some(len), false)
     }
 
-    fn serialize_map(self, len: Option<usize>) -> Result<MapWriter<'o>, SerdeError> {
-        Ok(MapWriter { entries: self.many(tag::MAP, len)?, has_key: false })
+    #[inline]
+    fn serialize_map(self, len: Option<usize>) -> Result<MapWriter<'o, 'b>, SerdeError> {
+        Ok(MapWriter { entries: self.many(tag::MAP, len, len.is_some())?, has_key: false })
     }
 
-    fn serialize_struct(self, _: &'static str, len: usize) -> Result<ManyWriter<'o>, SerdeError> {
-        self.many(tag::STRUCT, Some(len))
+    #[inline]
+    fn serialize_struct(
+        self,
+        _: &'static str,
+        len: usize,
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::STRUCT, Some(len), false)
     }
 
+    #[inline]
     fn serialize_struct_variant(
         mut self,
         _: &'static str,
         _: u32,
         variant: &'static str,
         len: usize,
-    ) -> Result<ManyWriter<'o>, SerdeError> {
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
         self.variant(variant);
-        self.many(tag::STRUCT, Some(len))
+        self.many(tag::STRUCT, Some(len), false)
     }
 
     fn is_human_readable(&self) -> bool {
@@ -307,43 +385,64 @@ impl<'o> Serializer for AnyWriter<'o> {
 }
 
 /// Items, entries or fields, one after the other.
-pub(super) struct ManyWriter<'o> {
-    writer: AnyWriter<'o>,
+pub(super) struct ManyWriter<'o, 'b> {
+    writer: AnyWriter<'o, 'b>,
     /// Where their number is, and where they begin.
     start: usize,
     begin: usize,
     /// How many there are to be, and how many there are.
     guess: usize,
     items: usize,
+    /// True if the type knows how many there are to be: then they need not stay until the last one is there. Of the
+    /// fields of a struct written by hand, the number is often wrong.
+    is_counted: bool,
+    /// How often bytes had been passed on before.
+    passed: u64,
 }
 
-impl ManyWriter<'_> {
+impl ManyWriter<'_, '_> {
     #[inline]
     fn item<T: ?Sized + Serialize>(&mut self, item: &T) -> Written {
         self.items += 1;
-        item.serialize(self.writer.inner()?)
+        item.serialize(self.writer.inner()?)?;
+        let out = &mut *self.writer.out;
+        if self.is_counted && out.bytes.len() >= CHUNK && out.unsettled == 0 {
+            out.pass()?;
+        }
+        Ok(())
     }
 
     #[inline]
     fn named<T: ?Sized + Serialize>(&mut self, name: &str, field: &T) -> Written {
-        self.writer.text(name);
+        self.writer.out.text(name);
         self.item(field)
     }
 
     #[inline]
     fn finish(self) -> Written {
-        if self.items != self.guess {
-            let mut number = Vec::new();
-            count::push(self.items as u64, &mut number);
-            self.writer.out.bytes.splice(self.start..self.begin, number);
+        self.writer.out.unsettled -= usize::from(!self.is_counted);
+        if self.items == self.guess { Ok(()) } else { self.correct() }
+    }
+
+    /// Writes how many there were, in place of the guess.
+    #[cold]
+    fn correct(self) -> Written {
+        let Self { writer, start, begin, guess, items, passed, .. } = self;
+        if writer.out.passed != passed {
+            return Err(SerdeError::custom(format_args!(
+                "a long list or map says that it has {guess} items, and gives {items}"
+            )));
         }
+        let mut number = Vec::new();
+        count::push(items as u64, &mut number);
+        writer.out.bytes.splice(start..begin, number);
         Ok(())
     }
 }
 
 macro_rules! items {
     ($($of:ident: $add:ident),*) => {$(
-        impl $of for ManyWriter<'_> {
+        impl $of for ManyWriter<'_, '_> {
             type Ok = ();
             type Error = SerdeError;
 
@@ -367,7 +466,7 @@ items! {
 
 macro_rules! fields {
     ($($of:ident),*) => {$(
-        impl $of for ManyWriter<'_> {
+        impl $of for ManyWriter<'_, '_> {
             type Ok = ();
             type Error = SerdeError;
 
@@ -391,12 +490,12 @@ macro_rules! fields {
 fields! { SerializeStruct, SerializeStructVariant }
 
 /// The entries of a map.
-pub(super) struct MapWriter<'o> {
-    entries: ManyWriter<'o>,
+pub(super) struct MapWriter<'o, 'b> {
+    entries: ManyWriter<'o, 'b>,
     has_key: bool,
 }
 
-impl SerializeMap for MapWriter<'_> {
+impl SerializeMap for MapWriter<'_, '_> {
     type Ok = ();
     type Error = SerdeError;
 
@@ -418,6 +517,7 @@ impl SerializeMap for MapWriter<'_> {
         self.entries.item(value)
     }
 
+    #[inline]
     fn end(self) -> Written {
         if self.has_key {
             return Err(SerdeError::custom("a map gives a key without its value"));

@@ -22,7 +22,6 @@ const NO_ERRORS: &[(&str, &str)] = &[
 
 const INVARIANT: &str = "it guards what the code around it makes sure of";
 const IN_COMMAND: &str = "persist-cli/tests/replaying.rs has a snapshot of it";
-const MISUSE: &str = "it takes a type that breaks the rules of serde's traits; others are provoked";
 const HUGE: &str = "it takes more objects, ids or bytes than a test can make";
 const HARM: &str =
     "only a journal or a save written by hand has it; others of its kind are provoked";
@@ -41,16 +40,8 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "the compiler says it, in a build without the feature",
     ),
     ("format/records.rs", "there are too many classes", HUGE),
-    (
-        "graph/registry/enter.rs",
-        "they are one generic type",
-        "it takes a generic type that stores an associated type of its argument",
-    ),
     ("serde/read.rs", "the bytes are damaged", "the fault of the bytes takes its place"),
-    ("serde/read.rs", "in sequence", "serde says it, in a sentence of its own"),
-    ("serde/read.rs", "in map", "serde says it, in a sentence of its own"),
-    ("serde/read.rs", "a type reads the value of an entry before its key", MISUSE),
-    ("serde/write.rs", "a map gives a key without", MISUSE),
+    ("serde/write.rs", "the bytes were refused", "the reason of the encoder takes its place"),
     (
         "format/plain.rs",
         "the save is compressed by",
