@@ -1,5 +1,7 @@
 //! Values that are filled where they are: types written by hand, and fields that a module stores.
 
+#![expect(clippy::needless_pass_by_value, reason = "the signatures of `with` modules")]
+
 use std::sync::Arc;
 
 use persist::codec::{Buffer, Decoder, Encoder, Fail, Prototypes, Stop, decode_into};
