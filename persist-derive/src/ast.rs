@@ -51,7 +51,17 @@ pub struct Input {
     /// Attributes that need field records: class, id, ..., with their names.
     pub class_only: Vec<Given<&'static str>>,
     pub packed: Option<Span>,
+    /// What serde's attributes on it say.
+    pub serde: Vec<Given<SerdeItem>>,
+    /// What serde's attributes on it and its fields say is meant to be otherwise here.
+    pub ignore_serde: Option<Given<()>>,
     pub body: Body,
+}
+
+/// One item of `#[serde(...)]`: its name, and its value if that is a string.
+pub struct SerdeItem {
+    pub name: String,
+    pub value: Option<String>,
 }
 
 /// A trait under `#[persist::dynamic]`.
@@ -123,6 +133,8 @@ pub struct Field {
     pub attribute: Option<Span>,
     /// Its attributes by their names.
     pub given: Vec<Given<&'static str>>,
+    /// What serde's attributes on it say.
+    pub serde: Vec<Given<SerdeItem>>,
     pub default: Option<Given<DefaultValue>>,
     /// Its default is that of the same field of the struct's `default`.
     pub inherits: bool,

@@ -59,6 +59,7 @@
 /// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
 /// | `component` | Implements [`Component`](crate::Component) for a type that has none of its methods. |
 /// | `compact` | The integers of 16 to 64 bits of all fields take as few bytes as they need, also in options, lists, arrays, tuples and maps, but not in other classes. |
+/// | `ignore_serde` | Attributes of serde on the type and its fields may say something else; without it, those that would be lost are compile errors. |
 /// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
 ///
@@ -76,7 +77,7 @@
 ///
 /// | | |
 /// |---|---|
-/// | `skip` | Not saved. A load makes it by `default = value`, by the `default` of the struct or by `Default::default()`; loading into an existing struct leaves it as it is. |
+/// | `skip` | Not saved. A load makes it by `default = value`, by the `default` of the struct or by `Default::default()`; filling the fields of an existing struct leaves it as it is. |
 /// | `default`, `default = value` | What the field gets from a save that does not hold it: `Default::default()`, or the value. Without it a missing field gets that of the struct's `default`. Without both it is an error, except that a missing `Option` is `None`. |
 /// | `rename = "x"` | Name of the field in the save. |
 /// | `alias = "old"` | A name under which older saves may hold the field; may be repeated. |
@@ -93,6 +94,7 @@
 /// | `range = 0.0..=1.0` | The numbers that editors offer, of the field or of those in it; one end may be left out. |
 /// | `color` | Editors show the field as a colour: three or four floats or bytes in an array or in fields `r`, `g`, `b`, `a`, or a `u32` of RGBA. |
 /// | `hidden`, `read_only` | Editors do not show the field, or do not change it. |
+/// | `ignore_serde` | Attributes of serde on the field may say something else. |
 /// | `unknown` | The field, a `persist::Unknown`, holds the stored fields that the type does not have, and gives them back to the next save. One in each struct or variant. |
 ///
 /// On a variant:

@@ -301,7 +301,8 @@ pub mod __private {
         #[cfg(not(feature = "serde"))]
         pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::codec::with::{
-            Adapter, By, DefaultValue, Lift, Module, Same, Through, Via, empty, empty_via, put_each,
+            Adapter, By, DefaultValue, Lift, Module, Same, Through, Via, empty, empty_via,
+            is_missing, put_each, restore_into, restore_into_with_context,
         };
         #[cfg(feature = "serde")]
         pub use crate::serde::Serde;

@@ -8,6 +8,7 @@ mod golden;
 mod hints;
 mod hygiene;
 mod hygiene_of_evolution;
+mod in_place;
 mod save_as;
 mod savedata_sizes;
 mod stored_as;

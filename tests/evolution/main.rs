@@ -9,6 +9,7 @@ mod game;
 mod hostile;
 mod matrix;
 mod mod_switched_off;
+mod module_defaults;
 mod order;
 mod random;
 mod registration;

@@ -90,19 +90,6 @@ enum Inside {
     B { all: Vec<(u8, Option<Unknown>)> },
 }
 
-#[derive(Persist)]
-struct Number {
-    #[persist(unknown)]
-    rest: u8,
-}
-
-#[derive(Persist)]
-enum Text {
-    Known,
-    #[persist(other)]
-    Other(String),
-}
-
 #[test]
 fn an_unknown_that_no_load_fills_is_refused() {
     let error = refused::<Bare>();
@@ -228,6 +215,15 @@ const UNKNOWN: FieldRecord =
 const fn other(name: &'static str, fields: &'static [FieldRecord]) -> VariantRecord {
     VariantRecord { name, aliases: &[], fields, other: true, removed: &[] }
 }
+
+/// Fields that keep what is unknown in something else, which the derive refuses.
+const NUMBER: FieldRecord =
+    FieldRecord::new::<u8>("rest", None, <u8 as Persist>::persist_kind).keeps_unknown();
+const TEXT: FieldRecord =
+    FieldRecord::new::<String>("0", None, <String as Persist>::persist_kind).keeps_unknown();
+
+by_hand!(Number, Class::new::<Number>("Number", Body::Struct(&[NUMBER])));
+by_hand!(Text, Class::new::<Text>("Text", Body::Enum(&[other("Other", &[TEXT])])));
 
 by_hand!(Keepers, Class::new::<Keepers>("ByHand", Body::Struct(&[UNKNOWN, UNKNOWN])));
 by_hand!(

@@ -335,6 +335,84 @@ impl<'de> Deserialize<'de> for Keyless {
     }
 }
 
+/// A map that gives that many keys, and no value.
+#[derive(Default, Deserialize)]
+struct Valueless(u8);
+
+impl Serialize for Valueless {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for key in 0..self.0 {
+            serde::ser::SerializeMap::serialize_key(&mut map, &key)?;
+        }
+        serde::ser::SerializeMap::end(map)
+    }
+}
+
+/// A map of which the first entry is read, or `BY_VALUE` its value without its key.
+#[derive(Default)]
+struct First<const BY_VALUE: bool>;
+
+impl<const BY_VALUE: bool> Serialize for First<BY_VALUE> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+impl<'de, const BY_VALUE: bool> Deserialize<'de> for First<BY_VALUE> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<const BY_VALUE: bool>;
+
+        impl<'de, const BY_VALUE: bool> serde::de::Visitor<'de> for Visitor<BY_VALUE> {
+            type Value = First<BY_VALUE>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<First<BY_VALUE>, A::Error> {
+                if BY_VALUE {
+                    map.next_value::<u8>()?;
+                } else {
+                    map.next_entry::<u8, u8>()?;
+                }
+                Ok(First)
+            }
+        }
+
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// A list that says that it has another number of items.
+#[derive(Default, Deserialize)]
+struct Miscounted(Vec<u64>);
+
+impl Serialize for Miscounted {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(3))?;
+        for item in &self.0 {
+            serde::ser::SerializeSeq::serialize_element(&mut list, item)?;
+        }
+        serde::ser::SerializeSeq::end(list)
+    }
+}
+
+/// Why a value cannot be saved.
+fn unsaved<T: Serialize + serde::de::DeserializeOwned + Default + 'static>(value: T) -> String {
+    #[derive(Persist)]
+    struct Of<T: Serialize + serde::de::DeserializeOwned + Default + 'static> {
+        #[persist(serde)]
+        value: T,
+    }
+
+    let mut buffer = persist::codec::Buffer::new();
+    buffer.encode(&Of { value }).map(drop).unwrap_err().message().to_owned()
+}
+
 #[test]
 fn what_is_read_as_something_else_says_so() {
     #[derive(Serialize, Deserialize, Default)]
@@ -349,19 +427,20 @@ fn what_is_read_as_something_else_says_so() {
         Nothing,
         Plain(u8),
     }
-    #[derive(Persist)]
-    struct Holder {
-        #[persist(serde)]
-        map: Keyless,
-    }
-
+    let map = BTreeMap::from([(1_u8, 2_u8), (3, 4)]);
     let messages = [
         misread::<String, u32>("many".into()),
         misread::<u8, Tag>(3),
         misread::<u128, Tag>(u128::MAX),
         misread::<Unit, Full>(Unit::Plain),
         misread::<Tag, Unit>(Tag::Number(3)),
-        persist::to_vec(&Holder { map: Keyless }).unwrap_err().message().to_owned(),
+        misread::<Vec<u8>, (u8, u8)>(vec![1, 2, 3]),
+        misread::<BTreeMap<u8, u8>, First<false>>(map.clone()),
+        misread::<BTreeMap<u8, u8>, First<true>>(map),
+        unsaved(Keyless),
+        unsaved(Valueless(1)),
+        unsaved(Valueless(2)),
+        unsaved(Miscounted((0..10_000).collect())),
         serde_json::from_str::<Saved<Level>>("3").unwrap_err().to_string(),
         serde_json::from_str::<Saved<Level>>("\"xyz\"").unwrap_err().to_string(),
     ];
@@ -382,6 +461,202 @@ fn the_bytes_of_a_field_of_serde_are_golden() {
     let bytes = buffer.encode(&golden).unwrap().to_vec();
     insta::assert_snapshot!(format!("{bytes:?}"));
     assert_eq!(persist::codec::decode::<Golden>(&bytes).unwrap(), golden);
+}
+
+/// Deserializes a value, or takes its default if it is refused.
+fn lenient<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(T::deserialize(deserializer).unwrap_or_default())
+}
+
+/// Reads nothing.
+fn careless<'de, D: serde::Deserializer<'de>>(_: D) -> Result<u8, D::Error> {
+    Ok(7)
+}
+
+/// A list of numbers that leaves out what is none, and a map that looks at its keys alone.
+#[derive(Default, Debug, PartialEq)]
+struct Picky(Vec<u32>);
+
+impl<'de> Deserialize<'de> for Picky {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Picky;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list or a map")
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut items: A,
+            ) -> Result<Picky, A::Error> {
+                let mut all = Vec::new();
+                loop {
+                    match items.next_element::<(u32, u32)>() {
+                        Ok(None) => return Ok(Picky(all)),
+                        Ok(Some((number, _))) => all.push(number),
+                        Err(_) => {}
+                    }
+                }
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Picky, A::Error> {
+                let mut all = Vec::new();
+                while let Some(key) = map.next_key()? {
+                    all.push(key);
+                }
+                Ok(Picky(all))
+            }
+        }
+
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl Serialize for Picky {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+#[test]
+fn what_a_type_leaves_or_refuses_does_not_shift_what_follows() {
+    mod then {
+        #[derive(serde::Serialize, serde::Deserialize, Default)]
+        pub(super) struct Things {
+            pub(super) mixed: Vec<(u32, Option<String>)>,
+            pub(super) pairs: Vec<Vec<u32>>,
+            pub(super) keys: std::collections::BTreeMap<u32, Vec<String>>,
+            pub(super) left: Vec<(u8, String)>,
+            pub(super) unknown: super::Foreign,
+            pub(super) tag: Vec<super::Tag>,
+            pub(super) last: String,
+        }
+        #[derive(persist::Persist)]
+        #[persist(class = "Holder")]
+        pub(super) struct Holder {
+            #[persist(serde)]
+            pub(super) things: Things,
+            pub(super) after: u32,
+        }
+    }
+
+    #[derive(Serialize, Deserialize, Default, Debug, PartialEq)]
+    struct Things {
+        #[serde(deserialize_with = "lenient")]
+        mixed: Vec<(u32, Option<u8>)>,
+        pairs: Picky,
+        keys: Picky,
+        #[serde(deserialize_with = "careless")]
+        left: u8,
+        #[serde(deserialize_with = "lenient")]
+        tag: Vec<Plain>,
+        last: String,
+    }
+
+    #[derive(Serialize, Deserialize, Debug, PartialEq)]
+    enum Plain {
+        Plain,
+        Number,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Holder")]
+    struct Holder {
+        #[persist(serde)]
+        things: Things,
+        after: u32,
+    }
+
+    let things = then::Things {
+        mixed: vec![(1, None), (2, Some("two".into())), (3, None)],
+        pairs: vec![vec![1, 2], vec![1], vec![], vec![3, 4], vec![5, 6, 7]],
+        keys: [(4, vec!["a".into()]), (9, vec![])].into(),
+        left: vec![(1, "a".into()); 3],
+        unknown: foreign(),
+        tag: vec![Tag::Plain, Tag::Pair(1, Box::new(Tag::Number(3)))],
+        last: "last".into(),
+    };
+    let save = persist::to_vec(&then::Holder { things, after: 77 }).unwrap();
+    let holder: Holder = persist::from_slice(&save).unwrap();
+    let expected = Things {
+        mixed: vec![],
+        pairs: Picky(vec![1, 3]),
+        keys: Picky(vec![4, 9]),
+        left: 7,
+        tag: vec![],
+        last: "last".into(),
+    };
+    assert_eq!((holder.things, holder.after), (expected, 77));
+    let _ = Plain::Number;
+}
+
+#[test]
+fn maps_and_lists_of_unknown_or_wrong_length_come_back() {
+    /// Says nothing, or something wrong, of its length.
+    #[derive(Default, Debug, PartialEq, Clone)]
+    struct Counted(Vec<u32>, Option<usize>);
+
+    impl Serialize for Counted {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut list = serializer.serialize_seq(self.1)?;
+            for item in &self.0 {
+                serde::ser::SerializeSeq::serialize_element(&mut list, item)?;
+            }
+            serde::ser::SerializeSeq::end(list)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Counted {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Deserialize::deserialize(deserializer).map(|list| Self(list, None))
+        }
+    }
+
+    #[derive(Serialize, Deserialize, Default, Debug, PartialEq, Clone)]
+    struct Flat {
+        first: Vec<Counted>,
+        #[serde(flatten)]
+        rest: BTreeMap<String, Vec<u16>>,
+        last: u8,
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    struct Holder {
+        #[persist(serde)]
+        flat: Flat,
+        after: u32,
+    }
+
+    for guess in [None, Some(0), Some(3), Some(300), Some(70_000)] {
+        let lists = [0, 3, 247, 248, 300].map(|len| Counted((0..len).collect(), guess));
+        let rest = (0..300).map(|key| (format!("key {key}"), vec![key; 3])).collect();
+        let flat = Flat { first: lists.into(), rest, last: 9 };
+        let save = persist::to_vec(&Holder { flat: flat.clone(), after: 77 }).unwrap();
+        let mut expected = Holder { flat, after: 77 };
+        expected.flat.first.iter_mut().for_each(|list| list.1 = None);
+        assert_eq!(persist::from_slice::<Holder>(&save).unwrap(), expected, "{guess:?}");
+        persist::Document::from_slice(&save).unwrap();
+    }
+}
+
+#[test]
+fn texts_over_the_limit_are_refused_in_a_field_of_serde_too() {
+    let limits = persist::Limits::new().text(1000);
+    let level = Level { json: serde_json::json!(["x".repeat(1001)]), ..Level::default() };
+    let saves = Saves::new().limits(limits);
+    let error = saves.to_vec(&level).unwrap_err();
+    assert!(error.message().contains("1001"), "{error}");
+    let save = persist::to_vec(&level).unwrap();
+    let error = saves.from_slice::<Level>(&save).map(drop).unwrap_err();
+    assert!(error.message().contains("over its limit in `Limits`"), "{error}");
 }
 
 proptest! {

@@ -430,6 +430,7 @@ impl Persist for Shelf {
 
     fn persist_parts(parts: &mut Parts<'_, Self>) -> persist::Result<()> {
         parts.each(
+            "",
             |shelf, visit| shelf.0.iter().try_for_each(visit),
             |shelf, visit| shelf.0.iter_mut().try_for_each(visit),
         )
@@ -443,6 +444,52 @@ fn the_references_in_a_type_written_by_hand_are_connected() {
     let (shelf, item) = persist::from_slice::<(Shelf, Rc<RefCell<u32>>)>(&save).unwrap();
     assert_eq!(*item.borrow(), 7);
     assert!(shelf.0.iter().all(|on_shelf| Rc::ptr_eq(on_shelf, &item)));
+}
+
+#[derive(Persist)]
+#[persist(validate = is_whole)]
+struct Plate(u8);
+
+fn is_whole(plate: &Plate) -> Result<(), &'static str> {
+    if plate.0 < 10 { Ok(()) } else { Err("it is broken") }
+}
+
+/// Plates in a type that lists them under a name.
+struct Stack(Vec<Plate>);
+
+impl Persist for Stack {
+    fn persist_kind() -> Kind {
+        <Vec<Plate>>::persist_kind()
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Stack(Vec::new()))
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(&self.0)
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value().map(Stack)
+    }
+
+    fn persist_parts(parts: &mut Parts<'_, Self>) -> persist::Result<()> {
+        parts.each(
+            "plates",
+            |stack, visit| stack.0.iter().try_for_each(visit),
+            |stack, visit| stack.0.iter_mut().try_for_each(visit),
+        )
+    }
+}
+
+#[test]
+fn an_error_names_the_list_and_the_index_in_a_type_written_by_hand() {
+    let stack = |second| (Stack(vec![Plate(1), Plate(second)]), 7_u8);
+    let save = persist::to_vec(&stack(9)).unwrap();
+    let error = persist::to_vec(&stack(10)).unwrap_err();
+    assert_eq!(error.field(), Some("0.plates[1]"), "{error}");
+    persist::from_slice::<(Stack, u8)>(&save).unwrap();
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod evolution;
 mod save_as;
+mod serde;
 
 use std::collections::HashMap;
 
@@ -22,6 +23,13 @@ pub fn check(cx: &Ctxt, input: &Input) {
         return;
     }
     borrowing(cx, input);
+    serde::check(cx, input);
+    if is_of_bitflags(input) {
+        // Whatever else is wrong with it is wrong with the code of that macro.
+        let ident = &input.ident;
+        cx.error(ident.span(), format!("a derive inside `bitflags!` gets the `InternalBitFlags` of that macro, not the integer; remove `Persist` there and write `persist::bitflags!({ident}: u32);` after it, with their integer"));
+        return;
+    }
     if input.via.is_some() {
         via(cx, input);
         return;
@@ -60,6 +68,18 @@ fn version(cx: &Ctxt, input: &Input) {
     if let Some(Given { span, value: 0 }) = input.version {
         cx.error(span, "versions begin at 1, which is also the version of a type without one");
     }
+}
+
+/// True for what `bitflags!` of version 2 makes of flags: a struct around `<Flags as PublicFlags>::Internal`.
+fn is_of_bitflags(input: &Input) -> bool {
+    input.all_fields().any(|field| match ungroup(&field.ty) {
+        Type::Path(path) => {
+            path.path.segments.iter().any(|segment| {
+                segment.ident == "PublicFlags" || segment.ident == "InternalBitFlags"
+            })
+        }
+        _ => false,
+    })
 }
 
 /// The instances of a generic type are classes of their own, and one number

@@ -120,6 +120,13 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
     let of_load = context.as_ref().map(|context| {
         quote_spanned! {span=> let __context = __input.context::<#context>()?; }
     });
+    let default = match context {
+        Some(_) => quote_spanned! {span=> restore_into_with_context as restore_into },
+        None => quote_spanned! {span=> restore_into },
+    };
+    let placed = tried(&quote_spanned! {span=> #this::placed(__placed, __input) });
+    let restored =
+        tried(&quote_spanned! {span=> #this::restored(#restore(__stored #argument), __input) });
     let name = path.to_token_stream().to_string().replace(' ', "");
     bounds.implement(
         &emit! { _persist::with::Module<__With<#index>> },
@@ -142,6 +149,28 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
                 #of_load
                 let __stored = #get;
                 #this::restored(#restore(__stored #argument), __input)
+            }
+
+            fn restore_into(
+                __target: &mut Self::Field,
+                __input: &mut _persist::Decoder<'_>,
+            ) -> _persist::Result<(), _persist::Fail> {
+                #of_load
+                let __stored = #get;
+                // As for `empty`: what the module does not have is found outside.
+                let __placed = {
+                    #[allow(unused_imports)]
+                    use _persist::with::#default;
+                    {
+                        #[allow(unused_imports, clippy::wildcard_imports)]
+                        use #path::*;
+                        restore_into(__target, __stored #argument)
+                    }
+                };
+                if let _persist::Option::Some(__stored) = #placed {
+                    *__target = #restored;
+                }
+                _Ok(())
             }
         },
     )

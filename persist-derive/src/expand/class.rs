@@ -1,8 +1,9 @@
 //! The tables: `CLASS`, `FIELDS`, `VARIANTS`, and what names and reaches them.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens as _;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote_spanned};
 use syn::Expr;
+use syn::spanned::Spanned as _;
 
 use super::bounds::Bounds;
 use super::convert::conversion;
@@ -110,10 +111,16 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
     let hints = hints(&field.hints);
-    let unknown = (other || field.unknown.is_some()).then(|| emit! { .keeps_unknown() });
+    let new = if other || field.unknown.is_some() {
+        // What is no `Unknown` fails at the place of its type.
+        let span = ty.span().resolved_at(Span::mixed_site());
+        quote_spanned! {span=> keeping::<#ty> }
+    } else {
+        emit! { new::<#ty> }
+    };
     emit! {
-        _persist::FieldRecord::new::<#ty>(#name, _persist::Option::#offset, #kind)
-            #aliases #default #with #empty #id #convert #unknown #hints
+        _persist::FieldRecord::#new(#name, _persist::Option::#offset, #kind)
+            #aliases #default #with #empty #id #convert #hints
     }
 }
 

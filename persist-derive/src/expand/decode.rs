@@ -1,6 +1,7 @@
 //! Bytes to values.
 
 use proc_macro2::TokenStream;
+use quote::ToTokens as _;
 
 use super::row::{self, Tag};
 use super::{
@@ -39,7 +40,7 @@ pub fn expand(input: &Input) -> TokenStream {
                 };
                 (body, Some(fixed))
             };
-            (body, fixed, Some(into(fields)))
+            (body, fixed, Some(into(fields, container.as_ref())))
         }
         Body::Enum(variants) if row::with_fields(variants).next().is_none() => {
             (emit! { _persist::checked(__head) }, Some(unit_variant(variants)), None)
@@ -131,7 +132,14 @@ fn fails() -> TokenStream {
 /// Reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
     if let Some(value) = adapter_call(field, "get", &emit! { __input }) {
-        return tried(&value);
+        let value = tried(&value);
+        return match is_missing(index, field, row) {
+            Some(is_missing) if !field.inherits => {
+                let (ty, default) = (&field.ty, field_default(field));
+                emit! { if #is_missing { let __default: #ty = #default; __default } else { #value } }
+            }
+            _ => value,
+        };
     }
     let (row, index) = (row::nth(row), row::nth(index));
     let place = emit! { Self, #row, #index };
@@ -144,6 +152,13 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
     }
 }
 
+/// Whether the save does not have a field that is stored as another type: its default then stands in it as it is, since
+/// what stores the field may refuse it or make another value of it. `None` for all other fields.
+fn is_missing(index: usize, field: &Field, row: usize) -> Option<TokenStream> {
+    (field.adapter().is_some() && field.has_default())
+        .then(|| emit! { _persist::with::is_missing::<Self>(__input, #row, #index) })
+}
+
 /// A struct or variant of what is read for each stored field; the rest has its defaults.
 fn construct(
     path: &TokenStream,
@@ -151,6 +166,11 @@ fn construct(
     container: Option<&TokenStream>,
     read: &dyn Fn(usize, &Field) -> TokenStream,
 ) -> TokenStream {
+    if let Some(container) = container
+        && fields.stored().any(|field| field.inherits && field.adapter().is_some())
+    {
+        return construct_in_steps(path, fields, container, read);
+    }
     let mut index = 0;
     let values = fields.0.iter().map(|field| {
         let value = match field.store {
@@ -166,17 +186,91 @@ fn construct(
     build(path, values, container)
 }
 
-/// `__decode_into` and `__keep_skipped` of a struct: fields that are not stored stay as they are.
-fn into(fields: &Fields) -> TokenStream {
+/// Like [`construct`], for a struct with fields that may be missing and then have those of its default: a value of that
+/// is made only if it takes one.
+fn construct_in_steps(
+    path: &TokenStream,
+    fields: &Fields,
+    container: &TokenStream,
+    read: &dyn Fn(usize, &Field) -> TokenStream,
+) -> TokenStream {
+    let optional = |field: &Field| field.inherits && field.adapter().is_some();
     let reads = fields.stored().enumerate().map(|(index, field)| {
-        let value = Access::Own.mutable(field);
+        let (local, value) = (&field.local, read(index, field));
+        match is_missing(index, field, 0).filter(|_| optional(field)) {
+            Some(is_missing) => emit! {
+                let #local = if #is_missing { _persist::Option::None } else { _persist::Option::Some(#value) };
+            },
+            None => emit! { let #local = #value; },
+        }
+    });
+    let assigned = fields.0.iter().map(|field| {
+        let Field { member, local, .. } = field;
+        match field.store {
+            Store::Skip if field.inherits => TokenStream::new(),
+            Store::Skip => {
+                let default = field_default(field);
+                emit! { __whole.#member = #default; }
+            }
+            _ if optional(field) => emit! {
+                if let _persist::Option::Some(__value) = #local { __whole.#member = __value; }
+            },
+            _ => emit! { __whole.#member = #local; },
+        }
+    });
+    let in_default = emit! {
+        let mut __whole: Self = #container;
+        #(#assigned)*
+        __whole
+    };
+    if fields.0.iter().any(|field| field.inherits && !field.is_stored()) {
+        return emit! { { #(#reads)* #in_default } };
+    }
+    let optionals: Vec<_> = fields.stored().filter(|it| optional(it)).map(|it| &it.local).collect();
+    let values = fields.0.iter().map(|field| match field.store {
+        Store::Skip => (field, Some(field_default(field))),
+        _ => (field, Some(field.local.to_token_stream())),
+    });
+    let whole = build(path, values, None);
+    emit! {
+        {
+            #(#reads)*
+            match (#(#optionals,)*) {
+                (#(_persist::Option::Some(#optionals),)*) => #whole,
+                (#(#optionals,)*) => { #in_default }
+            }
+        }
+    }
+}
+
+/// `__decode_into` and `__keep_skipped` of a struct: fields that are not stored stay as they are.
+fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
+    let reads = fields.stored().enumerate().map(|(index, field)| {
+        let (value, member) = (Access::Own.mutable(field), &field.member);
+        let is_missing = is_missing(index, field, 0).map(|is_missing| {
+            let default = match container.filter(|_| field.inherits) {
+                Some(container) => emit! {
+                    let mut __whole: Self = #container;
+                    _persist::swap(&mut self.#member, &mut __whole.#member);
+                },
+                None => {
+                    let default = field_default(field);
+                    emit! { self.#member = #default; }
+                }
+            };
+            emit! { if #is_missing { #default } else }
+        });
         let get =
             adapter_call(field, "get_into", &emit! { #value, __input }).unwrap_or_else(|| {
                 let index = row::nth(index);
                 let arguments = emit! { #value, &mut __segment, __input };
                 row_call(field, "__get_into", &emit! { Self, #index }, &arguments)
             });
-        passed(&get)
+        let get = passed(&get);
+        match is_missing {
+            Some(is_missing) => emit! { #is_missing { #get } },
+            None => get,
+        }
     });
     let kept = fields.0.iter().filter_map(|field| {
         let member = &field.member;

@@ -102,6 +102,7 @@ attributes! {
         "validate": validate Option<ExprPath> = |cx, it| it.path(cx, "Hero::check");
         "migrate": migration Option<Migration> = |cx, it| it.migration(cx);
         "context": context Option<Type> = context;
+        "ignore_serde": ignore_serde Option<()> = flag;
     }
 }
 
@@ -128,6 +129,7 @@ attributes! {
         "hidden": hidden Option<()> = flag;
         "read_only": read_only Option<()> = flag;
         "color": color Option<()> = flag;
+        "ignore_serde": ignore_serde Option<()> = flag;
     }
 }
 

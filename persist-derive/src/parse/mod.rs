@@ -5,6 +5,7 @@ mod case;
 mod dynamic;
 mod hints;
 mod items;
+mod serde;
 mod shape;
 mod written;
 
@@ -25,10 +26,11 @@ use crate::ctxt::Ctxt;
 /// The type; `None` if it is of a sort that cannot derive.
 pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     let (attributes, mut class_only) = TypeAttributes::parse(cx, &items(cx, &input.attrs));
-    let others = ["transparent", "via", "crate", "bound", "default", "empty"];
+    let others = ["transparent", "via", "crate", "bound", "default", "empty", "ignore_serde"];
     match &attributes.save_as {
         // Of those only two are for the parts themselves.
-        Some(_) => class_only.retain(|given| !["save_as", "crate", "bound"].contains(&given.value)),
+        Some(_) => class_only
+            .retain(|given| !["save_as", "crate", "bound", "ignore_serde"].contains(&given.value)),
         None => class_only.retain(|given| !others.contains(&given.value)),
     }
     let case = attributes.rename_all.as_ref().map(|given| given.value);
@@ -96,6 +98,8 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         },
         migration: attributes.migration,
         packed: packed(&input.attrs),
+        serde: serde::items(&input.attrs),
+        ignore_serde: attributes.ignore_serde,
         body,
     })
 }
@@ -146,6 +150,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         local: format_ident!("__{}", index, span = Span::mixed_site()),
         name: attributes.rename.unwrap_or(Given { span, value: own }),
         given,
+        serde: serde::items(&input.attrs),
         aliases: attributes.aliases,
         ty: input.ty.clone(),
         written: written::field(input),

@@ -215,6 +215,29 @@ struct Hero {
     b: String,
 }"#];
 
+    what_only_serde_is_told: [
+        r#"#[serde(default, rename_all = "camelCase")]
+struct City {
+    #[serde(skip)] cache: Vec<u8>,
+    #[serde(skip, default = "one")] speed: f32,
+    #[serde(skip_serializing, skip_deserializing)] path: Vec<u8>,
+    #[serde(default)] roads: u32,
+    #[serde(default = "full", skip_serializing_if = "Option::is_none")] water: Option<u8>,
+    #[persist(default)] #[serde(default = "full")] power: u8,
+    #[persist(skip)] #[serde(skip, default = "full")] heat: u8,
+    #[serde(rename(serialize = "a"), with = "grid::serde")] grid: Grid,
+    #[serde(serialize_with = "text")] text: Grid,
+}"#,
+        "enum Zone { A { #[serde(skip)] cache: u8, #[serde(default)] level: u8 } }",
+        r#"#[serde(default)] struct Camera { zoom: Option<u8> }"#,
+        r#"#[serde(default)] struct Camera { #[persist(skip)] #[serde(skip)] cache: u8 }"#,
+        r#"#[serde(from = "u8", into = "u8")] struct Tile(u8);"#,
+    ];
+
+    a_derive_inside_of_bitflags: [
+        "struct Flags(<Flags as bitflags::__private::PublicFlags>::Internal);",
+    ];
+
     texts_that_are_no_functions: [r#"struct Hero {
     #[persist(default = "Ada")] name: String,
     #[persist(default = "Ada", empty = "Bob")] boxed: Box<str>,
@@ -270,4 +293,28 @@ fn too_many_variants() {
     let variants: String = (0..65_537).map(|i| format!("V{i},")).collect();
     let source = format!("enum Many {{ {variants} }}");
     snapshot("too_many_variants", &mistakes(&source));
+}
+
+#[test]
+fn what_serde_and_the_derive_are_told_alike_is_accepted() {
+    let sources = [
+        r#"#[serde(default)] #[persist(default)] struct City {
+            #[persist(skip)] #[serde(skip)] cache: Vec<u8>,
+            #[persist(skip, default = one())] #[serde(skip, default = "one")] speed: f32,
+            #[serde(default)] roads: u32,
+            #[serde(default)] water: Option<u8>,
+            #[persist(with = grid)] #[serde(with = "grid::serde")] grid: Grid,
+            #[persist(via = u8)] #[serde(serialize_with = "text")] text: Grid,
+            #[persist(unknown)] #[serde(skip)] rest: Unknown,
+            #[persist(ignore_serde)] #[serde(skip)] saved: u8,
+            #[serde(rename(serialize = "a", deserialize = "b"), flatten, skip_serializing_if = "f")] other: u8,
+        }"#,
+        r#"#[persist(ignore_serde)] struct Net { #[serde(skip)] saved: u8, #[serde(default)] also: u8 }"#,
+        r#"#[persist(via = "u8")] #[serde(from = "u8", into = "u8")] struct Tile(#[serde(skip)] u8);"#,
+        r#"#[persist(transparent)] #[serde(transparent)] struct Tile(#[serde(default)] u8);"#,
+        r#"enum Zone { A, #[persist(other)] Other(#[serde(skip)] Unknown) }"#,
+    ];
+    for source in sources {
+        super::expansion(source);
+    }
 }

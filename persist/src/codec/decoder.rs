@@ -148,6 +148,24 @@ impl<'a> Decoder<'a> {
         self.nested_in::<(), T>(decode)
     }
 
+    /// Passes the bytes of a field of a class if they stand for its default, which the save does not have.
+    pub(crate) fn pass_default(&mut self, class: TypeId, variant: usize, field: usize) -> bool {
+        let length = self.links.default_at(self.rest.len(), (class, variant, field));
+        length.is_some_and(|length| self.take(length).is_ok())
+    }
+
+    /// How many levels are left, for a reader that counts them by itself.
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "what serde reads counts so"))]
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Sets how many levels are left.
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "what serde reads counts so"))]
+    pub(crate) fn set_depth(&mut self, depth: u32) {
+        self.depth = depth;
+    }
+
     /// Decodes inside of an `I`: one level, and one more for every 2 KiB of it,
     /// which is on the stack meanwhile.
     #[inline(always)]
@@ -235,6 +253,13 @@ pub(crate) trait LoadLinks {
     /// Says that a handle ends the decode, whose error can name its field.
     fn refuse_handle(&mut self, arena: &'static str, bits: u64) {
         let _ = (arena, bits);
+    }
+
+    /// How many bytes stand for the default of a field, of this type, variant and index, which the save does not have;
+    /// `left` bytes are not read yet.
+    fn default_at(&self, left: usize, field: (TypeId, usize, usize)) -> Option<usize> {
+        let _ = (left, field);
+        None
     }
 
     /// What makes empty values.

@@ -26,7 +26,8 @@ impl<T> Parts<'_, T> {
         Ok(())
     }
 
-    /// Goes to each of many values inside; errors name them by their index.
+    /// Goes to each of many values inside; errors name them by `name` and their index, as `items[3]`. An empty name is
+    /// for a type that is a list itself.
     ///
     /// ```
     /// # use persist::codec::Parts;
@@ -35,6 +36,7 @@ impl<T> Parts<'_, T> {
     /// # impl<T: Persist> Ring<T> {
     /// fn persist_parts(parts: &mut Parts<'_, Self>) -> Result<()> {
     ///     parts.each::<T>(
+    ///         "",
     ///         |ring, visit| ring.0.iter().try_for_each(visit),
     ///         |ring, visit| ring.0.iter_mut().try_for_each(visit),
     ///     )
@@ -47,13 +49,14 @@ impl<T> Parts<'_, T> {
     /// Returns what [`part`](Self::part) returns.
     pub fn each<P: Persist>(
         &mut self,
+        name: &str,
         shared: impl FnOnce(&T, &mut dyn FnMut(&P) -> Result<()>) -> Result<()>,
         exclusive: impl FnOnce(&mut T, &mut dyn FnMut(&mut P) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         let mut index = 0;
         let mut name = || {
             index += 1;
-            format!("[{}]", index - 1)
+            format!("{name}[{}]", index - 1)
         };
         match &mut self.0 {
             PartsWalk::Types(types) => {

@@ -18,7 +18,8 @@ use crate::reflect::Kind;
 /// A value that can be saved and loaded.
 ///
 /// `#[derive(Persist)]` implements it. Implement it by hand for a type that must do its own saving: four items are
-/// required, two more are for types that are not stored as their kind's name says or that hold other values.
+/// required. The others are for types that are not stored as their kind's name says, that hold other values, or that can
+/// be filled in place.
 ///
 /// ```
 /// use persist::codec::{Decoder, Encoder, Fail, Parts, Prototypes, Stop};
@@ -112,6 +113,64 @@ pub trait Persist: Sized + 'static {
     ///
     /// Returns a [`Fail`] if the bytes are not such a value.
     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail>;
+
+    /// Reads over an existing value, which can keep its allocations and what is not stored of it.
+    ///
+    /// [`decode_into`](crate::codec::decode_into), undo and redo call it, and a load does for an object's
+    /// [empty value](Self::persist_empty). By default, a new value replaces the old one.
+    ///
+    /// ```
+    /// use persist::Persist;
+    /// use persist::codec::{Buffer, Decoder, Encoder, Fail, Prototypes, Stop, decode_into};
+    /// use persist::reflect::Kind;
+    ///
+    /// const ROM: usize = 4;
+    ///
+    /// /// ROM, which is not saved, and RAM after it.
+    /// struct Memory { bytes: Box<[u8; 8]> }
+    ///
+    /// impl Persist for Memory {
+    ///     fn persist_kind() -> Kind {
+    ///         <[u8; 4]>::persist_kind()
+    ///     }
+    ///
+    ///     fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+    ///         Ok(Memory { bytes: Box::default() })
+    ///     }
+    ///
+    ///     // Written from where it is.
+    ///     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    ///         out.bytes(&self.bytes[ROM..])
+    ///     }
+    ///
+    ///     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    ///         let mut memory = Memory { bytes: Box::default() };
+    ///         memory.persist_decode_into(input)?;
+    ///         Ok(memory)
+    ///     }
+    ///
+    ///     fn persist_decode_into(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+    ///         self.bytes[ROM..].copy_from_slice(input.take(4)?);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut memory = Memory { bytes: Box::new([1, 2, 3, 4, 5, 6, 7, 8]) };
+    /// let mut buffer = Buffer::new();
+    /// let state = buffer.encode(&memory)?;
+    /// memory.bytes[ROM] = 0;
+    /// decode_into(&mut memory, state)?;
+    /// assert_eq!(*memory.bytes, [1, 2, 3, 4, 5, 6, 7, 8]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`Fail`] if the bytes are not such a value. The value must be a valid one then too.
+    fn persist_decode_into(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        *self = Self::persist_decode(input)?;
+        Ok(())
+    }
 
     /// The type's name, as part of the name of a generic class.
     fn persist_name() -> String {
@@ -245,6 +304,9 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     #[inline]
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        if Self::__HEAD == 0 {
+            return self.persist_decode_into(input);
+        }
         *self = Self::__decode(head, input)?;
         Ok(())
     }

@@ -216,9 +216,18 @@ impl ClassAccess {
 
     /// The first field of a struct that cannot be read, and the bytes where it could not be; it is what comes next
     /// then.
-    pub(crate) fn find_bad_field<'i>(&self, input: &mut Decoder<'i>) -> Option<(usize, &'i [u8])> {
+    pub(crate) fn find_bad_field<'i>(
+        &self,
+        class: TypeId,
+        input: &mut Decoder<'i>,
+    ) -> Option<(usize, &'i [u8])> {
         let mut fields = self.rows.first()?.iter().enumerate();
-        fields.find_map(|(i, field)| Some((i, bad(field.access(), input)?)))
+        fields.find_map(|(i, field)| {
+            if input.pass_default(class, 0, i) {
+                return None;
+            }
+            Some((i, bad(field.access(), input)?))
+        })
     }
 
     /// The first of many values that cannot be read; it is what comes next then.

@@ -10,6 +10,7 @@ use super::links::ReferenceSlot;
 use super::object::{Shared, WeakShared};
 use crate::platform::held;
 use crate::reflect::Holder;
+use crate::reflect::class::KeepsUnknown;
 use crate::{ErrorKind, Result};
 
 /// What the program does not have, kept as it is in the save: a value of an unknown class, unknown
@@ -31,6 +32,8 @@ pub struct Unknown {
     pub(crate) holder: Option<Holder>,
     pub(crate) pieces: Vec<UnknownPiece>,
 }
+
+impl KeepsUnknown for Unknown {}
 
 /// A value of a class of another save.
 pub(crate) struct UnknownPiece {

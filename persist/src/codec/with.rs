@@ -4,8 +4,9 @@
 //! `via`. `#[persist(with = "HashMap<_, Option<m>>")]` is `HashMap<Same, Option<Through<marker of m>>>`: the containers
 //! of the standard library are adapters of themselves (`types/lift.rs`), around those of what they hold.
 
-use std::any::{Any, type_name};
+use std::any::{Any, TypeId, type_name};
 use std::borrow::Borrow;
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
@@ -23,7 +24,7 @@ use crate::reflect::Kind;
 /// Stores values of a type `T` that is not `Persist`, as another type.
 ///
 /// A field names the type that implements it: `#[persist(with = Tiles)]`. A module with `Stored`, `store` and `restore`
-/// is shorter. The trait is for a type with parameters, and for a `restore_into` of its own.
+/// is shorter. The trait is for a type with parameters.
 ///
 /// ```
 /// use std::borrow::Borrow;
@@ -345,6 +346,9 @@ pub trait Module<M>: 'static {
     /// Reads what is stored and makes a field of it.
     fn restore(input: &mut Decoder<'_>) -> Result<Self::Field, Fail>;
 
+    /// Reads what is stored over a field.
+    fn restore_into(target: &mut Self::Field, input: &mut Decoder<'_>) -> Result<(), Fail>;
+
     // What the derive's code calls. As functions of the trait they need no bound that could fail once more.
 
     /// Writes what the module's `store` gave: a `Stored`, a `&Stored` or a `Cow<Stored>`.
@@ -367,6 +371,65 @@ pub trait Module<M>: 'static {
     ) -> Result<Self::Field, Fail> {
         result.map_err(|error| refused(Self::NAME, &error, input))
     }
+
+    /// What the module's `restore_into` gave: what is stored, if it has none.
+    #[inline(always)]
+    fn placed<P: RestoredInto<Self::Stored>>(
+        result: P,
+        input: &mut Decoder<'_>,
+    ) -> Result<Option<Self::Stored>, Fail> {
+        result.placed().map_err(|error| refused(Self::NAME, &error, input))
+    }
+}
+
+/// What the `restore_into` of a module returns: a `Result<(), E>`, where `E` can be shown as text.
+#[diagnostic::on_unimplemented(
+    message = "`restore_into` of a module returns a `Result<(), E>` whose `E` can be shown as text, not `{Self}`",
+    label = "not a `Result<(), E>`"
+)]
+pub trait RestoredInto<S> {
+    /// Why a stored value cannot be put into the field.
+    type Error: Display;
+
+    /// What is stored, if nobody has put it into the field.
+    ///
+    /// # Errors
+    ///
+    /// Returns why it cannot be put there.
+    fn placed(self) -> Result<Option<S>, Self::Error>;
+}
+
+impl<S, E: Display> RestoredInto<S> for Result<(), E> {
+    type Error = E;
+
+    #[inline(always)]
+    fn placed(self) -> Result<Option<S>, E> {
+        self.map(|()| None)
+    }
+}
+
+/// What a module that has no `restore_into` leaves to its `restore`.
+pub struct NotInPlace<S>(S);
+
+impl<S> RestoredInto<S> for NotInPlace<S> {
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn placed(self) -> Result<Option<S>, Infallible> {
+        Ok(Some(self.0))
+    }
+}
+
+/// The `restore_into` of a module that has no function of that name.
+#[inline(always)]
+pub fn restore_into<T, S>(_: &mut T, stored: S) -> NotInPlace<S> {
+    NotInPlace(stored)
+}
+
+/// Like [`restore_into`], beside `context`.
+#[inline(always)]
+pub fn restore_into_with_context<T, S, C>(_: &mut T, stored: S, _: &C) -> NotInPlace<S> {
+    NotInPlace(stored)
 }
 
 /// Through a [`Module`] of the type `S`.
@@ -383,6 +446,11 @@ impl<S: Module<M>, M: 'static> Adapter<S::Field> for Through<S, M> {
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<S::Field, Fail> {
         S::restore(input)
+    }
+
+    #[inline]
+    fn decode_into(target: &mut S::Field, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        S::restore_into(target, input)
     }
 }
 
@@ -426,6 +494,14 @@ impl<T: Default> DefaultValue for T {
     fn default_value() -> Self {
         Self::default()
     }
+}
+
+/// True if the save does not have this field of a `T`, so that it gets its default. The bytes that stand for the default
+/// are passed: it does not go through `store` and `restore`, which may refuse it or make another value of it.
+#[must_use]
+#[inline(never)]
+pub fn is_missing<T: 'static>(input: &mut Decoder<'_>, variant: usize, field: usize) -> bool {
+    input.pass_default(TypeId::of::<T>(), variant, field)
 }
 
 /// The empty value of a field whose module has no function of that name.

@@ -47,13 +47,15 @@ fn bad_field(
     // Where the last field could not be read.
     let mut stopped = None;
     let mut kind = &KindSchema::Class(class);
-    let access = |class: usize| program.targets[class].map(|target| target.access);
+    let target = |class: usize| program.targets[class];
     while path.len() < LEVELS {
         match kind {
             KindSchema::Class(class) => match &program.classes[*class].form {
                 Form::Value(inner) => kind = inner,
                 Form::Struct(fields) => {
-                    let found = access(*class).and_then(|access| access.find_bad_field(&mut input));
+                    let found = target(*class).and_then(|target| {
+                        target.access.find_bad_field(target.class.type_id(), &mut input)
+                    });
                     let found = found.and_then(|(i, at)| fields.get(i).zip(Some(at.len())));
                     let Some((field, left)) = found else { break };
                     stopped = Some(left);
@@ -76,7 +78,8 @@ fn bad_field(
                 let Ok(count) = count else { break };
                 let place = match **part {
                     KindSchema::Class(class) => {
-                        access(class).and_then(|access| access.find_bad_value(count, &mut input))
+                        let access = target(class).map(|target| target.access);
+                        access.and_then(|access| access.find_bad_value(count, &mut input))
                     }
                     _ => {
                         let passed = stopped.and_then(|left| input.rest().len().checked_sub(left));

@@ -10,14 +10,14 @@ use super::fault::in_bad_field;
 use super::handles::Handles;
 use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::{LoadOutcome, LoadedObjects};
-use super::table::{MADE, Table, Unregistered};
+use super::table::{DefaultedFields, MADE, Table, Unregistered};
 use crate::codec::{Decoder, Fail, LoadedObject, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordLocation, Scan};
 use crate::reflect::Holder;
 use crate::schema::{
-    ClassSchema, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow, Plans, REMOVED,
-    locate,
+    ClassSchema, DefaultedField, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow,
+    Plans, REMOVED, locate,
 };
 use crate::sorting::sort_by;
 use crate::types::Renumber;
@@ -39,7 +39,7 @@ pub(crate) struct Loader<'l> {
     /// What earlier programs kept of each object, by its id.
     pub(super) before: HashMap<u64, Vec<RecordLocation>>,
     /// Payloads of values that have become objects.
-    pub(super) made: Vec<Vec<u8>>,
+    pub(super) made: Vec<(Vec<u8>, Vec<DefaultedField>)>,
     /// The next id for one while it is decoded, and after that the first free one.
     pub(super) next_id: u64,
     pub(super) first_free: u64,
@@ -390,9 +390,12 @@ impl<'l> Loader<'l> {
         // One of what is kept may be a field of the program.
         let identical = record.class < MADE && self.plans().is_identical(class) && kept.is_empty();
         let keeps = if identical {
+            self.table.defaulted.clear();
             kept
         } else if record.class >= MADE {
-            self.scratch = take(&mut self.made[record.start]);
+            let (payload, defaulted) = take(&mut self.made[record.start]);
+            self.table.defaulted = DefaultedFields::new(defaulted, payload.len());
+            self.scratch = payload;
             kept
         } else {
             self.rewrite(record, &kept).map_err(|error| {

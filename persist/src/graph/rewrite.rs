@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::load::{FIRST_MADE, Loader};
 use super::references::PendingReference;
-use super::table::{MADE, Table};
+use super::table::{DefaultedFields, MADE, Table};
 use crate::codec::{LoadedObject, Unknown, UnknownPiece};
 use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
@@ -42,6 +42,7 @@ impl<'l> Loader<'l> {
         // Wider numbers make it up to twice as long; what is not written costs no memory.
         self.scratch.reserve(2 * payload.len());
         let rest = transcode(plans, &source, &found, &mut self.next_id, env, &mut self.scratch)?;
+        self.table.defaulted = DefaultedFields::new(rest.defaulted, self.scratch.len());
         for value in rest.shared {
             self.add_shared(value)?;
         }
@@ -90,7 +91,7 @@ impl<'l> Loader<'l> {
 
     /// Makes an object of a value.
     fn add_shared(&mut self, value: SharedValue) -> Result<()> {
-        let SharedValue { id: made_id, class, holder, payload } = value;
+        let SharedValue { id: made_id, class, holder, payload, defaulted } = value;
         let id = self.first_free.saturating_add(made_id - FIRST_MADE);
         let registry = self.table.registry;
         let name = &registry.program().classes[class].name;
@@ -115,7 +116,7 @@ impl<'l> Loader<'l> {
         let start = self.made.len();
         let record = RecordLocation { id, start, class: number, holder, added: false };
         self.table.objects.enter(made_id, record, object)?;
-        self.made.push(payload);
+        self.made.push((payload, defaulted));
         Ok(())
     }
 

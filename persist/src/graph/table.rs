@@ -17,7 +17,7 @@ use crate::codec::{
 use crate::env::Env;
 use crate::format::{RecordLocation, Records};
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, Plans, contested, length};
+use crate::schema::{DefaultedField, LoadEvent, Plans, contested, length};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The objects of a load and their references, with all that a decode needs to know of the save.
@@ -48,6 +48,8 @@ pub(super) struct Table<'l> {
     pub(super) refused: Option<Unregistered>,
     /// Class and id of the record that is being filled.
     pub(super) record: (u32, u64),
+    /// Fields of it that get their defaults as those are.
+    pub(super) defaulted: DefaultedFields,
     /// Records of classes that the program does not have, but that are kept: those that are still to be filled.
     pub(super) late: VecDeque<usize>,
     pub(super) asked_for: HashSet<usize>,
@@ -75,6 +77,31 @@ pub(super) enum Unregistered {
     Record(u32),
 }
 
+/// The fields of a rewritten record that get their defaults as those are.
+#[derive(Default)]
+pub(super) struct DefaultedFields {
+    fields: Vec<DefaultedField>,
+    /// Length of the record.
+    length: usize,
+}
+
+impl DefaultedFields {
+    pub(super) fn new(fields: Vec<DefaultedField>, length: usize) -> Self {
+        Self { fields, length }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.fields.clear();
+    }
+
+    /// The fields that begin where this many bytes of the record are left.
+    fn at(&self, left: usize) -> impl Iterator<Item = &DefaultedField> {
+        let start = self.length.saturating_sub(left);
+        let first = self.fields.partition_point(|it| it.bytes.start < start);
+        self.fields[first..].iter().take_while(move |it| it.bytes.start == start)
+    }
+}
+
 impl<'l> Table<'l> {
     pub(super) fn new(
         (registry, env): (&'l Registry, &'l Env<'l>),
@@ -99,6 +126,7 @@ impl<'l> Table<'l> {
             guesses: Vec::new(),
             refused: None,
             record: (0, 0),
+            defaulted: DefaultedFields::default(),
             late: VecDeque::new(),
             asked_for: HashSet::new(),
             aside: HashMap::new(),
@@ -207,6 +235,16 @@ impl<'l> Table<'l> {
 }
 
 impl LoadLinks for Table<'_> {
+    fn default_at(&self, left: usize, field: (TypeId, usize, usize)) -> Option<usize> {
+        let targets = &self.registry.program().targets;
+        let is_same = |it: &&DefaultedField| {
+            let (class, variant, index) = it.field;
+            let class = targets[class].map(|target| target.class.type_id());
+            class.is_some_and(|class| (class, variant, index) == field)
+        };
+        self.defaulted.at(left).find(is_same).map(|it| it.bytes.len())
+    }
+
     #[inline]
     fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>> {
         let Pointing { weak, pointed, within } = pointing;

@@ -272,6 +272,11 @@ impl Class {
         }
     }
 
+    /// True if the number in a save is not made of the name.
+    pub(crate) fn has_given_id(&self) -> bool {
+        self.given_id.is_some()
+    }
+
     /// The Rust type of the class.
     #[must_use]
     pub fn type_id(&self) -> TypeId {
@@ -425,6 +430,14 @@ pub struct FieldRecord {
     pub hints: &'static EditorHints,
 }
 
+/// What may keep unknown fields, or an unknown variant: `Unknown` alone.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot keep what the type does not have: it is not `persist::Unknown`",
+    label = "not `persist::Unknown`",
+    note = "a field with `#[persist(unknown)]` is a `persist::Unknown`; a variant with `#[persist(other)]` holds one, as in `Other(persist::Unknown)`, or nothing, as in `None`"
+)]
+pub trait KeepsUnknown {}
+
 impl FieldRecord {
     /// The record of a field of type `F`, stored as `kind`.
     #[doc(hidden)]
@@ -444,6 +457,17 @@ impl FieldRecord {
             keeps_unknown: false,
             hints: const { &EditorHints::new() },
         }
+    }
+
+    /// The record of a field that holds unknown fields or an unknown variant.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn keeping<F: KeepsUnknown>(
+        name: &'static str,
+        offset: Option<usize>,
+        kind: KindFn,
+    ) -> Self {
+        Self::new::<F>(name, offset, kind).keeps_unknown()
     }
 
     setters! {

@@ -53,7 +53,7 @@ pub(crate) use stored::Stored;
 pub(crate) use strict::Strict;
 pub(crate) use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{
-    InlinedObject, Keeps, KeptLocation, SharedValue, SourceRecord, transcode,
+    DefaultedField, InlinedObject, Keeps, KeptLocation, SharedValue, SourceRecord, transcode,
 };
 #[cfg(feature = "tools")]
 pub(crate) use usage::{Long, UsageTree};

@@ -1,6 +1,9 @@
 /// A value in serde's terms, as a save holds it.
 ///
 /// It has no kinds for the widths of numbers: `u8` becomes `u32` in a later version of a type as in JSON.
+///
+/// [`write`](super::write) and [`read`](super::read) go past it, from values to its bytes and back: as a value it would
+/// own every name of every field.
 #[derive(crate::Persist, Clone, Debug, Default)]
 #[persist(crate = crate, class = "persist.Any")]
 pub(super) enum Any {
@@ -33,13 +36,24 @@ pub(super) enum Any {
     Content(String, Box<Any>),
 }
 
-impl Any {
-    /// An integer in the variant that holds it.
-    pub(super) fn integer(number: i128) -> Self {
-        match (u64::try_from(number), i64::try_from(number)) {
-            (Ok(number), _) => Self::Unsigned(number),
-            (_, Ok(number)) => Self::Negative(number),
-            _ => Self::Wide(number),
-        }
-    }
+/// The first byte of each variant.
+pub(super) mod tag {
+    pub(in super::super) const UNIT: u8 = 0;
+    pub(in super::super) const BOOL: u8 = 1;
+    pub(in super::super) const UNSIGNED: u8 = 2;
+    pub(in super::super) const NEGATIVE: u8 = 3;
+    pub(in super::super) const WIDE: u8 = 4;
+    pub(in super::super) const HUGE: u8 = 5;
+    pub(in super::super) const F32: u8 = 6;
+    pub(in super::super) const F64: u8 = 7;
+    pub(in super::super) const CHAR: u8 = 8;
+    pub(in super::super) const TEXT: u8 = 9;
+    pub(in super::super) const BYTES: u8 = 10;
+    pub(in super::super) const NONE: u8 = 11;
+    pub(in super::super) const SOME: u8 = 12;
+    pub(in super::super) const LIST: u8 = 13;
+    pub(in super::super) const MAP: u8 = 14;
+    pub(in super::super) const STRUCT: u8 = 15;
+    pub(in super::super) const VARIANT: u8 = 16;
+    pub(in super::super) const CONTENT: u8 = 17;
 }

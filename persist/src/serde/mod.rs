@@ -42,31 +42,44 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
     }
 
     fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match value.serialize(write::AnyWriter::within(out.limits())) {
-            Ok(any) => out.value(&any),
+        let depth = out.env_inside::<()>().limits.depth;
+        let mut pass_on = |bytes: &[u8]| out.bytes(bytes).is_ok();
+        let mut output = write::AnyBytes::new(&mut pass_on);
+        let written = value.serialize(write::AnyWriter::new(&mut output, depth));
+        match written.and_then(|()| output.finish()) {
+            Ok(longest_text) => out.check_text(longest_text),
+            // If the bytes were refused, that is the first error.
             Err(why) => Err(out.refuse(why.into_error("saved"))),
         }
     }
 
     fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
-        let any: Any = input.value()?;
-        T::deserialize(any).map_err(|why| input.refuse(why.into_error("loaded")))
+        let result = read::Reading::new(input).read();
+        result?.map_err(|why| input.refuse(why.into_error("loaded")))
     }
 }
 
-/// Why serde refused a value.
+/// Why serde refused a value. It is one word, since all that is read and written comes back in a `Result` beside it.
 #[derive(Debug)]
-struct SerdeError(String);
+struct SerdeError(Box<Reason>);
+
+#[derive(Debug)]
+struct Reason(String);
 
 impl SerdeError {
+    #[cold]
+    fn new(why: &dyn fmt::Display) -> Self {
+        Self(Box::new(Reason(why.to_string())))
+    }
+
     fn into_error(self, what: &str) -> Error {
-        error!(ErrorKind::Refused, "serde says why it cannot be {what}: {}", self.0)
+        error!(ErrorKind::Refused, "serde says why it cannot be {what}: {self}")
     }
 }
 
 impl fmt::Display for SerdeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.0.0)
     }
 }
 
@@ -74,12 +87,12 @@ impl std::error::Error for SerdeError {}
 
 impl serde::ser::Error for SerdeError {
     fn custom<T: fmt::Display>(why: T) -> Self {
-        Self(why.to_string())
+        Self::new(&why)
     }
 }
 
 impl serde::de::Error for SerdeError {
     fn custom<T: fmt::Display>(why: T) -> Self {
-        Self(why.to_string())
+        Self::new(&why)
     }
 }

@@ -1,73 +1,404 @@
-//! An [`Any`] as a document of serde.
+//! The bytes of an [`Any`] as a document of serde, without one in memory.
+//!
+//! Types may do with a value what they like: leave it, or refuse it and continue with another one. So each place that
+//! hands one out passes the rest of it afterwards, whatever became of it: see [`AnyReader::passed`].
 
-use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, Unexpected,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, Unexpected,
     VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
 use super::SerdeError;
-use super::any::Any;
+use super::any::{Any, tag};
+use crate::codec::text::is_equal;
+use crate::codec::{Decoder, Fail, compact, count};
 
-impl IntoDeserializer<'_, SerdeError> for Any {
-    type Deserializer = Self;
+/// How many names of fields are known again.
+const NAMES: usize = 32;
 
-    fn into_deserializer(self) -> Self {
-        self
+/// What has been read so far.
+pub(super) struct Reading<'r, 'a> {
+    /// Where the bytes come from, and how deep in them this is. It stands where the reading began.
+    input: &'r mut Decoder<'a>,
+    /// The bytes that are not read yet.
+    rest: &'a [u8],
+    /// How many levels are left.
+    depth: u32,
+    /// The fault of the bytes, if there is one: no type may continue after that.
+    fail: Option<Fail>,
+    /// How many values have been begun.
+    begun: u64,
+    /// A value that was begun has been refused, so that the place in the bytes is anywhere in it.
+    is_lost: bool,
+    /// Where the outermost value of those began.
+    lost: &'a [u8],
+    /// For how many items there is room before they are read: together no more than there are bytes.
+    room: usize,
+    /// Names of fields, by some of their bytes. All elements of a list have the same ones: to compare one with the last
+    /// takes less time than to check that it is text.
+    names: [&'a str; NAMES],
+}
+
+impl<'r, 'a> Reading<'r, 'a> {
+    pub(super) fn new(input: &'r mut Decoder<'a>) -> Self {
+        let (rest, depth) = (input.rest(), input.depth());
+        let (room, names) = (rest.len(), [""; NAMES]);
+        let (fail, begun, is_lost, lost) = (None, 0, false, &rest[..0]);
+        Self { input, rest, depth, fail, begun, is_lost, lost, room, names }
+    }
+
+    /// Reads a value, and says what is wrong with the bytes, or else what the type says.
+    pub(super) fn read<T: serde::de::DeserializeOwned>(
+        mut self,
+    ) -> Result<Result<T, SerdeError>, Fail> {
+        let result = AnyReader { reading: &mut self }.passed(|reader| T::deserialize(reader));
+        self.input.go_back(self.rest);
+        self.input.set_depth(self.depth);
+        match self.fail {
+            Some(fail) => Err(fail),
+            None => Ok(result),
+        }
+    }
+
+    /// Notes a fault of the bytes.
+    #[cold]
+    fn failed(&mut self, fail: Fail) -> SerdeError {
+        self.fail.get_or_insert(fail);
+        SerdeError::custom("the bytes are damaged")
+    }
+
+    #[inline]
+    fn ok<T>(&mut self, result: Result<T, Fail>) -> Result<T, SerdeError> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(fail) => Err(self.failed(fail)),
+        }
+    }
+
+    #[inline]
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], SerdeError> {
+        match self.rest.split_first_chunk() {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(*taken)
+            }
+            None => Err(self.failed(Fail::End)),
+        }
+    }
+
+    /// Passes the tag of a value if it is this one, and begins the value.
+    #[inline(always)]
+    fn begins(&mut self, tag: u8) -> bool {
+        match self.rest {
+            [found, rest @ ..] if *found == tag => {
+                self.rest = rest;
+                self.begun += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads with the decoder.
+    #[inline]
+    fn decoded<T>(
+        &mut self,
+        decode: impl FnOnce(&mut Decoder<'a>) -> Result<T, Fail>,
+    ) -> Result<T, SerdeError> {
+        self.input.go_back(self.rest);
+        let result = decode(self.input);
+        self.rest = self.input.rest();
+        self.ok(result)
+    }
+
+    #[inline(always)]
+    fn count(&mut self) -> Result<u64, SerdeError> {
+        match self.rest {
+            [count, rest @ ..] if u64::from(*count) <= count::SHORT => {
+                self.rest = rest;
+                Ok(u64::from(*count))
+            }
+            _ => self.long_count(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_count(&mut self) -> Result<u64, SerdeError> {
+        self.decoded(count::decode)
+    }
+
+    /// The number of items that take a byte or more each.
+    #[inline]
+    fn len(&mut self) -> Result<usize, SerdeError> {
+        let count = self.count()?;
+        match usize::try_from(count) {
+            Ok(count) if count <= self.rest.len() => Ok(count),
+            _ => Err(self.failed(Fail::Count)),
+        }
+    }
+
+    #[inline]
+    fn bytes(&mut self) -> Result<&'a [u8], SerdeError> {
+        let len = self.len()?;
+        let (bytes, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    #[inline]
+    fn text(&mut self) -> Result<&'a str, SerdeError> {
+        let bytes = self.bytes()?;
+        self.checked(bytes)
+    }
+
+    fn checked(&mut self, bytes: &'a [u8]) -> Result<&'a str, SerdeError> {
+        if bytes.len() as u64 > count::SHORT && bytes.len() > self.input.limits().text {
+            return Err(self.failed(Fail::Limit));
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text),
+            Err(_) => Err(self.failed(Fail::Text)),
+        }
+    }
+
+    /// The name of a field.
+    #[inline]
+    fn name(&mut self) -> Result<&'a str, SerdeError> {
+        let bytes = self.bytes()?;
+        let [first, .., last] = *bytes else { return self.checked(bytes) };
+        let hash = u32::from_le_bytes([first, last, (bytes.len() as u64).to_le_bytes()[0], 0]);
+        let place = hash.wrapping_mul(0x9e37_79b1) as usize >> 16 & (NAMES - 1);
+        if is_equal(self.names[place].as_bytes(), bytes) {
+            return Ok(self.names[place]);
+        }
+        let name = self.checked(bytes)?;
+        self.names[place] = name;
+        Ok(name)
+    }
+
+    /// Passes the rest of a value that was refused, if the type continues nevertheless.
+    #[inline(always)]
+    fn resume(&mut self) -> Result<(), SerdeError> {
+        if self.is_lost { self.pass_from(self.lost) } else { Ok(()) }
+    }
+
+    /// Continues after the value that begins here.
+    #[cold]
+    fn pass_from(&mut self, start: &'a [u8]) -> Result<(), SerdeError> {
+        if self.fail.is_some() {
+            return Err(SerdeError::custom("the bytes are damaged"));
+        }
+        self.is_lost = false;
+        self.rest = start;
+        self.skip()
+    }
+
+    /// Passes a value.
+    fn skip(&mut self) -> Result<(), SerdeError> {
+        self.input.set_depth(self.depth);
+        self.decoded(|input| input.value::<Any>().map(drop))
+    }
+
+    /// The value that comes next, to say what it is.
+    #[cold]
+    fn unexpected(&mut self, expected: &dyn serde::de::Expected) -> SerdeError {
+        let before = self.rest;
+        self.input.set_depth(self.depth);
+        let any = self.decoded(|input| input.value::<Any>());
+        self.rest = before;
+        match any {
+            Ok(any) => SerdeError::invalid_type(any.unexpected(), expected),
+            Err(error) => error,
+        }
     }
 }
 
-impl<'de> Deserializer<'de> for Any {
+/// The next value.
+pub(super) struct AnyReader<'s, 'r, 'a> {
+    reading: &'s mut Reading<'r, 'a>,
+}
+
+impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
+    /// Hands the value out, one level further in, and continues after it.
+    #[inline(always)]
+    fn passed<T>(
+        self,
+        read: impl FnOnce(AnyReader<'_, 'r, 'a>) -> Result<T, SerdeError>,
+    ) -> Result<T, SerdeError> {
+        let reading = self.reading;
+        let (start, begun) = (reading.rest, reading.begun);
+        match reading.depth.checked_sub(1) {
+            Some(depth) => reading.depth = depth,
+            None => return Err(reading.failed(Fail::Depth)),
+        }
+        let result = read(AnyReader { reading });
+        reading.depth += 1;
+        match result {
+            Ok(value) => {
+                if reading.is_lost || reading.begun == begun {
+                    reading.pass_from(start)?;
+                }
+                Ok(value)
+            }
+            Err(error) => {
+                (reading.is_lost, reading.lost) = (true, start);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives a value that was begun to the visitor, which may refuse it.
+    #[inline(always)]
+    fn given<T>(
+        self,
+        give: impl FnOnce(&mut Reading<'r, 'a>) -> Result<T, SerdeError>,
+    ) -> Result<T, SerdeError> {
+        let result = give(self.reading);
+        self.reading.is_lost |= result.is_err();
+        result
+    }
+
+    fn any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        let reading = self.reading;
+        reading.begun += 1;
+        let [tag] = reading.take()?;
+        match tag {
+            tag::UNIT => visitor.visit_unit(),
+            tag::BOOL => match reading.take()? {
+                [0] => visitor.visit_bool(false),
+                [1] => visitor.visit_bool(true),
+                _ => Err(reading.failed(Fail::Value)),
+            },
+            tag::UNSIGNED => visitor.visit_u64(reading.count()?),
+            tag::NEGATIVE => visitor.visit_i64(compact::unzigzag(reading.count()?)),
+            tag::WIDE => visitor.visit_i128(i128::from_le_bytes(reading.take()?)),
+            tag::HUGE => visitor.visit_u128(u128::from_le_bytes(reading.take()?)),
+            tag::F32 => visitor.visit_f32(f32::from_le_bytes(reading.take()?)),
+            tag::F64 => visitor.visit_f64(f64::from_le_bytes(reading.take()?)),
+            tag::CHAR => match char::from_u32(u32::from_le_bytes(reading.take()?)) {
+                Some(value) => visitor.visit_char(value),
+                None => Err(reading.failed(Fail::Value)),
+            },
+            tag::TEXT => visitor.visit_borrowed_str(reading.text()?),
+            tag::BYTES => visitor.visit_borrowed_bytes(reading.bytes()?),
+            tag::NONE => visitor.visit_none(),
+            tag::SOME => AnyReader { reading }.passed(|reader| visitor.visit_some(reader)),
+            tag::LIST => items(reading, visitor),
+            tag::MAP | tag::STRUCT => entries(reading, tag == tag::STRUCT, visitor),
+            tag::VARIANT | tag::CONTENT => {
+                let variant = reading.name()?;
+                enumerated(reading, variant, tag == tag::CONTENT, visitor)
+            }
+            _ => Err(reading.failed(Fail::Value)),
+        }
+    }
+}
+
+/// A list.
+#[inline]
+fn items<'a, V: Visitor<'a>>(
+    reading: &mut Reading<'_, 'a>,
+    visitor: V,
+) -> Result<V::Value, SerdeError> {
+    let mut items = ReadItems::new(reading)?;
+    let value = visitor.visit_seq(&mut items)?;
+    items.end("in sequence")?;
+    Ok(value)
+}
+
+/// A map or a struct.
+#[inline]
+fn entries<'a, V: Visitor<'a>>(
+    reading: &mut Reading<'_, 'a>,
+    is_struct: bool,
+    visitor: V,
+) -> Result<V::Value, SerdeError> {
+    let items = ReadItems::new(reading)?;
+    let mut entries = ReadEntries { items, is_struct };
+    let value = visitor.visit_map(&mut entries)?;
+    entries.items.end("in map")?;
+    Ok(value)
+}
+
+/// A variant of an enum, with content or without.
+#[inline]
+fn enumerated<'a, V: Visitor<'a>>(
+    reading: &mut Reading<'_, 'a>,
+    variant: &'a str,
+    has_content: bool,
+    visitor: V,
+) -> Result<V::Value, SerdeError> {
+    let mut is_left = has_content;
+    let value =
+        visitor.visit_enum(Variant { reading, variant, has_content, is_left: &mut is_left })?;
+    reading.resume()?;
+    if is_left {
+        reading.skip()?;
+    }
+    Ok(value)
+}
+
+/// What a type asks for is what comes next, mostly: then there is one case, and no `match` over all of them.
+macro_rules! mostly {
+    ($($method:ident($($argument:ty),*): $tag:expr => |$reading:ident, $visitor:ident| $give:expr;)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'a>>(self, $(_: $argument,)* $visitor: V) -> Result<V::Value, SerdeError> {
+            if self.reading.begins($tag) {
+                self.given(|$reading| $give)
+            } else {
+                self.deserialize_any($visitor)
+            }
+        }
+    )*};
+}
+
+impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
     type Error = SerdeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
-        match self {
-            Self::Unit => visitor.visit_unit(),
-            Self::Bool(value) => visitor.visit_bool(value),
-            Self::Unsigned(number) => visitor.visit_u64(number),
-            Self::Negative(number) => visitor.visit_i64(number),
-            Self::Wide(number) => visitor.visit_i128(number),
-            Self::Huge(number) => visitor.visit_u128(number),
-            Self::F32(number) => visitor.visit_f32(number),
-            Self::F64(number) => visitor.visit_f64(number),
-            Self::Char(value) => visitor.visit_char(value),
-            Self::Text(text) => visitor.visit_string(text),
-            Self::Bytes(bytes) => visitor.visit_byte_buf(bytes),
-            Self::None => visitor.visit_none(),
-            Self::Some(value) => visitor.visit_some(*value),
-            Self::List(items) => {
-                let mut items = SeqDeserializer::new(items.into_iter());
-                let value = visitor.visit_seq(&mut items)?;
-                items.end()?;
-                Ok(value)
-            }
-            Self::Map(entries) => {
-                let mut entries = MapDeserializer::new(entries.into_iter());
-                let value = visitor.visit_map(&mut entries)?;
-                entries.end()?;
-                Ok(value)
-            }
-            Self::Struct(fields) => {
-                let mut fields = MapDeserializer::new(fields.into_iter());
-                let value = visitor.visit_map(&mut fields)?;
-                fields.end()?;
-                Ok(value)
-            }
-            Self::Variant(_) | Self::Content(..) => visitor.visit_enum(self),
-        }
+    #[inline(never)]
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        self.given(|reading| AnyReader { reading }.any(visitor))
     }
 
-    /// A field that was none yet when it was saved, or that no longer is.
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
-        match self {
-            Self::None | Self::Some(_) => self.deserialize_any(visitor),
+    mostly! {
+        deserialize_u8(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u16(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u32(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u64(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i8(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i16(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i32(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i64(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_f32(): tag::F32 => |reading, visitor| visitor.visit_f32(f32::from_le_bytes(reading.take()?));
+        deserialize_f64(): tag::F64 => |reading, visitor| visitor.visit_f64(f64::from_le_bytes(reading.take()?));
+        deserialize_str(): tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
+        deserialize_string(): tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
+        deserialize_seq(): tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_tuple(usize): tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_tuple_struct(&'static str, usize): tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_map(): tag::MAP => |reading, visitor| entries(reading, false, visitor);
+        deserialize_struct(&'static str, &'static [&'static str]):
+            tag::STRUCT => |reading, visitor| entries(reading, true, visitor);
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        let reading = self.reading;
+        if reading.begins(tag::NONE) {
+            AnyReader { reading }.given(|_| visitor.visit_none())
+        } else if reading.begins(tag::SOME) {
+            AnyReader { reading }
+                .given(|reading| AnyReader { reading }.passed(|reader| visitor.visit_some(reader)))
+        } else {
             // A field has become optional.
-            value => visitor.visit_some(value),
+            visitor.visit_some(AnyReader { reading })
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
+    #[inline]
+    fn deserialize_newtype_struct<V: Visitor<'a>>(
         self,
         _: &'static str,
         visitor: V,
@@ -75,18 +406,33 @@ impl<'de> Deserializer<'de> for Any {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(
+    #[inline]
+    fn deserialize_enum<V: Visitor<'a>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, SerdeError> {
-        match self {
-            Self::Variant(_) | Self::Content(..) => visitor.visit_enum(self),
-            // Of a type that names its variants by itself.
-            Self::Text(variant) => visitor.visit_enum(Self::Variant(variant)),
-            value => Err(SerdeError::invalid_type(value.unexpected(), &"a variant of an enum")),
+        let reading = self.reading;
+        match reading.rest.first() {
+            // A text is of a type that names its variants by itself.
+            Some(&tag @ (tag::TEXT | tag::VARIANT | tag::CONTENT)) => {
+                reading.begins(tag);
+                AnyReader { reading }.given(|reading| {
+                    let variant = reading.name()?;
+                    enumerated(reading, variant, tag == tag::CONTENT, visitor)
+                })
+            }
+            None => Err(reading.failed(Fail::End)),
+            Some(_) => Err(reading.unexpected(&"a variant of an enum")),
         }
+    }
+
+    /// Passes a value that nobody asks for: what serde has for those takes each variant for one with content.
+    fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        self.reading.begun += 1;
+        self.reading.skip()?;
+        visitor.visit_unit()
     }
 
     fn is_human_readable(&self) -> bool {
@@ -94,8 +440,121 @@ impl<'de> Deserializer<'de> for Any {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        <V: Visitor<'a>>
+        bool i128 u128 char bytes byte_buf unit unit_struct identifier
+    }
+}
+
+/// The items of a list. In the end none may be left.
+struct ReadItems<'s, 'r, 'a> {
+    reading: &'s mut Reading<'r, 'a>,
+    left: usize,
+    count: usize,
+    /// For how many there is room before they are read.
+    room: usize,
+    /// The value of an entry comes next, and its key has been read.
+    has_value: bool,
+}
+
+impl<'s, 'r, 'a> ReadItems<'s, 'r, 'a> {
+    #[inline]
+    fn new(reading: &'s mut Reading<'r, 'a>) -> Result<Self, SerdeError> {
+        let left = reading.len()?;
+        let room = left.min(reading.room);
+        reading.room -= room;
+        Ok(Self { reading, left, count: 0, room, has_value: false })
+    }
+
+    #[inline(always)]
+    fn value(&mut self) -> AnyReader<'_, 'r, 'a> {
+        AnyReader { reading: self.reading }
+    }
+
+    /// Goes to the next item, if there is one.
+    #[inline(always)]
+    fn next(&mut self) -> Result<bool, SerdeError> {
+        self.reading.resume()?;
+        if std::mem::take(&mut self.has_value) {
+            self.reading.skip()?;
+        }
+        let is_there = self.left > 0;
+        self.left -= usize::from(is_there);
+        self.count += usize::from(is_there);
+        Ok(is_there)
+    }
+
+    /// Checks that there are no more.
+    #[inline]
+    fn end(&mut self, place: &str) -> Result<(), SerdeError> {
+        if self.left == 0 { self.next().map(drop) } else { Err(self.too_many(place)) }
+    }
+
+    #[cold]
+    fn too_many(&self, place: &str) -> SerdeError {
+        let (all, count) = (self.left + self.count, self.count);
+        let noun = if count == 1 { "element" } else { "elements" };
+        SerdeError::invalid_length(all, &&*format!("{count} {noun} {place}"))
+    }
+}
+
+impl<'a> SeqAccess<'a> for &mut ReadItems<'_, '_, 'a> {
+    type Error = SerdeError;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'a>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, SerdeError> {
+        if !self.next()? {
+            return Ok(None);
+        }
+        self.value().passed(|reader| seed.deserialize(reader)).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.left.min(self.room))
+    }
+}
+
+/// The entries of a map, or the fields of a struct by their names.
+struct ReadEntries<'s, 'r, 'a> {
+    items: ReadItems<'s, 'r, 'a>,
+    is_struct: bool,
+}
+
+impl<'a> MapAccess<'a> for &mut ReadEntries<'_, '_, 'a> {
+    type Error = SerdeError;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'a>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, SerdeError> {
+        if !self.items.next()? {
+            return Ok(None);
+        }
+        let key = if self.is_struct {
+            let name = self.items.reading.name()?;
+            self.items.has_value = true;
+            seed.deserialize(BorrowedStrDeserializer::new(name))
+        } else {
+            self.items.has_value = true;
+            self.items.value().passed(|reader| seed.deserialize(reader))
+        };
+        key.map(Some)
+    }
+
+    #[inline]
+    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, SerdeError> {
+        self.items.reading.resume()?;
+        if !std::mem::take(&mut self.items.has_value) {
+            return Err(SerdeError::custom("a type reads the value of an entry before its key"));
+        }
+        self.items.value().passed(|reader| seed.deserialize(reader))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.left.min(self.items.room))
     }
 }
 
@@ -121,65 +580,59 @@ impl Any {
     }
 }
 
-impl<'de> EnumAccess<'de> for Any {
+/// A variant, whose content comes next if it has some.
+struct Variant<'s, 'r, 'a> {
+    reading: &'s mut Reading<'r, 'a>,
+    variant: &'a str,
+    has_content: bool,
+    /// Whether nobody has read the content.
+    is_left: &'s mut bool,
+}
+
+impl<'s, 'r, 'a> EnumAccess<'a> for Variant<'s, 'r, 'a> {
     type Error = SerdeError;
-    type Variant = VariantContent;
+    type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, VariantContent), SerdeError> {
-        let (variant, content) = match self {
-            Self::Variant(variant) => (variant, None),
-            Self::Content(variant, content) => (variant, Some(*content)),
-            value => {
-                return Err(SerdeError::invalid_type(value.unexpected(), &"a variant of an enum"));
-            }
-        };
-        let variant = seed.deserialize(Self::Text(variant))?;
-        Ok((variant, VariantContent(content)))
+    fn variant_seed<V: DeserializeSeed<'a>>(self, seed: V) -> Result<(V::Value, Self), SerdeError> {
+        let variant = seed.deserialize(BorrowedStrDeserializer::new(self.variant))?;
+        Ok((variant, self))
     }
 }
 
-/// The content of a variant.
-pub(super) struct VariantContent(Option<Any>);
-
-impl VariantContent {
-    fn get(self) -> Result<Any, SerdeError> {
-        self.0.ok_or_else(|| {
-            SerdeError::invalid_type(Unexpected::UnitVariant, &"a variant with content")
-        })
+impl<'s, 'r, 'a> Variant<'s, 'r, 'a> {
+    fn content(self) -> Result<AnyReader<'s, 'r, 'a>, SerdeError> {
+        if !self.has_content {
+            let expected = &"a variant with content";
+            return Err(SerdeError::invalid_type(Unexpected::UnitVariant, expected));
+        }
+        *self.is_left = false;
+        Ok(AnyReader { reading: self.reading })
     }
 }
 
-impl<'de> VariantAccess<'de> for VariantContent {
+impl<'a> VariantAccess<'a> for Variant<'_, '_, 'a> {
     type Error = SerdeError;
 
     fn unit_variant(self) -> Result<(), SerdeError> {
-        match self.0 {
-            None => Ok(()),
-            Some(content) => {
-                Err(SerdeError::invalid_type(content.unexpected(), &"a variant without content"))
-            }
+        if self.has_content {
+            return Err(self.reading.unexpected(&"a variant without content"));
         }
+        Ok(())
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
-        self,
-        seed: T,
-    ) -> Result<T::Value, SerdeError> {
-        seed.deserialize(self.get()?)
+    fn newtype_variant_seed<T: DeserializeSeed<'a>>(self, seed: T) -> Result<T::Value, SerdeError> {
+        self.content()?.passed(|reader| seed.deserialize(reader))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, SerdeError> {
-        self.get()?.deserialize_any(visitor)
+    fn tuple_variant<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, SerdeError> {
+        self.content()?.passed(|reader| reader.deserialize_any(visitor))
     }
 
-    fn struct_variant<V: Visitor<'de>>(
+    fn struct_variant<V: Visitor<'a>>(
         self,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, SerdeError> {
-        self.get()?.deserialize_any(visitor)
+        self.content()?.passed(|reader| reader.deserialize_any(visitor))
     }
 }

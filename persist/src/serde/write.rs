@@ -1,4 +1,4 @@
-//! What serde says of a value, as an [`Any`].
+//! What serde says of a value, as the bytes of an [`Any`](super::any::Any), without one in memory.
 
 use serde::Serialize;
 use serde::ser::{
@@ -7,179 +7,376 @@ use serde::ser::{
 };
 
 use super::SerdeError;
-use super::any::Any;
-use crate::Limits;
+use super::any::tag;
+use crate::codec::text::copy;
+use crate::codec::{compact, count};
 
-type AnyResult = Result<Any, SerdeError>;
+type Written = Result<(), SerdeError>;
 
-/// Makes an [`Any`] of a value, within the limit of depth.
-#[derive(Clone, Copy)]
-pub(super) struct AnyWriter {
+/// What has been written so far, and not passed on.
+pub(super) struct AnyBytes<'b> {
+    bytes: Vec<u8>,
+    /// Takes bytes that no longer change; false if they were refused.
+    pass_on: &'b mut dyn FnMut(&[u8]) -> bool,
+    /// How often it has.
+    passed: u64,
+    /// How many open lists, maps and structs may still get another number of items.
+    unsettled: usize,
+    /// Bytes of the longest text.
+    longest_text: usize,
+}
+
+/// Bytes from which on those that no longer change are passed on. More would leave the nearest cache before they are
+/// copied, and take as much memory as the save.
+const CHUNK: usize = 16 << 10;
+
+/// Bytes of a text or name that is copied in a fixed number of steps.
+const SHORT_TEXT: usize = 32;
+
+impl<'b> AnyBytes<'b> {
+    pub(super) fn new(pass_on: &'b mut dyn FnMut(&[u8]) -> bool) -> Self {
+        Self { bytes: Vec::new(), pass_on, passed: 0, unsettled: 0, longest_text: 0 }
+    }
+
+    /// Passes on the rest; returns the bytes of the longest text.
+    pub(super) fn finish(mut self) -> Result<usize, SerdeError> {
+        self.pass()?;
+        Ok(self.longest_text)
+    }
+
+    #[cold]
+    fn pass(&mut self) -> Written {
+        self.passed += 1;
+        let is_taken = (self.pass_on)(&self.bytes);
+        self.bytes.clear();
+        // The reason is with who takes them.
+        if is_taken { Ok(()) } else { Err(SerdeError::custom("the bytes were refused")) }
+    }
+
+    /// Appends what a function writes to the front of `N` bytes, whose length it returns. Copies of fixed lengths are no
+    /// calls.
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; N]);
+        let len = self.bytes[start..].first_chunk_mut().map_or(0, write);
+        self.bytes.truncate(start + len);
+    }
+
+    /// A tag and a count.
+    #[inline(always)]
+    fn tagged(&mut self, tag: u8, count: u64) {
+        self.put::<10>(|to| {
+            to[0] = tag;
+            1 + count::store(count, &mut to[1..])
+        });
+    }
+
+    /// A text or a name.
+    #[inline(always)]
+    fn text(&mut self, text: &str) {
+        match u8::try_from(text.len()) {
+            Ok(len) if text.len() <= SHORT_TEXT => {
+                self.put::<{ 1 + SHORT_TEXT }>(|to| {
+                    to[0] = len;
+                    copy(&mut to[1..=text.len()], text.as_bytes());
+                    1 + text.len()
+                });
+            }
+            _ => self.long_text(text),
+        }
+    }
+
+    #[inline(never)]
+    fn long_text(&mut self, text: &str) {
+        self.longest_text = self.longest_text.max(text.len());
+        self.run(text.as_bytes());
+    }
+
+    fn run(&mut self, bytes: &[u8]) {
+        count::push(bytes.len() as u64, &mut self.bytes);
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+#[cold]
+fn too_deep() -> SerdeError {
+    SerdeError::custom("the value is nested deeper than `Limits::depth`; raise it")
+}
+
+/// Appends a value to the output, within a limit of depth.
+pub(super) struct AnyWriter<'o, 'b> {
+    out: &'o mut AnyBytes<'b>,
     depth: u32,
 }
 
-impl AnyWriter {
-    pub(super) fn within(limits: &Limits) -> Self {
-        Self { depth: limits.depth }
+impl<'o, 'b> AnyWriter<'o, 'b> {
+    pub(super) fn new(out: &'o mut AnyBytes<'b>, depth: u32) -> Self {
+        Self { out, depth }
     }
 
     /// One level further in.
-    fn inner(self) -> Result<Self, SerdeError> {
-        let depth = self.depth.checked_sub(1);
-        depth.map(|depth| Self { depth }).ok_or_else(|| {
-            SerdeError::custom("the value is nested deeper than `Limits::depth`; raise it")
-        })
+    #[inline(always)]
+    fn inner(&mut self) -> Result<AnyWriter<'_, 'b>, SerdeError> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => Ok(AnyWriter { out: self.out, depth }),
+            None => Err(too_deep()),
+        }
     }
 
-    fn write<T: ?Sized + Serialize>(self, value: &T) -> AnyResult {
+    #[inline]
+    fn tag(&mut self, tag: u8) {
+        self.out.bytes.push(tag);
+    }
+
+    /// A tag, and the bytes of a number.
+    #[inline(always)]
+    fn number<const N: usize>(mut self, tag: u8, bytes: [u8; N]) -> Written {
+        self.tag(tag);
+        self.out.bytes.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    /// An integer in the variant that holds it.
+    fn integer(self, number: i128) -> Written {
+        match (u64::try_from(number), i64::try_from(number)) {
+            (Ok(number), _) => self.serialize_u64(number),
+            (_, Ok(number)) => self.serialize_i64(number),
+            _ => self.number(tag::WIDE, number.to_le_bytes()),
+        }
+    }
+
+    #[inline]
+    fn variant(&mut self, variant: &str) {
+        self.tag(tag::CONTENT);
+        self.out.text(variant);
+    }
+
+    /// Begins a list, map or struct. What serde says of its length is a guess, and may be none.
+    #[inline]
+    fn many(
+        mut self,
+        tag: u8,
+        len: Option<usize>,
+        is_counted: bool,
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        let depth = self.inner()?.depth;
+        let start = self.out.bytes.len() + 1;
+        let guess = len.unwrap_or(0);
+        self.out.tagged(tag, guess as u64);
+        let begin = self.out.bytes.len();
+        self.out.unsettled += usize::from(!is_counted);
+        let passed = self.out.passed;
+        let writer = Self { out: self.out, depth };
+        Ok(ManyWriter { writer, start, begin, guess, items: 0, is_counted, passed })
+    }
+}
+
+impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
+    type Ok = ();
+    type Error = SerdeError;
+    type SerializeSeq = ManyWriter<'o, 'b>;
+    type SerializeTuple = ManyWriter<'o, 'b>;
+    type SerializeTupleStruct = ManyWriter<'o, 'b>;
+    type SerializeTupleVariant = ManyWriter<'o, 'b>;
+    type SerializeMap = MapWriter<'o, 'b>;
+    type SerializeStruct = ManyWriter<'o, 'b>;
+    type SerializeStructVariant = ManyWriter<'o, 'b>;
+
+    #[inline]
+    fn serialize_u64(self, number: u64) -> Written {
+        self.out.tagged(tag::UNSIGNED, number);
+        Ok(())
+    }
+
+    #[inline]
+    fn serialize_i64(self, number: i64) -> Written {
+        match u64::try_from(number) {
+            Ok(number) => self.out.tagged(tag::UNSIGNED, number),
+            Err(_) => self.out.tagged(tag::NEGATIVE, compact::zigzag(number)),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn serialize_u8(self, number: u8) -> Written {
+        self.serialize_u64(number.into())
+    }
+
+    #[inline]
+    fn serialize_u16(self, number: u16) -> Written {
+        self.serialize_u64(number.into())
+    }
+
+    #[inline]
+    fn serialize_u32(self, number: u32) -> Written {
+        self.serialize_u64(number.into())
+    }
+
+    #[inline]
+    fn serialize_i8(self, number: i8) -> Written {
+        self.serialize_i64(number.into())
+    }
+
+    #[inline]
+    fn serialize_i16(self, number: i16) -> Written {
+        self.serialize_i64(number.into())
+    }
+
+    #[inline]
+    fn serialize_i32(self, number: i32) -> Written {
+        self.serialize_i64(number.into())
+    }
+
+    fn serialize_i128(self, number: i128) -> Written {
+        self.integer(number)
+    }
+
+    fn serialize_u128(self, number: u128) -> Written {
+        match i128::try_from(number) {
+            Ok(number) => self.integer(number),
+            Err(_) => self.number(tag::HUGE, number.to_le_bytes()),
+        }
+    }
+
+    #[inline]
+    fn serialize_bool(self, value: bool) -> Written {
+        self.number(tag::BOOL, [value.into()])
+    }
+
+    #[inline]
+    fn serialize_f32(self, number: f32) -> Written {
+        self.number(tag::F32, number.to_le_bytes())
+    }
+
+    #[inline]
+    fn serialize_f64(self, number: f64) -> Written {
+        self.number(tag::F64, number.to_le_bytes())
+    }
+
+    #[inline]
+    fn serialize_char(self, value: char) -> Written {
+        self.number(tag::CHAR, u32::from(value).to_le_bytes())
+    }
+
+    #[inline]
+    fn serialize_str(mut self, text: &str) -> Written {
+        self.tag(tag::TEXT);
+        self.out.text(text);
+        Ok(())
+    }
+
+    fn serialize_bytes(mut self, bytes: &[u8]) -> Written {
+        self.tag(tag::BYTES);
+        self.out.run(bytes);
+        Ok(())
+    }
+
+    #[inline]
+    fn serialize_none(mut self) -> Written {
+        self.tag(tag::NONE);
+        Ok(())
+    }
+
+    #[inline]
+    fn serialize_some<T: ?Sized + Serialize>(mut self, value: &T) -> Written {
+        self.tag(tag::SOME);
         value.serialize(self.inner()?)
     }
 
-    fn list(self, variant: Option<&'static str>) -> Result<SeqWriter, SerdeError> {
-        Ok(SeqWriter { writer: self.inner()?, variant, items: Vec::new() })
+    #[inline]
+    fn serialize_unit(mut self) -> Written {
+        self.tag(tag::UNIT);
+        Ok(())
     }
 
-    fn fields(self, variant: Option<&'static str>) -> Result<StructWriter, SerdeError> {
-        Ok(StructWriter { writer: self.inner()?, variant, fields: Vec::new() })
-    }
-}
-
-/// The content of a variant, or of no enum.
-fn of_variant(variant: Option<&'static str>, content: Any) -> Any {
-    match variant {
-        Some(variant) => Any::Content(variant.to_owned(), Box::new(content)),
-        None => content,
-    }
-}
-
-macro_rules! integers {
-    ($($name:ident: $ty:ty),*) => {$(
-        fn $name(self, number: $ty) -> AnyResult {
-            Ok(Any::integer(number.into()))
-        }
-    )*};
-}
-
-impl Serializer for AnyWriter {
-    type Ok = Any;
-    type Error = SerdeError;
-    type SerializeSeq = SeqWriter;
-    type SerializeTuple = SeqWriter;
-    type SerializeTupleStruct = SeqWriter;
-    type SerializeTupleVariant = SeqWriter;
-    type SerializeMap = MapWriter;
-    type SerializeStruct = StructWriter;
-    type SerializeStructVariant = StructWriter;
-
-    integers!(
-        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
-        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64
-    );
-
-    fn serialize_u128(self, number: u128) -> AnyResult {
-        Ok(i128::try_from(number).map_or(Any::Huge(number), Any::integer))
+    fn serialize_unit_struct(self, _: &'static str) -> Written {
+        self.serialize_unit()
     }
 
-    fn serialize_bool(self, value: bool) -> AnyResult {
-        Ok(Any::Bool(value))
+    #[inline]
+    fn serialize_unit_variant(mut self, _: &'static str, _: u32, variant: &'static str) -> Written {
+        self.tag(tag::VARIANT);
+        self.out.text(variant);
+        Ok(())
     }
 
-    fn serialize_f32(self, number: f32) -> AnyResult {
-        Ok(Any::F32(number))
-    }
-
-    fn serialize_f64(self, number: f64) -> AnyResult {
-        Ok(Any::F64(number))
-    }
-
-    fn serialize_char(self, value: char) -> AnyResult {
-        Ok(Any::Char(value))
-    }
-
-    fn serialize_str(self, text: &str) -> AnyResult {
-        Ok(Any::Text(text.to_owned()))
-    }
-
-    fn serialize_bytes(self, bytes: &[u8]) -> AnyResult {
-        Ok(Any::Bytes(bytes.to_owned()))
-    }
-
-    fn serialize_none(self) -> AnyResult {
-        Ok(Any::None)
-    }
-
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> AnyResult {
-        self.write(value).map(|value| Any::Some(Box::new(value)))
-    }
-
-    fn serialize_unit(self) -> AnyResult {
-        Ok(Any::Unit)
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> AnyResult {
-        Ok(Any::Unit)
-    }
-
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> AnyResult {
-        Ok(Any::Variant(variant.to_owned()))
-    }
-
+    #[inline]
     fn serialize_newtype_struct<T: ?Sized + Serialize>(
-        self,
+        mut self,
         _: &'static str,
         value: &T,
-    ) -> AnyResult {
-        self.write(value)
+    ) -> Written {
+        value.serialize(self.inner()?)
     }
 
+    #[inline]
     fn serialize_newtype_variant<T: ?Sized + Serialize>(
-        self,
+        mut self,
         _: &'static str,
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> AnyResult {
-        self.write(value).map(|content| of_variant(Some(variant), content))
+    ) -> Written {
+        self.variant(variant);
+        value.serialize(self.inner()?)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<SeqWriter, SerdeError> {
-        self.list(None)
+    #[inline]
+    fn serialize_seq(self, len: Option<usize>) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::LIST, len, len.is_some())
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<SeqWriter, SerdeError> {
-        self.list(None)
+    #[inline]
+    fn serialize_tuple(self, len: usize) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::LIST, Some(len), false)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<SeqWriter, SerdeError> {
-        self.list(None)
+    #[inline]
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        len: usize,
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::LIST, Some(len), false)
     }
 
+    #[inline]
     fn serialize_tuple_variant(
-        self,
+        mut self,
         _: &'static str,
         _: u32,
         variant: &'static str,
-        _: usize,
-    ) -> Result<SeqWriter, SerdeError> {
-        self.list(Some(variant))
+        len: usize,
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.variant(variant);
+        self.many(tag::LIST, Some(len), false)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<MapWriter, SerdeError> {
-        Ok(MapWriter { writer: self.inner()?, key: None, entries: Vec::new() })
+    #[inline]
+    fn serialize_map(self, len: Option<usize>) -> Result<MapWriter<'o, 'b>, SerdeError> {
+        Ok(MapWriter { entries: self.many(tag::MAP, len, len.is_some())?, has_key: false })
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<StructWriter, SerdeError> {
-        self.fields(None)
+    #[inline]
+    fn serialize_struct(
+        self,
+        _: &'static str,
+        len: usize,
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.many(tag::STRUCT, Some(len), false)
     }
 
+    #[inline]
     fn serialize_struct_variant(
-        self,
+        mut self,
         _: &'static str,
         _: u32,
         variant: &'static str,
-        _: usize,
-    ) -> Result<StructWriter, SerdeError> {
-        self.fields(Some(variant))
+        len: usize,
+    ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
+        self.variant(variant);
+        self.many(tag::STRUCT, Some(len), false)
     }
 
     fn is_human_readable(&self) -> bool {
@@ -187,26 +384,76 @@ impl Serializer for AnyWriter {
     }
 }
 
-/// A list or tuple that is being made.
-pub(super) struct SeqWriter {
-    writer: AnyWriter,
-    variant: Option<&'static str>,
-    items: Vec<Any>,
+/// Items, entries or fields, one after the other.
+pub(super) struct ManyWriter<'o, 'b> {
+    writer: AnyWriter<'o, 'b>,
+    /// Where their number is, and where they begin.
+    start: usize,
+    begin: usize,
+    /// How many there are to be, and how many there are.
+    guess: usize,
+    items: usize,
+    /// True if the type knows how many there are to be: then they need not stay until the last one is there. Of the
+    /// fields of a struct written by hand, the number is often wrong.
+    is_counted: bool,
+    /// How often bytes had been passed on before.
+    passed: u64,
+}
+
+impl ManyWriter<'_, '_> {
+    #[inline]
+    fn item<T: ?Sized + Serialize>(&mut self, item: &T) -> Written {
+        self.items += 1;
+        item.serialize(self.writer.inner()?)?;
+        let out = &mut *self.writer.out;
+        if self.is_counted && out.bytes.len() >= CHUNK && out.unsettled == 0 {
+            out.pass()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn named<T: ?Sized + Serialize>(&mut self, name: &str, field: &T) -> Written {
+        self.writer.out.text(name);
+        self.item(field)
+    }
+
+    #[inline]
+    fn finish(self) -> Written {
+        self.writer.out.unsettled -= usize::from(!self.is_counted);
+        if self.items == self.guess { Ok(()) } else { self.correct() }
+    }
+
+    /// Writes how many there were, in place of the guess.
+    #[cold]
+    fn correct(self) -> Written {
+        let Self { writer, start, begin, guess, items, passed, .. } = self;
+        if writer.out.passed != passed {
+            return Err(SerdeError::custom(format_args!(
+                "a long list or map says that it has {guess} items, and gives {items}"
+            )));
+        }
+        let mut number = Vec::new();
+        count::push(items as u64, &mut number);
+        writer.out.bytes.splice(start..begin, number);
+        Ok(())
+    }
 }
 
 macro_rules! items {
     ($($of:ident: $add:ident),*) => {$(
-        impl $of for SeqWriter {
-            type Ok = Any;
+        impl $of for ManyWriter<'_, '_> {
+            type Ok = ();
             type Error = SerdeError;
 
-            fn $add<T: ?Sized + Serialize>(&mut self, item: &T) -> Result<(), SerdeError> {
-                self.items.push(self.writer.write(item)?);
-                Ok(())
+            #[inline]
+            fn $add<T: ?Sized + Serialize>(&mut self, item: &T) -> Written {
+                self.item(item)
             }
 
-            fn end(self) -> AnyResult {
-                Ok(of_variant(self.variant, Any::List(self.items)))
+            #[inline]
+            fn end(self) -> Written {
+                self.finish()
             }
         }
     )*};
@@ -217,30 +464,24 @@ items! {
     SerializeTupleVariant: serialize_field
 }
 
-/// A struct that is being made.
-pub(super) struct StructWriter {
-    writer: AnyWriter,
-    variant: Option<&'static str>,
-    fields: Vec<(String, Any)>,
-}
-
 macro_rules! fields {
     ($($of:ident),*) => {$(
-        impl $of for StructWriter {
-            type Ok = Any;
+        impl $of for ManyWriter<'_, '_> {
+            type Ok = ();
             type Error = SerdeError;
 
+            #[inline]
             fn serialize_field<T: ?Sized + Serialize>(
                 &mut self,
                 name: &'static str,
                 field: &T,
-            ) -> Result<(), SerdeError> {
-                self.fields.push((name.to_owned(), self.writer.write(field)?));
-                Ok(())
+            ) -> Written {
+                self.named(name, field)
             }
 
-            fn end(self) -> AnyResult {
-                Ok(of_variant(self.variant, Any::Struct(self.fields)))
+            #[inline]
+            fn end(self) -> Written {
+                self.finish()
             }
         }
     )*};
@@ -248,32 +489,39 @@ macro_rules! fields {
 
 fields! { SerializeStruct, SerializeStructVariant }
 
-/// A map that is being made.
-pub(super) struct MapWriter {
-    writer: AnyWriter,
-    key: Option<Any>,
-    entries: Vec<(Any, Any)>,
+/// The entries of a map.
+pub(super) struct MapWriter<'o, 'b> {
+    entries: ManyWriter<'o, 'b>,
+    has_key: bool,
 }
 
-impl SerializeMap for MapWriter {
-    type Ok = Any;
+impl SerializeMap for MapWriter<'_, '_> {
+    type Ok = ();
     type Error = SerdeError;
 
-    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), SerdeError> {
-        self.key = Some(self.writer.write(key)?);
-        Ok(())
+    #[inline]
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Written {
+        if std::mem::replace(&mut self.has_key, true) {
+            return Err(SerdeError::custom(
+                "a map gives a key without the value of the one before",
+            ));
+        }
+        key.serialize(self.entries.writer.inner()?)
     }
 
-    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), SerdeError> {
-        let key = self
-            .key
-            .take()
-            .ok_or_else(|| SerdeError::custom("a map gives a value without its key"))?;
-        self.entries.push((key, self.writer.write(value)?));
-        Ok(())
+    #[inline]
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Written {
+        if !std::mem::take(&mut self.has_key) {
+            return Err(SerdeError::custom("a map gives a value without its key"));
+        }
+        self.entries.item(value)
     }
 
-    fn end(self) -> AnyResult {
-        Ok(Any::Map(self.entries))
+    #[inline]
+    fn end(self) -> Written {
+        if self.has_key {
+            return Err(SerdeError::custom("a map gives a key without its value"));
+        }
+        self.entries.finish()
     }
 }

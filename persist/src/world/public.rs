@@ -526,6 +526,8 @@ impl World {
     ///
     /// A world that is loaded by a [`Saves`](crate::Saves) has its classes and context from the beginning, and a save uses
     /// those of the `Saves` that saves it. A component class needs [`register`](Self::register) also if the registry has it.
+    ///
+    /// Add to the registry rather than assign to it: a new one has neither the classes nor the context of the old one.
     pub fn registry_mut(&mut self) -> &mut Registry {
         &mut self.registry
     }

@@ -40,6 +40,8 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "the compiler says it, in a build without the feature",
     ),
     ("format/records.rs", "there are too many classes", HUGE),
+    ("serde/read.rs", "the bytes are damaged", "the fault of the bytes takes its place"),
+    ("serde/write.rs", "the bytes were refused", "the reason of the encoder takes its place"),
     (
         "format/plain.rs",
         "the save is compressed by",

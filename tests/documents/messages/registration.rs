@@ -206,6 +206,77 @@ mod two {
 #[persist(class = "Vec<u8>")]
 struct Bytes(Vec<u8>);
 
+mod audio {
+    use super::Persist;
+
+    #[derive(Persist)]
+    pub(super) struct Channel(u8);
+
+    #[derive(Persist)]
+    #[persist(id = 7)]
+    pub(super) struct Bus(u8);
+
+    #[derive(Persist)]
+    pub(super) struct Timer(u8);
+}
+
+mod dma {
+    pub(super) mod audio {
+        use persist::Persist;
+
+        #[derive(Persist)]
+        pub(crate) struct Channel(u64);
+    }
+
+    use super::Persist;
+
+    #[derive(Persist)]
+    pub(super) struct Channel(u32);
+
+    #[derive(Persist)]
+    #[persist(id = 7)]
+    pub(super) struct Port(u32);
+}
+
+/// An emulator whose parts each have a channel.
+#[derive(Persist)]
+struct Machine {
+    sound: [audio::Channel; 4],
+    copies: Vec<Shared<dma::Channel>>,
+    sounds: Vec<Shared<audio::Channel>>,
+    copied_sounds: dma::audio::Channel,
+    bus: audio::Bus,
+    port: dma::Port,
+    timer: audio::Timer,
+    pairs: [Pair<audio::Channel>; 2],
+    other_pairs: Pair<dma::Channel>,
+}
+
+#[derive(Persist)]
+struct Pair<T>(T, T);
+
+trait Measured: 'static {
+    type Unit: Persist;
+}
+
+enum Height {}
+enum Weight {}
+
+impl Measured for Height {
+    type Unit = u16;
+}
+
+impl Measured for Weight {
+    type Unit = f32;
+}
+
+/// What it stores depends on its parameter, which its name does not have.
+#[derive(Persist)]
+#[persist(bound = "T: Measured")]
+struct Measure<T: Measured> {
+    value: T::Unit,
+}
+
 #[derive(Persist)]
 #[persist(transparent)]
 struct Metres(f32);
@@ -254,6 +325,8 @@ fn names_that_two_have() {
         "one class name",
         both(Registry::register::<one::Item>, Registry::register::<two::Item>),
     );
+    table.add("several class names in one type", register::<Machine>());
+    table.add("one generic type of two forms", register::<(Measure<Height>, Measure<Weight>)>());
     table.add(
         "a class named as a kind",
         both(Registry::register::<Bytes>, Registry::register::<Vec<u8>>),
@@ -396,19 +469,6 @@ struct Loose {
     rest: Unknown,
 }
 
-#[derive(Persist)]
-struct Number {
-    #[persist(unknown)]
-    rest: u8,
-}
-
-#[derive(Persist)]
-enum Text {
-    Known,
-    #[persist(other)]
-    Other(String),
-}
-
 /// A class whose table is written by hand; nothing is ever saved of it.
 macro_rules! by_hand {
     ($name:ident, $class:expr) => {
@@ -476,6 +536,15 @@ const fn variant(name: &'static str, fields: &'static [FieldRecord], other: bool
 }
 
 const LEVEL: FieldRecord = FieldRecord::new::<u8>("level", None, <u8 as Persist>::persist_kind);
+
+/// Fields that keep what is unknown in something else, which the derive refuses.
+const NUMBER: FieldRecord =
+    FieldRecord::new::<u8>("rest", None, <u8 as Persist>::persist_kind).keeps_unknown();
+const TEXT: FieldRecord =
+    FieldRecord::new::<String>("0", None, <String as Persist>::persist_kind).keeps_unknown();
+
+by_hand!(Number, Class::new::<Number>("Number", Body::Struct(&[NUMBER])));
+by_hand!(Text, Class::new::<Text>("Text", Body::Enum(&[variant("Other", &[TEXT], true)])));
 
 by_hand!(Keepers, Class::new::<Keepers>("ByHand", Body::Struct(&[UNKNOWN, UNKNOWN])));
 by_hand!(

@@ -1,6 +1,8 @@
 //! How classes and object types get into a registry: all that a type reaches, or nothing.
 
 use std::any::TypeId;
+use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 use super::implementors::{Trait, TraitClass};
@@ -22,7 +24,39 @@ pub(super) struct Entering<'r> {
     undo: Vec<Undo>,
     /// Classes of traits that may stand in holders, and reach further types there.
     held: Vec<HeldClass>,
+    /// Types that cannot be saved beside others of the same class id.
+    clashes: Vec<IdClash>,
     is_done: bool,
+}
+
+/// Two types of one class id. What a type is not has no type name: a bare value.
+struct IdClash {
+    id: ClassId,
+    /// Name of the class, and of its type, of each.
+    names: [(String, Option<&'static str>); 2],
+    cure: Cure,
+}
+
+/// What to write against an [`IdClash`].
+enum Cure {
+    /// This name for a class of this type.
+    Name(String, &'static str),
+    /// This number for a class of this type, which has one of its own.
+    Number(ClassId, &'static str),
+    /// Nothing: both are instances of one generic type, under one name.
+    OtherType,
+}
+
+impl fmt::Display for Cure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name, of) => write!(f, "write `#[persist(class = \"{name}\")]` on {of}"),
+            Self::Number(id, of) => write!(f, "write `#[persist(id = {})]` on {of}", id.0),
+            Self::OtherType => f.write_str(
+                "they are one generic type, whose stored fields differ although its name does not; use another type in place of one of the two",
+            ),
+        }
+    }
 }
 
 /// A holder, and what enters a class in it.
@@ -37,8 +71,8 @@ impl<'r> Entering<'r> {
         reach: &mut dyn FnMut(&mut TypeSet),
     ) -> Result<Self> {
         let (classes, objects) = (registry.program.classes.len(), registry.objects.len());
-        let (undo, held, is_done) = (Vec::new(), Vec::new(), false);
-        let mut this = Self { registry, classes, objects, undo, held, is_done };
+        let (undo, held, clashes, is_done) = (Vec::new(), Vec::new(), Vec::new(), false);
+        let mut this = Self { registry, classes, objects, undo, held, clashes, is_done };
         let mut types = TypeSet::default();
         reach(&mut types);
         this.types(&types)?;
@@ -58,12 +92,13 @@ impl<'r> Entering<'r> {
             if is_first {
                 known.form = form;
             } else if known.form != form {
-                return Err(self.same_id(index, class.id(), &class.name(), class.type_name()));
+                self.clash(index, class.id(), class.name(), Some(class));
             }
         }
         for object in &types.objects {
             self.object(*object)?;
         }
+        self.check_clashes()?;
         for (of, holder) in &types.traits {
             self.of_trait(*of)?;
             if let Some(holder) = holder {
@@ -216,7 +251,16 @@ impl<'r> Entering<'r> {
         let other = self.registry.by_id.get(&id).copied();
         let index = match other {
             Some(other) if self.is_same_generic(other, class) => other,
-            Some(other) => return Err(self.same_id(other, id, &name, class.type_name())),
+            Some(other) => {
+                // The registration ends in an error, which lists all clashes. Until then the class counts as the other
+                // one, so that nothing else clashes because of it.
+                self.clash(other, id, name, Some(class));
+                self.registry.by_type.insert(type_id, (other, target));
+                self.undo(move |registry| {
+                    registry.by_type.remove(&type_id);
+                });
+                return Ok(None);
+            }
             None => self.push(id, name, class.version, Some(target)),
         };
         self.registry.by_type.insert(type_id, (index, target));
@@ -260,15 +304,67 @@ impl<'r> Entering<'r> {
         index
     }
 
+    /// Notes that a class, or a bare value of no class, has the id of another one.
     #[cold]
-    fn same_id(&self, other: usize, id: ClassId, name: &str, type_name: &str) -> Error {
-        let old = &self.registry.program.classes[other].name;
-        let old_type = self.registry.program.targets[other]
-            .map_or("a bare value", |target| target.class.type_name());
-        error!(
-            ErrorKind::DuplicateId,
-            "class id {id} is claimed by {old} ({old_type}) and by {name} ({type_name}); give one of them `#[persist(class = \"another.Name\")]` or `#[persist(id = n)]`"
-        )
+    fn clash(&mut self, other: usize, id: ClassId, name: String, class: Option<&'static Class>) {
+        let Registry { program, by_id, .. } = &*self.registry;
+        let old = program.targets[other].map(|target| target.class);
+        let old_name = program.classes[other].name.clone();
+        let cures = || self.clashes.iter().map(|clash| &clash.cure);
+        // They have one attribute, also if the name does not list the parameters.
+        let generic = |class: &'static Class| Some(class.type_name().split_once('<')?.0);
+        let are_instances = class
+            .zip(old)
+            .is_some_and(|(new, old)| generic(new).is_some() && generic(new) == generic(old));
+        // Of a bare value and a class, only the class can have another name.
+        let cure = match class.or(old) {
+            Some(_) if are_instances => Cure::OtherType,
+            Some(class) if class.has_given_id() => {
+                let given = cures().filter_map(|cure| match cure {
+                    Cure::Number(id, _) => Some(*id),
+                    _ => None,
+                });
+                let given: HashSet<ClassId> = given.collect();
+                let mut free = (1..).map(ClassId);
+                let free = free.find(|id| !by_id.contains_key(id) && !given.contains(id));
+                Cure::Number(free.unwrap_or(id), class.type_name())
+            }
+            Some(class) => {
+                let new = another_name(class, |name| {
+                    cures().any(|cure| matches!(cure, Cure::Name(given, _) if given == name))
+                        || program.classes.iter().any(|class| class.name == name)
+                });
+                Cure::Name(new, class.type_name())
+            }
+            // Two bare values of one name are one kind, and do not clash.
+            None => return,
+        };
+        let names = [(old_name, old.map(Class::type_name)), (name, class.map(Class::type_name))];
+        self.clashes.push(IdClash { id, names, cure });
+    }
+
+    /// Refuses types of one class id, all at once.
+    fn check_clashes(&mut self) -> Result<()> {
+        let clashes = std::mem::take(&mut self.clashes);
+        let lines = clashes.iter().map(|clash| {
+            let [(old, old_type), (new, new_type)] = &clash.names;
+            let [old_type, new_type] = [old_type, new_type].map(|it| it.unwrap_or("a bare value"));
+            format!(
+                "class id {} is claimed by {old} ({old_type}) and by {new} ({new_type}); {}",
+                clash.id, clash.cure
+            )
+        });
+        let lines: Vec<String> = lines.collect();
+        match &*lines {
+            [] => Ok(()),
+            [line] => Err(Error::new(ErrorKind::DuplicateId, line)),
+            lines => Err(error!(
+                ErrorKind::DuplicateId,
+                "{} types have the class id of another:\n- {}",
+                lines.len(),
+                lines.join("\n- ")
+            )),
+        }
     }
 
     /// Refuses a type that is saved on its own, if another type of its class is.
@@ -409,7 +505,10 @@ impl<'r> Entering<'r> {
             // One name, one kind; a struct of that name is another class.
             return match self.registry.program.targets[index] {
                 None => Ok(index),
-                Some(_) => Err(self.same_id(index, id, &name, "a bare value")),
+                Some(_) => {
+                    self.clash(index, id, name, None);
+                    Ok(index)
+                }
             };
         }
         let index = self.push(id, name, 1, None);
@@ -424,6 +523,10 @@ impl<'r> Entering<'r> {
             return Ok(());
         }
         let class = self.class_of_kind((kind.kind)(), kind.name)?;
+        if !self.clashes.is_empty() {
+            // The registration ends with those. A type that clashes has the class of the other one until then.
+            return Ok(());
+        }
         let objects = self.registry.objects.iter().filter(|object| object.class == class);
         self.check_alone(kind.value, objects.map(|object| object.kind.value), "as objects")?;
         if self.registry.object(class, kind.holder).is_some() {
@@ -439,6 +542,24 @@ impl<'r> Entering<'r> {
         self.registry.objects.push(ObjectEntry { kind, class });
         Ok(())
     }
+}
+
+/// A name for a class whose own another class has: with as much of the path of its type before it as it takes.
+fn another_name(class: &Class, is_taken: impl Fn(&str) -> bool) -> String {
+    let path = class.type_name().split('<').next().unwrap_or_default();
+    // A type in a function has the parts of paths of closures and implementations too, which are no names.
+    let parts = path.split("::").filter(|part| !part.contains(['{', '}', ' ', '&']));
+    let parts: Vec<&str> = parts.collect();
+    let base = class.base_name().rsplit('.').next().unwrap_or_default();
+    let modules = parts.get(..parts.len().saturating_sub(1)).unwrap_or_default();
+    let mut names = (1..=modules.len()).rev().map(|from| {
+        let mut name = modules[from - 1..].join(".");
+        name.push('.');
+        name.push_str(base);
+        name
+    });
+    let fallback = format!("another.{base}");
+    names.find(|name| !is_taken(name)).unwrap_or(fallback)
 }
 
 /// Takes everything out again, unless the registration was finished.

@@ -46,6 +46,33 @@ pub(crate) struct RecordExtras {
     pub(crate) kept: Vec<(usize, KeptLocation)>,
     /// Values that are objects of their own now.
     pub(crate) shared: Vec<SharedValue>,
+    /// Fields with defaults that are not read from the payload, in its order.
+    pub(crate) defaulted: Vec<DefaultedField>,
+}
+
+/// A field that is stored by a module, and that the save does not have. It gets its default as that is: the module may
+/// refuse it or make another value of it. The payload has its bytes too, for those who read it without the type.
+pub(crate) struct DefaultedField {
+    /// Where those are in the payload.
+    pub(crate) bytes: Range<usize>,
+    pub(crate) field: FieldPlace,
+}
+
+impl DefaultedField {
+    /// Takes out of a list those whose bytes begin in a range, with what follows `start` moved to `to`.
+    fn moved(list: &[Self], bytes: Range<usize>, to: usize) -> impl Iterator<Item = Self> {
+        let first = list.partition_point(|it| it.bytes.start < bytes.start);
+        let end = list.partition_point(|it| it.bytes.start < bytes.end);
+        list[first..end].iter().map(move |it| {
+            let [start, end] = [it.bytes.start, it.bytes.end].map(|at| at - bytes.start + to);
+            Self { bytes: start..end, field: it.field }
+        })
+    }
+
+    /// Drops those whose bytes begin at `start` or after it.
+    fn truncate(list: &mut Vec<Self>, start: usize) {
+        list.truncate(list.partition_point(|it| it.bytes.start < start));
+    }
 }
 
 /// Where a value that is kept of an object lies.
@@ -63,6 +90,7 @@ pub(crate) struct SharedValue {
     pub(crate) class: usize,
     pub(crate) holder: Holder,
     pub(crate) payload: Vec<u8>,
+    pub(crate) defaulted: Vec<DefaultedField>,
 }
 
 /// An object that has become a value: its payload, and what a program kept of it.
@@ -110,6 +138,7 @@ pub(crate) fn transcode<'s>(
         pieces: Vec::new(),
         waiting: Vec::new(),
         early: Vec::new(),
+        early_defaulted: Vec::new(),
         defaults: Buffer::new(),
         chain: &chain,
         inlined: vec![source.id],
@@ -162,6 +191,7 @@ struct Transcoder<'t, 's, 'p> {
     /// Where each of their converted pieces that are not wanted yet begins in `early`.
     waiting: Vec<usize>,
     early: Vec<u8>,
+    early_defaulted: Vec<DefaultedField>,
     defaults: Buffer,
     /// What migrations have made.
     chain: &'t ByteChain,
@@ -449,7 +479,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     /// Checks what all records take if the output is so long.
     fn check(&self, end: usize) -> Result<()> {
+        let defaulted = self.extras.defaulted.len() + self.early_defaulted.len();
         let after = end - self.start + self.early.len() + self.shared_bytes;
+        let after = after.saturating_add(defaulted.saturating_mul(size_of::<DefaultedField>()));
         let after = self.plans.after + after as u64;
         self.env.limits.check_rewritten(self.plans.before, after)
     }
@@ -605,11 +637,14 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Makes an object of the last bytes.
     fn end_shared(&mut self, class: usize, holder: Holder, start: usize) -> Result<()> {
         self.check(self.out.len())?;
+        let all = &mut self.extras.defaulted;
+        let defaulted: Vec<_> = DefaultedField::moved(all, start..self.out.len() + 1, 0).collect();
+        DefaultedField::truncate(all, start);
         let payload = self.out.split_off(start);
-        self.shared_bytes += payload.len();
+        self.shared_bytes += payload.len() + defaulted.len() * size_of::<DefaultedField>();
         let id = *self.next_id;
         *self.next_id += 1;
-        self.extras.shared.push(SharedValue { id, class, holder, payload });
+        self.extras.shared.push(SharedValue { id, class, holder, payload, defaulted });
         count::push(id, self.out);
         Ok(())
     }
@@ -624,6 +659,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             (target.access.make_field)(variant, field, Some(&mut input), out)
         })?;
         self.out.truncate(start);
+        DefaultedField::truncate(&mut self.extras.defaulted, start);
         self.check(start + self.defaults.len())?;
         self.out.extend_from_slice(self.defaults.bytes());
         Ok(())

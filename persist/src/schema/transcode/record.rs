@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KeptLocation, TranscodeFrame, Transcoder};
+use super::{DefaultedField, KeptLocation, TranscodeFrame, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::fields::PIECES;
 use crate::schema::ops::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
@@ -186,7 +186,11 @@ impl<'t> Transcoder<'t, '_, '_> {
             PieceOrder::Nothing => {}
             PieceOrder::Next(all) => self.pieces.push(&all[..all.len() - left.len()]),
             PieceOrder::Early(all, start) => {
-                self.waiting.push(self.early.len());
+                let (defaulted, to) = (&mut self.extras.defaulted, self.early.len());
+                self.waiting.push(to);
+                let early = DefaultedField::moved(defaulted, start..self.out.len() + 1, to);
+                self.early_defaulted.extend(early);
+                DefaultedField::truncate(defaulted, start);
                 self.early.extend_from_slice(&self.out[start..]);
                 self.out.truncate(start);
                 self.pieces.push(&all[..all.len() - left.len()]);
@@ -230,6 +234,9 @@ impl<'t> Transcoder<'t, '_, '_> {
                             FieldSource::Early(early) => {
                                 let waiting = &self.waiting[*waiting + early..];
                                 let end = waiting.get(1).copied().unwrap_or(self.early.len());
+                                let (early, to) = (&self.early_defaulted, self.out.len());
+                                let defaulted = DefaultedField::moved(early, waiting[0]..end, to);
+                                self.extras.defaulted.extend(defaulted);
                                 self.out.extend_from_slice(&self.early[waiting[0]..end]);
                             }
                             FieldSource::Convert { piece: of, conversion } => {
@@ -242,6 +249,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                                 *piece = None;
                                 self.make(plan, source, *first)?;
                                 self.check(self.out.len() + self.defaults.len())?;
+                                self.note_default(plan.target, &source);
                                 self.out.extend_from_slice(self.defaults.bytes());
                             }
                         }
@@ -253,6 +261,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         self.keep(record)?;
         self.pieces.truncate(record.first);
         if let Some(early) = self.waiting.get(record.waiting) {
+            DefaultedField::truncate(&mut self.early_defaulted, *early);
             self.early.truncate(*early);
             self.waiting.truncate(record.waiting);
         }
@@ -301,6 +310,16 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes that what comes next, from `defaults`, is the default of a field that a module stores.
+    fn note_default(&mut self, (class, variant): (usize, usize), source: &FieldSource) {
+        let FieldSource::Default(field) = *source else { return };
+        if self.plans.program.wanted(class, variant).records[field].has_module {
+            let start = self.out.len();
+            let bytes = start..start + self.defaults.len();
+            self.extras.defaulted.push(DefaultedField { bytes, field: (class, variant, field) });
+        }
     }
 
     /// Makes a field that the save does not have, in `defaults`.
