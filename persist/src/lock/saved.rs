@@ -210,11 +210,11 @@ fn fields(
     }
 }
 
-/// Fields by what tells them apart: numbers, if two have some, else names.
+/// Fields by their numbers, or by their names if one of two has no number.
 struct KnownFields<'f> {
     by_number: HashMap<u32, usize>,
     by_name: HashMap<&'f str, usize>,
-    /// Those without a number.
+    /// Names of the fields without a number.
     unnumbered: HashMap<&'f str, usize>,
 }
 

@@ -9,6 +9,9 @@ use super::order::inner_first;
 use super::{ClassSchema, FieldSchema, Form, KindSchema};
 use crate::reflect::Holder;
 
+/// Variants with their fields.
+type NamedFields = Box<[(usize, usize)]>;
+
 /// The classes of a save, and a node for every kind in them.
 pub(crate) struct Stored {
     pub(super) classes: Vec<ClassSchema>,
@@ -22,7 +25,7 @@ pub(crate) struct Stored {
     variants: OnceLock<Vec<Box<[usize]>>>,
     /// For each class its variants with their fields, in the order of the names of the fields; of those of one name and
     /// kind the first.
-    fields: OnceLock<Vec<Box<[(usize, usize)]>>>,
+    fields: OnceLock<Vec<NamedFields>>,
 }
 
 /// A kind, and what is known of all its values.
@@ -337,7 +340,7 @@ fn lay<'k>(
     start
 }
 
-/// The most kinds that fields of one name have in the variants of an enum, so that somebody tells them apart.
+/// The most kinds that fields of one name may have in the variants of an enum, for a value that could be of each.
 const KINDS: usize = 16;
 
 /// The longest count, and text, whose length is one byte.

@@ -1,8 +1,9 @@
 //! What a recorded change of a field is on the types of a later program.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::mem;
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use crate::FieldPath;
 use crate::fields::{AsText, Bytes, FieldChange, FieldEdit, Merge};

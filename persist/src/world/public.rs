@@ -199,8 +199,8 @@ impl World {
     }
 
     /// Gives an object a name that others may have, too, as entities of an engine do: for the crates of engines.
-    /// [`find`](Self::find) returns the one that had it first; the library tells the others apart by a mark and a number,
-    /// which are no part of their name.
+    /// [`find`](Self::find) returns the one that had it first. The others differ by a mark and a number, which are no part
+    /// of their name.
     ///
     /// # Errors
     ///
