@@ -47,6 +47,10 @@ pub struct Limits {
     /// can hold a class is a level, and one more for every 2 KiB that what is
     /// inside has in memory. Default 128.
     ///
+    /// Arrays of more than 4 KiB add no levels in a box, nor do the structs, enums and tuples that hold them: they are
+    /// made on the heap, of any size. By value, such a type takes twice its size of stack to be loaded, and four times
+    /// in unoptimized builds.
+    ///
     /// Where values are read without their types ([`Document`](crate::Document), [`dump`](crate::save::dump), `migrate`),
     /// they may nest four times as deep: there every option, list, map, array, tuple, struct and enum is a level.
     ///

@@ -372,3 +372,152 @@ fn deep_samples_of_a_lock_are_made_or_refused() {
         let _ = sample(2_000, ["some(", ")"]);
     });
 }
+
+/// Bytes of a large array.
+const BYTES: usize = 1 << 20;
+
+/// An array of bytes, as a program has the memory of a small computer.
+fn array() -> Box<[u8; BYTES]> {
+    (0..BYTES).map(|at| (at % 251) as u8).collect::<Vec<_>>().try_into().unwrap()
+}
+
+#[derive(Persist)]
+struct Memory {
+    cells: [u8; BYTES],
+    name: String,
+}
+
+#[derive(Persist)]
+struct Computer {
+    memory: Memory,
+    registers: [u16; 8],
+}
+
+#[derive(Persist)]
+struct Words {
+    #[persist(compact)]
+    words: [u32; BYTES / 4],
+}
+
+#[derive(Persist)]
+enum Disk {
+    Empty,
+    Full([Option<u64>; BYTES / 16]),
+}
+
+/// Loads a value on a stack of some times its size: each function that returned it by value had copies of it.
+fn fits<T: Persist>(make: impl FnOnce() -> T + Send + 'static) {
+    let make = || persist::to_vec(&make()).unwrap();
+    let save = std::thread::Builder::new().stack_size(BYTES * 16).spawn(make).unwrap();
+    let save = save.join().unwrap();
+    let (copies, others) = if cfg!(debug_assertions) { (4, 128 << 10) } else { (2, 96 << 10) };
+    let size = BYTES * copies + others;
+    let load = move || assert!(persist::from_slice::<T>(&save).is_ok());
+    std::thread::Builder::new().stack_size(size).spawn(load).unwrap().join().unwrap();
+}
+
+#[test]
+fn arrays_by_value_take_a_few_times_their_size_of_stack() {
+    let memory = || Memory { cells: *array(), name: "A".into() };
+    fits(|| *array());
+    fits(memory);
+    fits(move || Computer { memory: memory(), registers: [7; 8] });
+    fits(|| Words { words: [7; BYTES / 4] });
+    fits(|| Disk::Full([Some(7); BYTES / 16]));
+    fits(|| Disk::Empty);
+    fits(|| (7_u8, [true; BYTES]));
+    fits(|| Some([7_i16; BYTES / 2]));
+}
+
+#[persist::dynamic]
+trait Device {}
+
+impl Device for Memory {}
+
+impl persist::Component for Memory {}
+
+#[test]
+fn boxed_arrays_are_made_on_the_heap_and_are_no_depth() {
+    #[derive(Persist, PartialEq)]
+    struct Chunk {
+        voxels: Box<[u8; BYTES]>,
+        light: Option<Box<[[u16; 256]; 512]>>,
+        names: Box<[Option<Box<String>>; BYTES / 8]>,
+    }
+    on_small_stack(|| {
+        let names = || (0..BYTES / 8).map(|at| (at % 3 == 0).then(|| Box::new(String::from("x"))));
+        let chunk = || Chunk {
+            voxels: array(),
+            light: Some(vec![[7; 256]; 512].try_into().unwrap()),
+            names: names().collect::<Vec<_>>().try_into().unwrap(),
+        };
+        let save = persist::to_vec(&chunk()).unwrap();
+        assert!(persist::from_slice::<Chunk>(&save).unwrap() == chunk());
+        let mut buffer = persist::codec::Buffer::new();
+        let bytes = buffer.encode(&chunk()).unwrap();
+        assert!(persist::codec::decode::<Chunk>(bytes).unwrap() == chunk());
+        let mut old = chunk();
+        old.voxels.fill(0);
+        persist::codec::decode_into(&mut old, bytes).unwrap();
+        assert!(old == chunk());
+        // An object is made empty, and then read over.
+        let mut manager = Saves::new().manager();
+        let object = std::rc::Rc::new(std::cell::RefCell::new(chunk()));
+        manager.add(&object).unwrap();
+        let loaded = manager.from_slice(&manager.to_vec().unwrap()).unwrap();
+        assert!(*loaded.first::<Chunk>().unwrap().borrow() == chunk());
+        // A bad element is one, and is found.
+        let mut bytes = vec![1; BYTES];
+        assert!(persist::codec::decode::<Box<[bool; BYTES]>>(&bytes).is_ok());
+        bytes[BYTES - 100] = 2;
+        assert!(persist::codec::decode::<Box<[bool; BYTES]>>(&bytes).is_err());
+        assert!(persist::codec::decode::<Box<[u8; BYTES]>>(&[2; BYTES - 1]).is_err());
+    });
+}
+
+/// What is inside of a large struct is read while no part of the struct is on the stack.
+#[test]
+fn large_structs_in_boxes_nest_as_deep_as_small_ones() {
+    #[derive(Persist)]
+    struct Page {
+        bytes: [u8; 8192],
+        next: Option<Box<Page>>,
+    }
+    on_small_stack(|| {
+        let mut page: Option<Box<Page>> = None;
+        for _ in 0..Limits::DEFAULT.depth {
+            page = Some(Box::new(Page { bytes: [7; 8192], next: page.take() }));
+        }
+        let save = persist::to_vec(&page).unwrap();
+        let loaded: Option<Box<Page>> = persist::from_slice(&save).unwrap();
+        let pages = std::iter::successors(loaded.as_ref(), |page| page.next.as_ref());
+        assert_eq!(pages.filter(|page| page.bytes == [7; 8192]).count(), 128);
+        let deeper = Some(Box::new(Page { bytes: [7; 8192], next: page }));
+        let error = persist::to_vec(&deeper).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooDeep, "{error}");
+    });
+}
+
+#[test]
+fn trait_objects_and_components_may_be_large() {
+    #[derive(Persist)]
+    struct Slot {
+        device: Box<dyn Device>,
+    }
+    let large = |run: fn()| {
+        std::thread::Builder::new().stack_size(BYTES * 16).spawn(run).unwrap().join().unwrap();
+    };
+    large(|| {
+        let saves = Saves::new();
+        saves.register_as::<Memory, dyn Device>().unwrap();
+        let memory = || Memory { cells: *array(), name: "A".into() };
+        let save = saves.to_vec(&Slot { device: Box::new(memory()) }).unwrap();
+        saves.from_slice::<Slot>(&save).unwrap();
+        saves.register_component::<Memory>().unwrap();
+        let mut world = persist::World::new();
+        let object = world.spawn_with("", (memory(),)).unwrap();
+        let save = saves.to_vec(&world).unwrap();
+        let world = saves.from_slice::<persist::World>(&save).unwrap();
+        assert!(world.get::<Memory>(object).unwrap().cells == *array());
+    });
+}

@@ -1,6 +1,7 @@
 //! Bytes to values.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
+use quote::format_ident;
 
 use super::row::{self, Tag};
 use super::{
@@ -39,12 +40,20 @@ pub fn expand(input: &Input) -> TokenStream {
                 };
                 (body, Some(fixed))
             };
-            (body, fixed, Some(into(fields)))
+            let boxed = fields.stored().next().map(|_| {
+                let body = boxed(&emit! { Self }, fields, container.as_ref(), 0);
+                decode_boxed(&emit! { let mut __segment = __head; #body })
+            });
+            let into = into(fields);
+            (body, fixed, Some(emit! { #boxed #into }))
         }
         Body::Enum(variants) if row::with_fields(variants).next().is_none() => {
             (emit! { _persist::checked(__head) }, Some(unit_variant(variants)), None)
         }
-        Body::Enum(variants) => (variant(variants), None, None),
+        Body::Enum(variants) => {
+            let (body, boxed) = variant(variants);
+            (body, None, Some(decode_boxed(&boxed)))
+        }
     };
     let block = pod::block(input, "decode_fixed", &emit! { __head, __bad });
     let fixed = fixed.map(|fixed| {
@@ -98,7 +107,8 @@ fn unit_variant(variants: &[Variant]) -> TokenStream {
     }
 }
 
-fn variant(variants: &[Variant]) -> TokenStream {
+/// Reads an enum, and one that is too large for the stack into a box.
+fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
     let tag = Tag::of(variants);
     let load = tag.load();
     let arms = variants.iter().enumerate().map(|(index, variant)| {
@@ -115,12 +125,24 @@ fn variant(variants: &[Variant]) -> TokenStream {
         });
         emit! { #tag => { #segment _Ok(#value) } }
     });
-    emit! {
-        match #load {
-            #(#arms)*
-            _ => _Err(_persist::Fail::Value),
+    let boxes = variants.iter().enumerate().map(|(index, variant)| {
+        let tag = tag.literal(index);
+        let value = boxed(&path(variant), &variant.fields, None, index);
+        let segment = variant.fields.stored().next().map(|_| {
+            let layout = row::layout(index);
+            emit! { let mut __segment = __input.take(#layout.head)?; }
+        });
+        emit! { #tag => { #segment #value } }
+    });
+    let by_tag = |arms: &[TokenStream]| {
+        emit! {
+            match #load {
+                #(#arms)*
+                _ => _Err(_persist::Fail::Value),
+            }
         }
-    }
+    };
+    (by_tag(&arms.collect::<Vec<_>>()), by_tag(&boxes.collect::<Vec<_>>()))
 }
 
 /// Where a field that is read leaves why it fails.
@@ -164,6 +186,52 @@ fn construct(
         (field, value)
     });
     build(path, values, container)
+}
+
+/// Reads a struct or variant into a box: its fields are read into boxes of their own, and moved from there when no other
+/// value is to be read.
+fn boxed(
+    path: &TokenStream,
+    fields: &Fields,
+    container: Option<&TokenStream>,
+    row: usize,
+) -> TokenStream {
+    let local = |index: usize| format_ident!("__boxed_{index}", span = Span::mixed_site());
+    let row = row::nth(row);
+    let reads = fields.stored().enumerate().map(|(index, field)| {
+        let value = match adapter_call(field, "get", &emit! { __input }) {
+            Some(value) => emit! { _persist::apart(|| _persist::boxed(#value)) },
+            None => {
+                let nth = row::nth(index);
+                let place = emit! { Self, #row, #nth };
+                row_call(field, "__get_boxed", &place, &emit! { &mut __segment, __input })
+            }
+        };
+        let (local, value) = (local(index), tried(&value));
+        emit! { let #local = #value; }
+    });
+    let reads: Vec<_> = reads.collect();
+    let value = construct(path, fields, container, &|index, _| {
+        let local = local(index);
+        emit! { *#local }
+    });
+    emit! {
+        #(#reads)*
+        _Ok(_persist::apart(|| _persist::Box::new(#value)))
+    }
+}
+
+/// `__decode_boxed` with this body.
+fn decode_boxed(body: &TokenStream) -> TokenStream {
+    emit! {
+        #[inline(never)]
+        fn __decode_boxed(
+            __head: &[_persist::u8],
+            __input: &mut _persist::Decoder<'_>,
+        ) -> _persist::Result<_persist::Box<Self>, _persist::Fail> {
+            #body
+        }
+    }
 }
 
 /// `__decode_into` and `__keep_skipped` of a struct: fields that are not stored stay as they are.

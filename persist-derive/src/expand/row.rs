@@ -146,6 +146,10 @@ pub fn consts(input: &Input) -> TokenStream {
             )
         }
     };
+    let on_stack = matches!(input.body, Body::Struct(_)).then(|| {
+        let layout = layout(0);
+        emit! { const __ON_STACK: _persist::usize = _persist::on_stack::<Self>(#layout.on_stack); }
+    });
     let leaf = if hooks {
         emit! { false }
     } else {
@@ -157,5 +161,6 @@ pub fn consts(input: &Input) -> TokenStream {
         const __MIN: _persist::usize = #min;
         const __LEAF: _persist::bool = #leaf;
         const __COST: _persist::usize = #cost;
+        #on_stack
     }
 }

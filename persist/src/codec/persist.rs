@@ -12,6 +12,7 @@ use super::links::Prototypes;
 use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;
+use super::weight::is_bulky;
 use crate::Result;
 use crate::reflect::Kind;
 
@@ -165,6 +166,10 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __COMPACT: bool = false;
 
+    /// Bytes of a value that are on the stack while [`__decode_boxed`](Persist::__decode_boxed) reads what is inside.
+    #[doc(hidden)]
+    const __ON_STACK: usize = size_of::<Self>();
+
     /// How the elements of a list are reached.
     #[doc(hidden)]
     const __LIST: Option<&'static dyn ListAccess> = None;
@@ -215,6 +220,19 @@ pub trait Persist: Sized + 'static {
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let _ = head;
         Self::persist_decode(input)
+    }
+
+    /// Reads a value that is too large for the stack into a box; `head` has `__HEAD` bytes.
+    #[doc(hidden)]
+    #[inline(never)]
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        boxed(Self::__decode(head, input))
+    }
+
+    /// Makes an empty value that is too large for the stack.
+    #[doc(hidden)]
+    fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
+        Self::persist_empty(prototypes).map(Box::new)
     }
 
     /// Reads what an `Option` holds: `None` if it is of a class that the program does not have, where it may be of any
@@ -337,6 +355,9 @@ pub trait Persist: Sized + 'static {
             }
         }
         let head = cut(segment, Inline::<Self>::HEAD);
+        if const { is_bulky::<Self>() } {
+            return unboxed(input.tail_boxed(head)).map_err(|fail| *fails = fail).ok();
+        }
         if Inline::<Self>::FIXED {
             let mut bad = false;
             let value = Self::__decode_fixed(head, &mut bad);
@@ -353,6 +374,19 @@ pub trait Persist: Sized + 'static {
                 None
             }
         }
+    }
+
+    /// Reads field `I` of a row that is too large for the stack.
+    #[doc(hidden)]
+    #[inline(never)]
+    fn __get_boxed<'s, 'i: 's, R: Row<V>, V, I: Index>(
+        segment: &mut &'s [u8],
+        input: &mut Decoder<'i>,
+    ) -> Result<Box<Self>, Fail> {
+        if At::<R, V, I>::BEGINS {
+            *segment = input.take(At::<R, V, I>::SEGMENT)?;
+        }
+        input.tail_boxed(cut(segment, Inline::<Self>::HEAD))
     }
 
     /// Reads over field `I` of a struct.
@@ -486,6 +520,31 @@ pub trait Persist: Sized + 'static {
     ) -> Result<(), Fail> {
         decode_fixed_into(list, count, input)
     }
+}
+
+/// Moves a value into a box. A function of its own, whose copies are on the stack only then.
+#[inline(never)]
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
+pub fn boxed<T, E>(value: Result<T, E>) -> Result<Box<T>, E> {
+    match value {
+        Ok(value) => Ok(Box::new(value)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves a value out of its box, likewise.
+#[inline(never)]
+pub(crate) fn unboxed<T, E>(value: Result<Box<T>, E>) -> Result<T, E> {
+    match value {
+        Ok(value) => Ok(*value),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes something with what is on the stack only meanwhile.
+#[inline(never)]
+pub fn apart<R>(make: impl FnOnce() -> R) -> R {
+    make()
 }
 
 /// Names a field in the error of its visit. Compiled once.

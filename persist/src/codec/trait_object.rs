@@ -23,6 +23,7 @@ use super::pointer::{
 };
 use super::type_set::{LoadedObject, StandInClass, TypeSet};
 use super::unknown::Unknown;
+use super::value::empty_box;
 use super::visitor::{Phase, Visitor};
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
 use crate::{Error, ErrorKind, Result};
@@ -53,11 +54,11 @@ pub trait Portable: Any {
 
 impl<T: Persist> Portable for T {
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.nested_in::<T>(|out| out.value(self))
+        out.in_box::<T>(|out| out.value(self))
     }
 
     fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.nested_in::<T, _>(|input| input.value_into(self))
+        input.in_box::<T, _>(|input| input.value_into(self))
     }
 
     fn count_box(&self, out: &mut Encoder<'_>) {
@@ -232,9 +233,9 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 input.charge_box::<T>(T::__MIN)?;
                 // As a box does it: with a `?` there would be more copies of the value on
                 // the stack, at each level of nesting.
-                input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
+                input.in_box::<T, _>(Decoder::boxed::<T>).map(D::boxed)
             },
-            empty: |prototypes| Ok(D::boxed(Box::new(T::persist_empty(prototypes)?))),
+            empty: |prototypes| empty_box::<T>(prototypes).map(D::boxed),
             make: |prototypes, holder| Ok(in_holder::<T>(holder, prototypes.object()?)),
             find: D::point,
             gone: D::gone,

@@ -10,7 +10,7 @@ use super::links::{Factory, Prototypes, Within};
 use super::persist::{Inline, Persist};
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
-use super::weight::{is_large_for, weight};
+use super::weight::{is_bulky, is_large_for, levels, weight};
 use crate::Result;
 
 impl Prototypes<'_> {
@@ -50,6 +50,7 @@ impl FieldCodec {
             min: T::__MIN,
             leaf: T::__LEAF,
             cost: Inline::<T>::COST,
+            on_stack: T::__ON_STACK,
             reach: T::__reach,
             access: const { &FieldAccess::of::<T>() },
         }
@@ -82,6 +83,15 @@ impl<'a> Encoder<'a> {
         }
     }
 
+    /// Encodes what lies in a box of a `T`; see [`Decoder::in_box`].
+    #[inline(always)]
+    pub(crate) fn in_box<T: Persist>(
+        &mut self,
+        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.deeper(const { levels(T::__ON_STACK) }, encode)
+    }
+
     /// Encodes what lies in a cell of this sort.
     #[inline(always)]
     pub(crate) fn in_cell<T: Persist>(
@@ -109,6 +119,26 @@ impl Decoder<'_> {
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
         if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
+    }
+
+    /// Reads a value whole into a box.
+    #[inline(always)]
+    pub(crate) fn boxed<T: Persist>(&mut self) -> Result<Box<T>, Fail> {
+        let head = self.take(Inline::<T>::HEAD)?;
+        self.tail_boxed(head)
+    }
+
+    /// Reads what follows the head of a value into a box, or all of one that is not decoded in place.
+    #[inline(always)]
+    pub(crate) fn tail_boxed<T: Persist>(&mut self, head: &[u8]) -> Result<Box<T>, Fail> {
+        if const { !is_bulky::<T>() } {
+            return self.tail(head).map(Box::new);
+        }
+        if Inline::<T>::IN_PLACE {
+            return T::__decode_boxed(head, self);
+        }
+        let head = self.take(T::__HEAD)?;
+        T::__decode_boxed(head, self)
     }
 
     /// Reads a value whole into an existing one, which keeps its allocations.
@@ -148,6 +178,15 @@ impl Decoder<'_> {
         self.elements_called(head[0], T::__MIN, memory, const { weight::<T>() })
     }
 
+    /// Decodes what lies in a box of an `I`: like [`nested_in`](Self::nested_in), but for what is made in its box.
+    #[inline(always)]
+    pub(crate) fn in_box<I: Persist, T>(
+        &mut self,
+        decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
+    ) -> Result<T, Fail> {
+        self.deeper(const { levels(I::__ON_STACK) }, decode)
+    }
+
     /// Decodes what lies in a cell of this sort.
     #[inline(always)]
     pub(crate) fn in_cell<T: Persist, R>(
@@ -157,6 +196,14 @@ impl Decoder<'_> {
     ) -> Result<R, Fail> {
         if T::__LEAF { decode(self) } else { self.within(cell, decode) }
     }
+}
+
+/// Makes an empty value in a box.
+pub(crate) fn empty_box<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Box<T>> {
+    if const { is_bulky::<T>() } {
+        return T::__empty_boxed(prototypes);
+    }
+    T::persist_empty(prototypes).map(Box::new)
 }
 
 /// Reads over a value whole, where it is called.

@@ -129,7 +129,7 @@ impl<'l> Loader<'l> {
     pub(crate) fn load_value<T: Persist>(
         mut self: Box<Self>,
         class: usize,
-    ) -> Result<(T, LoadedObjects, LoadOutcome)> {
+    ) -> Result<(Box<T>, LoadedObjects, LoadOutcome)> {
         let roots: Vec<_> = self
             .table
             .objects
@@ -533,18 +533,19 @@ struct RootValue<T> {
     record: RecordLocation,
     /// Of the program.
     class: usize,
-    value: Option<T>,
+    /// In a box, so that it is not on the stack of each function on its way to the program.
+    value: Option<Box<T>>,
 }
 
 impl<T: Persist> LoadRoot for RootValue<T> {
     fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()> {
         let value = &mut self.value;
         loader.fill(&self.record, None, &mut |input| {
-            *value = Some(input.value()?);
+            *value = Some(input.boxed()?);
             Ok(())
         })?;
-        if let (Some(value), Some(mut made)) = (value, loader.table.registry.make::<T>()) {
-            value.__keep_skipped(&mut made);
+        if let Some(value) = value {
+            loader.table.registry.fill_skipped(&mut **value);
         }
         Ok(())
     }
@@ -554,7 +555,7 @@ impl<T: Persist> LoadRoot for RootValue<T> {
         match &mut self.value {
             Some(value) if traits.references || traits.after_load => {
                 let name = || &*registry.program().classes[self.class].name;
-                value.__visit(visitor).map_err(|error| error.in_class(name()))
+                (**value).__visit(visitor).map_err(|error| error.in_class(name()))
             }
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::persist::Inline;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, apart};
 use crate::reflect::Kind;
 
 impl<T: Persist> Persist for Option<T> {
@@ -50,6 +50,18 @@ impl<T: Persist> Persist for Option<T> {
         match self {
             Some(value) => out.value(value),
             None => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        match head[0] {
+            0 => Ok(Box::new(None)),
+            1 => {
+                let value = input.boxed()?;
+                Ok(apart(|| Box::new(Some(*value))))
+            }
+            _ => Err(Fail::Value),
         }
     }
 

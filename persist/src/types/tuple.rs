@@ -6,6 +6,7 @@ use crate::codec::persist::{Inline, checked};
 use crate::codec::row::{cut, cut_mut};
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
+    apart,
 };
 use crate::reflect::Kind;
 
@@ -80,6 +81,17 @@ macro_rules! tuples {
                     });
                 }
                 Ok(($(input.value::<$part>()?,)+))
+            }
+
+            #[inline(never)]
+            fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+                let parts = if Self::__FIXED {
+                    let mut head = head;
+                    ($(input.tail_boxed::<$part>(cut(&mut head, $part::__HEAD))?,)+)
+                } else {
+                    ($(input.boxed::<$part>()?,)+)
+                };
+                Ok(apart(|| Box::new(($(*parts.$index,)+))))
             }
 
             #[inline(always)]
