@@ -39,6 +39,7 @@ OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE
 NAMES = ("unit bool char u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text "
          "option list set map array tuple class reference dynamic reference handle unknown compact").split()
 STATES = "null", "live", "dead"
+OBJECTS_OF_WORLDS = "persist.objects"  # the arena whose handles are ids
 
 
 class Refused(Exception):
@@ -574,6 +575,8 @@ class Save:
             state, bits = payload.integer(1), payload.integer(8)
             refuse(state >= len(STATES), at, f"{state} is no state of a handle")
             refuse(not state and bits, at, f"the null handle has {bits:#x}")
+            of_world = state == 1 and kind.label == OBJECTS_OF_WORLDS
+            refuse(of_world and not 1 <= bits <= ID_LIMIT, at, f"{bits:#x} is no id of an object of a world")
             return STATES[state] + (f" {bits:#x}" if state else "")
         if tag in (REFERENCE, TRAIT_REFERENCE):
             target, weak = payload.count(), kind.holder & MARK
