@@ -53,9 +53,11 @@ pub struct Limits {
     /// can hold a class is a level, and one more for every 2 KiB that what is
     /// inside has in memory. Default 128.
     ///
-    /// Arrays of more than 4 KiB add no levels in a box, nor do the structs, enums and tuples that hold them: they are
-    /// made on the heap, of any size. By value, such a type takes twice its size of stack to be loaded, and four times
-    /// in unoptimized builds.
+    /// A value of more than 4 KiB in a box is built there, part by part. It counts only for the largest of its parts that
+    /// are no larger than that, so a boxed array of numbers is one level, whatever its size. Ranges are built whole.
+    ///
+    /// A load of a large value that is not in a box takes up to twice its size of stack, and four times in unoptimized
+    /// builds. Unoptimized, a value in a cell takes up to seven times its size, and a component nine times.
     ///
     /// Where values are read without their types ([`Document`](crate::Document), [`dump`](crate::save::dump), `migrate`),
     /// they may nest four times as deep: there every option, list, map, array, tuple, struct and enum is a level.

@@ -3,7 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+use std::cell::{OnceCell, RefCell};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::lock::{Lock, Values};
 use persist::save::LoadPolicy;
@@ -378,7 +382,7 @@ const BYTES: usize = 1 << 20;
 
 /// An array of bytes, as a program has the memory of a small computer.
 fn array() -> Box<[u8; BYTES]> {
-    (0..BYTES).map(|at| (at % 251) as u8).collect::<Vec<_>>().try_into().unwrap()
+    (0..=250_u8).cycle().take(BYTES).collect::<Vec<_>>().try_into().unwrap()
 }
 
 #[derive(Persist)]
@@ -400,6 +404,7 @@ struct Words {
 }
 
 #[derive(Persist)]
+#[expect(clippy::large_enum_variant, reason = "a program may have one")]
 enum Disk {
     Empty,
     Full([Option<u64>; BYTES / 16]),
@@ -407,11 +412,14 @@ enum Disk {
 
 /// Loads a value on a stack of some times its size: each function that returned it by value had copies of it.
 fn fits<T: Persist>(make: impl FnOnce() -> T + Send + 'static) {
+    fits_in(if cfg!(debug_assertions) { 4 } else { 2 }, make);
+}
+
+fn fits_in<T: Persist>(copies: usize, make: impl FnOnce() -> T + Send + 'static) {
     let make = || persist::to_vec(&make()).unwrap();
     let save = std::thread::Builder::new().stack_size(BYTES * 16).spawn(make).unwrap();
     let save = save.join().unwrap();
-    let (copies, others) = if cfg!(debug_assertions) { (4, 128 << 10) } else { (2, 96 << 10) };
-    let size = BYTES * copies + others;
+    let size = BYTES * copies + if cfg!(debug_assertions) { 128 << 10 } else { 96 << 10 };
     let load = move || assert!(persist::from_slice::<T>(&save).is_ok());
     std::thread::Builder::new().stack_size(size).spawn(load).unwrap().join().unwrap();
 }
@@ -427,6 +435,18 @@ fn arrays_by_value_take_a_few_times_their_size_of_stack() {
     fits(|| Disk::Empty);
     fits(|| (7_u8, [true; BYTES]));
     fits(|| Some([7_i16; BYTES / 2]));
+    fits(|| vec![[7_u8; BYTES]]);
+    fits(move || vec![Some(memory())]);
+    fits(move || Rc::new(memory()));
+    fits(|| Arc::new([7_u64; BYTES / 8]));
+    fits(move || Reverse(memory()));
+    fits(move || -> Result<Memory, u8> { Ok(memory()) });
+    // Without optimization, each function of a cell on the way has a copy.
+    let copies = if cfg!(debug_assertions) { 7 } else { 2 };
+    fits_in(copies, move || RefCell::new(memory()));
+    fits_in(copies, move || OnceCell::from(memory()));
+    fits_in(copies, move || Rc::new(RefCell::new(memory())));
+    fits_in(copies, move || Arc::new(Mutex::new(memory())));
 }
 
 #[persist::dynamic]
@@ -442,10 +462,10 @@ fn boxed_arrays_are_made_on_the_heap_and_are_no_depth() {
     struct Chunk {
         voxels: Box<[u8; BYTES]>,
         light: Option<Box<[[u16; 256]; 512]>>,
-        names: Box<[Option<Box<String>>; BYTES / 8]>,
+        names: Box<[Option<String>; BYTES / 32]>,
     }
     on_small_stack(|| {
-        let names = || (0..BYTES / 8).map(|at| (at % 3 == 0).then(|| Box::new(String::from("x"))));
+        let names = || (0..BYTES / 32).map(|at| (at % 3 == 0).then(|| String::from("x")));
         let chunk = || Chunk {
             voxels: array(),
             light: Some(vec![[7; 256]; 512].try_into().unwrap()),
@@ -462,7 +482,7 @@ fn boxed_arrays_are_made_on_the_heap_and_are_no_depth() {
         assert!(old == chunk());
         // An object is made empty, and then read over.
         let mut manager = Saves::new().manager();
-        let object = std::rc::Rc::new(std::cell::RefCell::new(chunk()));
+        let object = Rc::new(RefCell::new(chunk()));
         manager.add(&object).unwrap();
         let loaded = manager.from_slice(&manager.to_vec().unwrap()).unwrap();
         assert!(*loaded.first::<Chunk>().unwrap().borrow() == chunk());
@@ -475,26 +495,55 @@ fn boxed_arrays_are_made_on_the_heap_and_are_no_depth() {
     });
 }
 
-/// What is inside of a large struct is read while no part of the struct is on the stack.
-#[test]
-fn large_structs_in_boxes_nest_as_deep_as_small_ones() {
-    #[derive(Persist)]
-    struct Page {
-        bytes: [u8; 8192],
-        next: Option<Box<Page>>,
-    }
-    on_small_stack(|| {
-        let mut page: Option<Box<Page>> = None;
-        for _ in 0..Limits::DEFAULT.depth {
-            page = Some(Box::new(Page { bytes: [7; 8192], next: page.take() }));
-        }
-        let save = persist::to_vec(&page).unwrap();
-        let loaded: Option<Box<Page>> = persist::from_slice(&save).unwrap();
-        let pages = std::iter::successors(loaded.as_ref(), |page| page.next.as_ref());
-        assert_eq!(pages.filter(|page| page.bytes == [7; 8192]).count(), 128);
-        let deeper = Some(Box::new(Page { bytes: [7; 8192], next: page }));
-        let error = persist::to_vec(&deeper).unwrap_err();
+type Tile = [u8; 8192];
+
+#[derive(Persist)]
+struct Page {
+    tile: Tile,
+    next: Option<Box<Page>>,
+}
+
+#[derive(Persist)]
+#[expect(clippy::large_enum_variant, reason = "a program may have one")]
+enum Chain {
+    End,
+    Link(Tile, Box<Chain>),
+}
+
+#[derive(Persist)]
+struct Pair(Option<Box<(Tile, Pair)>>);
+
+type Tried = Result<(Tile, Option<Box<Cell>>), u8>;
+
+#[derive(Persist)]
+struct Cell(RefCell<Tried>);
+
+/// Saves and loads a value of so many large levels: as deep as small ones may be, and no deeper.
+fn nests<T: Persist>(make: fn(u32) -> T) {
+    on_small_stack(move || {
+        let save = persist::to_vec(&make(Limits::DEFAULT.depth)).unwrap();
+        let loaded: T = persist::from_slice(&save).unwrap();
+        assert!(persist::to_vec(&loaded).unwrap() == save);
+        let error = persist::to_vec(&make(Limits::DEFAULT.depth + 1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooDeep, "{error}");
+    });
+}
+
+/// What is inside of a large value in a box is read while no part of it is on the stack.
+#[test]
+fn large_values_in_boxes_nest_as_deep_as_small_ones() {
+    const TILE: Tile = [7; 8192];
+    nests(|depth| {
+        let page = |page: Option<_>, _| Some(Box::new(Page { tile: TILE, next: page }));
+        (0..depth).fold(None, page)
+    });
+    nests(|depth| {
+        (1..depth).fold(Box::new(Chain::End), |chain, _| Box::new(Chain::Link(TILE, chain)))
+    });
+    nests(|depth| (0..depth).fold(Pair(None), |pair, _| Pair(Some(Box::new((TILE, pair))))));
+    nests(|depth| {
+        let cell = |cell: Option<_>, _| Some(Box::new(Cell(RefCell::new(Ok((TILE, cell))))));
+        (0..depth).fold(None, cell)
     });
 }
 

@@ -1,6 +1,6 @@
 //! Bytes to values.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::format_ident;
 
 use super::row::{self, Tag};
@@ -188,6 +188,11 @@ fn construct(
     build(path, values, container)
 }
 
+/// The box of a field while the others are read.
+pub fn boxed_local(index: usize) -> Ident {
+    format_ident!("__boxed_{index}", span = Span::mixed_site())
+}
+
 /// Reads a struct or variant into a box: its fields are read into boxes of their own, and moved from there when no other
 /// value is to be read.
 fn boxed(
@@ -196,7 +201,6 @@ fn boxed(
     container: Option<&TokenStream>,
     row: usize,
 ) -> TokenStream {
-    let local = |index: usize| format_ident!("__boxed_{index}", span = Span::mixed_site());
     let row = row::nth(row);
     let reads = fields.stored().enumerate().map(|(index, field)| {
         let value = match adapter_call(field, "get", &emit! { __input }) {
@@ -207,12 +211,12 @@ fn boxed(
                 row_call(field, "__get_boxed", &place, &emit! { &mut __segment, __input })
             }
         };
-        let (local, value) = (local(index), tried(&value));
+        let (local, value) = (boxed_local(index), tried(&value));
         emit! { let #local = #value; }
     });
     let reads: Vec<_> = reads.collect();
     let value = construct(path, fields, container, &|index, _| {
-        let local = local(index);
+        let local = boxed_local(index);
         emit! { *#local }
     });
     emit! {
@@ -224,7 +228,7 @@ fn boxed(
 /// `__decode_boxed` with this body.
 fn decode_boxed(body: &TokenStream) -> TokenStream {
     emit! {
-        #[inline(never)]
+        #[inline]
         fn __decode_boxed(
             __head: &[_persist::u8],
             __input: &mut _persist::Decoder<'_>,

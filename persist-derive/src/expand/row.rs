@@ -146,9 +146,15 @@ pub fn consts(input: &Input) -> TokenStream {
             )
         }
     };
-    let on_stack = matches!(input.body, Body::Struct(_)).then(|| {
-        let layout = layout(0);
-        emit! { const __ON_STACK: _persist::usize = _persist::on_stack::<Self>(#layout.on_stack); }
+    let on_stack = match &input.body {
+        Body::Struct(_) => vec![layout(0)],
+        Body::Enum(variants) => with_fields(variants).map(|(index, _)| layout(index)).collect(),
+    };
+    let on_stack = on_stack.split_first().map(|(first, others)| {
+        emit! {
+            const __ON_STACK: _persist::usize =
+                _persist::on_stack::<Self>(&[#first.on_stack #(, #others.on_stack)*]);
+        }
     });
     let leaf = if hooks {
         emit! { false }

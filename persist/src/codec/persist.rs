@@ -541,6 +541,13 @@ pub(crate) fn unboxed<T, E>(value: Result<Box<T>, E>) -> Result<T, E> {
     }
 }
 
+/// Moves a value from its box into another type in a box, likewise.
+#[inline(never)]
+#[expect(clippy::boxed_local, reason = "it is there to be on the stack nowhere else")]
+pub(crate) fn boxed_with<T, R>(value: Box<T>, wrap: impl FnOnce(T) -> R) -> Box<R> {
+    Box::new(wrap(*value))
+}
+
 /// Makes something with what is on the stack only meanwhile.
 #[inline(never)]
 pub fn apart<R>(make: impl FnOnce() -> R) -> R {
@@ -670,7 +677,7 @@ pub(crate) fn decode_each<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
+    if const { Inline::<T>::FIXED && T::__HEAD > 0 && !is_bulky::<T>() } {
         let before = input.rest();
         let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
@@ -686,6 +693,11 @@ pub(crate) fn decode_each<T: Persist>(
         // builds the item where it belongs.
         if items.len() == items.capacity() {
             return Err(Fail::Count);
+        }
+        if const { is_bulky::<T>() } {
+            let item = input.boxed()?;
+            apart(|| items.push(*item));
+            continue;
         }
         items.push(if Inline::<T>::IN_LIST { decode_row(input)? } else { input.value()? });
     }

@@ -19,12 +19,14 @@ use super::lock::LockCell;
 use super::object::Shared;
 use super::persist::Persist;
 use super::pointer::{
-    ArcFamily, AsCell, Family, PointTo, Pointee, RcFamily, Unsized, share_unsized, unshared,
+    ArcFamily, AsCell, Family, NewValue, PointTo, Pointee, RcFamily, Unsized, draft_of,
+    share_unsized,
 };
 use super::type_set::{LoadedObject, StandInClass, TypeSet};
 use super::unknown::Unknown;
 use super::value::empty_box;
 use super::visitor::{Phase, Visitor};
+use super::weight::is_bulky;
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
 use crate::{Error, ErrorKind, Result};
 
@@ -161,7 +163,7 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
                 enter: T::__reach,
                 reach: reach_holder::<T>,
                 unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
-                make: |holder, unknown| in_holder(holder, T::from(unknown)),
+                make: |holder, unknown| in_holder::<T>(holder, T::from(unknown)),
                 caster: Arc::new(Caster::<D>::of::<T>()),
             },
             boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
@@ -236,7 +238,13 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 input.in_box::<T, _>(Decoder::boxed::<T>).map(D::boxed)
             },
             empty: |prototypes| empty_box::<T>(prototypes).map(D::boxed),
-            make: |prototypes, holder| Ok(in_holder::<T>(holder, prototypes.object()?)),
+            make: |prototypes, holder| {
+                Ok(if const { is_bulky::<T>() } {
+                    in_holder::<T>(holder, prototypes.boxed_object::<T>()?)
+                } else {
+                    in_holder::<T>(holder, prototypes.object::<T>()?)
+                })
+            },
             find: D::point,
             gone: D::gone,
         }
@@ -262,7 +270,7 @@ fn reach_cell<F: Family, T: Persist + Pointee>(cell: Cell, types: &mut TypeSet) 
 }
 
 /// An object of a class, in a holder that a trait object may have.
-fn in_holder<T: Persist>(holder: Holder, value: T) -> LoadedObject {
+fn in_holder<T: Persist>(holder: Holder, value: impl NewValue<T>) -> LoadedObject {
     match holder.parts() {
         Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, value),
         Some((Pointer::Arc, cell)) => make_in::<ArcFamily, T>(cell, value),
@@ -270,12 +278,12 @@ fn in_holder<T: Persist>(holder: Holder, value: T) -> LoadedObject {
     }
 }
 
-fn make_in<F: Family, T: Persist>(cell: Cell, value: T) -> LoadedObject {
+fn make_in<F: Family, T: Persist>(cell: Cell, value: impl NewValue<T>) -> LoadedObject {
     LoadedObject::Shared(match cell {
-        Cell::None => return unshared::<F, T>(value),
-        Cell::RefCell => F::share::<RefCell<T>>(F::new(RefCell::new(value))),
-        Cell::Mutex => F::share::<Mutex<T>>(F::new(Mutex::new(value))),
-        Cell::RwLock => F::share::<RwLock<T>>(F::new(RwLock::new(value))),
+        Cell::None => return draft_of::<F, T>(value),
+        Cell::RefCell => F::share::<RefCell<T>>(value.share_in::<F, _>(RefCell::new)),
+        Cell::Mutex => F::share::<Mutex<T>>(value.share_in::<F, _>(Mutex::new)),
+        Cell::RwLock => F::share::<RwLock<T>>(value.share_in::<F, _>(RwLock::new)),
         _ => return LoadedObject::Nothing,
     })
 }

@@ -7,7 +7,7 @@ use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::field::FieldAccess;
 use super::links::{Factory, Prototypes, Within};
-use super::persist::{Inline, Persist};
+use super::persist::{Inline, Persist, apart};
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
 use super::weight::{is_bulky, is_large_for, levels, weight};
@@ -16,11 +16,22 @@ use crate::Result;
 impl Prototypes<'_> {
     /// An empty value of an object: by the program's factory, if it gave one.
     pub(crate) fn object<T: Persist>(&self) -> Result<T> {
-        let factory = self.factory(TypeId::of::<T>());
-        match factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
+        match self.factory_of::<T>() {
             Some(factory) => Ok((factory.0)()),
             None => T::persist_empty(self),
         }
+    }
+
+    /// An empty value of an object in a box, for one that is too large for the stack.
+    pub(super) fn boxed_object<T: Persist>(&self) -> Result<Box<T>> {
+        match self.factory_of::<T>() {
+            Some(factory) => Ok(apart(|| Box::new((factory.0)()))),
+            None => empty_box(self),
+        }
+    }
+
+    fn factory_of<T: Persist>(&self) -> Option<&Factory<T>> {
+        self.factory(TypeId::of::<T>())?.downcast_ref()
     }
 }
 

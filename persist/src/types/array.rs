@@ -4,7 +4,7 @@ use super::{compact_items, whole_items};
 use crate::codec::persist::{Inline, checked};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part, is_bulky,
-    unboxed,
+    on_stack, unboxed,
 };
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
@@ -35,7 +35,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     const __LEAF: bool = T::__LEAF;
     const __POD: bool = T::__POD;
     const __COST: usize = 2 + Inline::<T>::COST;
-    const __ON_STACK: usize = if is_bulky::<Self>() { size_of::<T>() } else { size_of::<Self>() };
+    const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
 
@@ -108,13 +108,13 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     #[inline(never)]
     fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
         if Inline::<T>::FIXED {
-            let mut bad = false;
-            let items = (0..N).map(|i| {
-                let head = &head[i * T::__HEAD..][..T::__HEAD];
-                Ok(T::__decode_fixed(head, &mut bad))
-            });
-            let items = collect(items, || Fail::Count);
-            return if bad { Err(bad_part::<T>(head, input)) } else { items };
+            let (mut bad, parts) = (false, &head[..N * T::__HEAD]);
+            let part = |i| T::__decode_fixed(&parts[i * T::__HEAD..][..T::__HEAD], &mut bad);
+            let items: Vec<T> = (0..N).map(part).collect();
+            if bad {
+                return Err(bad_part::<T>(head, input));
+            }
+            return items.try_into().map_err(|_| Fail::Count);
         }
         T::__decode_list(N, input)?.try_into().map_err(|_| Fail::Count)
     }
@@ -140,9 +140,9 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
                 *self = Self::__decode(head, input)?;
                 return Ok(());
             }
-            let mut bad = false;
+            let (mut bad, parts) = (false, &head[..N * T::__HEAD]);
             for (i, item) in self.iter_mut().enumerate() {
-                *item = T::__decode_fixed(&head[i * T::__HEAD..][..T::__HEAD], &mut bad);
+                *item = T::__decode_fixed(&parts[i * T::__HEAD..][..T::__HEAD], &mut bad);
             }
             return if bad { Err(bad_part::<T>(head, input)) } else { Ok(()) };
         }

@@ -6,7 +6,7 @@ use crate::codec::persist::{Inline, checked};
 use crate::codec::row::{cut, cut_mut};
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
-    apart,
+    apart, on_stack,
 };
 use crate::reflect::Kind;
 
@@ -24,6 +24,7 @@ macro_rules! tuples {
             const __MIN: usize = 0 $(+ $part::__MIN)+;
             const __LEAF: bool = true $(&& $part::__LEAF)+;
             const __COST: usize = 1 $(+ Inline::<$part>::COST)+;
+            const __ON_STACK: usize = on_stack::<Self>(&[$($part::__ON_STACK),+]);
 
             whole_items!();
 
