@@ -39,6 +39,7 @@ OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE
 NAMES = ("unit bool char u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text "
          "option list set map array tuple class reference dynamic reference handle unknown compact").split()
 STATES = "null", "live", "dead"
+OBJECTS_OF_WORLDS = "persist.objects"  # the arena whose handles are ids
 
 
 class Refused(Exception):
@@ -51,6 +52,11 @@ class Refused(Exception):
 def refuse(fault, at, why):
     if fault:
         raise Refused(at, why)
+
+
+def in_block(start, error):
+    """A fault of what a compressed block holds, with the place of the block."""
+    return Refused(start, f"in the compressed block here, at its {error}")
 
 
 def show(name):
@@ -234,12 +240,13 @@ class Class:
 
 
 class Save:
-    """Verifies a save in one pass; gives the records as lines of text to `out`, if there is one."""
+    """Verifies a save: first its items, then the values of its records, as a definition may stand after a record whose
+    class mentions it. Gives the records as lines of text to `out`, if there is one."""
 
     def __init__(self, data, out=None):
         self.data, self.out, self.without_bytes, self.kept, self.closed = data, out, 0, 0, 0
         self.header, self.classes, self.class_ids, self.records, self.references = {}, [], {}, {}, {}
-        self.defined = []
+        self.defined, self.payloads = [], []
 
     def read(self):
         cursor = Cursor(self.data, 0, len(self.data), "the save")
@@ -252,6 +259,11 @@ class Save:
             return
         for number, cls in enumerate(self.classes, 1):
             self.settle(number, cls.at)
+        for *payload, block in self.payloads:
+            try:
+                self.read_payload(*payload)
+            except Refused as error:
+                raise error if block is None else in_block(block, error) from None
         for (target, number, holder), at in self.references.items():
             found = self.records.get(target)
             if found is None and not holder & MARK:
@@ -321,13 +333,13 @@ class Save:
             self.closed += inside is None or self.closed > 0
             if not self.closed:
                 try:
-                    self.read_items(Cursor(inside, 0, length, "the block"))
+                    self.read_items(Cursor(inside, 0, length, "the block"), start)
                 except Refused as error:
-                    raise Refused(start, f"in the compressed block here, at its {error}") from None
+                    raise in_block(start, error) from None
         else:
             self.closed += 1
 
-    def read_items(self, content):
+    def read_items(self, content, block=None):
         while content.left():
             at, number = content.pos, content.count()
             refuse(number > len(self.classes), at, f"record of class {number}, which is not defined yet")
@@ -336,11 +348,12 @@ class Save:
             refuse(item.left() > ITEM_LIMIT, at, f"item of {item.left()} bytes is over the limit")
             refuse(content.integer(1) != SEPARATOR, content.pos - 1, "no separator after the item")
             if number:
-                self.read_record(item, at, number, holder, ident)
+                self.read_record(at, number, holder, ident)
+                self.payloads.append((item, at, number, holder, ident, block))
             else:
                 self.read_definition(item, at)
                 self.defined.append(content.data[at:content.pos])
-            item.finish()
+                item.finish()
 
     def read_trailer(self, cursor):
         refuse(not cursor.left(), cursor.pos, "the save is cut short: no trailer")
@@ -422,11 +435,11 @@ class Save:
         return Kind(tag, (), number, holder or 0)
 
     def settle(self, number, at):
-        """A class and all that it mentions, and those mention, are defined, and none holds itself."""
+        """A class and all that it mentions, and those mention, are defined, and none holds itself by value."""
         fresh, todo = [], [(number, at)]
         while todo:
             number, at = todo.pop()
-            refuse(number > len(self.classes), at, f"class {number} is mentioned, but not defined in time")
+            refuse(number > len(self.classes), at, f"class {number} is mentioned, but not defined")
             cls = self.classes[number - 1]
             if not cls.settled:
                 cls.settled = True
@@ -459,18 +472,25 @@ class Save:
 
     # Records
 
-    def read_record(self, payload, at, number, holder, ident):
+    def read_record(self, at, number, holder, ident):
         refuse(holder & ~MARK and holder & ~MARK not in HOLDERS, at, f"holder {holder:#04x} is too new")
         refuse(not 1 <= ident <= ID_LIMIT, at, f"{ident} is no object id")
         if holder:
             refuse(ident in self.records, at, f"object id {ident} is used twice")
             self.records[ident] = number, holder & ~MARK
-            prefix = f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
         else:  # a field that a program did not have
-            refuse(ident not in self.records, at, f"something is kept of object {ident}, which does not stand before it")
             self.kept += 1
+
+    def read_payload(self, payload, at, number, holder, ident):
+        """Reads the value of a record. That all definitions are there by now is what the page allows to wait for."""
+        if holder:
+            prefix = f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
+        else:
+            cls = self.classes[number - 1]
+            is_field = cls.form == STRUCT and len(cls.groups[0]) == 1
+            refuse(not is_field, at, f"what is kept of object {ident} is not one field")
+            refuse(ident not in self.records, at, f"something is kept of object {ident}, which is not in the save")
             prefix = f"#{ident} has kept "
-        self.settle(number, at)
         under_way = [self.value(payload, Kind(CLASS, (), number), prefix, 1)]
         while under_way:  # values in values, without recursion
             inner = next(under_way[-1], None)
@@ -480,6 +500,7 @@ class Save:
                 raise Refused(payload.pos, f"values nest more than {VALUE_NESTING} deep, this reader's limit")
             else:
                 under_way.append(inner)
+        payload.finish()
 
     def line(self, depth, text):
         if self.out:
@@ -504,8 +525,7 @@ class Save:
         elif tag == DYNAMIC:
             at, number = payload.pos, payload.count()
             refuse(not number, at, "0 is no class number")
-            refuse(number > len(self.classes), at, f"trait object of class {number}, which is not defined yet")
-            self.settle(number, at)
+            refuse(number > len(self.classes), at, f"trait object of class {number}, which is not defined")
             yield self.value(payload, Kind(CLASS, (), number), prefix + "dyn ", depth)
         elif tag == TUPLE:
             self.line(depth, prefix + "tuple")
@@ -574,6 +594,8 @@ class Save:
             state, bits = payload.integer(1), payload.integer(8)
             refuse(state >= len(STATES), at, f"{state} is no state of a handle")
             refuse(not state and bits, at, f"the null handle has {bits:#x}")
+            of_world = state == 1 and kind.label == OBJECTS_OF_WORLDS
+            refuse(of_world and not 1 <= bits <= ID_LIMIT, at, f"{bits:#x} is no id of an object of a world")
             return STATES[state] + (f" {bits:#x}" if state else "")
         if tag in (REFERENCE, TRAIT_REFERENCE):
             target, weak = payload.count(), kind.holder & MARK

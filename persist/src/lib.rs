@@ -263,13 +263,14 @@ pub mod __private {
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::object::Shared;
-    pub use crate::codec::persist::{checked, decode_row, encode_row};
+    pub use crate::codec::persist::{apart, boxed, checked, decode_row, encode_row};
     pub use crate::codec::row::{Row, reach};
     pub use crate::codec::trait_object::{
         AsTrait, Dynamic, Implements, Portable, StandIn, TraitObject,
     };
     pub use crate::codec::type_set::{FieldCodec, TypeSet};
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
+    pub use crate::codec::weight::on_stack;
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;
@@ -289,6 +290,7 @@ pub mod __private {
     pub use persist_derive::__call as a_string_is_the_path_of_a_function_and_a_text_needs_into;
     pub use std;
     pub use std::any::Any;
+    pub use std::boxed::Box;
     pub use std::default::Default;
     pub use std::mem::{offset_of, size_of, swap};
     pub use std::option::Option;

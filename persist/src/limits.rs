@@ -27,7 +27,12 @@ use crate::{Error, ErrorKind, Result};
 pub struct Limits {
     /// Bytes of a whole save. Default 4 GiB.
     pub bytes: u64,
-    /// Bytes that the compressed blocks of a save hold; they are in memory during a load. Default 1 GiB.
+    /// Bytes that the compressed blocks of a save hold. Default 1 GiB.
+    ///
+    /// They are in memory during a load, beside what is made of them: a load takes this much and the size of its values,
+    /// however small the save is. 1.3 MB of LZ4 that hold a list of 300 MB load with 2 bytes of memory for each byte of
+    /// the list, 600 MB in all. Lower this limit for saves of strangers, such as uploads: what is over it is refused
+    /// before memory is taken for it.
     ///
     /// Beyond 64 MiB they may also be no more than [`expansion`](Self::expansion) allows for the bytes of the save: a
     /// save writes what compresses better than that as it is.
@@ -38,6 +43,7 @@ pub struct Limits {
     pub objects: u64,
     /// Bytes of memory that a load may use for each byte of the save. Default 256; 64 MiB are always allowed.
     ///
+    /// It does not count the blocks of a compressed save themselves, which [`decompressed`](Self::decompressed) limits.
     /// It limits the empty objects of a save, with their boxes and bare pointers, and elements that are large for their
     /// bytes. A byte of a compressed save counts for what it holds, for at most 16. The same limit holds for the records of an
     /// older save with the defaults of new fields filled in. Four times as much is allowed for what is migrated or kept of
@@ -46,6 +52,12 @@ pub struct Limits {
     /// Levels of nesting inside one value: each `Box`, sequence or map that
     /// can hold a class is a level, and one more for every 2 KiB that what is
     /// inside has in memory. Default 128.
+    ///
+    /// A value of more than 4 KiB in a box is built there, part by part. It counts only for the largest of its parts that
+    /// are no larger than that, so a boxed array of numbers is one level, whatever its size. Ranges are built whole.
+    ///
+    /// A load of a large value that is not in a box takes up to twice its size of stack, and four times in unoptimized
+    /// builds. Unoptimized, a value in a cell takes up to seven times its size, and a component nine times.
     ///
     /// Where values are read without their types ([`Document`](crate::Document), [`dump`](crate::save::dump), `migrate`),
     /// they may nest four times as deep: there every option, list, map, array, tuple, struct and enum is a level.

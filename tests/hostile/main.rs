@@ -6,6 +6,7 @@ mod limits;
 mod long_lists;
 mod made;
 mod pointers;
+mod readers;
 mod references;
 mod small_stacks;
 mod values;

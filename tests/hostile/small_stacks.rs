@@ -3,7 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+use std::cell::{OnceCell, RefCell};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::lock::{Lock, Values};
 use persist::save::LoadPolicy;
@@ -370,5 +374,199 @@ fn deep_samples_of_a_lock_are_made_or_refused() {
         }
         // An option need not be there where it would be too deep.
         let _ = sample(2_000, ["some(", ")"]);
+    });
+}
+
+/// Bytes of a large array.
+const BYTES: usize = 1 << 20;
+
+/// An array of bytes, as a program has the memory of a small computer.
+fn array() -> Box<[u8; BYTES]> {
+    (0..=250_u8).cycle().take(BYTES).collect::<Vec<_>>().try_into().unwrap()
+}
+
+#[derive(Persist)]
+struct Memory {
+    cells: [u8; BYTES],
+    name: String,
+}
+
+#[derive(Persist)]
+struct Computer {
+    memory: Memory,
+    registers: [u16; 8],
+}
+
+#[derive(Persist)]
+struct Words {
+    #[persist(compact)]
+    words: [u32; BYTES / 4],
+}
+
+#[derive(Persist)]
+#[expect(clippy::large_enum_variant, reason = "a program may have one")]
+enum Disk {
+    Empty,
+    Full([Option<u64>; BYTES / 16]),
+}
+
+/// Loads a value on a stack of some times its size: each function that returned it by value had copies of it.
+fn fits<T: Persist>(make: impl FnOnce() -> T + Send + 'static) {
+    fits_in(if cfg!(debug_assertions) { 4 } else { 2 }, make);
+}
+
+fn fits_in<T: Persist>(copies: usize, make: impl FnOnce() -> T + Send + 'static) {
+    let make = || persist::to_vec(&make()).unwrap();
+    let save = std::thread::Builder::new().stack_size(BYTES * 16).spawn(make).unwrap();
+    let save = save.join().unwrap();
+    let size = BYTES * copies + if cfg!(debug_assertions) { 128 << 10 } else { 96 << 10 };
+    let load = move || assert!(persist::from_slice::<T>(&save).is_ok());
+    std::thread::Builder::new().stack_size(size).spawn(load).unwrap().join().unwrap();
+}
+
+#[test]
+fn arrays_by_value_take_a_few_times_their_size_of_stack() {
+    let memory = || Memory { cells: *array(), name: "A".into() };
+    fits(|| *array());
+    fits(memory);
+    fits(move || Computer { memory: memory(), registers: [7; 8] });
+    fits(|| Words { words: [7; BYTES / 4] });
+    fits(|| Disk::Full([Some(7); BYTES / 16]));
+    fits(|| Disk::Empty);
+    fits(|| (7_u8, [true; BYTES]));
+    fits(|| Some([7_i16; BYTES / 2]));
+    fits(|| vec![[7_u8; BYTES]]);
+    fits(move || vec![Some(memory())]);
+    fits(move || Rc::new(memory()));
+    fits(|| Arc::new([7_u64; BYTES / 8]));
+    fits(move || Reverse(memory()));
+    fits(move || -> Result<Memory, u8> { Ok(memory()) });
+    // Without optimization, each function of a cell on the way has a copy.
+    let copies = if cfg!(debug_assertions) { 7 } else { 2 };
+    fits_in(copies, move || RefCell::new(memory()));
+    fits_in(copies, move || OnceCell::from(memory()));
+    fits_in(copies, move || Rc::new(RefCell::new(memory())));
+    fits_in(copies, move || Arc::new(Mutex::new(memory())));
+}
+
+#[persist::dynamic]
+trait Device {}
+
+impl Device for Memory {}
+
+impl persist::Component for Memory {}
+
+#[test]
+fn boxed_arrays_are_made_on_the_heap_and_are_no_depth() {
+    #[derive(Persist, PartialEq)]
+    struct Chunk {
+        voxels: Box<[u8; BYTES]>,
+        light: Option<Box<[[u16; 256]; 512]>>,
+        names: Box<[Option<String>; BYTES / 32]>,
+    }
+    on_small_stack(|| {
+        let names = || (0..BYTES / 32).map(|at| (at % 3 == 0).then(|| String::from("x")));
+        let chunk = || Chunk {
+            voxels: array(),
+            light: Some(vec![[7; 256]; 512].try_into().unwrap()),
+            names: names().collect::<Vec<_>>().try_into().unwrap(),
+        };
+        let save = persist::to_vec(&chunk()).unwrap();
+        assert!(persist::from_slice::<Chunk>(&save).unwrap() == chunk());
+        let mut buffer = persist::codec::Buffer::new();
+        let bytes = buffer.encode(&chunk()).unwrap();
+        assert!(persist::codec::decode::<Chunk>(bytes).unwrap() == chunk());
+        let mut old = chunk();
+        old.voxels.fill(0);
+        persist::codec::decode_into(&mut old, bytes).unwrap();
+        assert!(old == chunk());
+        // An object is made empty, and then read over.
+        let mut manager = Saves::new().manager();
+        let object = Rc::new(RefCell::new(chunk()));
+        manager.add(&object).unwrap();
+        let loaded = manager.from_slice(&manager.to_vec().unwrap()).unwrap();
+        assert!(*loaded.first::<Chunk>().unwrap().borrow() == chunk());
+        // A bad element is one, and is found.
+        let mut bytes = vec![1; BYTES];
+        assert!(persist::codec::decode::<Box<[bool; BYTES]>>(&bytes).is_ok());
+        bytes[BYTES - 100] = 2;
+        assert!(persist::codec::decode::<Box<[bool; BYTES]>>(&bytes).is_err());
+        assert!(persist::codec::decode::<Box<[u8; BYTES]>>(&[2; BYTES - 1]).is_err());
+    });
+}
+
+type Tile = [u8; 8192];
+
+#[derive(Persist)]
+struct Page {
+    tile: Tile,
+    next: Option<Box<Page>>,
+}
+
+#[derive(Persist)]
+#[expect(clippy::large_enum_variant, reason = "a program may have one")]
+enum Chain {
+    End,
+    Link(Tile, Box<Chain>),
+}
+
+#[derive(Persist)]
+struct Pair(Option<Box<(Tile, Pair)>>);
+
+type Tried = Result<(Tile, Option<Box<Cell>>), u8>;
+
+#[derive(Persist)]
+struct Cell(RefCell<Tried>);
+
+/// Saves and loads a value of so many large levels: as deep as small ones may be, and no deeper.
+fn nests<T: Persist>(make: fn(u32) -> T) {
+    on_small_stack(move || {
+        let save = persist::to_vec(&make(Limits::DEFAULT.depth)).unwrap();
+        let loaded: T = persist::from_slice(&save).unwrap();
+        assert!(persist::to_vec(&loaded).unwrap() == save);
+        let error = persist::to_vec(&make(Limits::DEFAULT.depth + 1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooDeep, "{error}");
+    });
+}
+
+/// What is inside of a large value in a box is read while no part of it is on the stack.
+#[test]
+fn large_values_in_boxes_nest_as_deep_as_small_ones() {
+    const TILE: Tile = [7; 8192];
+    nests(|depth| {
+        let page = |page: Option<_>, _| Some(Box::new(Page { tile: TILE, next: page }));
+        (0..depth).fold(None, page)
+    });
+    nests(|depth| {
+        (1..depth).fold(Box::new(Chain::End), |chain, _| Box::new(Chain::Link(TILE, chain)))
+    });
+    nests(|depth| (0..depth).fold(Pair(None), |pair, _| Pair(Some(Box::new((TILE, pair))))));
+    nests(|depth| {
+        let cell = |cell: Option<_>, _| Some(Box::new(Cell(RefCell::new(Ok((TILE, cell))))));
+        (0..depth).fold(None, cell)
+    });
+}
+
+#[test]
+fn trait_objects_and_components_may_be_large() {
+    #[derive(Persist)]
+    struct Slot {
+        device: Box<dyn Device>,
+    }
+    let large = |run: fn()| {
+        std::thread::Builder::new().stack_size(BYTES * 16).spawn(run).unwrap().join().unwrap();
+    };
+    large(|| {
+        let saves = Saves::new();
+        saves.register_as::<Memory, dyn Device>().unwrap();
+        let memory = || Memory { cells: *array(), name: "A".into() };
+        let save = saves.to_vec(&Slot { device: Box::new(memory()) }).unwrap();
+        saves.from_slice::<Slot>(&save).unwrap();
+        saves.register_component::<Memory>().unwrap();
+        let mut world = persist::World::new();
+        let object = world.spawn_with("", (memory(),)).unwrap();
+        let save = saves.to_vec(&world).unwrap();
+        let world = saves.from_slice::<persist::World>(&save).unwrap();
+        assert!(world.get::<Memory>(object).unwrap().cells == *array());
     });
 }

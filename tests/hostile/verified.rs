@@ -115,7 +115,7 @@ fn damaged_saves_are_refused_as_documents_refuse_them() {
 }
 
 /// Kinds, classes and values at random, most of which fit.
-struct Maker {
+pub(crate) struct Maker {
     random: Random,
     /// The kinds of each class's fields, or of its variants' fields.
     classes: Vec<(bool, Vec<Vec<Kind>>)>,
@@ -139,6 +139,10 @@ enum Kind {
 }
 
 impl Maker {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { random: Random(seed), classes: Vec::new() }
+    }
+
     fn kind(&mut self, depth: usize) -> Kind {
         let random = &mut self.random;
         let deep = depth > 3;
@@ -267,7 +271,7 @@ impl Maker {
     }
 
     /// A save of four classes with a few records each, and sometimes definitions behind records.
-    fn save(&mut self) -> Vec<u8> {
+    pub(crate) fn save(&mut self) -> Vec<u8> {
         let names = ["A", "B", "C", "D"];
         let mut items = Vec::new();
         self.classes.clear();
@@ -327,7 +331,7 @@ fn definition(name: &str, is_enum: bool, variants: &[Vec<Kind>]) -> Item {
 
 #[test]
 fn made_saves_are_accepted_as_documents_accept_them() {
-    let mut maker = Maker { random: Random(0x5eed_0017), classes: Vec::new() };
+    let mut maker = Maker::new(0x5eed_0017);
     let mut accepted = 0;
     let most = short_or_long(6_000, 2_000_000);
     for _ in 0..most {

@@ -1,7 +1,7 @@
 //! Bytes to values.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens as _;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, format_ident};
 
 use super::row::{self, Tag};
 use super::{
@@ -14,10 +14,12 @@ pub fn expand(input: &Input) -> TokenStream {
     let (body, fixed, into) = match &input.body {
         Body::Struct(fields) => {
             let container = container_default(input);
-            let construct = |read: &dyn Fn(usize, &Field) -> TokenStream| {
-                construct(&emit! { Self }, fields, container.as_ref(), read)
-            };
-            let value = construct(&|index, field| read(index, field, 0));
+            let construct =
+                |read: &ReadField<'_>| construct(&emit! { Self }, fields, container.as_ref(), read);
+            let value = construct(&|index, field, may_lack| match may_lack {
+                false => read(index, field, 0),
+                true => read_if_stored(index, field),
+            });
             let fails = fields.stored().next().map(|_| fails());
             let linear = emit! {
                 let mut __segment = __head;
@@ -28,7 +30,7 @@ pub fn expand(input: &Input) -> TokenStream {
             let (body, fixed) = if fields.stored().any(|field| adapter_of(field).is_some()) {
                 (linear, None)
             } else {
-                let value = construct(&|_, field| {
+                let value = construct(&|_, field, _| {
                     call(field, &emit! { __get_fixed(&mut __segment, __bad) })
                 });
                 let fixed = emit! { let mut __segment = __head; #value };
@@ -40,12 +42,20 @@ pub fn expand(input: &Input) -> TokenStream {
                 };
                 (body, Some(fixed))
             };
-            (body, fixed, Some(into(fields, container.as_ref())))
+            let boxed = fields.stored().next().map(|_| {
+                let body = boxed(&emit! { Self }, fields, container.as_ref(), 0);
+                decode_boxed(&emit! { let mut __segment = __head; #body })
+            });
+            let into = into(fields, container.as_ref());
+            (body, fixed, Some(emit! { #boxed #into }))
         }
         Body::Enum(variants) if row::with_fields(variants).next().is_none() => {
             (emit! { _persist::checked(__head) }, Some(unit_variant(variants)), None)
         }
-        Body::Enum(variants) => (variant(variants), None, None),
+        Body::Enum(variants) => {
+            let (body, boxed) = variant(variants);
+            (body, None, Some(decode_boxed(&boxed)))
+        }
     };
     let block = pod::block(input, "decode_fixed", &emit! { __head, __bad });
     let fixed = fixed.map(|fixed| {
@@ -80,7 +90,7 @@ fn unit_variant(variants: &[Variant]) -> TokenStream {
     let tag = Tag::of(variants);
     let load = tag.load();
     let value = |variant: &Variant| {
-        construct(&path(variant), &variant.fields, None, &|_, _| TokenStream::new())
+        construct(&path(variant), &variant.fields, None, &|_, _, _| TokenStream::new())
     };
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);
@@ -99,13 +109,14 @@ fn unit_variant(variants: &[Variant]) -> TokenStream {
     }
 }
 
-fn variant(variants: &[Variant]) -> TokenStream {
+/// Reads an enum, and one that is too large for the stack into a box.
+fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
     let tag = Tag::of(variants);
     let load = tag.load();
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);
         let value =
-            construct(&path(variant), &variant.fields, None, &|i, field| read(i, field, index));
+            construct(&path(variant), &variant.fields, None, &|i, field, _| read(i, field, index));
         let segment = variant.fields.stored().next().map(|_| {
             let layout = row::layout(index);
             let fails = fails();
@@ -116,12 +127,24 @@ fn variant(variants: &[Variant]) -> TokenStream {
         });
         emit! { #tag => { #segment _Ok(#value) } }
     });
-    emit! {
-        match #load {
-            #(#arms)*
-            _ => _Err(_persist::Fail::Value),
+    let boxes = variants.iter().enumerate().map(|(index, variant)| {
+        let tag = tag.literal(index);
+        let value = boxed(&path(variant), &variant.fields, None, index);
+        let segment = variant.fields.stored().next().map(|_| {
+            let layout = row::layout(index);
+            emit! { let mut __segment = __input.take(#layout.head)?; }
+        });
+        emit! { #tag => { #segment #value } }
+    });
+    let by_tag = |arms: &[TokenStream]| {
+        emit! {
+            match #load {
+                #(#arms)*
+                _ => _Err(_persist::Fail::Value),
+            }
         }
-    }
+    };
+    (by_tag(&arms.collect::<Vec<_>>()), by_tag(&boxes.collect::<Vec<_>>()))
 }
 
 /// Where a field that is read leaves why it fails.
@@ -152,6 +175,17 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
     }
 }
 
+/// Reads a field that has the default of its struct if the save does not have it: an option.
+fn read_if_stored(index: usize, field: &Field) -> TokenStream {
+    let value = read(index, field, 0);
+    match is_missing(index, field, 0) {
+        Some(is_missing) => emit! {
+            if #is_missing { _persist::Option::None } else { _persist::Option::Some(#value) }
+        },
+        None => emit! { _persist::Option::Some(#value) },
+    }
+}
+
 /// Whether the save does not have a field that is stored as another type: its default then stands in it as it is, since
 /// what stores the field may refuse it or make another value of it. `None` for all other fields.
 fn is_missing(index: usize, field: &Field, row: usize) -> Option<TokenStream> {
@@ -159,17 +193,25 @@ fn is_missing(index: usize, field: &Field, row: usize) -> Option<TokenStream> {
         .then(|| emit! { _persist::with::is_missing::<Self>(__input, #row, #index) })
 }
 
+/// How a stored field is read, by its index; an option of it if it may have the default of its struct.
+type ReadField<'r> = dyn Fn(usize, &Field, bool) -> TokenStream + 'r;
+
+/// True if a field of a struct with a default may be missing and then stands in that default as it is.
+fn may_lack(field: &Field, container: Option<&TokenStream>) -> bool {
+    container.is_some() && field.inherits && field.adapter().is_some()
+}
+
 /// A struct or variant of what is read for each stored field; the rest has its defaults.
 fn construct(
     path: &TokenStream,
     fields: &Fields,
     container: Option<&TokenStream>,
-    read: &dyn Fn(usize, &Field) -> TokenStream,
+    read: &ReadField<'_>,
 ) -> TokenStream {
-    if let Some(container) = container
-        && fields.stored().any(|field| field.inherits && field.adapter().is_some())
+    if let Some(whole) = container
+        && fields.stored().any(|field| may_lack(field, container))
     {
-        return construct_in_steps(path, fields, container, read);
+        return construct_in_steps(path, fields, whole, read);
     }
     let mut index = 0;
     let values = fields.0.iter().map(|field| {
@@ -178,7 +220,7 @@ fn construct(
             Store::Skip => Some(field_default(field)),
             _ => {
                 index += 1;
-                Some(read(index - 1, field))
+                Some(read(index - 1, field, false))
             }
         };
         (field, value)
@@ -192,17 +234,12 @@ fn construct_in_steps(
     path: &TokenStream,
     fields: &Fields,
     container: &TokenStream,
-    read: &dyn Fn(usize, &Field) -> TokenStream,
+    read: &ReadField<'_>,
 ) -> TokenStream {
-    let optional = |field: &Field| field.inherits && field.adapter().is_some();
+    let optional = |field: &Field| may_lack(field, Some(container));
     let reads = fields.stored().enumerate().map(|(index, field)| {
-        let (local, value) = (&field.local, read(index, field));
-        match is_missing(index, field, 0).filter(|_| optional(field)) {
-            Some(is_missing) => emit! {
-                let #local = if #is_missing { _persist::Option::None } else { _persist::Option::Some(#value) };
-            },
-            None => emit! { let #local = #value; },
-        }
+        let (local, value) = (&field.local, read(index, field, optional(field)));
+        emit! { let #local = #value; }
     });
     let assigned = fields.0.iter().map(|field| {
         let Field { member, local, .. } = field;
@@ -239,6 +276,74 @@ fn construct_in_steps(
                 (#(_persist::Option::Some(#optionals),)*) => #whole,
                 (#(#optionals,)*) => { #in_default }
             }
+        }
+    }
+}
+
+/// The box of a field while the others are read.
+pub fn boxed_local(index: usize) -> Ident {
+    format_ident!("__boxed_{index}", span = Span::mixed_site())
+}
+
+/// Reads a struct or variant into a box: its fields are read into boxes of their own, and moved from there when no other
+/// value is to be read.
+fn boxed(
+    path: &TokenStream,
+    fields: &Fields,
+    container: Option<&TokenStream>,
+    row: usize,
+) -> TokenStream {
+    let reads = fields.stored().enumerate().map(|(index, field)| {
+        let value = match adapter_call(field, "get", &emit! { __input }) {
+            Some(value) => emit! { _persist::apart(|| _persist::boxed(#value)) },
+            None => {
+                let (row, nth) = (row::nth(row), row::nth(index));
+                let place = emit! { Self, #row, #nth };
+                row_call(field, "__get_boxed", &place, &emit! { &mut __segment, __input })
+            }
+        };
+        let (local, value) = (boxed_local(index), tried(&value));
+        match is_missing(index, field, row) {
+            Some(is_missing) if may_lack(field, container) => emit! {
+                let #local = if #is_missing { _persist::Option::None } else { _persist::Option::Some(#value) };
+            },
+            Some(is_missing) if !field.inherits => {
+                let (ty, default) = (&field.ty, field_default(field));
+                emit! {
+                    let #local: _persist::Box<#ty> = if #is_missing {
+                        _persist::apart(|| _persist::Box::new(#default))
+                    } else {
+                        #value
+                    };
+                }
+            }
+            _ => emit! { let #local = #value; },
+        }
+    });
+    let reads: Vec<_> = reads.collect();
+    let value = construct(path, fields, container, &|index, _, may_lack| {
+        let local = boxed_local(index);
+        if may_lack {
+            emit! { #local.map(|__boxed| *__boxed) }
+        } else {
+            emit! { *#local }
+        }
+    });
+    emit! {
+        #(#reads)*
+        _Ok(_persist::apart(|| _persist::Box::new(#value)))
+    }
+}
+
+/// `__decode_boxed` with this body.
+fn decode_boxed(body: &TokenStream) -> TokenStream {
+    emit! {
+        #[inline]
+        fn __decode_boxed(
+            __head: &[_persist::u8],
+            __input: &mut _persist::Decoder<'_>,
+        ) -> _persist::Result<_persist::Box<Self>, _persist::Fail> {
+            #body
         }
     }
 }

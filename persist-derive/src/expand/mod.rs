@@ -113,7 +113,38 @@ fn prototype(input: &Input) -> TokenStream {
             empty(&path(variant), &variant.fields, None)
         }
     };
-    persist_empty(&emit! { _Ok(#value) })
+    let boxed = match (&input.empty, &input.body) {
+        (None, Body::Struct(fields)) => empty_boxed(fields, container_default(input).as_ref()),
+        _ => None,
+    };
+    let empty = persist_empty(&emit! { _Ok(#value) });
+    emit! { #empty #boxed }
+}
+
+/// `__empty_boxed` of a struct: its fields are made in boxes of their own, and moved from there, as [`decode`] does it.
+fn empty_boxed(fields: &Fields, container: Option<&TokenStream>) -> Option<TokenStream> {
+    let mut locals = Vec::new();
+    let values = fields.0.iter().enumerate().map(|(index, field)| {
+        let Some(stored) = own_empty(field) else { return (field, empty_value(field)) };
+        let local = decode::boxed_local(index);
+        let value = tried(&emit! { #stored::__empty_boxed(__prototypes) });
+        locals.push(emit! { let #local = #value; });
+        (field, Some(emit! { *#local }))
+    });
+    let values: Vec<_> = values.collect();
+    if locals.is_empty() {
+        return None;
+    }
+    let value = build(&emit! { Self }, values.into_iter(), container);
+    Some(emit! {
+        #[inline]
+        fn __empty_boxed(
+            __prototypes: &_persist::Prototypes<'_>,
+        ) -> _persist::Result<_persist::Box<Self>, _persist::Error> {
+            #(#locals)*
+            _Ok(_persist::apart(|| _persist::Box::new(#value)))
+        }
+    })
 }
 
 fn persist_empty(result: &TokenStream) -> TokenStream {
@@ -184,20 +215,32 @@ fn build<'f>(
 
 /// An empty struct or variant.
 fn empty(path: &TokenStream, fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
-    let value = |field: &Field| match (&field.empty, &field.default, &field.store) {
+    build(path, fields.0.iter().map(|field| (field, empty_value(field))), container)
+}
+
+/// What a field has in an empty value; `None` if it inherits that.
+fn empty_value(field: &Field) -> Option<TokenStream> {
+    if let Some(stored) = own_empty(field) {
+        return Some(tried(&emit! { #stored::persist_empty(__prototypes) }));
+    }
+    match (&field.empty, &field.default, &field.store) {
         (Some(given), ..) => Some(default_value(&given.value, &field.ty.to_token_stream())),
         _ if field.inherits => None,
-        (None, None, Store::Plain) => {
-            let stored = stored(&field.ty);
-            Some(tried(&emit! { #stored::persist_empty(__prototypes) }))
-        }
         (None, None, Store::With(given)) => Some(match &given.value.shape {
             Shape::Module(module) => adapter::empty(module, &field.ty),
             _ => field_default(field),
         }),
         _ => Some(field_default(field)),
-    };
-    build(path, fields.0.iter().map(|field| (field, value(field))), container)
+    }
+}
+
+/// The type of a field that has the empty value of its type.
+fn own_empty(field: &Field) -> Option<TokenStream> {
+    let is_own = field.empty.is_none()
+        && !field.inherits
+        && field.default.is_none()
+        && matches!(field.store, Store::Plain);
+    is_own.then(|| stored(&field.ty).to_token_stream())
 }
 
 /// The functions for strings that may be meant as texts. Each calls the user's function at one place, by a macro: an

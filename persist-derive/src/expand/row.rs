@@ -146,6 +146,16 @@ pub fn consts(input: &Input) -> TokenStream {
             )
         }
     };
+    let on_stack = match &input.body {
+        Body::Struct(_) => vec![layout(0)],
+        Body::Enum(variants) => with_fields(variants).map(|(index, _)| layout(index)).collect(),
+    };
+    let on_stack = on_stack.split_first().map(|(first, others)| {
+        emit! {
+            const __ON_STACK: _persist::usize =
+                _persist::on_stack::<Self>(&[#first.on_stack #(, #others.on_stack)*]);
+        }
+    });
     let leaf = if hooks {
         emit! { false }
     } else {
@@ -157,5 +167,6 @@ pub fn consts(input: &Input) -> TokenStream {
         const __MIN: _persist::usize = #min;
         const __LEAF: _persist::bool = #leaf;
         const __COST: _persist::usize = #cost;
+        #on_stack
     }
 }

@@ -49,6 +49,7 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     let read = emit! { #result<Self, _persist::Fail> };
     let visited = emit! { #result<(), _persist::Error> };
     let decoded = whole(&emit! { #stored::__decode(__head, __input)? });
+    let unboxed = whole(&emit! { *__boxed });
     let fixed = whole(&emit! { #stored::__decode_fixed(__head, __bad) });
     let compact = whole(&emit! { #stored::__decode_compact(__input)? });
     let pointee = super::pointee(bounds);
@@ -61,6 +62,7 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             const __LEAF: #bool = #stored::__LEAF;
             const __NULLABLE: #bool = #stored::__NULLABLE;
             const __COST: #usize = #stored::__COST;
+            const __ON_STACK: #usize = _persist::on_stack::<Self>(&[#stored::__ON_STACK]);
             const __POD: #bool = #stored::__POD && _persist::size_of::<Self>() == #stored::__HEAD;
             const __COMPACT: #bool = #stored::__COMPACT;
             const __COMPACT_MIN: #usize = #stored::__COMPACT_MIN;
@@ -92,6 +94,11 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             }
             #[inline]
             fn __decode(#head, #input_of) -> #read { #result::Ok(#decoded) }
+            #[inline]
+            fn __decode_boxed(#head, #input_of) -> #result<_persist::Box<Self>, _persist::Fail> {
+                let __boxed = #stored::__decode_boxed(__head, __input)?;
+                #result::Ok(_persist::apart(|| _persist::Box::new(#unboxed)))
+            }
             #[inline(always)]
             fn __decode_fixed(#head, __bad: &mut #bool) -> Self { #fixed }
             #[inline]

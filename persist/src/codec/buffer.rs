@@ -4,8 +4,9 @@ use std::ops::Range;
 use super::decoder::{Decoder, NoLinks};
 use super::encoder::{EncodeState, Encoder, SaveLinks, Stop};
 use super::fail::Fail;
-use super::persist::Persist;
+use super::persist::{Persist, unboxed};
 use super::row::cut_mut;
+use super::weight::is_bulky;
 use super::windows::{RemainingWindows, SMALLEST, Window};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Result};
@@ -247,6 +248,9 @@ pub(crate) fn encode_parts(
 /// [`ErrorKind::InvalidValue`], [`ErrorKind::Truncated`] and their kin if the
 /// bytes are not such a value; the offset says about where.
 pub fn decode<T: Persist>(bytes: &[u8]) -> Result<T> {
+    if const { is_bulky::<T>() } {
+        return unboxed(whole(bytes, |input| input.boxed()));
+    }
     whole(bytes, |input| input.value())
 }
 

@@ -10,6 +10,7 @@ use super::links::Prototypes;
 use super::persist::Persist;
 use super::pointer::{AsCell, PointTo};
 use super::type_set::TypeSet;
+use super::value::empty_box;
 use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::Kind;
@@ -97,24 +98,24 @@ impl<T: Persist> BoxOf<T> for AsCell {
     }
 
     fn empty(prototypes: &Prototypes<'_>) -> Result<Box<T>> {
-        T::persist_empty(prototypes).map(Box::new)
+        empty_box(prototypes)
     }
 
     #[inline]
     fn encode(content: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.count_box::<T>(T::__MIN);
-        out.nested_in::<T>(|out| out.value(content))
+        out.in_box::<T>(|out| out.value(content))
     }
 
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<Box<T>, Fail> {
         input.charge_box::<T>(T::__MIN)?;
-        input.nested_in::<T, _>(|input| input.value().map(Box::new))
+        input.in_box::<T, _>(Decoder::boxed)
     }
 
     #[inline]
     fn decode_into(content: &mut Box<T>, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.nested_in::<T, _>(|input| input.value_into(&mut **content))
+        input.in_box::<T, _>(|input| input.value_into(&mut **content))
     }
 
     #[inline]

@@ -173,7 +173,16 @@ impl<'a> Decoder<'a> {
         &mut self,
         decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
     ) -> Result<T, Fail> {
-        let levels = const { levels::<I>() };
+        self.deeper(const { levels(size_of::<I>()) }, decode)
+    }
+
+    /// Decodes that many levels further in.
+    #[inline(always)]
+    pub(super) fn deeper<T>(
+        &mut self,
+        levels: u32,
+        decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
+    ) -> Result<T, Fail> {
         let Some(depth) = self.depth.checked_sub(levels) else { return Err(Fail::Depth) };
         self.depth = depth;
         let result = decode(self);

@@ -382,7 +382,16 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let levels = const { levels::<T>() };
+        self.deeper(const { levels(size_of::<T>()) }, encode)
+    }
+
+    /// Encodes that many levels further in.
+    #[inline(always)]
+    pub(super) fn deeper(
+        &mut self,
+        levels: u32,
+        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         let Some(depth) = self.state.depth.get().checked_sub(levels) else {
             return Err(too_deep(self.state));
         };
@@ -445,7 +454,7 @@ impl<'a> Encoder<'a> {
 
     /// The limits inside of a `T`, and the context, for a part that is encoded on its own.
     pub(crate) fn env_inside<T>(&self) -> Env<'a> {
-        let depth = self.state.depth.get().saturating_sub(const { levels::<T>() });
+        let depth = self.state.depth.get().saturating_sub(const { levels(size_of::<T>()) });
         self.state.env.within(Limits { depth, ..self.state.env.limits })
     }
 

@@ -66,7 +66,7 @@ pub(crate) mod unknown;
 mod value;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod visitor;
-mod weight;
+pub(crate) mod weight;
 mod windows;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod with;
@@ -97,7 +97,7 @@ pub(crate) use lock::LockCell;
 pub(crate) use object::{AnyObject, Shared, WeakShared, give, shared};
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use persist::extend_fixed;
-pub(crate) use persist::{bad_part, decode_vec};
+pub(crate) use persist::{apart, bad_part, boxed_with, decode_vec, unboxed};
 pub(crate) use pointer::{
     ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
 };
@@ -111,5 +111,5 @@ pub(crate) use unknown::{
     ForeignClass, ForeignPart, ForeignPartKind, KeptTarget, Unknown, UnknownPiece,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
-pub(crate) use weight::is_light_box;
+pub(crate) use weight::{is_bulky, is_light_box, on_stack};
 pub(crate) use with::ADAPTED;

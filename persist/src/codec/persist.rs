@@ -12,6 +12,7 @@ use super::links::Prototypes;
 use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;
+use super::weight::is_bulky;
 use crate::Result;
 use crate::reflect::Kind;
 
@@ -224,6 +225,10 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __COMPACT: bool = false;
 
+    /// Bytes of a value that are on the stack while [`__decode_boxed`](Persist::__decode_boxed) reads what is inside.
+    #[doc(hidden)]
+    const __ON_STACK: usize = size_of::<Self>();
+
     /// How the elements of a list are reached.
     #[doc(hidden)]
     const __LIST: Option<&'static dyn ListAccess> = None;
@@ -274,6 +279,19 @@ pub trait Persist: Sized + 'static {
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let _ = head;
         Self::persist_decode(input)
+    }
+
+    /// Reads a value that is too large for the stack into a box; `head` has `__HEAD` bytes.
+    #[doc(hidden)]
+    #[inline(never)]
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        boxed(Self::__decode(head, input))
+    }
+
+    /// Makes an empty value that is too large for the stack.
+    #[doc(hidden)]
+    fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
+        Self::persist_empty(prototypes).map(Box::new)
     }
 
     /// Reads what an `Option` holds: `None` if it is of a class that the program does not have, where it may be of any
@@ -399,6 +417,9 @@ pub trait Persist: Sized + 'static {
             }
         }
         let head = cut(segment, Inline::<Self>::HEAD);
+        if const { is_bulky::<Self>() } {
+            return unboxed(input.tail_boxed(head)).map_err(|fail| *fails = fail).ok();
+        }
         if Inline::<Self>::FIXED {
             let mut bad = false;
             let value = Self::__decode_fixed(head, &mut bad);
@@ -415,6 +436,19 @@ pub trait Persist: Sized + 'static {
                 None
             }
         }
+    }
+
+    /// Reads field `I` of a row that is too large for the stack.
+    #[doc(hidden)]
+    #[inline(never)]
+    fn __get_boxed<'s, 'i: 's, R: Row<V>, V, I: Index>(
+        segment: &mut &'s [u8],
+        input: &mut Decoder<'i>,
+    ) -> Result<Box<Self>, Fail> {
+        if At::<R, V, I>::BEGINS {
+            *segment = input.take(At::<R, V, I>::SEGMENT)?;
+        }
+        input.tail_boxed(cut(segment, Inline::<Self>::HEAD))
     }
 
     /// Reads over field `I` of a struct.
@@ -550,6 +584,38 @@ pub trait Persist: Sized + 'static {
     }
 }
 
+/// Moves a value into a box. A function of its own, whose copies are on the stack only then.
+#[inline(never)]
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
+pub fn boxed<T, E>(value: Result<T, E>) -> Result<Box<T>, E> {
+    match value {
+        Ok(value) => Ok(Box::new(value)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves a value out of its box, likewise.
+#[inline(never)]
+pub(crate) fn unboxed<T, E>(value: Result<Box<T>, E>) -> Result<T, E> {
+    match value {
+        Ok(value) => Ok(*value),
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves a value from its box into another type in a box, likewise.
+#[inline(never)]
+#[expect(clippy::boxed_local, reason = "it is there to be on the stack nowhere else")]
+pub(crate) fn boxed_with<T, R>(value: Box<T>, wrap: impl FnOnce(T) -> R) -> Box<R> {
+    Box::new(wrap(*value))
+}
+
+/// Makes something with what is on the stack only meanwhile.
+#[inline(never)]
+pub fn apart<R>(make: impl FnOnce() -> R) -> R {
+    make()
+}
+
 /// Names a field in the error of its visit. Compiled once.
 fn visited(result: Result<()>, name: &str) -> Result<()> {
     result.map_err(|error| error.in_field(name))
@@ -673,7 +739,7 @@ pub(crate) fn decode_each<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
+    if const { Inline::<T>::FIXED && T::__HEAD > 0 && !is_bulky::<T>() } {
         let before = input.rest();
         let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
@@ -689,6 +755,11 @@ pub(crate) fn decode_each<T: Persist>(
         // builds the item where it belongs.
         if items.len() == items.capacity() {
             return Err(Fail::Count);
+        }
+        if const { is_bulky::<T>() } {
+            let item = input.boxed()?;
+            apart(|| items.push(*item));
+            continue;
         }
         items.push(if Inline::<T>::IN_LIST { decode_row(input)? } else { input.value()? });
     }

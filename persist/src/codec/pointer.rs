@@ -5,7 +5,9 @@
 //! and `Arc` is in their [`Family`].
 
 use std::any::{Any, TypeId};
+use std::borrow::BorrowMut;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::rc::{self, Rc};
 use std::sync::{self, Arc};
@@ -16,9 +18,10 @@ use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
 use super::object::{AnyObject, Shared};
-use super::persist::Persist;
+use super::persist::{Persist, boxed_with};
 use super::type_set::{Draft, LoadedObject, ObjectType, TypeSet};
 use super::visitor::Visitor;
+use super::weight::is_bulky;
 use crate::Result;
 use crate::reflect::{Cell, Holder, Pointer, Target};
 
@@ -35,6 +38,9 @@ pub trait Family: Sized + 'static {
 
     /// A pointer to a new object.
     fn new<X: 'static>(value: X) -> Self::Strong<X>;
+
+    /// A pointer to a new object, which moves there without a copy on the stack.
+    fn from_box<X: 'static>(value: Box<X>) -> Self::Strong<X>;
 
     /// A value of any length behind a pointer.
     fn lengthy<P: ?Sized + Lengthy>(draft: P::Draft) -> Self::Strong<P>;
@@ -71,6 +77,10 @@ macro_rules! families {
 
             fn new<X: 'static>(value: X) -> $strong<X> {
                 $strong::new(value)
+            }
+
+            fn from_box<X: 'static>(value: Box<X>) -> $strong<X> {
+                value.into()
             }
 
             fn lengthy<P: ?Sized + Lengthy>(draft: P::Draft) -> $strong<P> {
@@ -256,36 +266,79 @@ fn no_fill(_: &Shared, _: &mut Decoder<'_>) -> Result<(), Fail> {
     Err(Fail::Value)
 }
 
-/// A value that is shared when it is whole.
-struct Unshared<V> {
-    value: V,
-    share: fn(V) -> Shared,
+/// A value that is shared when it is whole: itself, or a large one in a box.
+struct Unshared<V, H> {
+    held: H,
+    share: fn(H) -> Shared,
+    value: PhantomData<V>,
 }
 
-impl<V: Persist> Draft for Unshared<V> {
+impl<V: Persist, H: BorrowMut<V>> Draft for Unshared<V, H> {
     fn fill(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.value_into(&mut self.value)
+        input.value_into(self.held.borrow_mut())
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.value.__visit(visitor)
+        self.held.borrow_mut().__visit(visitor)
     }
 
     fn build(self: Box<Self>) -> Shared {
-        (self.share)(self.value)
+        (self.share)(self.held)
+    }
+}
+
+/// A value of a new object: itself, or a large one in a box, which is on the stack only while it moves.
+pub(super) trait NewValue<T>: BorrowMut<T> + Sized + 'static {
+    /// A pointer to the value.
+    fn share<F: Family>(self) -> F::Strong<T>;
+
+    /// A pointer to the value in a cell.
+    fn share_in<F: Family, X: 'static>(self, hold: fn(T) -> X) -> F::Strong<X>;
+}
+
+impl<T: 'static> NewValue<T> for T {
+    fn share<F: Family>(self) -> F::Strong<T> {
+        F::new(self)
+    }
+
+    #[inline]
+    fn share_in<F: Family, X: 'static>(self, hold: fn(T) -> X) -> F::Strong<X> {
+        F::new(hold(self))
+    }
+}
+
+impl<T: 'static> NewValue<T> for Box<T> {
+    fn share<F: Family>(self) -> F::Strong<T> {
+        F::from_box(self)
+    }
+
+    fn share_in<F: Family, X: 'static>(self, hold: fn(T) -> X) -> F::Strong<X> {
+        F::from_box(boxed_with(self, hold))
     }
 }
 
 /// A value that is shared when it is whole.
-pub(super) fn unshared<F: Family, T: Persist>(value: T) -> LoadedObject {
-    LoadedObject::Draft(Box::new(Unshared { value, share: |value| F::share::<T>(F::new(value)) }))
+fn unshared<V: Persist, H: BorrowMut<V> + 'static>(
+    held: H,
+    share: fn(H) -> Shared,
+) -> LoadedObject {
+    LoadedObject::Draft(Box::new(Unshared { held, share, value: PhantomData::<V> }))
+}
+
+/// A value that is shared when it is whole.
+pub(super) fn draft_of<F: Family, T: Persist>(held: impl NewValue<T>) -> LoadedObject {
+    unshared::<T, _>(held, |held| F::share::<T>(held.share::<F>()))
 }
 
 fn draft<F: Family, T: Persist>(
     prototypes: &Prototypes<'_>,
     objects: &mut Vec<LoadedObject>,
 ) -> Result<()> {
-    objects.push(unshared::<F, T>(prototypes.object()?));
+    objects.push(if const { is_bulky::<T>() } {
+        draft_of::<F, T>(prototypes.boxed_object::<T>()?)
+    } else {
+        draft_of::<F, T>(prototypes.object::<T>()?)
+    });
     Ok(())
 }
 
@@ -312,6 +365,9 @@ impl<T: Persist + Pointee> PointTo<T> for T {
     }
 
     fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<T>> {
+        if const { is_bulky::<T>() } {
+            return Ok(prototypes.boxed_object::<T>()?.share::<F>());
+        }
         prototypes.object().map(F::new::<T>)
     }
 }
@@ -371,6 +427,9 @@ impl<X: OpenCell> PointTo<X> for AsCell {
     }
 
     fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<X>> {
+        if const { is_bulky::<X>() } {
+            return Ok(prototypes.boxed_object::<X::Value>()?.share_in::<F, X>(X::hold));
+        }
         Ok(F::new(X::hold(prototypes.object()?)))
     }
 }
@@ -466,7 +525,7 @@ fn lengthy<F: Family, P: ?Sized + Lengthy>(
 ) -> Result<()> {
     let value = P::Draft::persist_empty(prototypes)?;
     let share = |draft| share_unsized::<F, P>(&F::lengthy::<P>(draft));
-    objects.push(LoadedObject::Draft(Box::new(Unshared { value, share })));
+    objects.push(unshared::<P::Draft, _>(value, share));
     Ok(())
 }
 

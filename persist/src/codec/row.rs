@@ -25,11 +25,13 @@ pub struct Layout {
     pub leaf: bool,
     /// What the fields cost together.
     pub cost: usize,
+    /// Bytes of a field that are on the stack while it is read, at most.
+    pub on_stack: usize,
 }
 
 impl Layout {
     const fn of(parts: &[FieldCodec]) -> Self {
-        let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0 };
+        let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0, on_stack: 0 };
         let mut i = 0;
         while i < parts.len() {
             if layout.fixed {
@@ -38,6 +40,9 @@ impl Layout {
             layout.fixed &= parts[i].fixed;
             layout.leaf &= parts[i].leaf;
             layout.min += parts[i].min;
+            if parts[i].on_stack > layout.on_stack {
+                layout.on_stack = parts[i].on_stack;
+            }
             layout.cost = layout.cost.saturating_add(parts[i].cost);
             i += 1;
         }

@@ -19,11 +19,14 @@ use super::lock::LockCell;
 use super::object::Shared;
 use super::persist::Persist;
 use super::pointer::{
-    ArcFamily, AsCell, Family, PointTo, Pointee, RcFamily, Unsized, share_unsized, unshared,
+    ArcFamily, AsCell, Family, NewValue, PointTo, Pointee, RcFamily, Unsized, draft_of,
+    share_unsized,
 };
 use super::type_set::{LoadedObject, StandInClass, TypeSet};
 use super::unknown::Unknown;
+use super::value::empty_box;
 use super::visitor::{Phase, Visitor};
+use super::weight::is_bulky;
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
 use crate::{Error, ErrorKind, Result};
 
@@ -53,11 +56,11 @@ pub trait Portable: Any {
 
 impl<T: Persist> Portable for T {
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.nested_in::<T>(|out| out.value(self))
+        out.in_box::<T>(|out| out.value(self))
     }
 
     fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.nested_in::<T, _>(|input| input.value_into(self))
+        input.in_box::<T, _>(|input| input.value_into(self))
     }
 
     fn count_box(&self, out: &mut Encoder<'_>) {
@@ -160,7 +163,7 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
                 enter: T::__reach,
                 reach: reach_holder::<T>,
                 unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
-                make: |holder, unknown| in_holder(holder, T::from(unknown)),
+                make: |holder, unknown| in_holder::<T>(holder, T::from(unknown)),
                 caster: Arc::new(Caster::<D>::of::<T>()),
             },
             boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
@@ -232,10 +235,16 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 input.charge_box::<T>(T::__MIN)?;
                 // As a box does it: with a `?` there would be more copies of the value on
                 // the stack, at each level of nesting.
-                input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
+                input.in_box::<T, _>(Decoder::boxed::<T>).map(D::boxed)
             },
-            empty: |prototypes| Ok(D::boxed(Box::new(T::persist_empty(prototypes)?))),
-            make: |prototypes, holder| Ok(in_holder::<T>(holder, prototypes.object()?)),
+            empty: |prototypes| empty_box::<T>(prototypes).map(D::boxed),
+            make: |prototypes, holder| {
+                Ok(if const { is_bulky::<T>() } {
+                    in_holder::<T>(holder, prototypes.boxed_object::<T>()?)
+                } else {
+                    in_holder::<T>(holder, prototypes.object::<T>()?)
+                })
+            },
             find: D::point,
             gone: D::gone,
         }
@@ -261,7 +270,7 @@ fn reach_cell<F: Family, T: Persist + Pointee>(cell: Cell, types: &mut TypeSet) 
 }
 
 /// An object of a class, in a holder that a trait object may have.
-fn in_holder<T: Persist>(holder: Holder, value: T) -> LoadedObject {
+fn in_holder<T: Persist>(holder: Holder, value: impl NewValue<T>) -> LoadedObject {
     match holder.parts() {
         Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, value),
         Some((Pointer::Arc, cell)) => make_in::<ArcFamily, T>(cell, value),
@@ -269,12 +278,12 @@ fn in_holder<T: Persist>(holder: Holder, value: T) -> LoadedObject {
     }
 }
 
-fn make_in<F: Family, T: Persist>(cell: Cell, value: T) -> LoadedObject {
+fn make_in<F: Family, T: Persist>(cell: Cell, value: impl NewValue<T>) -> LoadedObject {
     LoadedObject::Shared(match cell {
-        Cell::None => return unshared::<F, T>(value),
-        Cell::RefCell => F::share::<RefCell<T>>(F::new(RefCell::new(value))),
-        Cell::Mutex => F::share::<Mutex<T>>(F::new(Mutex::new(value))),
-        Cell::RwLock => F::share::<RwLock<T>>(F::new(RwLock::new(value))),
+        Cell::None => return draft_of::<F, T>(value),
+        Cell::RefCell => F::share::<RefCell<T>>(value.share_in::<F, _>(RefCell::new)),
+        Cell::Mutex => F::share::<Mutex<T>>(value.share_in::<F, _>(Mutex::new)),
+        Cell::RwLock => F::share::<RwLock<T>>(value.share_in::<F, _>(RwLock::new)),
         _ => return LoadedObject::Nothing,
     })
 }

@@ -270,6 +270,7 @@ pub struct FieldCodec {
     pub(super) min: usize,
     pub(super) leaf: bool,
     pub(super) cost: usize,
+    pub(super) on_stack: usize,
     pub(super) reach: fn(&mut TypeSet),
     pub(super) access: &'static FieldAccess,
 }

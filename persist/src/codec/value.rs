@@ -7,20 +7,31 @@ use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::field::FieldAccess;
 use super::links::{Factory, Prototypes, Within};
-use super::persist::{Inline, Persist};
+use super::persist::{Inline, Persist, apart};
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
-use super::weight::{is_large_for, weight};
+use super::weight::{is_bulky, is_large_for, levels, weight};
 use crate::Result;
 
 impl Prototypes<'_> {
     /// An empty value of an object: by the program's factory, if it gave one.
     pub(crate) fn object<T: Persist>(&self) -> Result<T> {
-        let factory = self.factory(TypeId::of::<T>());
-        match factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
+        match self.factory_of::<T>() {
             Some(factory) => Ok((factory.0)()),
             None => T::persist_empty(self),
         }
+    }
+
+    /// An empty value of an object in a box, for one that is too large for the stack.
+    pub(super) fn boxed_object<T: Persist>(&self) -> Result<Box<T>> {
+        match self.factory_of::<T>() {
+            Some(factory) => Ok(apart(|| Box::new((factory.0)()))),
+            None => empty_box(self),
+        }
+    }
+
+    fn factory_of<T: Persist>(&self) -> Option<&Factory<T>> {
+        self.factory(TypeId::of::<T>())?.downcast_ref()
     }
 }
 
@@ -50,6 +61,7 @@ impl FieldCodec {
             min: T::__MIN,
             leaf: T::__LEAF,
             cost: Inline::<T>::COST,
+            on_stack: T::__ON_STACK,
             reach: T::__reach,
             access: const { &FieldAccess::of::<T>() },
         }
@@ -82,6 +94,15 @@ impl<'a> Encoder<'a> {
         }
     }
 
+    /// Encodes what lies in a box of a `T`; see [`Decoder::in_box`].
+    #[inline(always)]
+    pub(crate) fn in_box<T: Persist>(
+        &mut self,
+        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.deeper(const { levels(T::__ON_STACK) }, encode)
+    }
+
     /// Encodes what lies in a cell of this sort.
     #[inline(always)]
     pub(crate) fn in_cell<T: Persist>(
@@ -109,6 +130,26 @@ impl Decoder<'_> {
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
         if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
+    }
+
+    /// Reads a value whole into a box.
+    #[inline(always)]
+    pub(crate) fn boxed<T: Persist>(&mut self) -> Result<Box<T>, Fail> {
+        let head = self.take(Inline::<T>::HEAD)?;
+        self.tail_boxed(head)
+    }
+
+    /// Reads what follows the head of a value into a box, or all of one that is not decoded in place.
+    #[inline(always)]
+    pub(crate) fn tail_boxed<T: Persist>(&mut self, head: &[u8]) -> Result<Box<T>, Fail> {
+        if const { !is_bulky::<T>() } {
+            return self.tail(head).map(Box::new);
+        }
+        if Inline::<T>::IN_PLACE {
+            return T::__decode_boxed(head, self);
+        }
+        let head = self.take(T::__HEAD)?;
+        T::__decode_boxed(head, self)
     }
 
     /// Reads a value whole into an existing one, which keeps its allocations.
@@ -148,6 +189,15 @@ impl Decoder<'_> {
         self.elements_called(head[0], T::__MIN, memory, const { weight::<T>() })
     }
 
+    /// Decodes what lies in a box of an `I`: like [`nested_in`](Self::nested_in), but for what is made in its box.
+    #[inline(always)]
+    pub(crate) fn in_box<I: Persist, T>(
+        &mut self,
+        decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
+    ) -> Result<T, Fail> {
+        self.deeper(const { levels(I::__ON_STACK) }, decode)
+    }
+
     /// Decodes what lies in a cell of this sort.
     #[inline(always)]
     pub(crate) fn in_cell<T: Persist, R>(
@@ -157,6 +207,14 @@ impl Decoder<'_> {
     ) -> Result<R, Fail> {
         if T::__LEAF { decode(self) } else { self.within(cell, decode) }
     }
+}
+
+/// Makes an empty value in a box.
+pub(crate) fn empty_box<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Box<T>> {
+    if const { is_bulky::<T>() } {
+        return T::__empty_boxed(prototypes);
+    }
+    T::persist_empty(prototypes).map(Box::new)
 }
 
 /// Reads over a value whole, where it is called.

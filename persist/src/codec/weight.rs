@@ -30,9 +30,31 @@ pub(crate) const fn is_light_box<T>(least: usize) -> bool {
     !is_large_for::<T>(if least > 1 { least } else { 1 })
 }
 
-/// Levels of nesting that a value takes inside of a `T`: frames hold whole values,
-/// so that large types reach the end of a stack sooner.
+/// Levels of nesting that a value takes where frames hold this many bytes of what is around it: large types reach the
+/// end of a stack sooner.
 #[expect(clippy::cast_possible_truncation, reason = "types are far smaller than 8 TiB")]
-pub(super) const fn levels<T>() -> u32 {
-    1 + (size_of::<T>() / 2048) as u32
+pub(super) const fn levels(bytes: usize) -> u32 {
+    1 + (bytes / 2048) as u32
+}
+
+/// Bytes of a value that are on the stack while it is read into a box; `fields` is that of its fields, the most of one.
+#[must_use]
+pub const fn on_stack<T>(fields: &[usize]) -> usize {
+    if !is_bulky::<T>() {
+        return size_of::<T>();
+    }
+    let (mut most, mut i) = (0, 0);
+    while i < fields.len() {
+        if fields[i] > most {
+            most = fields[i];
+        }
+        i += 1;
+    }
+    most
+}
+
+/// True if values of the type are read into a box, and moved out of it at last: by value each function that returns one
+/// has a copy on the stack, or several where nothing is optimized.
+pub(crate) const fn is_bulky<T>() -> bool {
+    size_of::<T>() > 4096
 }

@@ -193,6 +193,7 @@ impl FieldCodec {
             min,
             leaf,
             cost: CALL,
+            on_stack: size_of::<F>(),
             reach: A::reach_field,
             access: const { &FieldAccess::with::<F, A>() },
         }

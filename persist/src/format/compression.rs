@@ -176,12 +176,14 @@ fn is_one_lz4_frame(frame: &[u8]) -> bool {
         return false;
     };
     while let Some((size, after)) = rest.split_first_chunk() {
-        // The highest bit marks a part that is not compressed.
-        let size = u32::from_le_bytes(*size) & 0x7fff_ffff;
-        match (size, after.get(size as usize..)) {
-            (0, _) => return after.is_empty(),
-            (_, Some(after)) => rest = after,
-            _ => return false,
+        let size = u32::from_le_bytes(*size);
+        if size == 0 {
+            return after.is_empty();
+        }
+        // The highest bit marks a part that is not compressed, and may be empty.
+        match after.get((size & 0x7fff_ffff) as usize..) {
+            Some(after) => rest = after,
+            None => return false,
         }
     }
     false

@@ -144,6 +144,9 @@ impl<'s> Unpacker<'s> {
     }
 }
 
+/// Bytes that follow the last block of a save.
+const AFTER_BLOCK: usize = CRC_SIZE + TRAILER_SIZE;
+
 /// Appends what a compressed block of a save of `stored` bytes holds; the codec counts the bytes of all of them. If it
 /// is an error, what is appended has no meaning.
 pub(super) fn decompress(
@@ -171,6 +174,8 @@ pub(super) fn decompress(
         .and_then(|()| limits.check_ratio(stored, codec.contents))
         .map_err(|error| error.at(at as u64))?;
     let start = out.len();
+    // With room for what follows, or a checksum would double the memory of a large block.
+    out.reserve(length as usize + AFTER_BLOCK);
     out.resize(start + length as usize, 0);
     let result = codec.decompress(compression, frame, &mut out[start..]);
     result.map_err(|_| bad("the compressed block here is malformed"))

@@ -1,5 +1,6 @@
 //! Loads: the scan of a save, its objects, and their references.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
@@ -16,12 +17,12 @@ use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordLocation, Scan};
 use crate::reflect::Holder;
 use crate::schema::{
-    ClassSchema, DefaultedField, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow,
-    Plans, REMOVED, locate,
+    Checker, ClassSchema, DefaultedField, Form, LoadEvent, LocalValue, Matched, Occurrences,
+    PlannedRow, Plans, REMOVED, Stored, locate,
 };
 use crate::sorting::sort_by;
 use crate::types::Renumber;
-use crate::{Error, ErrorKind, LoadOptions, Result};
+use crate::{Error, ErrorKind, LoadOptions, ObjectId, Result};
 
 /// Ids of values that have become objects, while they are decoded: those of the save are
 /// smaller, also those that name none of its objects.
@@ -38,6 +39,8 @@ pub(crate) struct Loader<'l> {
     pub(super) scratch: Vec<u8>,
     /// What earlier programs kept of each object, by its id.
     pub(super) before: HashMap<u64, Vec<RecordLocation>>,
+    /// True if all records were checked by the schema of the save.
+    is_checked: bool,
     /// Payloads of values that have become objects.
     pub(super) made: Vec<(Vec<u8>, Vec<DefaultedField>)>,
     /// The next id for one while it is decoded, and after that the first free one.
@@ -74,7 +77,10 @@ impl<'l> Loader<'l> {
         let objects = LoadingObjects::new(registry, records)?;
         let mut before: HashMap<u64, Vec<RecordLocation>> = HashMap::new();
         for record in kept {
-            check_kept(&record, &objects, &matched.stored)?;
+            let class = &matched.stored[record.class as usize];
+            class
+                .check_kept(record.id, objects.find(record.id).is_some())
+                .map_err(|error| error.at(record.start as u64))?;
             before.entry(record.id).or_default().push(record);
         }
         let first_free = objects.records.last_id() + 1;
@@ -87,6 +93,7 @@ impl<'l> Loader<'l> {
             outcome: LoadOutcome { header, ..LoadOutcome::default() },
             scratch: Vec::new(),
             before,
+            is_checked: false,
             made: Vec::new(),
             next_id: FIRST_MADE,
             first_free,
@@ -129,7 +136,7 @@ impl<'l> Loader<'l> {
     pub(crate) fn load_value<T: Persist>(
         mut self: Box<Self>,
         class: usize,
-    ) -> Result<(T, LoadedObjects, LoadOutcome)> {
+    ) -> Result<(Box<T>, LoadedObjects, LoadOutcome)> {
         let roots: Vec<_> = self
             .table
             .objects
@@ -212,7 +219,13 @@ impl<'l> Loader<'l> {
     }
 
     fn all_passes(&mut self, root: &mut dyn LoadRoot) -> Result<()> {
-        self.create()?;
+        let moved = self.create()?;
+        if !moved.is_empty() || self.plans().as_stored().is_some() {
+            // With the pointers of the program, a save may fit that does not with its own.
+            let stored = self.plans().as_stored().unwrap_or(&self.plans().stored);
+            self.check_records(stored, &moved, |_| true)?;
+            self.is_checked = true;
+        }
         self.choose_pass();
         let in_chunks = self.table.in_chunks;
         root.fill(self)?;
@@ -236,6 +249,7 @@ impl<'l> Loader<'l> {
         if !self.table.is_plain {
             self.keep_unknown()?;
             self.fill_late()?;
+            self.check_converted()?;
             self.free_inlined();
             self.count_unknown();
         }
@@ -279,12 +293,14 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// First pass: every object is made empty by the factory of its class.
-    fn create(&mut self) -> Result<()> {
+    /// First pass: every object is made empty by the factory of its class. Returns the records that are in other holders
+    /// now, with those that they have in the save.
+    fn create(&mut self) -> Result<Vec<(usize, Holder)>> {
         let Table { registry, objects, .. } = &mut self.table;
         let (registry, prototypes) = (*registry, registry.prototypes());
         // Records of one type mostly stand together.
         let mut last = (u32::MAX, Holder::VALUE, (Holder::VALUE, None));
+        let mut moved = Vec::new();
         objects.reserve();
         for at in 0..objects.records.len() {
             let record = self.table.objects.records.get(at);
@@ -297,6 +313,7 @@ impl<'l> Loader<'l> {
             }
             let (holder, object) = last.2;
             if holder != record.holder {
+                moved.push((at, record.holder));
                 self.table.objects.records.set_holder(at, holder);
             }
             let Some(object) = object else {
@@ -311,7 +328,7 @@ impl<'l> Loader<'l> {
                 return Err(self.table.of_record(&record, error));
             }
         }
-        Ok(())
+        Ok(moved)
     }
 
     /// Counts the objects that the save has and those that were made of values, but not what is kept.
@@ -421,6 +438,77 @@ impl<'l> Loader<'l> {
                 Err(self.explained(record, identical, refused, (left, result.err())))
             }
         }
+    }
+
+    /// Checks the records that were not read as they are stored, if something of them was passed over: what is dropped
+    /// or kept, and in fields that became others what references lead to. What is converted was checked by that.
+    fn check_converted(&self) -> Result<()> {
+        let Table { objects, plans, .. } = &self.table;
+        if self.is_checked {
+            return Ok(());
+        }
+        let is_unknown = |class: u32| class < MADE && plans.resolve(class as usize).is_none();
+        let passes_over = !self.before.is_empty()
+            || plans.stored.refers()
+            || plans.events().any(|(row, _)| row.event.passes_over())
+            || objects.records.iter().any(|record| is_unknown(record.class));
+        if !passes_over {
+            return Ok(());
+        }
+        let holds_any_class = plans.stored.holds_any_class();
+        self.check_records(&plans.stored, &[], |record| {
+            record.class < MADE
+                && (!plans.is_identical(record.class as usize)
+                    || holds_any_class
+                    || self.before.contains_key(&record.id))
+        })
+    }
+
+    /// Checks records by the schema of the save, as [`verify`](crate::save::verify) does, and all that was kept; `moved`
+    /// has the holders of the save where the program has others. What is over a limit was passed over all the same.
+    fn check_records(
+        &self,
+        stored: &Arc<Stored>,
+        moved: &[(usize, Holder)],
+        is_meant: impl Fn(&RecordLocation) -> bool,
+    ) -> Result<()> {
+        let objects = &self.table.objects;
+        let wrong = RefCell::new(None);
+        let mut is_target = |met: LocalValue<'_>| {
+            let LocalValue::Reference { id, weak, class, holder } = met else { return true };
+            let found = objects.find(id).map(|index| {
+                let record = objects.records.get(index as usize);
+                let place = moved.binary_search_by_key(&(index as usize), |(index, _)| *index);
+                (place.map_or(record.holder, |place| moved[place].1), record.class as usize)
+            });
+            let pointer = (holder, weak, class);
+            let result = stored.check_reference(pointer, ObjectId::new(id), found);
+            let is_right = result.is_ok();
+            wrong.replace(result.err());
+            is_right
+        };
+        let mut checker = None;
+        let kept = self.before.values().flatten().copied();
+        for record in objects.records.iter().filter(is_meant).chain(kept) {
+            let (class, payload) = (record.class as usize, record.payload(self.save));
+            if stored.takes_any_bytes(class, payload) {
+                continue;
+            }
+            let new = || Checker::new(stored.clone(), &self.table.env.limits);
+            let result = checker.get_or_insert_with(new).check(class, payload, &mut is_target);
+            let Err(error) = result else { continue };
+            if matches!(error.kind(), ErrorKind::TooDeep | ErrorKind::TooLarge) {
+                continue;
+            }
+            let error = match wrong.take() {
+                Some(wrong) => wrong
+                    .in_field(error.field().unwrap_or_default())
+                    .at(error.offset().unwrap_or_default()),
+                None => error,
+            };
+            return Err(self.table.of_record(&record, in_save(&record, error)));
+        }
+        Ok(())
     }
 
     /// The error for a record whose decode failed, or left bytes.
@@ -536,18 +624,19 @@ struct RootValue<T> {
     record: RecordLocation,
     /// Of the program.
     class: usize,
-    value: Option<T>,
+    /// In a box, so that it is not on the stack of each function on its way to the program.
+    value: Option<Box<T>>,
 }
 
 impl<T: Persist> LoadRoot for RootValue<T> {
     fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()> {
         let value = &mut self.value;
         loader.fill(&self.record, None, &mut |input| {
-            *value = Some(input.value()?);
+            *value = Some(input.boxed()?);
             Ok(())
         })?;
-        if let (Some(value), Some(mut made)) = (value, loader.table.registry.make::<T>()) {
-            value.__keep_skipped(&mut made);
+        if let Some(value) = value {
+            loader.table.registry.fill_skipped(&mut **value);
         }
         Ok(())
     }
@@ -557,7 +646,7 @@ impl<T: Persist> LoadRoot for RootValue<T> {
         match &mut self.value {
             Some(value) if traits.references || traits.after_load => {
                 let name = || &*registry.program().classes[self.class].name;
-                value.__visit(visitor).map_err(|error| error.in_class(name()))
+                (**value).__visit(visitor).map_err(|error| error.in_class(name()))
             }
             _ => Ok(()),
         }
@@ -570,24 +659,4 @@ fn in_save(record: &RecordLocation, error: Error) -> Error {
         Some(offset) => error.moved_to(record.start as u64 + offset),
         None => error.at(record.start as u64),
     }
-}
-
-/// Checks that what was kept is one field of an object of the save.
-fn check_kept(
-    record: &RecordLocation,
-    objects: &LoadingObjects<'_>,
-    classes: &[ClassSchema],
-) -> Result<()> {
-    let class = &classes[record.class as usize];
-    let is_field = matches!(&class.form, Form::Struct(fields) if fields.len() == 1);
-    if is_field && objects.find(record.id).is_some() {
-        return Ok(());
-    }
-    Err(error!(
-        ErrorKind::Damaged,
-        "what is kept of object #{} is not one field of an object of the save; it is damaged or made to harm",
-        record.id
-    )
-    .at(record.start as u64)
-    .in_class(&*class.name))
 }

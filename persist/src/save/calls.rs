@@ -11,7 +11,7 @@ use super::slots::Slots;
 use super::source::SaveSource;
 use super::{Loaded, SaveManager, SaveOutcome, Saves};
 use crate::Result;
-use crate::codec::{Buffer, Persist};
+use crate::codec::{Buffer, Persist, unboxed};
 use crate::format::{Compression, Header, Sealer};
 use crate::storage::{Past, SlotStore};
 use crate::types::Remap;
@@ -174,7 +174,7 @@ impl Saves {
     }
 
     /// Loads one value without anything that it cannot give back.
-    fn load_alone<T: Persist>(&self, from: SaveSource<'_>) -> Result<T> {
+    fn load_alone<T: Persist>(&self, from: SaveSource<'_>) -> Result<Box<T>> {
         let read = |save: &[u8]| {
             let prepared = self.register_type::<T>()?;
             Ok(decode(self, &prepared, save, None, false)?.0)
@@ -220,7 +220,7 @@ pub fn save(path: impl AsRef<Path>, content: impl Content) -> Result<SaveOutcome
 ///
 /// Returns the same errors as [`Slot::load`].
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
-    Saves::new().load_alone(SaveSource::File(path.as_ref(), &[]))
+    unboxed(Saves::new().load_alone(SaveSource::File(path.as_ref(), &[])))
 }
 
 /// Saves one value into memory.
@@ -238,5 +238,5 @@ pub fn to_vec(content: impl Content) -> Result<Vec<u8>> {
 ///
 /// Returns the same errors as [`Saves::from_slice`].
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
-    Saves::new().load_alone(SaveSource::Memory(save))
+    unboxed(Saves::new().load_alone(SaveSource::Memory(save)))
 }

@@ -315,7 +315,7 @@ impl ReadContent for SaveManager {
         })?;
         objects.context.clone_from(&context);
         let report = LoadReport::new(outcome);
-        Ok(Loaded::of_whole(Self::of_loaded(saves.clone(), objects, &report), report))
+        Ok(Loaded::of_whole(Box::new(Self::of_loaded(saves.clone(), objects, &report)), report))
     }
 
     fn give_up_unknown(&mut self) {
@@ -327,10 +327,10 @@ impl ReadContent for Prefab {
     fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>> {
         let prepared = saves.register_type::<World>()?;
         let (world, objects, outcome) = decode::<World>(saves, &prepared, save, remap, true)?;
-        let prefab = Self::of(world, save, saves.bounds(), saves.loading());
+        let prefab = Self::of(*world, save, saves.bounds(), saves.loading());
         // Long chains behind the pointers of the world, which is gone now, are freed flat.
         free_loaded(objects);
-        Ok(Loaded::of_whole(prefab?, LoadReport::new(outcome)))
+        Ok(Loaded::of_whole(Box::new(prefab?), LoadReport::new(outcome)))
     }
 }
 
@@ -340,7 +340,7 @@ impl<T: Loadable> Loaded<T> {
     pub fn into_inner(self) -> T {
         let mut value = self.into_value();
         value.give_up_unknown();
-        value
+        *value
     }
 }
 
@@ -351,7 +351,7 @@ pub(super) fn decode<T: Persist>(
     save: &[u8],
     remap: Option<&mut Remap<'_>>,
     keeps_unknown: bool,
-) -> Result<(T, LoadedObjects, LoadOutcome)> {
+) -> Result<(Box<T>, LoadedObjects, LoadOutcome)> {
     let Prepared { registry, class } = prepared;
     let context = saves.shared_context();
     let env = Env::new(saves.bounds(), shared(&context)).watched(saves.watch());
@@ -363,7 +363,7 @@ pub(super) fn decode<T: Persist>(
         loader.load_value(*class)
     })?;
     objects.context.clone_from(&context);
-    introduce(&mut value, registry, context);
+    introduce(&mut *value, registry, context);
     Ok((value, objects, outcome))
 }
 

@@ -17,7 +17,8 @@ use crate::format::{
 };
 use crate::reflect::{ClassId, Holder};
 use crate::schema::{
-    ClassSchema, KindSchema, LocalValue, Reader, Stored, Strict, locate, same_classes, write_value,
+    ClassSchema, KindSchema, LocalValue, Reader, Stored, StoredPointer, Strict, locate,
+    same_classes, write_value,
 };
 use crate::storage::FILES;
 use crate::value::{NameOf, write_name};
@@ -216,9 +217,20 @@ impl Document {
             let (bytes, records) = (save.bytes, scan.records.clone());
             // Of a salvage it is not asked: what a reference leads to may be lost.
             let document = Self::of_scan(save, scan, classes, limits, Err)?;
+            document.check_kept(&records)?;
             document.check_references(&records, bytes)?;
             Ok(document)
         })
+    }
+
+    fn check_kept(&self, records: &Records) -> Result<()> {
+        for record in records.iter().filter(RecordLocation::is_kept) {
+            let owner = ObjectId::new(record.id).and_then(|id| self.places.get(&id));
+            self.stored[record.class as usize]
+                .check_kept(record.id, owner.is_some())
+                .map_err(|error| error.at(record.start as u64))?;
+        }
+        Ok(())
     }
 
     /// Reads the records that a scan has found; `fault` says what becomes of one that cannot be read.
@@ -494,39 +506,8 @@ impl Document {
     /// Checks that a reference leads to an object of its class and holder.
     fn check_reference(&self, pointer: StoredPointer, id: Option<ObjectId>) -> Result<()> {
         let found = id.and_then(|id| self.entry(id)).map(|entry| (entry.holder, entry.class));
-        check_reference(pointer, id, found, &self.stored)
+        self.stored.check_reference(pointer, id, found)
     }
-}
-
-/// A pointer in a save: its holder, whether it is weak, and the class that it leads to; `None` if that is any of a trait.
-pub(super) type StoredPointer = (Holder, bool, Option<usize>);
-
-/// Checks that a reference leads to an object of its class and holder; those of the object, if there is one.
-pub(super) fn check_reference(
-    (holder, weak, class): StoredPointer,
-    id: Option<ObjectId>,
-    found: Option<(Holder, usize)>,
-    stored: &Stored,
-) -> Result<()> {
-    let (found, id) = match (found, id) {
-        (Some(found), Some(id)) => (found, id),
-        _ if weak => return Ok(()),
-        (_, Some(id)) => {
-            bail!(ErrorKind::MissingObject, "the save has no object {id}; name one that it has");
-        }
-        (_, None) => {
-            bail!(ErrorKind::MissingObject, "a strong pointer leads to no object; name one");
-        }
-    };
-    if found.0 == holder && class.is_none_or(|class| class == found.1) {
-        return Ok(());
-    }
-    let found = found.0.around_class(false, &stored[found.1].name);
-    let wanted = match class {
-        Some(class) => KindSchema::Reference { holder, weak, class }.display(stored),
-        None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
-    };
-    Err(error!(ErrorKind::WrongClass, "object {id} is in {found}, {wanted} does not lead there"))
 }
 
 /// An object of a [`Document`].

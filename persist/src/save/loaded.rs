@@ -50,7 +50,8 @@ use crate::{ObjectId, Result};
 /// It is `Send` and `Sync` where `T` is. Unknown content in shared objects stays on the thread that loaded them: a save on
 /// another thread is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) then.
 pub struct Loaded<T> {
-    value: T,
+    /// In a box: a large value is not copied where the `Loaded` is moved.
+    value: Box<T>,
     pub(super) unknown: UnknownContent,
     report: LoadReport,
     /// In a store: the slot and the version that a save continues.
@@ -58,12 +59,12 @@ pub struct Loaded<T> {
 }
 
 impl<T> Loaded<T> {
-    pub(super) fn new(value: T, objects: LoadedObjects, report: LoadReport) -> Self {
+    pub(super) fn new(value: Box<T>, objects: LoadedObjects, report: LoadReport) -> Self {
         Self { unknown: UnknownContent::new(objects), ..Self::of_whole(value, report) }
     }
 
     /// One whose unknown content, if it has some, lies in the value.
-    pub(super) fn of_whole(value: T, report: LoadReport) -> Self {
+    pub(super) fn of_whole(value: Box<T>, report: LoadReport) -> Self {
         Self { value, unknown: UnknownContent::default(), report, version: Continued::default() }
     }
 
@@ -92,7 +93,7 @@ impl<T> Loaded<T> {
     }
 
     /// The value with the unknown content that lies in it, and without the rest.
-    pub(super) fn into_value(self) -> T {
+    pub(super) fn into_value(self) -> Box<T> {
         self.value
     }
 
@@ -105,7 +106,7 @@ impl<T> Loaded<T> {
 /// A value without unknown content, and with an empty report.
 impl<T> From<T> for Loaded<T> {
     fn from(value: T) -> Self {
-        Self::of_whole(value, LoadReport::default())
+        Self::of_whole(Box::new(value), LoadReport::default())
     }
 }
 

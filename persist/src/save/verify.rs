@@ -2,7 +2,6 @@
 
 use std::io::{Read, Seek};
 
-use super::document::check_reference;
 use crate::format::{BlockReader, Compression, Definitions, Header, RecordLocation, StreamBlock};
 use crate::reflect::Holder;
 use crate::schema::{Checker, LocalValue, Stored};
@@ -71,6 +70,7 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     let mut pass = FirstPass {
         limits: *limits,
         ids: SavedIds::new(blocks.records_hint()?),
+        kept: Vec::new(),
         checker: None,
         defined: 0,
         work: 0,
@@ -94,6 +94,10 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     if let Err(id) = pass.ids.sort() {
         return Err(twice(id));
     }
+    for (id, class, place) in &pass.kept {
+        let is_present = pass.ids.get(*id).is_some();
+        classes[*class as usize].check_kept(*id, is_present).map_err(|error| error.at(*place))?;
+    }
     if pass.is_sure && pass.ids.are_sure() {
         return Ok(pass.found);
     }
@@ -115,6 +119,8 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
 struct FirstPass {
     limits: Limits,
     ids: SavedIds,
+    /// The records that were kept of objects: their ids, classes and places.
+    kept: Vec<(u64, u32, u64)>,
     /// Of the classes that are defined so far, if they are all that these mention.
     checker: Option<Checker>,
     /// How many those are.
@@ -149,6 +155,7 @@ impl FirstPass {
         self.found.largest = self.found.largest.max(payload.len() as u64);
         if record.is_kept() {
             self.found.kept += 1;
+            self.kept.push((record.id, record.class, block.place(record.start as u64)));
         } else {
             self.found.objects += 1;
             if !self.ids.insert(record.id, record.class, record.holder) {
@@ -223,7 +230,7 @@ fn check(
     let stored = checker.stored();
     if let Some((pointer, id)) = wrong {
         let found = ids.get(id).map(|(class, holder)| (holder, class as usize));
-        if let Err(wrong) = check_reference(pointer, ObjectId::new(id), found, stored) {
+        if let Err(wrong) = stored.check_reference(pointer, ObjectId::new(id), found) {
             let at = error.offset().unwrap_or_default();
             error = wrong.in_field(error.field().unwrap_or_default()).at(at);
         }

@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::stored::Size;
 use super::unique::Unique;
@@ -22,7 +23,7 @@ use crate::{Limits, Result};
 /// Checks records of the classes of a save: what it accepts is what a [`Reader`](super::Reader) accepts, but for the
 /// memory of its trees.
 pub(crate) struct Checker {
-    stored: Stored,
+    stored: Arc<Stored>,
     limits: Limits,
     budget: Budget,
     /// The steps of all kinds that were met so far, each kind's up to [`CheckStep::End`].
@@ -138,7 +139,8 @@ struct CheckFrame {
 }
 
 impl Checker {
-    pub(crate) fn new(stored: Stored, limits: &Limits) -> Self {
+    pub(crate) fn new(stored: impl Into<Arc<Stored>>, limits: &Limits) -> Self {
+        let stored = stored.into();
         Self {
             nodes: vec![NOT_YET; stored.nodes.len()],
             variants: vec![NOT_YET; stored.nodes.len()],

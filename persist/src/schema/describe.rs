@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::reflect::{ClassId, Holder, Integer};
 use crate::types::{Arena as _, WorldObjects};
+use crate::{ErrorKind, Result};
 
 /// A class as a save defines it: its name, its version, and what its values are made of.
 ///
@@ -396,6 +397,19 @@ impl ClassSchema {
         let Form::Struct(fields) = &self.form else { return None };
         let [field] = &fields[..] else { return None };
         Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
+    }
+
+    /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.
+    pub(crate) fn check_kept(&self, id: u64, is_present: bool) -> Result<()> {
+        let is_field = matches!(&self.form, Form::Struct(fields) if fields.len() == 1);
+        if is_field && is_present {
+            return Ok(());
+        }
+        Err(error!(
+            ErrorKind::Damaged,
+            "what is kept of object #{id} is not one field of an object of the save; it is damaged or made to harm"
+        )
+        .in_class(&*self.name))
     }
 
     /// The variant of such a class.

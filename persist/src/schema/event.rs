@@ -47,6 +47,32 @@ pub enum LoadEvent {
     Dead,
 }
 
+impl LoadEvent {
+    /// True if bytes were skipped, or taken as they are, without a look at the values in them.
+    pub(crate) fn passes_over(self) -> bool {
+        use LoadEvent as Event;
+        match self {
+            Event::Dropped
+            | Event::Replaced
+            | Event::Unshared
+            | Event::Unknown
+            | Event::Unregistered
+            | Event::Kept
+            | Event::Superseded
+            | Event::Restored => true,
+            Event::Defaulted
+            | Event::Filled
+            | Event::Converted
+            | Event::Clamped
+            | Event::Migrated
+            | Event::Newer
+            | Event::Dangling
+            | Event::Nulled
+            | Event::Dead => false,
+        }
+    }
+}
+
 /// A row that a plan adds to the report once it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlannedRow {

@@ -17,6 +17,8 @@ pub(crate) struct Matched {
     pointers: PointerPairs,
     /// For each class, whether its records are as the program would write them.
     pub(super) identical: Vec<bool>,
+    /// The schema with the pointers of the save, if the program has others.
+    pub(super) as_stored: Option<Arc<Stored>>,
     /// True if no class that a trait object may be of has changed.
     pub(super) dynamic_same: bool,
     /// For each class of the program the first stored one that becomes it.
@@ -68,8 +70,16 @@ impl Matched {
         let (candidates, identical) = (Candidates::new(), Vec::new());
         let (pointers, first) = (PointerPairs::default(), OnceLock::new());
         let dynamic_same = true;
-        let mut this =
-            Self { stored, resolved, candidates, pointers, identical, dynamic_same, first };
+        let mut this = Self {
+            stored,
+            as_stored: None,
+            resolved,
+            candidates,
+            pointers,
+            identical,
+            dynamic_same,
+            first,
+        };
         this.resolve_all(program, root);
         this.pointers.note_all(&this.stored, program);
         this.move_pointers(program);
@@ -120,7 +130,8 @@ impl Matched {
         }
         let mut classes = self.stored.classes().to_vec();
         classes.iter_mut().for_each(|class| class.set_holders(&holder));
-        self.stored = Arc::new(Stored::new(classes));
+        let moved = Arc::new(Stored::new(classes));
+        self.as_stored = Some(std::mem::replace(&mut self.stored, moved));
     }
 
     pub(super) fn resolve(&self, class: usize) -> Option<usize> {

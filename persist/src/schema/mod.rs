@@ -49,7 +49,7 @@ pub(crate) use plan::Plans;
 pub(crate) use program::{FieldPlace, Program, ProgramClass, ProgramFields};
 pub(crate) use read::Reader;
 pub(crate) use same::{is_same_class, same_classes};
-pub(crate) use stored::Stored;
+pub(crate) use stored::{Stored, StoredPointer};
 pub(crate) use strict::Strict;
 pub(crate) use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{

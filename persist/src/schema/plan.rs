@@ -93,6 +93,11 @@ impl<'p> Plans<'p> {
         }
     }
 
+    /// The schema with the pointers of the save, if the program has others.
+    pub(crate) fn as_stored(&self) -> Option<&Arc<Stored>> {
+        self.matched.as_stored.as_ref()
+    }
+
     /// The program's class for a stored one.
     pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
         self.matched.resolve(class)

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use super::order::inner_first;
 use super::{ClassSchema, FieldSchema, Form, KindSchema};
 use crate::reflect::Holder;
+use crate::{ErrorKind, ObjectId, Result};
 
 /// Variants with their fields.
 type NamedFields = Box<[(usize, usize)]>;
@@ -27,6 +28,9 @@ pub(crate) struct Stored {
     /// kind the first.
     fields: OnceLock<Vec<NamedFields>>,
 }
+
+/// A pointer in a save: its holder, whether it is weak, and the class that it leads to; `None` if that is any of a trait.
+pub(crate) type StoredPointer = (Holder, bool, Option<usize>);
 
 /// A kind, and what is known of all its values.
 pub(crate) struct Node {
@@ -196,6 +200,57 @@ impl Stored {
         self.any_kind(|kind| {
             matches!(kind, KindSchema::Reference { .. } | KindSchema::TraitReference { .. })
         })
+    }
+
+    /// Checks that a reference leads to an object of its class and holder; `found` are those of the object, if there is
+    /// one.
+    pub(crate) fn check_reference(
+        &self,
+        (holder, weak, class): StoredPointer,
+        id: Option<ObjectId>,
+        found: Option<(Holder, usize)>,
+    ) -> Result<()> {
+        let (found, id) = match (found, id) {
+            (Some(found), Some(id)) => (found, id),
+            _ if weak => return Ok(()),
+            (_, Some(id)) => {
+                bail!(
+                    ErrorKind::MissingObject,
+                    "the save has no object {id}; name one that it has"
+                );
+            }
+            (_, None) => {
+                bail!(ErrorKind::MissingObject, "a strong pointer leads to no object; name one");
+            }
+        };
+        if found.0 == holder && class.is_none_or(|class| class == found.1) {
+            return Ok(());
+        }
+        let found = found.0.around_class(false, &self[found.1].name);
+        let wanted = match class {
+            Some(class) => KindSchema::Reference { holder, weak, class }.display(self),
+            None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
+        };
+        Err(error!(
+            ErrorKind::WrongClass,
+            "object {id} is in {found}, {wanted} does not lead there"
+        ))
+    }
+
+    /// True if these bytes are a value of the class, and any others as long would be one.
+    pub(crate) fn takes_any_bytes(&self, class: usize, bytes: &[u8]) -> bool {
+        let fields = match &self.classes()[class].form {
+            Form::Struct(fields) => fields.len(),
+            Form::Value(_) => 1,
+            Form::Enum(_) => return false,
+        };
+        let nodes = &self.nodes[self.first(class, 0)..][..fields];
+        nodes.iter().fold(Size::NONE, |sum, node| sum.and(node.size)).width() == Some(bytes.len())
+    }
+
+    /// True if a value of any class may stand in the classes: what a program does not know may be inside of what it does.
+    pub(crate) fn holds_any_class(&self) -> bool {
+        self.any_kind(|kind| matches!(kind, KindSchema::Dynamic(_) | KindSchema::Unknown))
     }
 
     /// True if some kind in the classes is such a one.

@@ -2,12 +2,25 @@
 
 use super::{compact_items, whole_items};
 use crate::codec::persist::{Inline, checked};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part, is_bulky,
+    on_stack, unboxed,
+};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
-/// Bytes of an array that is made on the stack twice over.
-const SMALL: usize = 4096;
+/// Makes an array in a box, without a copy on the stack.
+pub(super) fn collect<T, E, const N: usize>(
+    items: impl Iterator<Item = Result<T, E>>,
+    missing: fn() -> E,
+) -> Result<Box<[T; N]>, E> {
+    // With room for all, of which none is left: then the list becomes the array where it lies.
+    let mut list = Vec::with_capacity(N);
+    for item in items {
+        list.push(item?);
+    }
+    list.try_into().map_err(|_| missing())
+}
 
 #[cold]
 fn incomplete() -> Error {
@@ -22,6 +35,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     const __LEAF: bool = T::__LEAF;
     const __POD: bool = T::__POD;
     const __COST: usize = 2 + Inline::<T>::COST;
+    const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
 
@@ -38,9 +52,8 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     }
 
     fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
-        if size_of::<Self>() > SMALL {
-            let items: Result<Vec<T>> = (0..N).map(|_| T::persist_empty(prototypes)).collect();
-            return items?.try_into().map_err(|_| incomplete());
+        if const { is_bulky::<Self>() } {
+            return unboxed(Self::__empty_boxed(prototypes));
         }
         let items: [Option<T>; N] = std::array::from_fn(|_| T::persist_empty(prototypes).ok());
         match items.iter().position(Option::is_none) {
@@ -55,9 +68,8 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     compact_items!(T::__COMPACT, Kind::Array(T::__compact_kind, N);
     this, out => this.iter().try_for_each(|item| item.__encode_compact(out));
     input => {
-        if size_of::<Self>() > SMALL {
-            let items: Result<Vec<T>, Fail> = (0..N).map(|_| T::__decode_compact(input)).collect();
-            return items?.try_into().map_err(|_| Fail::Count);
+        if const { is_bulky::<Self>() } {
+            return unboxed(collect((0..N).map(|_| T::__decode_compact(input)), || Fail::Count));
         }
         let mut fail = None;
         let items: [Option<T>; N] = std::array::from_fn(|_| match fail {
@@ -93,6 +105,24 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
         T::__decode_list(N, input)?.try_into().map_err(|_| Fail::Count)
     }
 
+    #[inline(never)]
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        if Inline::<T>::FIXED {
+            let (mut bad, parts) = (false, &head[..N * T::__HEAD]);
+            let part = |i| T::__decode_fixed(&parts[i * T::__HEAD..][..T::__HEAD], &mut bad);
+            let items: Vec<T> = (0..N).map(part).collect();
+            if bad {
+                return Err(bad_part::<T>(head, input));
+            }
+            return items.try_into().map_err(|_| Fail::Count);
+        }
+        T::__decode_list(N, input)?.try_into().map_err(|_| Fail::Count)
+    }
+
+    fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
+        collect((0..N).map(|_| T::persist_empty(prototypes)), incomplete)
+    }
+
     #[inline(always)]
     fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
         let mut rest = head;
@@ -106,8 +136,15 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     #[inline]
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
         if Inline::<T>::FIXED {
-            *self = Self::__decode(head, input)?;
-            return Ok(());
+            if const { !is_bulky::<Self>() } {
+                *self = Self::__decode(head, input)?;
+                return Ok(());
+            }
+            let (mut bad, parts) = (false, &head[..N * T::__HEAD]);
+            for (i, item) in self.iter_mut().enumerate() {
+                *item = T::__decode_fixed(&parts[i * T::__HEAD..][..T::__HEAD], &mut bad);
+            }
+            return if bad { Err(bad_part::<T>(head, input)) } else { Ok(()) };
         }
         self.iter_mut().try_for_each(|item| input.value_into(item))
     }

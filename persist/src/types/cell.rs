@@ -9,7 +9,7 @@ use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
     AsCell, CellContent, Decoder, Encoder, Fail, LockCell, OpenCell, Persist, Phase, Pointee,
-    Prototypes, Stop, TypeSet, Visitor, Within,
+    Prototypes, Stop, TypeSet, Visitor, Within, boxed_with, on_stack,
 };
 use crate::reflect::{self, Kind};
 
@@ -19,6 +19,7 @@ impl<T: Persist + Copy> Persist for Cell<T> {
     const __MIN: usize = T::__MIN;
     const __LEAF: bool = T::__LEAF;
     const __COST: usize = T::__COST;
+    const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
 
@@ -57,6 +58,10 @@ impl<T: Persist + Copy> Persist for Cell<T> {
     #[inline(always)]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         T::__decode(head, input).map(Cell::new)
+    }
+
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        T::__decode_boxed(head, input).map(|value| boxed_with(value, Cell::new))
     }
 
     #[inline(always)]
@@ -111,6 +116,7 @@ macro_rules! guarded {
         impl<T: Persist> Persist for $cell<T> {
             const __MIN: usize = T::__MIN;
             const __LEAF: bool = T::__LEAF;
+            const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             fn persist_kind() -> Kind {
                 T::persist_kind()
@@ -139,6 +145,11 @@ macro_rules! guarded {
             #[inline]
             fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 input.in_cell::<T, _>(Within::Cell, |input| input.value()).map($cell::new)
+            }
+
+            fn __decode_boxed(_: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+                let value = input.in_cell::<T, _>(Within::Cell, Decoder::boxed::<T>)?;
+                Ok(boxed_with(value, $cell::new))
             }
 
             #[inline]
@@ -228,6 +239,7 @@ macro_rules! once {
         impl<T: Persist> Persist for $cell<T> {
             const __HEAD: usize = 1;
             const __LEAF: bool = T::__LEAF;
+            const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             whole_items!();
 
@@ -256,6 +268,17 @@ macro_rules! once {
                 match self.get() {
                     Some(value) => out.in_cell::<T>(Within::Once, |out| out.value(value)),
                     None => Ok(()),
+                }
+            }
+
+            fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+                match head[0] {
+                    0 => Ok(Box::new($cell::new())),
+                    1 => {
+                        let value = input.in_cell::<T, _>(Within::Once, Decoder::boxed::<T>)?;
+                        Ok(boxed_with(value, <Self as From<T>>::from))
+                    }
+                    _ => Err(Fail::Value),
                 }
             }
 

@@ -5,9 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::hash::{BuildHasher, Hash};
 
+use super::array::collect;
 use crate::ErrorKind;
 use crate::codec::with::{Adapter, Lift, twice};
-use crate::codec::{Buffer, Decoder, Encoder, Fail, NoLinks, Stop, TypeSet, count};
+use crate::codec::{
+    Buffer, Decoder, Encoder, Fail, NoLinks, Stop, TypeSet, count, is_bulky, unboxed,
+};
 use crate::reflect::Kind;
 
 macro_rules! lifts {
@@ -201,9 +204,6 @@ impl<T, A, const N: usize> Lift<[T; N], 0> for Items<A> {
     type Part = T;
 }
 
-/// Bytes of an array that is made on the stack twice over.
-const SMALL: usize = 4096;
-
 impl<T: 'static, A: Adapter<T>, const N: usize> Adapter<[T; N]> for Items<A> {
     const MIN: usize = N * A::MIN;
 
@@ -230,9 +230,8 @@ impl<T: 'static, A: Adapter<T>, const N: usize> Adapter<[T; N]> for Items<A> {
 
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<[T; N], Fail> {
-        if size_of::<[T; N]>() > SMALL {
-            let items: Result<Vec<T>, Fail> = (0..N).map(|_| A::decode(input)).collect();
-            return items?.try_into().map_err(|_| Fail::Count);
+        if const { is_bulky::<[T; N]>() } {
+            return unboxed(collect((0..N).map(|_| A::decode(input)), || Fail::Count));
         }
         let mut fail = None;
         let items: [Option<T>; N] = std::array::from_fn(|_| match fail {

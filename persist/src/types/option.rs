@@ -3,13 +3,16 @@
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::persist::Inline;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, apart, on_stack,
+};
 use crate::reflect::Kind;
 
 impl<T: Persist> Persist for Option<T> {
     const __HEAD: usize = 1;
     const __LEAF: bool = T::__LEAF;
     const __COST: usize = 1 + Inline::<T>::COST;
+    const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
 
@@ -50,6 +53,16 @@ impl<T: Persist> Persist for Option<T> {
         match self {
             Some(value) => out.value(value),
             None => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        match head[0] {
+            0 => Ok(Box::new(None)),
+            // Only types of a pointer's size are nullable: no large one is read as absent.
+            1 => input.boxed().map(|value| apart(|| Box::new(Some(*value)))),
+            _ => Err(Fail::Value),
         }
     }
 

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 
 use super::whole_items;
 use crate::codec::type_set::FieldCodec;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor, apart, on_stack,
+};
 use crate::reflect::{Argument, Body, Class, FieldRecord, Kind, Prototype, VariantRecord};
 
 macro_rules! std_enums {
@@ -63,6 +65,8 @@ macro_rules! std_enums {
         impl<$($param: Persist),*> Persist for $ty {
             const __HEAD: usize = 1;
             const __LEAF: bool = <$a as Persist>::__LEAF && <$b as Persist>::__LEAF;
+            const __ON_STACK: usize =
+                on_stack::<Self>(&[<$a as Persist>::__ON_STACK, <$b as Persist>::__ON_STACK]);
 
             whole_items!();
 
@@ -99,6 +103,14 @@ macro_rules! std_enums {
                 match head[0] {
                     0 => input.value().map(Self::$first),
                     1 => input.value().map(Self::$second),
+                    _ => Err(Fail::Value),
+                }
+            }
+
+            fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+                match head[0] {
+                    0 => input.boxed().map(|value| apart(|| Box::new(Self::$first(*value)))),
+                    1 => input.boxed().map(|value| apart(|| Box::new(Self::$second(*value)))),
                     _ => Err(Fail::Value),
                 }
             }

@@ -6,6 +6,7 @@ use crate::codec::persist::{Inline, checked};
 use crate::codec::row::{cut, cut_mut};
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
+    apart, on_stack,
 };
 use crate::reflect::Kind;
 
@@ -23,6 +24,7 @@ macro_rules! tuples {
             const __MIN: usize = 0 $(+ $part::__MIN)+;
             const __LEAF: bool = true $(&& $part::__LEAF)+;
             const __COST: usize = 1 $(+ Inline::<$part>::COST)+;
+            const __ON_STACK: usize = on_stack::<Self>(&[$($part::__ON_STACK),+]);
 
             whole_items!();
 
@@ -80,6 +82,17 @@ macro_rules! tuples {
                     });
                 }
                 Ok(($(input.value::<$part>()?,)+))
+            }
+
+            #[inline(never)]
+            fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+                let parts = if Self::__FIXED {
+                    let mut head = head;
+                    ($(input.tail_boxed::<$part>(cut(&mut head, $part::__HEAD))?,)+)
+                } else {
+                    ($(input.boxed::<$part>()?,)+)
+                };
+                Ok(apart(|| Box::new(($(*parts.$index,)+))))
             }
 
             #[inline(always)]

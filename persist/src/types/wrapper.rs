@@ -7,6 +7,7 @@ use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
+    apart,
 };
 use crate::reflect::Kind;
 
@@ -23,6 +24,7 @@ macro_rules! wrappers {
             const __LEAF: bool = T::__LEAF;
             const __NULLABLE: bool = T::__NULLABLE;
             const __COST: usize = T::__COST;
+            const __ON_STACK: usize = T::__ON_STACK;
 
             whole_items!();
 
@@ -61,6 +63,10 @@ macro_rules! wrappers {
             #[inline(always)]
             fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 T::__decode(head, input).map(Self)
+            }
+
+            fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+                T::__decode_boxed(head, input).map(|value| apart(|| Box::new(Self(*value))))
             }
 
             #[inline(always)]

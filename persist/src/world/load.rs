@@ -312,7 +312,7 @@ pub(super) fn load_part(
         let loader = Loader::new(registry, (&env, options), save, Some(remap), Some(class))?;
         loader.without_kept().load_value::<World>(class)
     });
-    found.map(|(world, ..)| world)
+    found.map(|(world, ..)| *world)
 }
 
 #[diagnostic::do_not_recommend]

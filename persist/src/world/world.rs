@@ -14,7 +14,9 @@ use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
 use super::resources::{Movable, Resources, UnknownComponent};
 use crate::codec::persist::Inline;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, count, is_light_box};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Pointee, Stop, apart, count, is_bulky, is_light_box,
+};
 use crate::fields::{NumberField, NumberFields, PartBuffers};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
@@ -195,7 +197,7 @@ fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Re
         && let Ok(short) = u8::try_from(number)
         && number <= count::SHORT
     {
-        return out.nested_in::<T>(|out| {
+        return out.in_box::<T>(|out| {
             if let [first, value @ ..] = out.take(1 + T::__HEAD)? {
                 *first = short;
                 component.__encode_head(value);
@@ -204,7 +206,7 @@ fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Re
         });
     }
     count::encode(number, out)?;
-    out.nested_in::<T>(|out| out.value(component))
+    out.in_box::<T>(|out| out.value(component))
 }
 
 /// Components of a type that is known at run time only, to be written one after the other.
@@ -299,10 +301,13 @@ impl<T: Component> AnyColumn for Column<T> {
         charge_pages(self.pages().len(), location, input)?;
         input.charge_box::<T>(T::__MIN)?;
         // What is not registered is inside: this component has not been passed over.
-        let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
-            Err(Fail::Unregistered) => Err(Fail::Refused),
-            result => result,
-        })?;
+        let registered = |fail| if fail == Fail::Unregistered { Fail::Refused } else { fail };
+        if const { is_bulky::<T>() } {
+            let component = input.in_box::<T, _>(Decoder::boxed::<T>).map_err(registered)?;
+            apart(|| self.insert(location, *component));
+            return Ok(true);
+        }
+        let component = input.in_box::<T, _>(|input| input.value::<T>()).map_err(registered)?;
         self.insert(location, component);
         Ok(true)
     }

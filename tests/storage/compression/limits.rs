@@ -114,6 +114,30 @@ fn a_save_without_compressed_blocks_costs_nothing_more() {
     assert!(used.bytes_max < (1 << 20) + (64 << 10), "{}", used.bytes_max);
 }
 
+/// The content of the blocks, and the value that is made of it.
+#[test]
+fn a_compressed_save_takes_memory_for_its_content_and_for_its_value() {
+    const CONTENT: usize = 48 << 20;
+    for compression in BOTH {
+        let save = packed(compression, &vec![7_u8; CONTENT]);
+        assert!(save.len() < CONTENT / 200);
+        let load = |limits: Limits| {
+            let saves = Saves::new().limits(limits);
+            let mut loaded = None;
+            let used = allocation_counter::measure(|| {
+                loaded = Some(saves.from_slice::<Vec<u8>>(&save).map(drop).map_err(|it| it.kind()));
+            });
+            (loaded.unwrap(), usize::try_from(used.bytes_max).unwrap())
+        };
+        let (loaded, used) = load(Limits::DEFAULT);
+        assert_eq!(loaded, Ok(()));
+        assert!(used < 2 * CONTENT + (5 << 20), "{used} bytes for {CONTENT}");
+        let (refused, used) = load(Limits::new().decompressed(CONTENT as u64));
+        assert_eq!(refused, Err(ErrorKind::TooLarge));
+        assert!(used < 1 << 20, "{used} bytes for a refusal");
+    }
+}
+
 #[test]
 fn a_salvage_counts_what_compressed_blocks_hold() {
     let saves = Saves::new()

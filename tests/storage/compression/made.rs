@@ -68,6 +68,17 @@ fn what_follows_a_frame_is_damage() {
     }
 }
 
+/// The decoder takes an empty part that is not compressed for the end.
+#[test]
+fn an_end_mark_of_other_bytes_is_damage() {
+    is_damage("an empty part in place of the end mark", LZ4, |content| {
+        let mut frame = lz4(content);
+        let last = frame.len() - 1;
+        frame[last] = 0x80;
+        inside(content.len(), &frame)
+    });
+}
+
 #[test]
 fn a_wrong_length_is_damage() {
     for (tag, compress) in [(LZ4, lz4 as fn(&[u8]) -> Vec<u8>), (ZSTD, zstd)] {

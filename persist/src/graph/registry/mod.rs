@@ -22,7 +22,7 @@ use self::known::ClassFacts;
 use super::schemas::Schemas;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
-    Prototypes, RcFamily, Shared, reach_holder, trait_name,
+    Prototypes, RcFamily, Shared, apart, reach_holder, trait_name,
 };
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
@@ -265,10 +265,13 @@ impl Registry {
         self.objects.iter().position(|entry| entry.class == class && entry.kind.holder == holder)
     }
 
-    /// An empty value from the program's factory, if it gave one.
-    pub(super) fn make<T: Persist>(&self) -> Option<T> {
-        let factory = self.implementors.factories.get(&TypeId::of::<T>())?;
-        factory.downcast_ref::<Factory<T>>().map(|factory| (factory.0)())
+    /// Takes the fields that are not stored from an empty value of the program's factory, if it gave one.
+    pub(super) fn fill_skipped<T: Persist>(&self, value: &mut T) {
+        let factory = self.implementors.factories.get(&TypeId::of::<T>());
+        if let Some(factory) = factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
+            // On the stack only then: the value may be large.
+            apart(|| value.__keep_skipped(&mut (factory.0)()));
+        }
     }
 
     /// What makes empty values.

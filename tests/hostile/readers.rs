@@ -1,0 +1,275 @@
+//! One answer for each save: the loads of the library, `Document`, `verify`, and the reader that was written from
+//! docs/reference/format.md alone.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::process::Command;
+use std::rc::{Rc, Weak};
+
+use persist::save::verify;
+use persist::{Document, Error, ErrorKind, Limits, LoadOptions, Persist, Saves};
+use persist_tests::support::fixture_types::{load_and_save, path};
+use persist_tests::support::forge::restamp;
+use persist_tests::support::short_or_long;
+
+use crate::damaged::Random;
+use crate::verified::Maker;
+
+/// How a program loads a save, and the name of that.
+type Load = (&'static str, fn(&[u8]) -> persist::Result<()>);
+
+/// A save of which all readers are asked.
+struct Case {
+    save: Vec<u8>,
+    /// The save that was changed, and how.
+    what: String,
+    /// How programs load the save: each may accept no more than `verify` does.
+    loads: Vec<Load>,
+}
+
+/// The answers of `reader.py` to many saves; `None` without Python. A limit of the reader is no answer.
+fn read_by_page(saves: &[Case]) -> Option<Vec<Result<(), String>>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = |index: usize| format!("{index}.sav");
+    for (index, case) in saves.iter().enumerate() {
+        std::fs::write(folder.path().join(name(index)), &case.save).expect("a file");
+    }
+    let reader = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/reader.py");
+    let mut python = Command::new("python3");
+    let python = python.current_dir(folder.path()).args([reader, "--check"]);
+    let output = match python.args((0..saves.len()).map(name)).output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("no python3: {error}");
+            return None;
+        }
+    };
+    let mut answers = BTreeMap::new();
+    for (stream, is_good) in [(&output.stdout, true), (&output.stderr, false)] {
+        for line in String::from_utf8_lossy(stream).lines() {
+            let (file, answer) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
+            let answer = if is_good { Ok(()) } else { Err(answer.to_owned()) };
+            assert!(answers.insert(file.to_owned(), answer).is_none(), "{line}");
+        }
+    }
+    assert_eq!(answers.len(), saves.len(), "each file has one line");
+    Some((0..saves.len()).filter_map(|index| answers.remove(&name(index))).collect())
+}
+
+fn is_limit(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::TooDeep | ErrorKind::TooLarge)
+}
+
+/// Compares the answers; returns how many saves were accepted. Of a few thousand at a time: their names are arguments.
+fn compare(cases: &[Case]) -> usize {
+    cases.chunks(4000).map(compare_some).sum()
+}
+
+fn compare_some(cases: &[Case]) -> usize {
+    let by_page = read_by_page(cases);
+    let (mut accepted, mut faults) = (0, Vec::new());
+    for (index, Case { save, what, loads }) in cases.iter().enumerate() {
+        let document = Document::from_slice(save).map(|_| ());
+        let verified = verify(Cursor::new(save), &Limits::DEFAULT).map(|_| ());
+        accepted += usize::from(verified.is_ok());
+        let mut fault = |who: &str, answer: &dyn std::fmt::Debug| {
+            faults.push(format!("{what}: {who} says {answer:?}, and verify {verified:?}"));
+        };
+        if document.is_ok() != verified.is_ok() {
+            fault("Document", &document);
+        }
+        let is_over = verified.as_ref().is_err_and(is_limit);
+        if let Some(answer) = by_page.as_ref().map(|answers| &answers[index]) {
+            let is_over =
+                is_over || answer.as_ref().is_err_and(|why| why.contains("this reader's limit"));
+            if !is_over && answer.is_ok() != verified.is_ok() {
+                fault("reader.py", answer);
+            }
+        }
+        for (how, load) in loads {
+            let loaded = load(save);
+            if loaded.is_ok() && verified.is_err() && !is_over {
+                fault(how, &loaded);
+            }
+            // A program without classes keeps all as it is.
+            let is_value = |error: &Error| error.message().starts_with("the save holds one value");
+            let refuses = loaded.as_ref().is_err_and(|error| !is_limit(error) && !is_value(error));
+            if *how == "all unknown" && refuses && verified.is_ok() {
+                fault(how, &loaded);
+            }
+        }
+    }
+    let count = faults.len();
+    faults.truncate(40);
+    assert!(faults.is_empty(), "{count} of {}:\n{}", cases.len(), faults.join("\n"));
+    accepted
+}
+
+/// Changes a few bytes, with right checksums.
+fn changed(save: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut changed = save.to_vec();
+    for _ in 0..=random.below(2) {
+        let at = random.below(changed.len());
+        changed[at] = match random.below(3) {
+            0 => changed[at] ^ 1,
+            1 => changed[at].wrapping_add(1),
+            _ => random.telling_byte(),
+        };
+    }
+    restamp(&mut changed);
+    changed
+}
+
+/// A manager of a program that has none of the classes.
+fn all_unknown(save: &[u8]) -> persist::Result<()> {
+    Saves::new().manager().from_slice(save).map(drop)
+}
+
+fn all_dropped(save: &[u8]) -> persist::Result<()> {
+    let options = LoadOptions::new().drop_unknown(true);
+    Saves::new().load_options(options).manager().from_slice(save).map(drop)
+}
+
+#[test]
+fn changed_fixtures_have_one_answer() {
+    let typed: [Load; 5] = [
+        ("players", |save| load_and_save("players", save).map(drop)),
+        ("values", |save| load_and_save("values", save).map(drop)),
+        ("graph", |save| load_and_save("graph", save).map(drop)),
+        ("pointers", |save| load_and_save("pointers", save).map(drop)),
+        ("compact", |save| load_and_save("compact", save).map(drop)),
+    ];
+    let unknown: [Load; 2] = [("all unknown", all_unknown), ("all dropped", all_dropped)];
+    let mut saves: Vec<_> = typed.map(|load| (load.0, [&[load], &unknown[..]].concat())).into();
+    for name in [
+        "../evolution/v1",
+        "../evolution/v3",
+        "../evolution/v5",
+        "../journals/saved",
+        "../compressed/lz4",
+    ] {
+        saves.push((name, unknown.into()));
+    }
+    let mut random = Random(0x5eed_0031);
+    let mut cases = Vec::new();
+    for (name, loads) in saves {
+        let save = std::fs::read(path(name)).expect("a fixture");
+        for round in 0..short_or_long(400, 20_000) {
+            let save = if round == 0 { save.clone() } else { changed(&save, &mut random) };
+            cases.push(Case {
+                save,
+                what: format!("{name}, change {round}"),
+                loads: loads.clone(),
+            });
+        }
+    }
+    let accepted = compare(&cases);
+    assert!(accepted > cases.len() / 20, "{accepted} of {} were accepted", cases.len());
+}
+
+#[test]
+fn made_saves_have_one_answer() {
+    let mut maker = Maker::new(0x5eed_0032);
+    let mut random = Random(0x5eed_0033);
+    let mut cases = Vec::new();
+    for round in 0..short_or_long(3_000, 200_000) {
+        let save = maker.save();
+        let save = if round % 2 == 0 { save } else { changed(&save, &mut random) };
+        let loads: Vec<Load> = vec![("all unknown", all_unknown), ("all dropped", all_dropped)];
+        cases.push(Case { save, what: format!("made {round}"), loads });
+    }
+    let accepted = compare(&cases);
+    assert!(accepted > cases.len() / 20, "{accepted} of {} were accepted", cases.len());
+}
+
+mod newer {
+    use super::*;
+
+    #[derive(Persist)]
+    pub(super) struct Weather {
+        pub(super) name: String,
+        pub(super) by_day: BTreeMap<u8, bool>,
+        pub(super) sign: char,
+        pub(super) next: Weak<RefCell<Weather>>,
+    }
+
+    #[derive(Persist)]
+    pub(super) struct Game {
+        pub(super) day: u32,
+        pub(super) weather: Vec<Rc<RefCell<Weather>>>,
+        pub(super) signs: std::collections::BTreeSet<Option<char>>,
+        pub(super) paused: bool,
+    }
+}
+
+#[derive(Persist)]
+struct Game {
+    day: u32,
+    paused: bool,
+}
+
+/// A save of a newer program: a value, or an object.
+fn newer_saves() -> [Vec<u8>; 2] {
+    let weather = |name: &str| newer::Weather {
+        name: name.into(),
+        by_day: [(1, true), (4, false)].into(),
+        sign: '☔',
+        next: Weak::new(),
+    };
+    let rain = Rc::new(RefCell::new(weather("rain")));
+    rain.borrow_mut().next = Rc::downgrade(&rain);
+    let game = || newer::Game {
+        day: 3,
+        weather: vec![rain.clone(), Rc::new(RefCell::new(weather("snow")))],
+        signs: [None, Some('a'), Some('b')].into(),
+        paused: true,
+    };
+    let mut manager = Saves::new().manager();
+    manager.add(&Rc::new(RefCell::new(game()))).expect("an object");
+    [persist::to_vec(&game()).expect("a value"), manager.to_vec().expect("objects")]
+}
+
+fn dropping() -> Saves {
+    Saves::new().load_options(LoadOptions::new().drop_unknown(true))
+}
+
+fn objects(saves: &Saves, save: &[u8]) -> persist::Result<()> {
+    let manager = saves.manager();
+    manager.register::<Game>()?;
+    manager.from_slice(save).map(drop)
+}
+
+/// Fields and records that a program does not know are checked by their own schema, whether they are kept or dropped.
+#[test]
+fn unknown_content_is_checked_as_known_content_is() {
+    let [value, object] = newer_saves();
+    let of_value: [Load; 3] = [
+        ("alone", |save| persist::from_slice::<Game>(save).map(drop)),
+        ("kept", |save| Saves::new().from_slice::<Game>(save).map(drop)),
+        ("dropped", |save| dropping().from_slice::<Game>(save).map(drop)),
+    ];
+    let of_object: [Load; 3] = [
+        ("kept objects", |save| objects(&Saves::new(), save)),
+        ("dropped objects", |save| objects(&dropping(), save)),
+        ("all unknown", all_unknown),
+    ];
+    let mut cases = Vec::new();
+    for (name, save, loads) in [("value", value, of_value), ("object", object, of_object)] {
+        for (how, load) in loads {
+            load(&save).unwrap_or_else(|error| panic!("{how}: {error}"));
+        }
+        // Behind the magic and the version.
+        for at in 10..save.len() {
+            for byte in [0, 1, 2, 5, 0x7f, 0x80, 0xff, save[at] ^ 1] {
+                let mut changed = save.clone();
+                changed[at] = byte;
+                restamp(&mut changed);
+                let what = format!("the {name} with byte {at} {byte:#x}");
+                cases.push(Case { save: changed, what, loads: loads.into() });
+            }
+        }
+    }
+    let accepted = compare(&cases);
+    assert!(accepted > 100, "{accepted} of {} were accepted", cases.len());
+}
