@@ -14,3 +14,4 @@ mod random;
 mod registration;
 mod type_defaults;
 mod types;
+mod unknown_keys;

@@ -358,6 +358,44 @@ impl SaveLinks for NoLinks {
     }
 }
 
+/// The links of keys and elements that are encoded to be put in order.
+#[derive(Default)]
+pub(crate) struct KeyLinks {
+    bare: NoLinks,
+    /// True if they hold something unknown, whose bytes in the save are others.
+    pub(crate) hold_unknown: bool,
+}
+
+impl KeyLinks {
+    /// Elements without bytes so far.
+    pub(crate) fn empty_elements(&self) -> usize {
+        self.bare.empty_elements()
+    }
+}
+
+impl SaveLinks for KeyLinks {
+    fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
+        SaveLinks::link(&mut self.bare, address, link, target)
+    }
+
+    fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
+        SaveLinks::class(&mut self.bare, class, of, name)
+    }
+
+    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
+        self.bare.foreign_class(schema, index)
+    }
+
+    fn orders_keys(&mut self) -> bool {
+        self.hold_unknown = true;
+        true
+    }
+
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
+        SaveLinks::charge(&mut self.bare, empty, memory, limits)
+    }
+}
+
 impl LoadLinks for NoLinks {
     fn link(&mut self, _: u64, _: Pointing) -> Result<Linked<'_>> {
         Self::error("a shared pointer has an id")

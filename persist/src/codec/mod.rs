@@ -87,7 +87,7 @@ pub use persist::Persist;
 pub(crate) use buffer::{encode_parts, left_over};
 pub(crate) use content::{BoxOf, CellContent};
 pub(crate) use convert::CONVERTED;
-pub(crate) use decoder::{Implementor, Linked, LoadLinks, NoLinks, Pointing, Remapped};
+pub(crate) use decoder::{Implementor, KeyLinks, Linked, LoadLinks, NoLinks, Pointing, Remapped};
 pub(crate) use encoder::SaveLinks;
 pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess, is_same_name};
 pub(crate) use links::{

@@ -121,6 +121,19 @@ impl Rows {
         run.count += count;
     }
 
+    /// Counts a value that was replaced, a part that several would have in common, as dropped instead.
+    pub(super) fn drop_replaced(&mut self, row: usize, object: u64) {
+        let (row, run) = &mut self.rows[row];
+        run.count = run.count.saturating_sub(1);
+        let row = row.clone();
+        let detail = match row.is_accepted() {
+            true => REMOVED.to_owned(),
+            false => format!("a key or element that would be another {}", row.detail),
+        };
+        let row = self.row(LoadEvent::Dropped, &row.class, &row.field, &detail);
+        self.count(row, 1, object);
+    }
+
     /// What happened, and how often.
     pub(super) fn happened(&self) -> impl Iterator<Item = &(PlannedRow, Occurrences)> {
         self.rows.iter().filter(|(_, run)| run.count > 0)

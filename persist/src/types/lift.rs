@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hash};
 
 use crate::ErrorKind;
 use crate::codec::with::{Adapter, Lift, twice};
-use crate::codec::{Buffer, Decoder, Encoder, Fail, NoLinks, Stop, TypeSet, count};
+use crate::codec::{Buffer, Decoder, Encoder, Fail, KeyLinks, Stop, TypeSet, count};
 use crate::reflect::Kind;
 
 macro_rules! lifts {
@@ -326,19 +326,19 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     value: impl Fn(V, &mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let count = entries.len();
-    let (mut buffer, mut links) = (Buffer::new(), NoLinks::default());
+    let (mut buffer, mut links) = (Buffer::new(), KeyLinks::default());
     let mut encoded = Vec::with_capacity(count);
     let keys = buffer.append(&out.env_inside::<T>(), &mut links, |out| {
         for (key, value) in entries {
             let start = out.position();
             A::encode(key, out)?;
-            encoded.push((start..out.position(), value));
+            encoded.push((start..out.position(), key, value));
         }
         Ok(())
     });
     keys.map_err(|error| out.refuse(error))?;
     let keys = buffer.gather();
-    encoded.sort_unstable_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
+    encoded.sort_unstable_by(|(a, ..), (b, ..)| keys[a.clone()].cmp(&keys[b.clone()]));
     if encoded.windows(2).any(|pair| keys[pair[0].0.clone()] == keys[pair[1].0.clone()]) {
         return Err(out.refuse(error!(
             ErrorKind::InvalidValue,
@@ -346,9 +346,14 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
             A::name()
         )));
     }
-    out.add_empty(links.empty_elements());
-    encode_counted::<T, _>(encoded.into_iter(), least, out, |(key, entry), out| {
-        out.bytes(&keys[key])?;
+    if !links.hold_unknown {
+        out.add_empty(links.empty_elements());
+    }
+    encode_counted::<T, _>(encoded.into_iter(), least, out, |(bytes, key, entry), out| {
+        match links.hold_unknown {
+            true => A::encode(key, out)?,
+            false => out.bytes(&keys[bytes])?,
+        }
         value(entry, out)
     })
 }

@@ -8,13 +8,13 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::sequence::{visit_each, visit_each_shared};
-use super::set::{Encoded, in_order};
+use super::set::{Encoded, decode_key, in_order};
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, Persist, Prototypes, Stop, TypeSet,
+    Buffer, Decoder, Encoder, Fail, KeyLinks, LoadLinks, Persist, Prototypes, Stop, TypeSet,
     Visitor, count,
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
@@ -142,7 +142,7 @@ pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each(Encoded::new::<Same, K>(entries, visitor.env())?.into_values(), visitor)
+    visit_each(Encoded::new::<Same>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Visits the values in the order of their encoded keys, through shared pointers.
@@ -153,7 +153,7 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each_shared(Encoded::new::<Same, K>(entries, visitor.env())?.into_values(), visitor)
+    visit_each_shared(Encoded::new::<Same>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Writes what follows the head of a hashed map.
@@ -164,10 +164,10 @@ pub(super) fn encode_hashed<'m, C: Adapter<K> + Adapter<V>, K: Persist, V: Persi
     let count = entries.len();
     count::encode_tail(count as u64, out)?;
     out.count_elements::<MapEntry<K, V>>(count, least::<C, K, V>());
-    let encoded = Encoded::new::<C, K>(entries, &out.env_inside::<MapEntry<K, V>>())
+    let encoded = Encoded::new::<C>(entries, &out.env_inside::<MapEntry<K, V>>())
         .map_err(|error| out.refuse(error))?;
     out.filled(count, least::<C, K, V>(), |out| {
-        encoded.write::<MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
+        encoded.write::<C, MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
     })
 }
 
@@ -198,14 +198,14 @@ where
     let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     input.nested_in::<MapEntry<K, V>, _>(|input| {
         for _ in 0..count {
-            let key = C::decode(input)?;
+            let key = decode_key::<C, K>(input)?;
             let first = input.links().pending();
             let value = C::decode(input)?;
             let references = first..input.links().pending();
             if !references.is_empty() {
                 let begin = keys.len();
                 let key: &K = &key;
-                keys.append(input.env(), &mut NoLinks::default(), |out| out.value(key))
+                keys.append(input.env(), &mut KeyLinks::default(), |out| out.value(key))
                     .map_err(|error| input.refuse(error))?;
                 places.push((begin..keys.len(), references));
             }
@@ -311,7 +311,7 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
     let mut sorted = true;
     input.nested_in::<MapEntry<K, V>, _>(|input| {
         for _ in 0..count {
-            let key = place(C::decode(input)?);
+            let key = place(decode_key::<C, K>(input)?);
             let first = input.links().pending();
             let value = C::decode(input)?;
             ranges.push(first..input.links().pending());

@@ -93,6 +93,8 @@ pub(super) struct ObjectEntry {
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
     pub(crate) references: bool,
+    /// References other than those that something unknown may hold.
+    pub(crate) pointers: bool,
     pub(crate) before_save: bool,
     pub(crate) after_load: bool,
     /// `validate` functions, which `after_load` counts too.

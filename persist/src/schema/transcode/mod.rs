@@ -4,12 +4,14 @@
 //! form only. With an explicit stack, as deep values are.
 
 mod chain;
+mod distinct;
 mod named;
 mod record;
 
 use std::ops::Range;
 
 use self::chain::ByteChain;
+use self::distinct::DistinctParts;
 use self::record::RecordFrame;
 use super::event::shortened;
 use super::number::{Widening, Width};
@@ -112,6 +114,8 @@ pub(crate) fn transcode<'s>(
         early: Vec::new(),
         defaults: Buffer::new(),
         chain: &chain,
+        replaced: Vec::new(),
+        distinct: 0,
         inlined: vec![source.id],
         next_id,
         extras: RecordExtras::default(),
@@ -165,6 +169,10 @@ struct Transcoder<'t, 's, 'p> {
     defaults: Buffer,
     /// What migrations have made.
     chain: &'t ByteChain,
+    /// The rows of the values inside of open keys and elements of sets that became an `other` variant without a field.
+    replaced: Vec<usize>,
+    /// How many of those maps and sets are open.
+    distinct: usize,
     /// The object, and those in it that are values now.
     inlined: Vec<u64>,
     next_id: &'t mut u64,
@@ -178,6 +186,8 @@ enum TranscodeFrame<'t> {
     Record(RecordFrame<'t>),
     /// Parts by their conversions.
     Parts(WalkFrame),
+    /// Entries of a map or elements of a set, several of which may become one.
+    Distinct(DistinctParts),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
@@ -208,6 +218,7 @@ fn path(frames: &[TranscodeFrame<'_>], skipped: &[WalkFrame], stored: &Stored) -
             _ if path.len() > LONGEST_PATH => {}
             TranscodeFrame::Record(record) => push_name(record.field_name(), &mut path),
             TranscodeFrame::Parts(parts) => parts.name(stored, &mut path),
+            TranscodeFrame::Distinct(distinct) => distinct.parts.name(stored, &mut path),
             _ => {}
         }
     }
@@ -262,6 +273,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 return Ok(parts.next());
             }
+            TranscodeFrame::Distinct(distinct) => return Ok(distinct.next(self)),
             TranscodeFrame::Inlined { behind } => {
                 let left = self.input.rest().len();
                 if left > 0 {
@@ -306,9 +318,15 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Elements { least, of, from, to } => {
+                Conversion::Elements { least, of, from, to, may_meet } => {
+                    let start = self.out.len();
                     let count = self.length(least, from, to)?;
-                    if !self.numbers(of, count)? {
+                    if may_meet {
+                        let parts = WalkFrame::elements(of, count);
+                        frames.push(TranscodeFrame::Distinct(DistinctParts::open(
+                            parts, start, self,
+                        )));
+                    } else if !self.numbers(of, count)? {
                         frames.push(TranscodeFrame::Parts(WalkFrame::elements(of, count)));
                     }
                     return Ok(());
@@ -318,9 +336,14 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     frames.push(TranscodeFrame::Longer { from, field });
                     inner
                 }
-                Conversion::Map { least, key } => {
+                Conversion::Map { least, key, may_meet } => {
+                    let start = self.out.len();
                     let count = self.length(least, None, None)?;
-                    frames.push(TranscodeFrame::Parts(WalkFrame::entries(key, count)));
+                    let parts = WalkFrame::entries(key, count);
+                    frames.push(match may_meet {
+                        true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
+                        false => TranscodeFrame::Parts(parts),
+                    });
                     return Ok(());
                 }
                 Conversion::Parts(first, len) => {
@@ -515,6 +538,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             let is_other = |variant: &VariantRecord| variant.other && variant.fields.is_empty();
             let other = variants.iter().position(is_other)?;
             self.plans.rows.count(lost, 1, self.id);
+            self.note_replaced(lost);
             Some(other)
         });
         match found.filter(|variant| variants[*variant].fields.is_empty()) {
@@ -543,8 +567,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.plans.rows.count(other.row, 1, self.id);
         self.tag(target, other.variant)?;
         match other.field {
-            OtherField::None => {}
-            OtherField::Empty => self.out.push(0),
+            OtherField::None => self.note_replaced(other.row),
+            OtherField::Empty => {
+                self.note_replaced(other.row);
+                self.out.push(0);
+            }
             OtherField::Kept(class) => {
                 // One value, of an enum with this variant alone.
                 self.out.push(1);
@@ -554,6 +581,13 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes that a value became an `other` variant that keeps nothing, by the row that it is counted in.
+    fn note_replaced(&mut self, row: usize) {
+        if self.distinct > 0 {
+            self.replaced.push(row);
+        }
     }
 
     /// Continues in the record of an object that is a value now.
