@@ -12,6 +12,7 @@ mod mod_switched_off;
 mod order;
 mod random;
 mod registration;
+mod skipped_elements;
 mod type_defaults;
 mod types;
 mod unknown_keys;

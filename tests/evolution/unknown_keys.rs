@@ -129,6 +129,7 @@ fn a_key_that_the_save_has_itself_stays_wherever_it_stands() {
 }
 
 #[test]
+#[allow(clippy::mutable_key_type, reason = "what it refers to is not compared")]
 fn unknown_values_are_compared_by_content() {
     #[derive(Persist)]
     #[persist(class = "Item")]
@@ -227,6 +228,7 @@ mod forms {
             number.to_string()
         }
 
+        #[allow(clippy::needless_pass_by_value, reason = "the derive calls it so")]
         pub(crate) fn restore(text: String) -> Result<u32, std::num::ParseIntError> {
             text.parse()
         }

@@ -110,10 +110,11 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
     let hints = hints(&field.hints);
+    let skips = field.skip_failed.as_ref().map(|_| emit! { .skips_failed() });
     let unknown = (other || field.unknown.is_some()).then(|| emit! { .keeps_unknown() });
     emit! {
         _persist::FieldRecord::new::<#ty>(#name, _persist::Option::#offset, #kind)
-            #aliases #default #with #empty #id #convert #unknown #hints
+            #aliases #default #with #empty #id #convert #unknown #skips #hints
     }
 }
 

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
 use super::{
-    Access, adapter_call, adapter_of, build, call, container_default, field_default, passed, path,
+    Access, adapter_of, adapter_read, build, call, container_default, field_default, passed, path,
     pod, row_call, tried,
 };
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
@@ -130,7 +130,7 @@ fn fails() -> TokenStream {
 
 /// Reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
-    if let Some(value) = adapter_call(field, "get", &emit! { __input }) {
+    if let Some(value) = adapter_read(field, (row, index), "get", &emit! { __input }) {
         return tried(&value);
     }
     let (row, index) = (row::nth(row), row::nth(index));
@@ -170,8 +170,8 @@ fn construct(
 fn into(fields: &Fields) -> TokenStream {
     let reads = fields.stored().enumerate().map(|(index, field)| {
         let value = Access::Own.mutable(field);
-        let get =
-            adapter_call(field, "get_into", &emit! { #value, __input }).unwrap_or_else(|| {
+        let get = adapter_read(field, (0, index), "get_into", &emit! { #value, __input })
+            .unwrap_or_else(|| {
                 let index = row::nth(index);
                 let arguments = emit! { #value, &mut __segment, __input };
                 row_call(field, "__get_into", &emit! { Self, #index }, &arguments)

@@ -266,9 +266,10 @@ impl Compiler<'_, '_> {
             |class: usize| program.targets[class].is_some_and(|it| !it.class.removed.is_empty());
         let (mut open, mut is_found) = (Vec::new(), false);
         let meet = |kind: &KindSchema, open: &mut Vec<usize>| {
-            kind.visit(&mut |kind| match kind {
-                KindSchema::Class(class) => open.push(*class),
-                _ => {}
+            kind.visit(&mut |kind| {
+                if let KindSchema::Class(class) = kind {
+                    open.push(*class);
+                }
             });
         };
         meet(kind, &mut open);

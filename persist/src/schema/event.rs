@@ -45,6 +45,8 @@ pub enum LoadEvent {
     Nulled,
     /// Handles for which the [`Remap`](crate::types::Remap) had no new id became dead.
     Dead,
+    /// An element of a field with `skip_failed` was skipped, since it could not be loaded.
+    Skipped,
 }
 
 /// A row that a plan adds to the report once it runs.

@@ -284,6 +284,12 @@ pub(super) enum Conversion {
         of: usize,
         shared: usize,
     },
+    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part.
+    Skipping {
+        of: usize,
+        node: usize,
+        field: FieldPlace,
+    },
     /// To the type that the `convert` of a field takes, and by it to the field.
     Typed {
         of: usize,

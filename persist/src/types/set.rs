@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 
-use super::{compact_items, counted_items};
+use super::{compact_items, counted_items, skipping_items};
 use crate::codec::compact::Compact;
+use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, KeyLinks, Persist, Prototypes, Stop, TypeSet, count,
@@ -214,6 +215,7 @@ where
 {
     counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
     hashed_set_items!(T);
+    skipping_items!(HashSet<Skipping<Same>, ()>);
 }
 
 /// Writes what follows the head of a hashed set.
@@ -257,6 +259,7 @@ pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
 /// are not found when they are saved, but refused by the load.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
+    skipping_items!(BTreeSet<Skipping<Same>>);
 
     fn __reach(types: &mut TypeSet) {
         reach::<T>(types);

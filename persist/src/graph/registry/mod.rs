@@ -329,6 +329,11 @@ impl Registry {
         self.implementors().caster(of, class)
     }
 
+    /// The index of a class.
+    pub(crate) fn class_index(&self, class: &Class) -> Option<usize> {
+        self.by_type.get(&class.type_id()).map(|(index, _)| *index)
+    }
+
     /// True if values of a class may have `validate` functions in them.
     pub(crate) fn validates(&self, class: usize) -> bool {
         let traits = self.traits(class);

@@ -13,11 +13,11 @@ pub(super) struct DistinctParts {
     /// Where the output begins, with the count.
     start: usize,
     /// Where each part begins, and the last one ends.
-    marks: Vec<PartMark>,
+    pub(super) marks: Vec<PartMark>,
 }
 
 /// What there was when a part began.
-struct PartMark {
+pub(super) struct PartMark {
     /// Of the output.
     bytes: usize,
     /// Of values that became an `other` variant.

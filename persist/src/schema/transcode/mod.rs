@@ -7,12 +7,14 @@ mod chain;
 mod distinct;
 mod named;
 mod record;
+mod skipping;
 
 use std::ops::Range;
 
 use self::chain::ByteChain;
 use self::distinct::DistinctParts;
 use self::record::RecordFrame;
+use self::skipping::SkippingFrame;
 use super::event::shortened;
 use super::number::{Widening, Width};
 use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
@@ -116,6 +118,7 @@ pub(crate) fn transcode<'s>(
         chain: &chain,
         replaced: Vec::new(),
         distinct: 0,
+        skipping: 0,
         inlined: vec![source.id],
         next_id,
         extras: RecordExtras::default(),
@@ -173,6 +176,8 @@ struct Transcoder<'t, 's, 'p> {
     replaced: Vec<usize>,
     /// How many of those maps and sets are open.
     distinct: usize,
+    /// How many containers are open whose elements are skipped if they cannot be rewritten.
+    skipping: usize,
     /// The object, and those in it that are values now.
     inlined: Vec<u64>,
     next_id: &'t mut u64,
@@ -186,8 +191,10 @@ enum TranscodeFrame<'t> {
     Record(RecordFrame<'t>),
     /// Parts by their conversions.
     Parts(WalkFrame),
-    /// Entries of a map or elements of a set, several of which may become one.
+    /// Entries of a map or elements of a set. Several may become one.
     Distinct(DistinctParts),
+    /// A container whose elements are skipped if they cannot be rewritten.
+    Skipping(SkippingFrame<'t>),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
@@ -252,13 +259,27 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     fn go_on(&mut self, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
-        while let Some(frame) = frames.last_mut() {
-            match self.next(frame)? {
-                Some(conversion) => self.open(conversion, frames)?,
-                None => drop(frames.pop()),
+        while !frames.is_empty() {
+            if self.skipping > 0 {
+                SkippingFrame::begin(frames, self);
+            }
+            if let Err(error) = self.step(frames) {
+                SkippingFrame::recover(self, frames, error)?;
             }
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn step(&mut self, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
+        let Some(frame) = frames.last_mut() else { return Ok(()) };
+        match self.next(frame)? {
+            Some(conversion) => self.open(conversion, frames),
+            None => {
+                frames.pop();
+                Ok(())
+            }
+        }
     }
 
     /// The conversion of the next part, or the end of what the frame is for.
@@ -266,7 +287,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         match frame {
             TranscodeFrame::Record(record) => return self.advance(record),
             TranscodeFrame::Parts(parts) => {
-                if parts.parts == FrameParts::Elements {
+                if parts.parts == FrameParts::Elements && self.skipping == 0 {
                     let done = self.small_elements(parts.first(), parts.count - parts.next);
                     // An error is in the first that is left.
                     parts.next += done.inspect_err(|_| parts.next += 1)?;
@@ -274,6 +295,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 return Ok(parts.next());
             }
             TranscodeFrame::Distinct(distinct) => return Ok(distinct.next(self)),
+            TranscodeFrame::Skipping(skipping) => skipping.end(self),
             TranscodeFrame::Inlined { behind } => {
                 let left = self.input.rest().len();
                 if left > 0 {
@@ -381,6 +403,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     if !kept.is_empty() && self.open_kept(class, inner, &kept, frames)? {
                         return Ok(());
                     }
+                    inner
+                }
+                Conversion::Skipping { of: inner, node, field } => {
+                    let is_option = matches!(self.plans.conversions[inner], Conversion::Option(_));
+                    let frame = SkippingFrame::open(self, (node, is_option), field);
+                    frames.push(TranscodeFrame::Skipping(frame));
                     inner
                 }
                 Conversion::Typed { of: inner, field } => {
