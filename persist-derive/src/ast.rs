@@ -147,6 +147,8 @@ pub struct Field {
     pub unknown: Option<Given<()>>,
     /// Its integers take as few bytes as they need, since it or the type says so.
     pub is_compact: bool,
+    /// Elements of it that cannot be loaded are skipped.
+    pub skip_failed: Option<Given<()>>,
     /// How editors show it.
     pub hints: Hints,
 }

@@ -300,6 +300,7 @@ pub mod __private {
 
     pub mod with {
         pub use crate::codec::compact::Compact;
+        pub use crate::codec::skip::{SkipFailed, Skipping};
         #[cfg(not(feature = "serde"))]
         pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::codec::with::{

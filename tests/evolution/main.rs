@@ -13,5 +13,7 @@ mod module_defaults;
 mod order;
 mod random;
 mod registration;
+mod skipped_elements;
 mod type_defaults;
 mod types;
+mod unknown_keys;

@@ -398,6 +398,41 @@ versions! {
     }
 }
 
+versions! {
+    keys {
+        #[derive(PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Item { Ore, Bow, Spear }
+        pub(super) struct Hero { counts: BTreeMap<Item, u8> }
+    }
+    fewer_keys {
+        #[derive(PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Item { Ore, #[persist(other)] Other }
+        pub(super) struct Hero { counts: BTreeMap<Item, u8> }
+    }
+    fewer_keys_kept {
+        #[derive(PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Item { Ore, #[persist(other)] Other(persist::Unknown) }
+        pub(super) struct Hero { counts: BTreeMap<Item, u8> }
+    }
+    fewer_keys_meant {
+        #[derive(PartialEq, Eq, PartialOrd, Ord)]
+        #[persist(removed = "Bow", removed = "Spear")]
+        pub(super) enum Item { Ore, #[persist(other)] Other }
+        pub(super) struct Hero { counts: BTreeMap<Item, u8> }
+    }
+}
+
+#[test]
+fn keys_of_variants_that_went_are_lost_and_all_others_load() {
+    let report = report::<keys::Hero, fewer_keys::Hero>();
+    insta::assert_snapshot!(report.to_string());
+    assert_eq!(bad(&report), ["loses: Item.Bow", "loses: Item.Spear"], "{report}");
+    let meant = super::report::<keys::Hero, fewer_keys_meant::Hero>();
+    assert!(meant.loads(), "{meant}");
+    let kept = super::report::<keys::Hero, fewer_keys_kept::Hero>();
+    assert!(kept.loads(), "{kept}");
+}
+
 #[test]
 fn values_of_a_variant_that_went_are_lost() {
     let report = report::<two_moods::Hero, one_mood::Hero>();

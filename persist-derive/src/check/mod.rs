@@ -10,7 +10,9 @@ use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::{GenericArgument, GenericParam, PathArguments, Type};
 
-use crate::ast::{self, Body, Field, Fields, Given, Input, Store, Variant, is_persist, ungroup};
+use crate::ast::{
+    self, Body, Container, Field, Fields, Given, Input, Shape, Store, Variant, is_persist, ungroup,
+};
 use crate::ctxt::Ctxt;
 
 /// Most variants whose tag fits into two bytes.
@@ -41,6 +43,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     transparent(cx, input);
     pod(cx, input);
     compact(cx, input);
+    skip_failed(cx, input);
     context(cx, input);
     container_default(cx, input);
     empty_of_enum(cx, input);
@@ -238,6 +241,28 @@ fn compact(cx: &Ctxt, input: &Input) {
     }
 }
 
+/// A container has elements that can be skipped.
+fn skip_failed(cx: &Ctxt, input: &Input) {
+    for field in input.all_fields() {
+        let Some(Given { span, .. }) = field.skip_failed else { continue };
+        let why = if input.transparent.is_some() || input.pod.is_some() {
+            "a `transparent` or `pod` type has no elements of its own; put `skip_failed` on the field that has the container"
+        } else if field.is_compact {
+            "`compact` says how the field is stored; remove `compact` or `skip_failed`"
+        } else if field.unknown.is_some() {
+            "unknown fields are kept as they are stored; remove `skip_failed`"
+        } else if field
+            .adapter()
+            .is_some_and(|given| !matches!(given.value.shape, Shape::Lift(Container::Path(_), _)))
+        {
+            "`skip_failed` is about the elements of a container; write `with` in the form of the field's type, such as `with = \"Vec<my_module>\"`"
+        } else {
+            continue;
+        };
+        cx.error(span, why);
+    }
+}
+
 /// A default of the type is one for its fields.
 fn container_default(cx: &Ctxt, input: &Input) {
     let Some(Given { span, .. }) = input.default else { return };
@@ -318,6 +343,7 @@ fn skip(cx: &Ctxt, field: &Field) {
         ("convert", "has no older type"),
         ("unknown", "cannot hold what is"),
         ("compact", "takes no bytes"),
+        ("skip_failed", "has no elements"),
         ("empty", "has what `default` gives it"),
         ("with", "is not stored as another type"),
     ];

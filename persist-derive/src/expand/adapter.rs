@@ -14,6 +14,25 @@ use crate::ast::{Adapter, Container, Given, Input, Module, Shape};
 /// place of the attribute.
 pub fn as_adapter(given: &Given<Adapter>, ty: &TokenStream) -> TokenStream {
     let adapter = of_shape(&given.value.shape);
+    of_given(given, &adapter, ty)
+}
+
+/// That of a container whose elements are skipped if they cannot be loaded.
+pub fn as_skipping(given: &Given<Adapter>, ty: &TokenStream) -> TokenStream {
+    let adapter = match &given.value.shape {
+        Shape::Lift(container, parts) => of_container(
+            container,
+            parts.iter().map(|part| {
+                let part = of_shape(part);
+                emit! { _persist::with::Skipping<#part> }
+            }),
+        ),
+        shape => of_shape(shape),
+    };
+    of_given(given, &adapter, ty)
+}
+
+fn of_given(given: &Given<Adapter>, adapter: &TokenStream, ty: &TokenStream) -> TokenStream {
     let span = given.span.resolved_at(Span::mixed_site());
     moved(emit! { <#adapter as _persist::with::Adapter<#ty>> }, span)
 }
@@ -25,8 +44,17 @@ pub fn call(
     name: &str,
     arguments: &TokenStream,
 ) -> TokenStream {
-    let adapter = as_adapter(given, ty);
-    let span = given.span.resolved_at(Span::mixed_site());
+    called(&as_adapter(given, ty), given.span, name, arguments)
+}
+
+/// A call of a function of an adapter, at this place.
+pub fn called(
+    adapter: &TokenStream,
+    span: Span,
+    name: &str,
+    arguments: &TokenStream,
+) -> TokenStream {
+    let span = span.resolved_at(Span::mixed_site());
     let name = Ident::new(name, span);
     let arguments = moved(arguments.clone(), span);
     quote_spanned! {span=> #adapter::#name(#arguments) }

@@ -111,6 +111,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
     let hints = hints(&field.hints);
+    let skips = field.skip_failed.as_ref().map(|_| emit! { .skips_failed() });
     let new = if other || field.unknown.is_some() {
         // What is no `Unknown` fails at the place of its type.
         let span = ty.span().resolved_at(Span::mixed_site());
@@ -120,7 +121,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     };
     emit! {
         _persist::FieldRecord::#new(#name, _persist::Option::#offset, #kind)
-            #aliases #default #with #empty #id #convert #hints
+            #aliases #default #with #empty #id #convert #skips #hints
     }
 }
 

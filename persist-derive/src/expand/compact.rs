@@ -1,4 +1,4 @@
-//! Checks that `compact` does anything where it stands.
+//! Checks that `compact` and `skip_failed` do anything where they stand.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
@@ -12,6 +12,19 @@ pub fn check(input: &Input) -> Option<TokenStream> {
     if !input.generics.params.is_empty() {
         return None;
     }
+    let skipping = input.all_fields().filter_map(|field| {
+        let given = field.skip_failed.as_ref().filter(|_| field.adapter().is_none())?;
+        let stored = stored(&field.ty);
+        let span = given.span.resolved_at(Span::mixed_site());
+        let message = format!(
+            "`skip_failed` on field `{}` is for an `Option`, a `Vec`, `VecDeque` or `LinkedList`, or a map or set of the standard library; use one of those, or remove it",
+            field.name.value
+        );
+        Some(quote_spanned! {span=>
+            const _: () = _persist::std::assert!(#stored::__SKIPS, #message);
+        })
+    });
+    let skipping = emit! { #(#skipping)* };
     let fields = input.all_fields().filter(|field| field.is_compact);
     if let Some(given) = &input.compact {
         let span = given.span.resolved_at(Span::mixed_site());
@@ -22,6 +35,7 @@ pub fn check(input: &Input) -> Option<TokenStream> {
         );
         return Some(quote_spanned! {span=>
             const _: () = _persist::std::assert!(false #(|| #types::__COMPACT)*, #message);
+            #skipping
         });
     }
     let checks = fields.map(|field| {
@@ -35,5 +49,5 @@ pub fn check(input: &Input) -> Option<TokenStream> {
             const _: () = _persist::std::assert!(#stored::__COMPACT, #message);
         }
     });
-    Some(emit! { #(#checks)* })
+    Some(emit! { #(#checks)* #skipping })
 }

@@ -5,7 +5,7 @@ use quote::{ToTokens as _, format_ident};
 
 use super::row::{self, Tag};
 use super::{
-    Access, adapter_call, adapter_of, build, call, container_default, field_default, passed, path,
+    Access, adapter_of, adapter_read, build, call, container_default, field_default, passed, path,
     pod, row_call, tried,
 };
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
@@ -154,7 +154,7 @@ fn fails() -> TokenStream {
 
 /// Reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
-    if let Some(value) = adapter_call(field, "get", &emit! { __input }) {
+    if let Some(value) = adapter_read(field, (row, index), "get", &emit! { __input }) {
         let value = tried(&value);
         return match is_missing(index, field, row) {
             Some(is_missing) if !field.inherits => {
@@ -294,7 +294,7 @@ fn boxed(
     row: usize,
 ) -> TokenStream {
     let reads = fields.stored().enumerate().map(|(index, field)| {
-        let value = match adapter_call(field, "get", &emit! { __input }) {
+        let value = match adapter_read(field, (row, index), "get", &emit! { __input }) {
             Some(value) => emit! { _persist::apart(|| _persist::boxed(#value)) },
             None => {
                 let (row, nth) = (row::nth(row), row::nth(index));
@@ -365,8 +365,8 @@ fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
             };
             emit! { if #is_missing { #default } else }
         });
-        let get =
-            adapter_call(field, "get_into", &emit! { #value, __input }).unwrap_or_else(|| {
+        let get = adapter_read(field, (0, index), "get_into", &emit! { #value, __input })
+            .unwrap_or_else(|| {
                 let index = row::nth(index);
                 let arguments = emit! { #value, &mut __segment, __input };
                 row_call(field, "__get_into", &emit! { Self, #index }, &arguments)

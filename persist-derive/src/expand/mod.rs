@@ -329,19 +329,45 @@ fn adapter_of(field: &Field) -> Option<TokenStream> {
         let adapter = emit! { <_persist::with::Compact as _persist::with::Adapter<#ty>> };
         return Some(dynamic::moved(adapter, ty.span().resolved_at(Span::mixed_site())));
     }
-    field.adapter().map(|given| adapter::as_adapter(given, &ty.to_token_stream()))
+    let adapter = field.adapter().map(|given| match field.skip_failed {
+        Some(_) => adapter::as_skipping(given, &ty.to_token_stream()),
+        None => adapter::as_adapter(given, &ty.to_token_stream()),
+    });
+    adapter.or_else(|| {
+        let given = field.skip_failed.as_ref()?;
+        let adapter = emit! { <_persist::with::SkipFailed as _persist::with::Adapter<#ty>> };
+        Some(dynamic::moved(adapter, given.span.resolved_at(Span::mixed_site())))
+    })
 }
 
 /// A call of a function that the adapter of a field has, all of it at the place of the attribute: an adapter that does
 /// not fit the field fails there in each call, and rustc leaves out an error that it has already shown at the same place.
 fn adapter_call(field: &Field, name: &str, arguments: &TokenStream) -> Option<TokenStream> {
-    if let Some(given) = field.adapter() {
+    if let Some(given) = field.adapter().filter(|_| field.skip_failed.is_none()) {
         return Some(adapter::call(given, &field.ty.to_token_stream(), name, arguments));
     }
     let adapter = adapter_of(field)?;
+    if let Some(given) = &field.skip_failed {
+        return Some(adapter::called(&adapter, given.span, name, arguments));
+    }
     let name = Ident::new(name, Span::mixed_site());
     let span = field.ty.span().resolved_at(Span::mixed_site());
     Some(dynamic::moved(emit! { #adapter::#name(#arguments) }, span))
+}
+
+/// A call of a function by which the adapter of a field reads it, a field of this index in this row.
+fn adapter_read(
+    field: &Field,
+    (row, index): (usize, usize),
+    name: &str,
+    arguments: &TokenStream,
+) -> Option<TokenStream> {
+    let read = adapter_call(field, name, arguments)?;
+    if field.skip_failed.is_none() {
+        return Some(read);
+    }
+    let place = emit! { (<Self as _persist::Reflect>::CLASS, #row, #index) };
+    Some(emit! { __input.in_skipping_field(#place, |__input| #read) })
 }
 
 /// A call of the function that writes or reads a field of a row.

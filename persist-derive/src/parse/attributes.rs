@@ -123,6 +123,7 @@ attributes! {
         "convert": convert Option<ExprPath> = |cx, it| it.path(cx, "from_metres");
         "unknown": unknown Option<()> = flag;
         "compact": compact Option<()> = flag;
+        "skip_failed": skip_failed Option<()> = flag;
         "label": label Option<String> = hints::label;
         "help": help Option<String> = hints::help;
         "range": range Option<ValueRange> = hints::range;

@@ -168,6 +168,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         convert: attributes.convert,
         unknown: attributes.unknown,
         is_compact: attributes.compact.is_some(),
+        skip_failed: attributes.skip_failed,
         hints,
     }
 }

@@ -145,6 +145,13 @@ struct Two {
              #[persist(convert = f)] speed: f32, #[persist(unknown)] rest: Unknown }",
     ];
 
+    skip_failed_where_there_are_no_elements: [
+        "#[persist(transparent)] struct Bag(#[persist(skip_failed)] Vec<Item>);",
+        "#[persist(pod)] struct Vertex { #[persist(skip_failed)] x: u32 }",
+        "struct Hero { #[persist(skip_failed, skip)] path: Vec<u32>, #[persist(skip_failed, compact)] sizes: Vec<u32>, \
+             #[persist(skip_failed, with = m)] size: u32, #[persist(skip_failed, unknown)] rest: Unknown }",
+    ];
+
     compact_where_something_else_says_how_it_is_stored: [
         "#[persist(compact, transparent)] struct Metres(u32);",
         "#[persist(transparent)] struct Metres(#[persist(compact)] u32);",

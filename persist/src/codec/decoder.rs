@@ -9,7 +9,7 @@ use super::object::Shared;
 use super::unknown::Unknown;
 use super::weight::{large_box, levels};
 use crate::env::Env;
-use crate::reflect::{Holder, TraitName};
+use crate::reflect::{Class, Holder, TraitName};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The bytes that values are read from.
@@ -22,6 +22,8 @@ pub struct Decoder<'a> {
     error: Option<Error>,
     /// The class of the value that was skipped last.
     skipped: Option<u64>,
+    /// The field that is read, if it skips elements that cannot be loaded.
+    skipping: Option<SkippingField>,
 }
 
 impl<'a> Decoder<'a> {
@@ -34,6 +36,7 @@ impl<'a> Decoder<'a> {
             links,
             error: None,
             skipped: None,
+            skipping: None,
         }
     }
 
@@ -199,6 +202,71 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Reads a field whose elements are skipped if they cannot be loaded.
+    #[doc(hidden)]
+    #[allow(clippy::missing_errors_doc, reason = "not for programs")]
+    pub fn in_skipping_field<T>(
+        &mut self,
+        (class, variant, field): (&'static Class, usize, usize),
+        decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
+    ) -> Result<T, Fail> {
+        self.skipping = Some(SkippingField { class, variant, field });
+        let result = decode(self);
+        self.skipping = None;
+        result
+    }
+
+    /// The field that is read, for its container; what is inside is no part of it.
+    pub(crate) fn take_skipping(&mut self) -> Option<SkippingField> {
+        self.skipping.take()
+    }
+
+    /// Names the element of a list or set that an adapter could not read, which the bytes do not show.
+    #[cold]
+    pub(crate) fn failed_element(&mut self, fail: Fail, index: usize) -> Fail {
+        match self.error.take() {
+            Some(error) => self.refuse(error.in_field(&format!("[{index}]"))),
+            None => fail,
+        };
+        fail
+    }
+
+    /// Continues after an element that failed, if its field says so and the bytes are sound. It began at `start`, after
+    /// `pending` references.
+    #[cold]
+    pub(crate) fn skip_failed(
+        &mut self,
+        fail: Fail,
+        field: Option<SkippingField>,
+        index: Option<usize>,
+        (start, pending): (&'a [u8], usize),
+    ) -> Result<(), Fail> {
+        let Some(field) = field else { return Err(fail) };
+        let kept = self.error.take();
+        let may_skip = match fail {
+            Fail::Value | Fail::Unregistered => true,
+            Fail::Refused => kept.as_ref().is_some_and(|error| is_of_value(error.kind())),
+            _ => false,
+        };
+        if !may_skip {
+            self.error = kept;
+            return Err(fail);
+        }
+        let error = kept.unwrap_or_else(|| fail.into());
+        let element = FailedElement { field, index, bytes: start, pending, error: &error };
+        match self.links.skip_failed(&element) {
+            Ok(Some(length)) => {
+                self.go_back(start);
+                self.take(length).map(drop)
+            }
+            Ok(None) => {
+                self.refuse(error);
+                Err(fail)
+            }
+            Err(damage) => Err(self.refuse(damage)),
+        }
+    }
+
     pub(crate) fn env(&self) -> &'a Env<'a> {
         self.env
     }
@@ -211,6 +279,31 @@ impl<'a> Decoder<'a> {
     pub(crate) fn links(&mut self) -> &mut dyn LoadLinks {
         self.links
     }
+}
+
+/// A field whose elements are skipped if they cannot be loaded.
+#[derive(Clone, Copy)]
+pub(crate) struct SkippingField {
+    pub(crate) class: &'static Class,
+    pub(crate) variant: usize,
+    pub(crate) field: usize,
+}
+
+/// An element that could not be loaded.
+pub(crate) struct FailedElement<'f> {
+    pub(crate) field: SkippingField,
+    /// Its place in the list, set or map; `None` in an option.
+    pub(crate) index: Option<usize>,
+    /// The bytes from its beginning on.
+    pub(crate) bytes: &'f [u8],
+    /// How many references were set aside before it.
+    pub(crate) pending: usize,
+    pub(crate) error: &'f Error,
+}
+
+/// True for an error about a value, and not about damage, limits or the program.
+pub(crate) fn is_of_value(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::InvalidValue | ErrorKind::Refused | ErrorKind::NotFound)
 }
 
 /// Knows the objects that the references of a save name.
@@ -257,6 +350,13 @@ pub(crate) trait LoadLinks {
     /// Says that a value became `None`: its class, of this number, is not registered for the trait that was asked for.
     fn became_none(&mut self, class: u64) {
         let _ = class;
+    }
+
+    /// How many bytes an element takes that could not be loaded; forgets its references and reports it. `None` where
+    /// that is not known.
+    fn skip_failed(&mut self, element: &FailedElement<'_>) -> Result<Option<usize>> {
+        let _ = element;
+        Ok(None)
     }
 
     /// Says that a handle ends the decode, whose error can name its field.
@@ -389,6 +489,44 @@ impl SaveLinks for NoLinks {
 
     fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
         charge_empty(&mut self.empty_elements, empty, limits)
+    }
+}
+
+/// The links of keys and elements that are encoded to be put in order.
+#[derive(Default)]
+pub(crate) struct KeyLinks {
+    bare: NoLinks,
+    /// True if they hold something unknown, whose bytes in the save are others.
+    pub(crate) hold_unknown: bool,
+}
+
+impl KeyLinks {
+    /// Elements without bytes so far.
+    pub(crate) fn empty_elements(&self) -> usize {
+        self.bare.empty_elements()
+    }
+}
+
+impl SaveLinks for KeyLinks {
+    fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
+        SaveLinks::link(&mut self.bare, address, link, target)
+    }
+
+    fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
+        SaveLinks::class(&mut self.bare, class, of, name)
+    }
+
+    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
+        self.bare.foreign_class(schema, index)
+    }
+
+    fn orders_keys(&mut self) -> bool {
+        self.hold_unknown = true;
+        true
+    }
+
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
+        SaveLinks::charge(&mut self.bare, empty, memory, limits)
     }
 }
 

@@ -27,6 +27,12 @@ pub(crate) trait SaveLinks {
     /// is that save's.
     fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64>;
 
+    /// True if keys are written to be put in order: what is kept then has the bytes by which it is compared, since the
+    /// numbers of classes depend on the order in which they are met.
+    fn orders_keys(&mut self) -> bool {
+        false
+    }
+
     /// Bytes of definitions that will be put before the value that is encoded.
     fn ahead(&self) -> usize {
         0

@@ -20,6 +20,15 @@ impl UnknownPiece {
         count::encode(number, out)
     }
 
+    /// Writes what two of them are compared by.
+    fn encode_order(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let (name, bytes) = self.content();
+        [name.as_bytes(), bytes].into_iter().try_for_each(|part| {
+            count::encode(part.len() as u64, out)?;
+            out.bytes(part)
+        })
+    }
+
     /// Writes the value as it was, but for ids and numbers.
     pub(crate) fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.within(Within::Cell, |out| self.encode_parts(out))
@@ -65,7 +74,12 @@ impl Persist for Unknown {
 
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.count(self.pieces.len())?;
+        let orders_keys = !self.pieces.is_empty() && out.ask(|links| Ok(links.orders_keys()))?;
         for piece in &self.pieces {
+            if orders_keys {
+                piece.encode_order(out)?;
+                continue;
+            }
             if !out.only_lists() {
                 piece.encode_class(out)?;
             }

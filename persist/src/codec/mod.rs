@@ -57,6 +57,8 @@ pub(crate) mod pointer;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod row;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
+pub(crate) mod skip;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod text;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod trait_object;
@@ -87,7 +89,10 @@ pub use persist::Persist;
 pub(crate) use buffer::{encode_parts, left_over};
 pub(crate) use content::{BoxOf, CellContent};
 pub(crate) use convert::CONVERTED;
-pub(crate) use decoder::{Implementor, Linked, LoadLinks, NoLinks, Pointing, Remapped};
+pub(crate) use decoder::{
+    FailedElement, Implementor, KeyLinks, Linked, LoadLinks, NoLinks, Pointing, Remapped,
+    SkippingField, is_of_value,
+};
 pub(crate) use encoder::SaveLinks;
 pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess, is_same_name};
 pub(crate) use links::{

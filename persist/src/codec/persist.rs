@@ -558,6 +558,17 @@ pub trait Persist: Sized + 'static {
         input.value()
     }
 
+    /// True for a container that can skip elements which cannot be loaded.
+    #[doc(hidden)]
+    const __SKIPS: bool = false;
+
+    /// Reads a value, and skips elements that cannot be loaded.
+    #[doc(hidden)]
+    #[inline]
+    fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value()
+    }
+
     /// Writes many values one after the other.
     #[doc(hidden)]
     #[inline]

@@ -218,15 +218,21 @@ impl ClassAccess {
     /// then.
     pub(crate) fn find_bad_field<'i>(
         &self,
-        class: TypeId,
+        class: &'static Class,
         input: &mut Decoder<'i>,
     ) -> Option<(usize, &'i [u8])> {
         let mut fields = self.rows.first()?.iter().enumerate();
         fields.find_map(|(i, field)| {
-            if input.pass_default(class, 0, i) {
+            if input.pass_default(class.type_id(), 0, i) {
                 return None;
             }
-            Some((i, bad(field.access(), input)?))
+            let before = input.rest();
+            let decode = |input: &mut Decoder<'i>| field.access().decode(None, input);
+            let result = match class.fields().get(i).is_some_and(|record| record.skips_failed) {
+                true => input.in_skipping_field((class, 0, i), decode),
+                false => decode(input),
+            };
+            result.is_err().then(|| (i, stopped(before, input)))
         })
     }
 
@@ -239,11 +245,14 @@ impl ClassAccess {
 /// Passes the next value; if it cannot be read, the bytes where it could not be.
 fn bad<'i>(access: &FieldAccess, input: &mut Decoder<'i>) -> Option<&'i [u8]> {
     let before = input.rest();
-    access.decode(None, input).is_err().then(|| {
-        let stopped = input.rest();
-        input.go_back(before);
-        stopped
-    })
+    access.decode(None, input).is_err().then(|| stopped(before, input))
+}
+
+/// Goes back to the beginning of what could not be read; the bytes where it could not be.
+fn stopped<'i>(before: &'i [u8], input: &mut Decoder<'i>) -> &'i [u8] {
+    let stopped = input.rest();
+    input.go_back(before);
+    stopped
 }
 
 /// A class that stands in for unknown classes of objects.

@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::links::ReferenceSlot;
@@ -24,6 +26,11 @@ use crate::{ErrorKind, Result};
 ///   fields that it does not have.
 /// - In a variant `#[persist(other)] Other(persist::Unknown)`, for stored variants that the enum does
 ///   not have.
+///
+/// Two are equal if what they keep has the same [names](Self::names), in order, and the same bytes. So it can be in the
+/// key of a map and in an element of a set: each unknown key stays an entry of its own. In the bytes, an object that
+/// something refers to is its id in the save that it comes from, and the class of a trait object its number there. In
+/// another save both may be others.
 ///
 /// It is `Send` and `Sync`. If it refers to shared objects, only the thread that loaded it can save it.
 #[derive(Clone, Default)]
@@ -119,6 +126,34 @@ impl Unknown {
     }
 }
 
+impl PartialEq for Unknown {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Unknown {}
+
+impl PartialOrd for Unknown {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Unknown {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let [these, those] = [self, other].map(|it| it.pieces.iter().map(UnknownPiece::content));
+        these.cmp(those)
+    }
+}
+
+impl Hash for Unknown {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.pieces.len().hash(state);
+        self.pieces.iter().for_each(|piece| piece.content().hash(state));
+    }
+}
+
 thread_local! {
     /// What the running drop has still to free; `None` if none runs.
     static WAITING: RefCell<Option<Vec<UnknownPiece>>> = const { RefCell::new(None) };
@@ -164,6 +199,11 @@ impl Drop for DropGuard {
 impl UnknownPiece {
     pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<ForeignPart>) -> Self {
         Self { class, bytes, parts: RwLock::new(parts) }
+    }
+
+    /// What is compared. The ids and numbers in the bytes are those of one save: equal ones mean the same there.
+    pub(super) fn content(&self) -> (&str, &[u8]) {
+        (&self.class.name, &self.bytes)
     }
 
     pub(super) fn parts(&self) -> RwLockReadGuard<'_, Vec<ForeignPart>> {

@@ -111,6 +111,9 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     /// The fewest bytes of a value.
     const MIN: usize;
 
+    /// True if an element that cannot be loaded is skipped.
+    const SKIPS: bool = false;
+
     /// What the bytes mean.
     fn kind() -> Kind;
 

@@ -22,10 +22,17 @@ pub(super) fn in_bad_field(
     stored: Option<StoredRecord<'_>>,
 ) -> Error {
     // Another decode would come upon a limit elsewhere.
-    if matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::TooDeep) || error.field().is_some() {
+    let is_element = error.field().is_some_and(|field| field.starts_with('['));
+    if matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::TooDeep)
+        || error.field().is_some() && !is_element
+    {
         return error;
     }
-    let (path, reason) = bad_field(table, class, payload, stored);
+    let (mut path, reason) = bad_field(table, class, payload, stored);
+    if is_element {
+        // The adapter of the field has named it, and knows more.
+        while path.pop_if(|name| name.starts_with('[')).is_some() {}
+    }
     let error = match reason.filter(|_| error.kind() == ErrorKind::InvalidValue) {
         Some(reason) => error.reworded(reason),
         None => error,
@@ -53,9 +60,8 @@ fn bad_field(
             KindSchema::Class(class) => match &program.classes[*class].form {
                 Form::Value(inner) => kind = inner,
                 Form::Struct(fields) => {
-                    let found = target(*class).and_then(|target| {
-                        target.access.find_bad_field(target.class.type_id(), &mut input)
-                    });
+                    let found = target(*class)
+                        .and_then(|target| target.access.find_bad_field(target.class, &mut input));
                     let found = found.and_then(|(i, at)| fields.get(i).zip(Some(at.len())));
                     let Some((field, left)) = found else { break };
                     stopped = Some(left);
@@ -78,8 +84,8 @@ fn bad_field(
                 let Ok(count) = count else { break };
                 let place = match **part {
                     KindSchema::Class(class) => {
-                        let access = target(class).map(|target| target.access);
-                        access.and_then(|access| access.find_bad_value(count, &mut input))
+                        let target = target(class);
+                        target.and_then(|it| it.access.find_bad_value(count, &mut input))
                     }
                     _ => {
                         let passed = stopped.and_then(|left| input.rest().len().checked_sub(left));

@@ -105,6 +105,11 @@ impl References {
         self.all.pop();
     }
 
+    /// Forgets those after the first `len`.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.all.truncate(len);
+    }
+
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }

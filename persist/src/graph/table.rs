@@ -11,13 +11,13 @@ use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::Tally;
 use super::references::{PendingReference, References};
 use crate::codec::{
-    Implementor, Linked, LoadLinks, Pointed, Pointing, Prototypes, Remapped, Shared, Unknown,
-    Within, charge_empty,
+    FailedElement, Implementor, Linked, LoadLinks, Pointed, Pointing, Prototypes, Remapped, Shared,
+    SkippingField, Unknown, Within, charge_empty,
 };
 use crate::env::Env;
 use crate::format::{RecordLocation, Records};
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{DefaultedField, LoadEvent, Plans, contested, length};
+use crate::schema::{DefaultedField, LoadEvent, Plans, contested, converted_length, length};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The objects of a load and their references, with all that a decode needs to know of the save.
@@ -352,6 +352,19 @@ impl LoadLinks for Table<'_> {
         self.refused = Some(Unregistered::Class(class));
         let (stored, limits) = (&self.plans.stored, &self.env.limits);
         Ok((length(class, stored, rest, limits, &mut |_, _, _| true)?, None))
+    }
+
+    fn skip_failed(&mut self, element: &FailedElement<'_>) -> Result<Option<usize>> {
+        let SkippingField { class, variant, field } = element.field;
+        let Some(class) = self.registry.class_index(class) else { return Ok(None) };
+        let program = self.registry.program();
+        let Some(kind) = program.field_kind(class, variant, field) else { return Ok(None) };
+        let length = converted_length(&self.plans, kind.parts(), element.bytes, self.env)?;
+        self.references.truncate(element.pending);
+        self.refused = None;
+        let part = element.index.map_or_else(String::new, |index| format!("[{index}]"));
+        self.plans.skipped((class, variant, field), &part, element.error.message(), self.record.1);
+        Ok(Some(length))
     }
 
     fn became_none(&mut self, class: u64) {

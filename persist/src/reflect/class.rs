@@ -426,6 +426,8 @@ pub struct FieldRecord {
     pub(crate) has_empty: bool,
     /// True if the field holds the stored fields that the program does not have.
     pub keeps_unknown: bool,
+    /// True if elements of the field that cannot be loaded are skipped.
+    pub(crate) skips_failed: bool,
     /// How an editor is to show it, if the program says so.
     pub hints: &'static EditorHints,
 }
@@ -455,6 +457,7 @@ impl FieldRecord {
             has_module: false,
             has_empty: false,
             keeps_unknown: false,
+            skips_failed: false,
             hints: const { &EditorHints::new() },
         }
     }
@@ -479,6 +482,8 @@ impl FieldRecord {
         keeps_unknown() => keeps_unknown: true;
         /// Sets the older names of the field.
         aliases(aliases: &'static [&'static str]) => aliases: aliases;
+        /// Marks the field as one whose elements are skipped if they cannot be loaded.
+        skips_failed() => skips_failed: true;
         /// Marks the field as having a default.
         with_default() => has_default: true;
         /// Marks the field as having an empty value of its own.

@@ -72,6 +72,7 @@ impl LoadCounts {
             LoadEvent::Dropped
             | LoadEvent::Unknown
             | LoadEvent::Unregistered
+            | LoadEvent::Skipped
             | LoadEvent::Nulled
             | LoadEvent::Dead => self.lost += count,
             LoadEvent::Defaulted
@@ -354,6 +355,7 @@ impl fmt::Display for ReportRow {
             LoadEvent::Unregistered => "set to `None`, not registered for its trait",
             LoadEvent::Nulled => "handle set to null, not in the remap",
             LoadEvent::Dead => "dead handle, not in the remap",
+            LoadEvent::Skipped => "skipped, could not be loaded",
         };
         write!(f, "{what}: {}", self.class)?;
         if let Some(field) = &self.field {

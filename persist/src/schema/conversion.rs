@@ -1,5 +1,6 @@
 //! How values of one kind become values of another, compiled once for each pair.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::number::Width;
@@ -206,10 +207,17 @@ impl Compiler<'_, '_> {
                 if from.is_some() && to.is_some() && from != to {
                     return None;
                 }
-                self.elements(part, b, (from, to), deep)?
+                let made = self.elements(part, b, (from, to), deep)?;
+                match (made, w) {
+                    (Conversion::Elements { least, of, from, to, .. }, K::Set(_)) => {
+                        let may_meet = self.may_meet(b);
+                        Conversion::Elements { least, of, from, to, may_meet }
+                    }
+                    (made, _) => made,
+                }
             }
-            (K::Map(_), K::Map(b)) => self.map(part, &b[..], deep)?,
-            (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), deep)?,
+            (K::Map(_), K::Map(b)) => self.map(part, &b[..], self.may_meet(&b[0]), deep)?,
+            (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), false, deep)?,
             (K::List(a), K::Map(b)) if is_pair(a) => {
                 self.elements(part, &K::Tuple(b.to_vec().into()), (None, None), deep)?
             }
@@ -239,9 +247,43 @@ impl Compiler<'_, '_> {
     }
 
     /// The conversion of entries to those of a map, whose kinds are these.
-    fn map(&mut self, key: usize, kinds: &[KindSchema], deep: u32) -> Option<Conversion> {
+    fn map(
+        &mut self,
+        key: usize,
+        kinds: &[KindSchema],
+        may_meet: bool,
+        deep: u32,
+    ) -> Option<Conversion> {
         let Conversion::Parts(of, _) = self.parts(key, kinds, deep)? else { return None };
-        Some(Conversion::Map { least: self.all.entry(key).least, key: of })
+        Some(Conversion::Map { least: self.all.entry(key).least, key: of, may_meet })
+    }
+
+    /// True if values of a kind of the program hold an enum whose `other` variant keeps nothing of some stored ones:
+    /// several may become one.
+    fn may_meet(&self, kind: &KindSchema) -> bool {
+        let (program, mut seen) = (self.plans.program, HashSet::new());
+        let has_removed =
+            |class: usize| program.targets[class].is_some_and(|it| !it.class.removed.is_empty());
+        let (mut open, mut is_found) = (Vec::new(), false);
+        let meet = |kind: &KindSchema, open: &mut Vec<usize>| {
+            kind.visit(&mut |kind| {
+                if let KindSchema::Class(class) = kind {
+                    open.push(*class);
+                }
+            });
+        };
+        meet(kind, &mut open);
+        while let Some(class) = open.pop().filter(|_| !is_found) {
+            if seen.insert(class) {
+                let described = program.targets[class].map(|target| target.class.variants());
+                let mut variants = described.into_iter().flatten();
+                is_found = variants.any(|variant| {
+                    variant.other && (variant.fields.is_empty() || has_removed(class))
+                });
+                program.classes[class].kinds().for_each(|kind| meet(kind, &mut open));
+            }
+        }
+        is_found
     }
 
     /// The conversion of elements, between lists of these lengths, if they are fixed.
@@ -253,7 +295,8 @@ impl Compiler<'_, '_> {
         deep: u32,
     ) -> Option<Conversion> {
         let of = self.convert(part, kind, deep)?;
-        Some(Conversion::Elements { least: self.all.node(part).size.least, of, from, to })
+        let least = self.all.node(part).size.least;
+        Some(Conversion::Elements { least, of, from, to, may_meet: false })
     }
 
     /// The fields of the struct that has the names of the tuple's parts, `0`, `1`, ..., as aliases.

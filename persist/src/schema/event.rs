@@ -45,6 +45,8 @@ pub enum LoadEvent {
     Nulled,
     /// Handles for which the [`Remap`](crate::types::Remap) had no new id became dead.
     Dead,
+    /// An element of a field with `skip_failed` was skipped, since it could not be loaded.
+    Skipped,
 }
 
 impl LoadEvent {
@@ -59,7 +61,8 @@ impl LoadEvent {
             | Event::Unregistered
             | Event::Kept
             | Event::Superseded
-            | Event::Restored => true,
+            | Event::Restored
+            | Event::Skipped => true,
             Event::Defaulted
             | Event::Filled
             | Event::Converted
@@ -145,6 +148,19 @@ impl Rows {
             run.first = object;
         }
         run.count += count;
+    }
+
+    /// Counts a value that was replaced, a part that several would have in common, as dropped instead.
+    pub(super) fn drop_replaced(&mut self, row: usize, object: u64) {
+        let (row, run) = &mut self.rows[row];
+        run.count = run.count.saturating_sub(1);
+        let row = row.clone();
+        let detail = match row.is_accepted() {
+            true => REMOVED.to_owned(),
+            false => format!("a key or element that would be another {}", row.detail),
+        };
+        let row = self.row(LoadEvent::Dropped, &row.class, &row.field, &detail);
+        self.count(row, 1, object);
     }
 
     /// What happened, and how often.

@@ -289,6 +289,15 @@ impl<'p> Plans<'p> {
             .map(|of| self.enter(Conversion::Typed { of, field: new.place(field) }))
             .or_else(|| self.conversion(node, wanted, place))
             .or_else(|| self.longer(node, new, field, place))?;
+        let found = match self.conversions[found] {
+            Conversion::Elements { .. } | Conversion::Map { .. } | Conversion::Option(_)
+                if new.records[field].skips_failed =>
+            {
+                let node = self.stored.node(node).first();
+                self.enter(Conversion::Skipping { of: found, node, field: new.place(field) })
+            }
+            _ => found,
+        };
         self.fields.insert(key, found);
         Some(found)
     }

@@ -236,6 +236,9 @@ pub(super) enum Conversion {
         of: usize,
         from: Option<usize>,
         to: Option<usize>,
+        /// True if several may become one: they are those of a set, and hold an enum with an `other` variant without a
+        /// field.
+        may_meet: bool,
     },
     /// An array to a longer one, whose other elements are those of the default of this field; the
     /// run of those.
@@ -249,6 +252,8 @@ pub(super) enum Conversion {
     Map {
         least: u32,
         key: usize,
+        /// As of elements, of the keys.
+        may_meet: bool,
     },
     /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
     Parts(usize, usize),
@@ -278,6 +283,12 @@ pub(super) enum Conversion {
         holder: Holder,
         of: usize,
         shared: usize,
+    },
+    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part.
+    Skipping {
+        of: usize,
+        node: usize,
+        field: FieldPlace,
     },
     /// To the type that the `convert` of a field takes, and by it to the field.
     Typed {

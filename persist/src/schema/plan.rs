@@ -45,6 +45,8 @@ pub(crate) struct Plans<'p> {
     pub(super) before: u64,
     /// Bytes of the same in the program's form.
     pub(super) after: u64,
+    /// Elements that were skipped since they could not be loaded.
+    skipped: u64,
 }
 
 /// How records of a stored class become those of a class of the program.
@@ -90,6 +92,7 @@ impl<'p> Plans<'p> {
             reader: None,
             before: 0,
             after: 0,
+            skipped: 0,
         }
     }
 
@@ -323,6 +326,29 @@ impl<'p> Plans<'p> {
     ) {
         let row = self.rows.row(event, class, field, detail);
         self.rows.count(row, 1, object);
+    }
+
+    /// Reports that a part of a field of the program was skipped, and why. Of very many the last ones have one row for
+    /// each field.
+    pub(crate) fn skipped(
+        &mut self,
+        (class, variant, field): FieldPlace,
+        part: &str,
+        reason: &str,
+        object: u64,
+    ) {
+        const MOST: u64 = 1000;
+        self.skipped += 1;
+        let program = self.program;
+        let (name, schema) = (&program.classes[class].name, program.wanted(class, variant));
+        let field = &schema.fields[field].name;
+        match self.skipped <= MOST {
+            true => {
+                let path = format!("{field}{part}");
+                self.happened(LoadEvent::Skipped, name, &path, reason, object);
+            }
+            false => self.happened(LoadEvent::Skipped, name, field, "others", object),
+        }
     }
 
     /// True if an object has become a value.

@@ -2,14 +2,16 @@
 //!
 //! Kind and bytes are those of the same container of what is stored: a `Vec<Option<m>>` is a `Vec<Option<m::Stored>>`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+use std::collections::{
+    BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque, btree_map, hash_map,
+};
 use std::hash::{BuildHasher, Hash};
 
 use super::array::collect;
 use crate::ErrorKind;
 use crate::codec::with::{Adapter, Lift, twice};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Stop, TypeSet, count, is_bulky, unboxed,
+    Buffer, Decoder, Encoder, Fail, KeyLinks, Stop, TypeSet, count, is_bulky, unboxed,
 };
 use crate::reflect::Kind;
 
@@ -69,9 +71,18 @@ impl<T: 'static, A: Adapter<T>> Adapter<Option<T>> for Option<A> {
 
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<Option<T>, Fail> {
+        let field = if A::SKIPS { input.take_skipping() } else { None };
         match input.take(1)?[0] {
             0 => Ok(None),
-            1 => A::decode(input).map(Some),
+            1 => {
+                let start = (input.rest(), if A::SKIPS { input.links().pending() } else { 0 });
+                match A::decode(input) {
+                    Err(fail) if A::SKIPS => {
+                        input.skip_failed(fail, field, None, start).map(|()| None)
+                    }
+                    result => result.map(Some),
+                }
+            }
             _ => Err(Fail::Value),
         }
     }
@@ -79,7 +90,7 @@ impl<T: 'static, A: Adapter<T>> Adapter<Option<T>> for Option<A> {
     #[inline]
     fn decode_into(target: &mut Option<T>, input: &mut Decoder<'_>) -> Result<(), Fail> {
         match (input.rest().first(), target) {
-            (Some(1), Some(value)) => {
+            (Some(1), Some(value)) if !A::SKIPS => {
                 input.take(1)?;
                 A::decode_into(value, input)
             }
@@ -130,15 +141,27 @@ fn encode_counted<T, I>(
 /// Reads a count, and calls `element` for each; before that `reserve` for them all.
 fn decode_counted<T, L>(
     least: usize,
+    skips: bool,
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<L, Fail>,
     element: impl Fn(&mut L, usize, &mut Decoder<'_>) -> Result<(), Fail>,
 ) -> Result<L, Fail> {
+    let field = if skips { input.take_skipping() } else { None };
     let head = input.take(1)?[0];
     let count = input.elements_with::<T>(head, least)?;
     let mut items = reserve(count)?;
-    input
-        .nested_in::<T, _>(|input| (0..count).try_for_each(|at| element(&mut items, at, input)))?;
+    input.nested_in::<T, _>(|input| {
+        (0..count).try_for_each(|at| {
+            let start = (input.rest(), if skips { input.links().pending() } else { 0 });
+            match element(&mut items, at, input) {
+                Err(fail) if skips && field.is_some() => {
+                    input.skip_failed(fail, field, Some(at), start)
+                }
+                Err(fail) => Err(input.failed_element(fail, at)),
+                result => result,
+            }
+        })
+    })?;
     Ok(items)
 }
 
@@ -148,15 +171,18 @@ fn decode_list<T: 'static, A: Adapter<T>>(
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
     let reserve = |count: usize| {
-        list.truncate(count);
+        // An element that is skipped has no place in it.
+        list.truncate(if A::SKIPS { 0 } else { count });
         list.try_reserve_exact(count - list.len()).map_err(|_| Fail::Limit)?;
         Ok(list)
     };
-    decode_counted::<T, _>(A::MIN, input, reserve, |list, at, input| match list.get_mut(at) {
-        Some(item) => A::decode_into(item, input),
-        None => {
-            list.push(A::decode(input)?);
-            Ok(())
+    decode_counted::<T, _>(A::MIN, A::SKIPS, input, reserve, |list, at, input| {
+        match list.get_mut(at).filter(|_| !A::SKIPS) {
+            Some(item) => A::decode_into(item, input),
+            None => {
+                list.push(A::decode(input)?);
+                Ok(())
+            }
         }
     })
     .map(drop)
@@ -325,19 +351,19 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     value: impl Fn(V, &mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let count = entries.len();
-    let (mut buffer, mut links) = (Buffer::new(), NoLinks::default());
+    let (mut buffer, mut links) = (Buffer::new(), KeyLinks::default());
     let mut encoded = Vec::with_capacity(count);
     let keys = buffer.append(&out.env_inside::<T>(), &mut links, |out| {
         for (key, value) in entries {
             let start = out.position();
             A::encode(key, out)?;
-            encoded.push((start..out.position(), value));
+            encoded.push((start..out.position(), key, value));
         }
         Ok(())
     });
     keys.map_err(|error| out.refuse(error))?;
     let keys = buffer.gather();
-    encoded.sort_unstable_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
+    encoded.sort_unstable_by(|(a, ..), (b, ..)| keys[a.clone()].cmp(&keys[b.clone()]));
     if encoded.windows(2).any(|pair| keys[pair[0].0.clone()] == keys[pair[1].0.clone()]) {
         return Err(out.refuse(error!(
             ErrorKind::InvalidValue,
@@ -345,9 +371,14 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
             A::name()
         )));
     }
-    out.add_empty(links.empty_elements());
-    encode_counted::<T, _>(encoded.into_iter(), least, out, |(key, entry), out| {
-        out.bytes(&keys[key])?;
+    if !links.hold_unknown {
+        out.add_empty(links.empty_elements());
+    }
+    encode_counted::<T, _>(encoded.into_iter(), least, out, |(bytes, key, entry), out| {
+        match links.hold_unknown {
+            true => A::encode(key, out)?,
+            false => out.bytes(&keys[bytes])?,
+        }
         value(entry, out)
     })
 }
@@ -358,11 +389,17 @@ fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
     insert: impl Fn(&mut M, K, V) -> bool,
 ) -> Result<M, Fail> {
-    decode_counted::<(K, V), _>(A::MIN + B::MIN, input, reserve, |map, at, input| {
-        let key = A::decode(input)?;
-        let value = B::decode(input)?;
-        if insert(map, key, value) { Ok(()) } else { Err(twice(A::module(), "key", at, input)) }
-    })
+    decode_counted::<(K, V), _>(
+        A::MIN + B::MIN,
+        A::SKIPS || B::SKIPS,
+        input,
+        reserve,
+        |map, at, input| {
+            let key = A::decode(input)?;
+            let value = B::decode(input)?;
+            if insert(map, key, value) { Ok(()) } else { Err(twice(A::module(), "key", at, input)) }
+        },
+    )
 }
 
 /// Reads elements, which `insert` puts into the set; it is false for one that is there.
@@ -371,7 +408,7 @@ fn decode_elements<T: 'static, A: Adapter<T>, M>(
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
     insert: impl Fn(&mut M, T) -> bool,
 ) -> Result<M, Fail> {
-    decode_counted::<T, _>(A::MIN, input, reserve, |set, at, input| {
+    decode_counted::<T, _>(A::MIN, A::SKIPS, input, reserve, |set, at, input| {
         let item = A::decode(input)?;
         if insert(set, item) { Ok(()) } else { Err(twice(A::module(), "element", at, input)) }
     })
@@ -402,7 +439,13 @@ where
             Ok(map)
         };
         decode_entries::<K, V, A, B, _>(input, reserve, |map: &mut HashMap<K, V, S>, key, value| {
-            map.insert(key, value).is_none()
+            match map.entry(key) {
+                hash_map::Entry::Occupied(_) => false,
+                hash_map::Entry::Vacant(entry) => {
+                    entry.insert(value);
+                    true
+                }
+            }
         })
     }
 }
@@ -426,7 +469,13 @@ impl<K: Ord + 'static, V: 'static, A: Adapter<K>, B: Adapter<V>> Adapter<BTreeMa
         decode_entries::<K, V, A, B, _>(
             input,
             |_| Ok(BTreeMap::new()),
-            |map, key, value| map.insert(key, value).is_none(),
+            |map, key, value| match map.entry(key) {
+                btree_map::Entry::Occupied(_) => false,
+                btree_map::Entry::Vacant(entry) => {
+                    entry.insert(value);
+                    true
+                }
+            },
         )
     }
 }

@@ -8,13 +8,14 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::sequence::{visit_each, visit_each_shared};
-use super::set::{Encoded, in_order};
+use super::set::{Encoded, decode_key, in_order};
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
+use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, Persist, Prototypes, Stop, TypeSet,
+    Buffer, Decoder, Encoder, Fail, KeyLinks, LoadLinks, Persist, Prototypes, Stop, TypeSet,
     Visitor, count,
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
@@ -84,6 +85,14 @@ macro_rules! hashed_map_items {
             }
         );
 
+        const __SKIPS: bool = true;
+
+        fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            use $crate::codec::skip::Skipping;
+            let head = input.take(1)?;
+            hashed_map_items!(@decode Skipping<Same>, $key, $value, head, input)
+        }
+
         fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
             $crate::types::map::encode_hashed::<Same, $key, $value>(self.iter(), out)
         }
@@ -101,7 +110,7 @@ macro_rules! hashed_map_items {
             $crate::types::map::visit_hashed_shared::<$key, $value>(self.iter(), visitor)
         }
     };
-    (@decode $coding:ident, $key:ident, $value:ident, $head:ident, $input:ident) => {
+    (@decode $coding:ty, $key:ident, $value:ident, $head:ident, $input:ident) => {
         $crate::types::map::decode_hashed::<$coding, $key, $value, Self>(
             $head,
             $input,
@@ -142,7 +151,7 @@ pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each(Encoded::new::<Same, K>(entries, visitor.env())?.into_values(), visitor)
+    visit_each(Encoded::new::<Same>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Visits the values in the order of their encoded keys, through shared pointers.
@@ -153,7 +162,7 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each_shared(Encoded::new::<Same, K>(entries, visitor.env())?.into_values(), visitor)
+    visit_each_shared(Encoded::new::<Same>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Writes what follows the head of a hashed map.
@@ -164,10 +173,10 @@ pub(super) fn encode_hashed<'m, C: Adapter<K> + Adapter<V>, K: Persist, V: Persi
     let count = entries.len();
     count::encode_tail(count as u64, out)?;
     out.count_elements::<MapEntry<K, V>>(count, least::<C, K, V>());
-    let encoded = Encoded::new::<C, K>(entries, &out.env_inside::<MapEntry<K, V>>())
+    let encoded = Encoded::new::<C>(entries, &out.env_inside::<MapEntry<K, V>>())
         .map_err(|error| out.refuse(error))?;
     out.filled(count, least::<C, K, V>(), |out| {
-        encoded.write::<MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
+        encoded.write::<C, MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
     })
 }
 
@@ -197,26 +206,43 @@ where
     let mut keys = Buffer::new();
     let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     input.nested_in::<MapEntry<K, V>, _>(|input| {
-        for _ in 0..count {
-            let key = C::decode(input)?;
+        each_entry::<C, K, V>(count, input, |input| {
+            let key = decode_key::<C, K>(input)?;
             let first = input.links().pending();
             let value = C::decode(input)?;
             let references = first..input.links().pending();
             if !references.is_empty() {
                 let begin = keys.len();
                 let key: &K = &key;
-                keys.append(input.env(), &mut NoLinks::default(), |out| out.value(key))
+                keys.append(input.env(), &mut KeyLinks::default(), |out| out.value(key))
                     .map_err(|error| input.refuse(error))?;
                 places.push((begin..keys.len(), references));
             }
-            if !insert(&mut map, key, value) {
-                return Err(Fail::Duplicate);
-            }
-        }
-        Ok(())
+            if insert(&mut map, key, value) { Ok(()) } else { Err(Fail::Duplicate) }
+        })
     })?;
     reorder_by_keys(input.links(), start, keys.gather(), places);
     Ok(map)
+}
+
+/// Reads `count` entries; those that fail are skipped where the adapter says so.
+#[inline(always)]
+fn each_entry<C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
+    count: usize,
+    input: &mut Decoder<'_>,
+    mut entry: impl FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
+) -> Result<(), Fail> {
+    if !<C as Adapter<V>>::SKIPS {
+        return (0..count).try_for_each(|_| entry(input));
+    }
+    let field = input.take_skipping();
+    for at in 0..count {
+        let start = (input.rest(), input.links().pending());
+        if let Err(fail) = entry(input) {
+            input.skip_failed(fail, field, Some(at), start)?;
+        }
+    }
+    Ok(())
 }
 
 /// Stored in the order of the map. Keys that differ only in what is not saved
@@ -245,6 +271,12 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
             encode_entries::<Compact, K, V>(this.len(), this.iter(), out)
         };
         input => decode_ordered::<Compact, K, V>(input.take(1)?, input));
+
+    const __SKIPS: bool = true;
+
+    fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_ordered::<Skipping<Same>, K, V>(input.take(1)?, input)
+    }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         encode_entries::<Same, K, V>(self.len(), self.iter(), out)
@@ -310,8 +342,8 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut sorted = true;
     input.nested_in::<MapEntry<K, V>, _>(|input| {
-        for _ in 0..count {
-            let key = place(C::decode(input)?);
+        each_entry::<C, K, V>(count, input, |input| {
+            let key = place(decode_key::<C, K>(input)?);
             let first = input.links().pending();
             let value = C::decode(input)?;
             ranges.push(first..input.links().pending());
@@ -319,12 +351,12 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
                 sorted &= *last < key;
             }
             entries.push((key, value));
-        }
-        Ok(())
+            Ok(())
+        })
     })?;
     if !sorted {
         // Another program orders its keys in another way.
-        let order = in_order(count, &|a, b| entries[a].0.cmp(&entries[b].0));
+        let order = in_order(entries.len(), &|a, b| entries[a].0.cmp(&entries[b].0));
         reorder(input.links(), start, &ranges, &order.ok_or(Fail::Duplicate)?);
     }
     Ok(entries)

@@ -90,6 +90,20 @@ macro_rules! compact_items {
 }
 use compact_items;
 
+/// The items of a container that can skip elements which cannot be loaded, by the adapter for that.
+macro_rules! skipping_items {
+    ($adapter:ty) => {
+        const __SKIPS: bool = true;
+
+        fn __decode_skipping(
+            input: &mut $crate::codec::Decoder<'_>,
+        ) -> Result<Self, $crate::codec::Fail> {
+            <$adapter as $crate::codec::with::Adapter<Self>>::decode(input)
+        }
+    };
+}
+use skipping_items;
+
 /// The tables of a struct of the standard library, from the names and types of what is stored.
 ///
 /// Times and ranges are classes, so that what has the bytes of a duration is not taken for one.

@@ -1,8 +1,10 @@
 //! `Option`: a byte, and the value after a 1.
 
-use super::{compact_items, whole_items};
+use super::{compact_items, skipping_items, whole_items};
 use crate::Result;
 use crate::codec::persist::Inline;
+use crate::codec::skip::Skipping;
+use crate::codec::with::Same;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, apart, on_stack,
 };
@@ -15,6 +17,7 @@ impl<T: Persist> Persist for Option<T> {
     const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
+    skipping_items!(Option<Skipping<Same>>);
 
     fn persist_kind() -> Kind {
         Kind::Option(T::persist_kind)

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use std::collections::{BinaryHeap, LinkedList, VecDeque};
 use std::marker::PhantomData;
 
-use super::{compact_items, counted_items};
+use super::{compact_items, counted_items, skipping_items};
 use crate::Result;
 use crate::codec::compact::Compact;
 use crate::codec::persist::Inline;
+use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count, decode_vec,
@@ -121,6 +122,7 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
 
 impl<T: Persist> Persist for Vec<T> {
     counted_items!(Kind::List(T::persist_kind), "Vec<{}>", T::persist_name());
+    skipping_items!(Vec<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);
@@ -227,6 +229,7 @@ impl<T: Persist> Persist for Box<[T]> {
 
 impl<T: Persist> Persist for VecDeque<T> {
     counted_items!(Kind::List(T::persist_kind), "VecDeque<{}>", T::persist_name());
+    skipping_items!(VecDeque<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);
@@ -302,6 +305,7 @@ impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
 
 impl<T: Persist> Persist for LinkedList<T> {
     counted_items!(Kind::List(T::persist_kind), "LinkedList<{}>", T::persist_name());
+    skipping_items!(LinkedList<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);

@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 
-use super::{compact_items, counted_items};
+use super::{compact_items, counted_items, skipping_items};
 use crate::codec::compact::Compact;
+use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, count,
+    Buffer, Decoder, Encoder, Fail, KeyLinks, Persist, Prototypes, Stop, TypeSet, count,
 };
 use crate::env::Env;
 use crate::reflect::Kind;
@@ -16,8 +17,10 @@ use crate::sorting::order;
 use crate::{ErrorKind, Result};
 
 /// Entries in the order of their encoded keys.
-pub(super) struct Encoded<V> {
+pub(super) struct Encoded<'k, K, V> {
     keys: Keys,
+    /// The keys themselves, if the save has other bytes of them.
+    unknown: Vec<&'k K>,
     /// The value of each, as they came.
     values: Vec<Option<V>>,
     /// The entries in the order of their keys.
@@ -59,15 +62,16 @@ impl Keys {
     }
 }
 
-impl<V> Encoded<V> {
+impl<'k, K: Persist, V> Encoded<'k, K, V> {
     /// Encodes the keys and puts the entries into the order of their bytes.
-    pub(super) fn new<'k, C: Adapter<K>, K: Persist>(
+    pub(super) fn new<C: Adapter<K>>(
         entries: impl Iterator<Item = (&'k K, V)>,
         env: &Env<'_>,
     ) -> Result<Self> {
         let count = entries.size_hint().0;
         let mut buffer = Buffer::with_size(count.saturating_mul(C::MIN));
-        let mut links = NoLinks::default();
+        let mut links = KeyLinks::default();
+        let mut unknown = Vec::new();
         let mut values = Vec::with_capacity(count);
         let mut ends = Vec::with_capacity(count);
         buffer.append(env, &mut links, |out| {
@@ -75,9 +79,15 @@ impl<V> Encoded<V> {
                 C::encode(key, out)?;
                 ends.push(out.position());
                 values.push(Some(value));
+                if !K::__LEAF {
+                    unknown.push(key);
+                }
             }
             Ok(())
         })?;
+        if !links.hold_unknown {
+            unknown.clear();
+        }
         let keys = Keys { bytes: buffer.into_bytes(), ends };
         let Some(order) = keys.in_order() else {
             bail!(
@@ -86,19 +96,24 @@ impl<V> Encoded<V> {
                 K::persist_name()
             );
         };
-        Ok(Self { keys, values, order, empty_elements: links.empty_elements() })
+        Ok(Self { keys, unknown, values, order, empty_elements: links.empty_elements() })
     }
 
     /// Writes each key and, by `value`, what belongs to it.
-    pub(super) fn write<T>(
+    pub(super) fn write<C: Adapter<K>, T>(
         self,
         out: &mut Encoder<'_>,
         mut value: impl FnMut(&V, &mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        out.add_empty(self.empty_elements);
+        if self.unknown.is_empty() {
+            out.add_empty(self.empty_elements);
+        }
         out.nested_in::<T>(|out| {
             self.order.iter().try_for_each(|entry| {
-                out.bytes(self.keys.key(*entry))?;
+                match self.unknown.get(*entry) {
+                    Some(key) => C::encode(key, out)?,
+                    None => out.bytes(self.keys.key(*entry))?,
+                }
                 self.values[*entry].as_ref().map_or(Ok(()), |entry| value(entry, out))
             })
         })
@@ -118,6 +133,25 @@ pub(super) fn in_order(
     let order = order(count, compare);
     let is_twice = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
     (!order.windows(2).any(is_twice)).then_some(order)
+}
+
+/// Reads the key of a map or an element of a set, which no visit reaches: what is kept there refers to nothing.
+#[inline(always)]
+pub(super) fn decode_key<C: Adapter<K>, K: Persist>(input: &mut Decoder<'_>) -> Result<K, Fail> {
+    if K::__LEAF {
+        return C::decode(input);
+    }
+    let before = input.links().pending();
+    let key = C::decode(input)?;
+    if input.links().pending() == before { Ok(key) } else { Err(refers(input)) }
+}
+
+#[cold]
+fn refers(input: &mut Decoder<'_>) -> Fail {
+    input.refuse(error!(
+        ErrorKind::Unsupported,
+        "a variant or field that is kept in a key of a map or an element of a set refers to an object, which nothing there can; declare it `removed`, or load it into a list"
+    ))
 }
 
 pub(super) fn reach<T: Persist>(types: &mut TypeSet) {
@@ -181,6 +215,7 @@ where
 {
     counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
     hashed_set_items!(T);
+    skipping_items!(HashSet<Skipping<Same>, ()>);
 }
 
 /// Writes what follows the head of a hashed set.
@@ -191,9 +226,9 @@ pub(super) fn encode_hashed<'s, C: Adapter<T>, T: Persist>(
     let count = items.len();
     count::encode_tail(count as u64, out)?;
     out.count_elements::<T>(count, C::MIN);
-    let encoded = Encoded::new::<C, T>(items.map(|item| (item, ())), &out.env_inside::<T>())
+    let encoded = Encoded::new::<C>(items.map(|item| (item, ())), &out.env_inside::<T>())
         .map_err(|error| out.refuse(error))?;
-    out.filled(count, C::MIN, |out| encoded.write::<T>(out, |(), _| Ok(())))
+    out.filled(count, C::MIN, |out| encoded.write::<C, T>(out, |(), _| Ok(())))
 }
 
 /// Reads what follows the head of a set, into one that `reserve` makes room in; `insert` is false for an element that
@@ -211,7 +246,7 @@ pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
     }
     input.nested_in::<T, _>(|input| {
         for _ in 0..count {
-            if !insert(&mut set, C::decode(input)?) {
+            if !insert(&mut set, decode_key::<C, T>(input)?) {
                 return Err(Fail::Duplicate);
             }
         }
@@ -224,6 +259,7 @@ pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
 /// are not found when they are saved, but refused by the load.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
+    skipping_items!(BTreeSet<Skipping<Same>>);
 
     fn __reach(types: &mut TypeSet) {
         reach::<T>(types);

@@ -43,12 +43,11 @@ impl Traits {
     /// Adds what a value of a kind holds itself; `meet` gets the classes inside.
     fn add(&mut self, kind: &KindSchema, implementors: &Implementors, meet: &mut dyn FnMut(usize)) {
         kind.visit(&mut |kind| match kind {
-            // What is unknown may refer to anything.
-            KindSchema::Reference { .. }
-            | KindSchema::TraitReference { .. }
-            | KindSchema::Unknown => {
-                self.references = true;
+            KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
+                (self.references, self.pointers) = (true, true);
             }
+            // What is unknown may refer to anything.
+            KindSchema::Unknown => self.references = true,
             KindSchema::Dynamic(name) => {
                 self.dynamic = true;
                 let of = implementors.by_name(name);
@@ -62,6 +61,7 @@ impl Traits {
 
     fn join(&mut self, other: Self) {
         self.references |= other.references;
+        self.pointers |= other.pointers;
         self.before_save |= other.before_save;
         self.after_load |= other.after_load;
         self.validate |= other.validate;

@@ -93,6 +93,8 @@ pub(super) struct ObjectEntry {
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
     pub(crate) references: bool,
+    /// References other than those that something unknown may hold.
+    pub(crate) pointers: bool,
     pub(crate) before_save: bool,
     pub(crate) after_load: bool,
     /// `validate` functions, which `after_load` counts too.
@@ -328,6 +330,11 @@ impl Registry {
         let entry = self.by_pointee.get(&(object.pointer(), pointee))?;
         let class = self.implementor(self.objects[*entry].kind.value, of)?;
         self.implementors().caster(of, class)
+    }
+
+    /// The index of a class.
+    pub(crate) fn class_index(&self, class: &Class) -> Option<usize> {
+        self.by_type.get(&class.type_id()).map(|(index, _)| *index)
     }
 
     /// True if values of a class may have `validate` functions in them.

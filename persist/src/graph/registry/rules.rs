@@ -13,19 +13,25 @@ const FOREIGN: &str = "stored in a type of another crate";
 
 /// Refuses a type whose values no visit reaches if they hold what must be visited.
 pub(super) fn check_unvisited(place: &str, traits: Traits, name: fn() -> String) -> Result<()> {
-    if traits == Traits::default() {
+    // What is kept there refers to nothing, since the type that had it could not. A `convert` gets no class of the save.
+    let is_refused = match place {
+        CONVERTED => traits != Traits::default(),
+        _ => traits != Traits { references: traits.references, ..Traits::default() },
+    };
+    if !is_refused {
         return Ok(());
     }
     let what = match traits {
-        Traits { references: true, .. } => "a shared pointer",
+        Traits { pointers: true, .. } => "a shared pointer",
         Traits { dynamic: true, .. } => "a trait object",
+        Traits { references: true, .. } => "a `persist::Unknown`",
         _ => "a class with hooks",
     };
     let advice = if place == ADAPTED || place == FOREIGN {
         "what is stored in place of a field is not there to be connected or to run hooks; keep such parts in fields of their own"
     } else if place == CONVERTED {
         "an older value is not there to be connected or to run hooks; use `alias`, or `version` and `migrate`"
-    } else if traits.references || traits.dynamic {
+    } else if traits.pointers || traits.dynamic {
         "its order or hash would change while references are connected; use a plain id or name there"
     } else {
         "hooks cannot run there; use a plain id or name"

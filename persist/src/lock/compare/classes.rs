@@ -10,7 +10,7 @@ use super::versions::ItemName;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::schema::{
-    ClassSchema, FieldSchema, Form, Plans, VariantSchema, contested, find_variant,
+    ClassSchema, FieldSchema, Form, KindSchema, Plans, VariantSchema, contested, find_variant,
 };
 use crate::{ErrorKind, LoadOptions};
 
@@ -297,6 +297,10 @@ impl<'c> VersionComparison<'c> {
         }
         let alike = sure(guesses);
         let other = target.variants().iter().find(|variant| variant.other);
+        let entries = match self.is_key(index) {
+            true => ", with all but one of the entries and elements that become one",
+            false => "",
+        };
         for variant in gone {
             let gone = &old[variant].name;
             let is_removed = target.removed.contains(&&**gone);
@@ -321,7 +325,7 @@ impl<'c> VersionComparison<'c> {
                 (Some((other, [])), None) => (
                     Verdict::Loses,
                     format!(
-                        "went; values of it become {other}, and what they held is lost; give that one a field, `{other}(persist::Unknown)`{or_removed}"
+                        "went; values of it become {other}, and what they held is lost{entries}; give that one a field, `{other}(persist::Unknown)`{or_removed}"
                     ),
                 ),
                 (Some(_), None) => {
@@ -352,6 +356,21 @@ impl<'c> VersionComparison<'c> {
                 self.findings.push(finding.in_field(Some(&news[variant].name)));
             }
         }
+    }
+
+    /// True if a class of the program stands in the key of a map or in the elements of a set.
+    fn is_key(&self, class: usize) -> bool {
+        let mut kinds = self.program.classes.iter().flat_map(ClassSchema::kinds);
+        kinds.any(|kind| {
+            let mut is_found = false;
+            kind.visit(&mut |kind| {
+                if let KindSchema::Map(_) | KindSchema::Set(_) = kind {
+                    kind.parts()[0]
+                        .visit(&mut |part| is_found |= *part == KindSchema::Class(class));
+                }
+            });
+            is_found
+        })
     }
 
     /// What is wrong with the name of a variant that was free in between, if another variant may have been it then.

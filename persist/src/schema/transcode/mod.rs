@@ -4,13 +4,17 @@
 //! form only. With an explicit stack, as deep values are.
 
 mod chain;
+mod distinct;
 mod named;
 mod record;
+mod skipping;
 
 use std::ops::Range;
 
 use self::chain::ByteChain;
+use self::distinct::DistinctParts;
 use self::record::RecordFrame;
+use self::skipping::SkippingFrame;
 use super::event::shortened;
 use super::number::{Widening, Width};
 use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
@@ -63,10 +67,13 @@ impl DefaultedField {
     fn moved(list: &[Self], bytes: Range<usize>, to: usize) -> impl Iterator<Item = Self> {
         let first = list.partition_point(|it| it.bytes.start < bytes.start);
         let end = list.partition_point(|it| it.bytes.start < bytes.end);
-        list[first..end].iter().map(move |it| {
-            let [start, end] = [it.bytes.start, it.bytes.end].map(|at| at - bytes.start + to);
-            Self { bytes: start..end, field: it.field }
-        })
+        list[first..end].iter().map(move |it| it.at(bytes.start, to))
+    }
+
+    /// The same field where the bytes from `from` on stand at `to`.
+    fn at(&self, from: usize, to: usize) -> Self {
+        let [start, end] = [self.bytes.start, self.bytes.end].map(|at| at - from + to);
+        Self { bytes: start..end, field: self.field }
     }
 
     /// Drops those whose bytes begin at `start` or after it.
@@ -91,6 +98,13 @@ pub(crate) struct SharedValue {
     pub(crate) holder: Holder,
     pub(crate) payload: Vec<u8>,
     pub(crate) defaulted: Vec<DefaultedField>,
+}
+
+impl SharedValue {
+    /// How much memory it takes.
+    fn bytes(&self) -> usize {
+        self.payload.len() + self.defaulted.len() * size_of::<DefaultedField>()
+    }
 }
 
 /// An object that has become a value: its payload, and what a program kept of it.
@@ -141,6 +155,9 @@ pub(crate) fn transcode<'s>(
         early_defaulted: Vec::new(),
         defaults: Buffer::new(),
         chain: &chain,
+        replaced: Vec::new(),
+        distinct: 0,
+        skipping: 0,
         inlined: vec![source.id],
         next_id,
         extras: RecordExtras::default(),
@@ -195,6 +212,12 @@ struct Transcoder<'t, 's, 'p> {
     defaults: Buffer,
     /// What migrations have made.
     chain: &'t ByteChain,
+    /// The rows of the values inside of open keys and elements of sets that became an `other` variant without a field.
+    replaced: Vec<usize>,
+    /// How many of those maps and sets are open.
+    distinct: usize,
+    /// How many containers are open whose elements are skipped if they cannot be rewritten.
+    skipping: usize,
     /// The object, and those in it that are values now.
     inlined: Vec<u64>,
     next_id: &'t mut u64,
@@ -208,6 +231,10 @@ enum TranscodeFrame<'t> {
     Record(RecordFrame<'t>),
     /// Parts by their conversions.
     Parts(WalkFrame),
+    /// Entries of a map or elements of a set. Several may become one.
+    Distinct(DistinctParts),
+    /// A container whose elements are skipped if they cannot be rewritten.
+    Skipping(SkippingFrame<'t>),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
@@ -238,6 +265,7 @@ fn path(frames: &[TranscodeFrame<'_>], skipped: &[WalkFrame], stored: &Stored) -
             _ if path.len() > LONGEST_PATH => {}
             TranscodeFrame::Record(record) => push_name(record.field_name(), &mut path),
             TranscodeFrame::Parts(parts) => parts.name(stored, &mut path),
+            TranscodeFrame::Distinct(distinct) => distinct.parts.name(stored, &mut path),
             _ => {}
         }
     }
@@ -271,13 +299,27 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     fn go_on(&mut self, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
-        while let Some(frame) = frames.last_mut() {
-            match self.next(frame)? {
-                Some(conversion) => self.open(conversion, frames)?,
-                None => drop(frames.pop()),
+        while !frames.is_empty() {
+            if self.skipping > 0 {
+                SkippingFrame::begin(frames, self);
+            }
+            if let Err(error) = self.step(frames) {
+                SkippingFrame::recover(self, frames, error)?;
             }
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn step(&mut self, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
+        let Some(frame) = frames.last_mut() else { return Ok(()) };
+        match self.next(frame)? {
+            Some(conversion) => self.open(conversion, frames),
+            None => {
+                frames.pop();
+                Ok(())
+            }
+        }
     }
 
     /// The conversion of the next part, or the end of what the frame is for.
@@ -285,13 +327,15 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         match frame {
             TranscodeFrame::Record(record) => return self.advance(record),
             TranscodeFrame::Parts(parts) => {
-                if parts.parts == FrameParts::Elements {
+                if parts.parts == FrameParts::Elements && self.skipping == 0 {
                     let done = self.small_elements(parts.first(), parts.count - parts.next);
                     // An error is in the first that is left.
                     parts.next += done.inspect_err(|_| parts.next += 1)?;
                 }
                 return Ok(parts.next());
             }
+            TranscodeFrame::Distinct(distinct) => return Ok(distinct.next(self)),
+            TranscodeFrame::Skipping(skipping) => skipping.end(self),
             TranscodeFrame::Inlined { behind } => {
                 let left = self.input.rest().len();
                 if left > 0 {
@@ -336,9 +380,15 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Elements { least, of, from, to } => {
+                Conversion::Elements { least, of, from, to, may_meet } => {
+                    let start = self.out.len();
                     let count = self.length(least, from, to)?;
-                    if !self.numbers(of, count)? {
+                    if may_meet {
+                        let parts = WalkFrame::elements(of, count);
+                        frames.push(TranscodeFrame::Distinct(DistinctParts::open(
+                            parts, start, self,
+                        )));
+                    } else if !self.numbers(of, count)? {
                         frames.push(TranscodeFrame::Parts(WalkFrame::elements(of, count)));
                     }
                     return Ok(());
@@ -348,9 +398,14 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     frames.push(TranscodeFrame::Longer { from, field });
                     inner
                 }
-                Conversion::Map { least, key } => {
+                Conversion::Map { least, key, may_meet } => {
+                    let start = self.out.len();
                     let count = self.length(least, None, None)?;
-                    frames.push(TranscodeFrame::Parts(WalkFrame::entries(key, count)));
+                    let parts = WalkFrame::entries(key, count);
+                    frames.push(match may_meet {
+                        true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
+                        false => TranscodeFrame::Parts(parts),
+                    });
                     return Ok(());
                 }
                 Conversion::Parts(first, len) => {
@@ -388,6 +443,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     if !kept.is_empty() && self.open_kept(class, inner, &kept, frames)? {
                         return Ok(());
                     }
+                    inner
+                }
+                Conversion::Skipping { of: inner, node, field } => {
+                    let is_option = matches!(self.plans.conversions[inner], Conversion::Option(_));
+                    let frame = SkippingFrame::open(self, (node, is_option), field);
+                    frames.push(TranscodeFrame::Skipping(frame));
                     inner
                 }
                 Conversion::Typed { of: inner, field } => {
@@ -547,6 +608,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             let is_other = |variant: &VariantRecord| variant.other && variant.fields.is_empty();
             let other = variants.iter().position(is_other)?;
             self.plans.rows.count(lost, 1, self.id);
+            self.note_replaced(lost);
             Some(other)
         });
         match found.filter(|variant| variants[*variant].fields.is_empty()) {
@@ -575,8 +637,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.plans.rows.count(other.row, 1, self.id);
         self.tag(target, other.variant)?;
         match other.field {
-            OtherField::None => {}
-            OtherField::Empty => self.out.push(0),
+            OtherField::None => self.note_replaced(other.row),
+            OtherField::Empty => {
+                self.note_replaced(other.row);
+                self.out.push(0);
+            }
             OtherField::Kept(class) => {
                 // One value, of an enum with this variant alone.
                 self.out.push(1);
@@ -586,6 +651,13 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes that a value became an `other` variant that keeps nothing, by the row that it is counted in.
+    fn note_replaced(&mut self, row: usize) {
+        if self.distinct > 0 {
+            self.replaced.push(row);
+        }
     }
 
     /// Continues in the record of an object that is a value now.
@@ -641,10 +713,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let defaulted: Vec<_> = DefaultedField::moved(all, start..self.out.len() + 1, 0).collect();
         DefaultedField::truncate(all, start);
         let payload = self.out.split_off(start);
-        self.shared_bytes += payload.len() + defaulted.len() * size_of::<DefaultedField>();
         let id = *self.next_id;
         *self.next_id += 1;
-        self.extras.shared.push(SharedValue { id, class, holder, payload, defaulted });
+        let shared = SharedValue { id, class, holder, payload, defaulted };
+        self.shared_bytes += shared.bytes();
+        self.extras.shared.push(shared);
         count::push(id, self.out);
         Ok(())
     }

@@ -69,7 +69,7 @@ where
     map.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
     input.nested_in::<map::MapEntry<K, V>, _>(|input| {
         for _ in 0..count {
-            let key = C::decode(input)?;
+            let key = set::decode_key::<C, K>(input)?;
             if map.insert(key, C::decode(input)?).is_some() {
                 return Err(Fail::Duplicate);
             }
