@@ -54,7 +54,8 @@ fn a_name_leads_to_no_entity_of_another_name() {
     let mut app = app();
     let world = app.world_mut();
     let named = |world: &mut World| {
-        let found = world.query::<(&Health, &Name)>().iter(world);
+        let mut query = world.query::<(&Health, &Name)>();
+        let found = query.iter(world);
         found.map(|(health, name)| (health.0, name.to_string())).collect::<HashMap<_, _>>()
     };
     let names = ["Goblin", "Goblin", "Goblin", "Goblin1", "Goblin#1"];
