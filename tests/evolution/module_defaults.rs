@@ -1,6 +1,8 @@
 //! Defaults of fields that are stored as another type: they stand in the field as they are. What stores the field never
 //! sees them, since it may refuse them or make another value of them.
 
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
