@@ -407,7 +407,7 @@ fn frames_of_append(journal: &[u8], at: usize) -> Option<usize> {
     let places: Vec<u16> = of_append
         .map(|(frame, _)| u16::from_le_bytes([journal[frame + 5], journal[frame + 6]]))
         .collect();
-    let is_one = !places.is_empty() && places.iter().copied().eq(0..places.len() as u16);
+    let is_one = !places.is_empty() && places.iter().copied().map(usize::from).eq(0..places.len());
     is_one.then_some(places.len())
 }
 
