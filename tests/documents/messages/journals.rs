@@ -310,14 +310,14 @@ fn journals_of_commands_made_to_harm() {
     let disk = text();
     for change in [
         (0, 4, 3),
-        (0, 14, 0),
-        (1, 13, 0),
-        (1, 13, 3),
-        (1, 29, 2),
-        (1, 29, 3),
-        (2, 24, 2),
-        (2, 24, 3),
-        (2, 24, 0x7f),
+        (0, 16, 0),
+        (1, 15, 0),
+        (1, 15, 3),
+        (1, 31, 2),
+        (1, 31, 3),
+        (2, 26, 2),
+        (2, 26, 3),
+        (2, 26, 0x7f),
     ] {
         patch(&mut table, &disk, cause_of_text, change);
     }
@@ -343,14 +343,14 @@ fn journals_of_worlds_made_to_harm() {
     let mut table = Table::new();
     let disk = world();
     for change in [
-        (1, 21, 0),
-        (1, 21, 2),
-        (2, 15, 0),
-        (15, 25, 2),
-        (16, 35, b'T'),
-        (22, 23, 0x7f),
-        (22, 35, 2),
-        (25, 36, 0),
+        (1, 23, 0),
+        (1, 23, 2),
+        (2, 17, 0),
+        (15, 27, 2),
+        (16, 37, b'T'),
+        (22, 25, 0x7f),
+        (22, 37, 2),
+        (25, 38, 0),
     ] {
         patch(&mut table, &disk, cause_of_world, change);
     }

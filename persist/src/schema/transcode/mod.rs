@@ -70,7 +70,7 @@ impl DefaultedField {
         list[first..end].iter().map(move |it| it.at(bytes.start, to))
     }
 
-    /// The same field where the bytes from `from` on stand at `to`.
+    /// Follows its bytes, where those from `from` on stand at `to` now.
     fn at(&self, from: usize, to: usize) -> Self {
         let [start, end] = [self.bytes.start, self.bytes.end].map(|at| at - from + to);
         Self { bytes: start..end, field: self.field }
