@@ -57,14 +57,14 @@ struct Fat {
 }
 
 #[test]
-fn wide_values_take_several_levels() {
+fn wide_values_take_a_level_each_and_little_stack() {
     let fat = |levels| {
         let one = || Fat { data: [7; 8192], next: None };
         (1..levels).fold(Box::new(one()), |next, _| Box::new(Fat { next: Some(next), ..one() }))
     };
-    let save = persist::to_vec(&fat(3)).unwrap();
+    let save = persist::to_vec(&fat(100)).unwrap();
     let run = move || persist::from_slice::<Box<Fat>>(&save).unwrap().data[0];
     let loaded = std::thread::Builder::new().stack_size(8 << 20).spawn(run).unwrap().join();
     assert_eq!(loaded.unwrap(), 7);
-    assert_eq!(persist::to_vec(&fat(30)).unwrap_err().kind(), ErrorKind::TooDeep);
+    assert_eq!(persist::to_vec(&fat(200)).unwrap_err().kind(), ErrorKind::TooDeep);
 }

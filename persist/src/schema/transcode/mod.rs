@@ -323,6 +323,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// The conversion of the next part, or the end of what the frame is for.
+    #[inline(always)]
     fn next(&mut self, frame: &mut TranscodeFrame<'t>) -> Result<Option<usize>> {
         match frame {
             TranscodeFrame::Record(record) => return self.advance(record),
@@ -579,6 +580,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// Rewrites `count` elements at once, if they are numbers that always fit; else false.
+    #[inline(always)]
     fn numbers(&mut self, of: usize, count: u64) -> Result<bool> {
         let Conversion::Number { from, to, .. } = self.plans.conversions[of] else {
             return Ok(false);

@@ -33,6 +33,8 @@ struct ElementMark<'t> {
     inlined: usize,
     shared: usize,
     shared_bytes: usize,
+    defaulted: usize,
+    early_defaulted: usize,
     distinct: usize,
     replaced: usize,
     /// The element, and how many marks of distinct ones there were.
@@ -52,6 +54,8 @@ impl<'t> ElementMark<'t> {
             inlined: run.inlined.len(),
             shared: run.extras.shared.len(),
             shared_bytes: run.shared_bytes,
+            defaulted: run.extras.defaulted.len(),
+            early_defaulted: run.early_defaulted.len(),
             distinct: run.distinct,
             replaced: run.replaced.len(),
             next,
@@ -69,6 +73,8 @@ impl<'t> ElementMark<'t> {
         run.inlined.truncate(self.inlined);
         run.extras.shared.truncate(self.shared);
         run.shared_bytes = self.shared_bytes;
+        run.extras.defaulted.truncate(self.defaulted);
+        run.early_defaulted.truncate(self.early_defaulted);
         run.distinct = self.distinct;
         run.replaced.truncate(self.replaced);
     }
@@ -99,6 +105,7 @@ impl<'t> SkippingFrame<'t> {
     }
 
     /// Skips the element in which an error is, if there is one; else returns the error.
+    #[cold]
     pub(super) fn recover(
         run: &mut Transcoder<'t, '_, '_>,
         frames: &mut Vec<TranscodeFrame<'t>>,
