@@ -232,9 +232,9 @@ enum TranscodeFrame<'t> {
     /// Parts by their conversions.
     Parts(WalkFrame),
     /// Entries of a map or elements of a set. Several may become one.
-    Distinct(DistinctParts),
+    Distinct(Box<DistinctParts>),
     /// A container whose elements are skipped if they cannot be rewritten.
-    Skipping(SkippingFrame<'t>),
+    Skipping(Box<SkippingFrame<'t>>),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
@@ -323,7 +323,6 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// The conversion of the next part, or the end of what the frame is for.
-    #[inline(always)]
     fn next(&mut self, frame: &mut TranscodeFrame<'t>) -> Result<Option<usize>> {
         match frame {
             TranscodeFrame::Record(record) => return self.advance(record),
@@ -386,9 +385,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let count = self.length(least, from, to)?;
                     if may_meet {
                         let parts = WalkFrame::elements(of, count);
-                        frames.push(TranscodeFrame::Distinct(DistinctParts::open(
+                        frames.push(TranscodeFrame::Distinct(Box::new(DistinctParts::open(
                             parts, start, self,
-                        )));
+                        ))));
                     } else if !self.numbers(of, count)? {
                         frames.push(TranscodeFrame::Parts(WalkFrame::elements(of, count)));
                     }
@@ -404,7 +403,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let count = self.length(least, None, None)?;
                     let parts = WalkFrame::entries(key, count);
                     frames.push(match may_meet {
-                        true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
+                        true => TranscodeFrame::Distinct(Box::new(DistinctParts::open(
+                            parts, start, self,
+                        ))),
                         false => TranscodeFrame::Parts(parts),
                     });
                     return Ok(());
@@ -449,7 +450,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 Conversion::Skipping { of: inner, node, field } => {
                     let is_option = matches!(self.plans.conversions[inner], Conversion::Option(_));
                     let frame = SkippingFrame::open(self, (node, is_option), field);
-                    frames.push(TranscodeFrame::Skipping(frame));
+                    frames.push(TranscodeFrame::Skipping(Box::new(frame)));
                     inner
                 }
                 Conversion::Typed { of: inner, field } => {
@@ -580,7 +581,6 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// Rewrites `count` elements at once, if they are numbers that always fit; else false.
-    #[inline(always)]
     fn numbers(&mut self, of: usize, count: u64) -> Result<bool> {
         let Conversion::Number { from, to, .. } = self.plans.conversions[of] else {
             return Ok(false);
