@@ -468,7 +468,7 @@ impl<'l> Loader<'l> {
     /// has the holders of the save where the program has others. What is over a limit was passed over all the same.
     fn check_records(
         &self,
-        stored: &Arc<Stored>,
+        stored: &Stored,
         moved: &[(usize, Holder)],
         is_meant: impl Fn(&RecordLocation) -> bool,
     ) -> Result<()> {
@@ -494,7 +494,7 @@ impl<'l> Loader<'l> {
             if stored.takes_any_bytes(class, payload) {
                 continue;
             }
-            let new = || Checker::new(stored.clone(), &self.table.env.limits);
+            let new = || Checker::new(stored, &self.table.env.limits);
             let result = checker.get_or_insert_with(new).check(class, payload, &mut is_target);
             let Err(error) = result else { continue };
             if matches!(error.kind(), ErrorKind::TooDeep | ErrorKind::TooLarge) {

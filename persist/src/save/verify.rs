@@ -122,7 +122,7 @@ struct FirstPass {
     /// The records that were kept of objects: their ids, classes and places.
     kept: Vec<(u64, u32, u64)>,
     /// Of the classes that are defined so far, if they are all that these mention.
-    checker: Option<Checker>,
+    checker: Option<Checker<Stored>>,
     /// How many those are.
     defined: usize,
     /// Bytes of definitions that were read, each as often as it was.
@@ -205,7 +205,7 @@ fn check(
     record: &RecordLocation,
     block: &StreamBlock<'_>,
     ids: &SavedIds,
-    checker: &mut Checker,
+    checker: &mut Checker<Stored>,
 ) -> Result<u64> {
     let mut wrong = None;
     let class = record.class as usize;
