@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
-use super::shared_name::{MARK, read_name, write_name};
+use super::shared_name::{DIGITS, LAST_NUMBER, MARK, read_name, split, write_name};
 use crate::ObjectId;
 use crate::codec::with::With;
 use crate::fields::AsText;
@@ -157,25 +157,6 @@ struct Many {
     /// Numbers from this one on have not been looked at; of those below only the free ones may be free.
     next: u64,
     free: BTreeSet<u64>,
-}
-
-/// The largest number of a name; more digits belong to the base.
-const LAST_NUMBER: u32 = 999_999_999;
-
-const DIGITS: usize = 9;
-
-/// The base and the number of a text. Every name has just one: the number is the longest that does not begin with a zero.
-pub(super) fn split(text: &str) -> (&str, u32) {
-    let is_digit = |at: &usize| text.as_bytes()[*at].is_ascii_digit();
-    let first = text.len().saturating_sub(DIGITS).max(1);
-    let digits = (first..text.len()).rev().take_while(is_digit);
-    let Some(at) = digits.filter(|at| text.as_bytes()[*at] != b'0').last() else {
-        return (text, 0);
-    };
-    match text.split_at_checked(at) {
-        Some((base, number)) => (base, number.parse().unwrap_or(0)),
-        None => (text, 0),
-    }
 }
 
 /// The number of digits that do not begin with a zero.

@@ -12,8 +12,6 @@
 
 use std::borrow::Cow;
 
-use super::names::split;
-
 /// A control character, since names of existing saves hardly have it.
 pub(super) const MARK: char = '\u{1f}';
 
@@ -50,4 +48,23 @@ pub fn read_name(text: &str) -> (Cow<'_, str>, u32) {
 /// The marks at the end of a text.
 fn marks(text: &str) -> &str {
     &text[text.trim_end_matches(MARK).len()..]
+}
+
+/// The largest number of a name; more digits belong to the base.
+pub(super) const LAST_NUMBER: u32 = 999_999_999;
+
+pub(super) const DIGITS: usize = 9;
+
+/// The base and the number of a text. Every name has just one: the number is the longest that does not begin with a zero.
+pub(super) fn split(text: &str) -> (&str, u32) {
+    let is_digit = |at: &usize| text.as_bytes()[*at].is_ascii_digit();
+    let first = text.len().saturating_sub(DIGITS).max(1);
+    let digits = (first..text.len()).rev().take_while(is_digit);
+    let Some(at) = digits.filter(|at| text.as_bytes()[*at] != b'0').last() else {
+        return (text, 0);
+    };
+    match text.split_at_checked(at) {
+        Some((base, number)) => (base, number.parse().unwrap_or(0)),
+        None => (text, 0),
+    }
 }
