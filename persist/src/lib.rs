@@ -257,20 +257,20 @@ macro_rules! assert_lock {
 /// What the derive's code and the command call; not for programs.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::codec::boxed::{apart, boxed, on_stack};
     pub use crate::codec::class::kind_of_class;
     pub use crate::codec::content::CellContent;
     pub use crate::codec::convert::{FieldConversion, convert};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::object::Shared;
-    pub use crate::codec::persist::{apart, boxed, checked, decode_row, encode_row};
+    pub use crate::codec::persist::{checked, decode_row, encode_row};
     pub use crate::codec::row::{Row, reach};
     pub use crate::codec::trait_object::{
         AsTrait, Dynamic, Implements, Portable, StandIn, TraitObject,
     };
     pub use crate::codec::type_set::{FieldCodec, TypeSet};
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
-    pub use crate::codec::weight::on_stack;
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;

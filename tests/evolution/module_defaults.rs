@@ -7,8 +7,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::save::LoadEvent;
-use persist::{Persist, Saves, World};
+use persist::{Component, Persist, SaveManager, Saves, World};
 use serde::{Deserialize, Serialize};
+
+use persist_tests::support::shared;
 
 /// A picture by its name. There is none of the name `missing`, so that nothing stored leads to this one.
 #[derive(Clone, Debug, PartialEq)]
@@ -371,4 +373,171 @@ fn an_error_behind_a_default_of_a_module_names_the_field_that_is_wrong() {
     let save = persist::to_vec(&old_item(0)).unwrap();
     let error = persist::from_slice::<Strict>(&save).map(drop).unwrap_err();
     assert_eq!(error.field(), Some("number"), "{error}");
+}
+
+impl Component for among_others::old::Chest {}
+impl Component for among_others::Prizes {}
+
+/// Elements that are skipped, and keys that are dropped, beside fields with such a default.
+mod among_others {
+    use std::collections::BTreeMap;
+
+    use persist::Persist;
+    use rand::Rng;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::{Icon, icon};
+
+    pub(super) mod old {
+        use std::collections::BTreeMap;
+
+        #[derive(persist::Persist, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[persist(class = "Sort")]
+        pub(crate) enum Sort {
+            Ring,
+            Rope,
+            Torch,
+            Cloak,
+        }
+
+        #[derive(persist::Persist, Clone, Debug)]
+        #[persist(class = "Thing")]
+        pub(crate) struct Thing {
+            pub(crate) last: u8,
+            pub(crate) sort: Sort,
+            pub(crate) first: String,
+        }
+
+        #[derive(persist::Persist, Clone, Debug, Default)]
+        #[persist(class = "Chest")]
+        pub(crate) struct Chest {
+            pub(crate) things: Vec<Thing>,
+            pub(crate) by_sort: BTreeMap<Sort, Thing>,
+            pub(crate) end: u8,
+        }
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    pub(super) enum Sort {
+        Ring,
+        Rope,
+    }
+
+    #[derive(Persist, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[persist(class = "Sort")]
+    pub(super) enum Key {
+        Ring,
+        #[persist(other)]
+        Other,
+    }
+
+    /// In another order than it is stored, so that pieces of it are moved.
+    #[derive(Persist, Debug, PartialEq)]
+    pub(super) struct Thing {
+        first: String,
+        #[persist(with = icon, default = Icon::missing())]
+        icon: Icon,
+        sort: Sort,
+        #[persist(with = "Option<icon>", default = Some(Icon::missing()))]
+        second: Option<Icon>,
+        last: u8,
+    }
+
+    /// As above, of any sort.
+    #[derive(Persist, Debug, PartialEq)]
+    #[persist(class = "Thing")]
+    pub(super) struct Prize {
+        #[persist(with = icon, default = Icon::missing())]
+        icon: Icon,
+        first: String,
+        last: u8,
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    pub(super) struct Chest {
+        #[persist(skip_failed)]
+        things: Vec<Thing>,
+        #[persist(with = icon, default = Icon::missing())]
+        icon: Icon,
+        end: u8,
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    #[persist(class = "Chest")]
+    pub(super) struct Prizes {
+        by_sort: BTreeMap<Key, Prize>,
+        #[persist(with = icon, default = Icon::missing())]
+        icon: Icon,
+        end: u8,
+    }
+
+    const SORTS: [old::Sort; 4] =
+        [old::Sort::Ring, old::Sort::Rope, old::Sort::Torch, old::Sort::Cloak];
+
+    pub(super) fn random(random: &mut Pcg64Mcg) -> old::Chest {
+        let thing = |random: &mut Pcg64Mcg| old::Thing {
+            last: random.r#gen(),
+            sort: SORTS[random.gen_range(0..4)],
+            first: "x".repeat(random.gen_range(0..5)),
+        };
+        let keys: Vec<_> = SORTS.into_iter().filter(|_| random.r#gen()).collect();
+        old::Chest {
+            things: (0..random.gen_range(0..7)).map(|_| thing(random)).collect(),
+            by_sort: keys.into_iter().map(|sort| (sort, thing(random))).collect(),
+            end: random.r#gen(),
+        }
+    }
+
+    /// What is to be loaded of a chest.
+    pub(super) fn expected(chest: &old::Chest) -> (Chest, Prizes) {
+        let things = chest.things.iter().filter_map(|thing| {
+            let sort = match thing.sort {
+                old::Sort::Ring => Sort::Ring,
+                old::Sort::Rope => Sort::Rope,
+                _ => return None,
+            };
+            let (icon, second) = (Icon::missing(), Some(Icon::missing()));
+            Some(Thing { first: thing.first.clone(), icon, sort, second, last: thing.last })
+        });
+        let mut by_sort = BTreeMap::new();
+        for (sort, thing) in &chest.by_sort {
+            let key = if *sort == old::Sort::Ring { Key::Ring } else { Key::Other };
+            let (icon, first) = (Icon::missing(), thing.first.clone());
+            by_sort.entry(key).or_insert(Prize { icon, first, last: thing.last });
+        }
+        let (icon, end) = (Icon::missing(), chest.end);
+        (Chest { things: things.collect(), icon: icon.clone(), end }, Prizes { by_sort, icon, end })
+    }
+}
+
+#[test]
+fn defaults_stand_as_they_are_beside_elements_that_are_skipped_and_keys_that_are_dropped() {
+    let mut random = rand_pcg::Pcg64Mcg::new(43);
+    for round in 0..500 {
+        let chest = among_others::random(&mut random);
+        let save = persist::to_vec(&chest).unwrap();
+        let (things, prizes) = among_others::expected(&chest);
+        // Two programs: their classes have the names of one save.
+        let [saves, others] = [Saves::new(), Saves::new()];
+        let what = format!("{round}: {chest:?}");
+        assert_eq!(*saves.from_slice::<among_others::Chest>(&save).unwrap(), things, "{what}");
+        assert_eq!(*others.from_slice::<among_others::Prizes>(&save).unwrap(), prizes, "{what}");
+
+        // As an object, and as a component.
+        let mut manager = SaveManager::new();
+        manager.add(&shared(chest.clone())).unwrap();
+        let save = manager.to_vec().unwrap();
+        let manager = SaveManager::new();
+        manager.register::<among_others::Chest>().unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
+        assert_eq!(*loaded.first::<among_others::Chest>().unwrap().borrow(), things, "{what}");
+
+        let mut world = World::new();
+        let ada = world.spawn("Ada");
+        world.attach(ada, chest).unwrap();
+        let save = Saves::new().to_vec(&world).unwrap();
+        others.register_component::<among_others::Prizes>().unwrap();
+        let loaded = others.from_slice::<World>(&save).unwrap();
+        assert_eq!(*loaded.get::<among_others::Prizes>(ada).unwrap(), prizes, "{what}");
+    }
 }

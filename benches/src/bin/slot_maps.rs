@@ -60,7 +60,7 @@ impl PartialEq for Slots {
     }
 }
 
-/// A city whose buildings are in a slot map of each sort, one in sixteen of which was removed.
+/// A city with a slot map for each sort of building. One building in sixteen was removed.
 macro_rules! city {
     ($($city:ident: $map:ident, $fill:ident;)*) => {$(
         #[derive(Serialize, Deserialize, Persist)]
@@ -127,9 +127,9 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 fn peak<T>(run: impl FnOnce() -> T) -> f64 {
     HEAP.reset_peak_usage();
-    let before = HEAP.current_usage();
+    let base = HEAP.current_usage();
     black_box(run());
-    (HEAP.peak_usage() - before) as f64 / 1e6
+    (HEAP.peak_usage() - base) as f64 / 1e6
 }
 
 fn row(name: &str, what: &str, [rival, codec, whole]: [f64; 3]) {

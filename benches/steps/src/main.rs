@@ -35,7 +35,7 @@ fn measured(run: impl FnOnce()) {
 type Row = fn(usize);
 
 const ROWS: [(&str, Row); 38] = [
-    ("kept records of an object", |n| objects::<Sword>(&kept_records(n))),
+    ("kept records of an object", |n| objects::<Sword>(&unknown_records(n))),
     ("unknown parts of a value", |n| value::<Bag>(&unknown_parts("Bag", n))),
     ("unknown parts that are migrated", |n| value::<Chest>(&unknown_parts("Chest", n))),
     ("fields of a class", |n| objects::<Sword>(&fields_of_a_class(n))),
@@ -169,7 +169,7 @@ struct Health {
     points: u32,
 }
 
-/// Of a mod that is off when the save is loaded.
+/// It belongs to a mod that is off when the save is loaded.
 #[derive(Persist)]
 #[persist(component)]
 struct Mana {
@@ -217,10 +217,10 @@ fn world(save: &[u8]) {
     });
 }
 
-fn kept_records(count: usize) -> Vec<u8> {
+fn unknown_records(count: usize) -> Vec<u8> {
     let sword = [class("Sword", &[("power", U8)]), class("Sword.old", &[("old", U8)])];
-    let kept = (0..count).map(|_| record(2, 0, 1, &[7]));
-    let items = sword.into_iter().chain([record(1, ADDED, 1, &[1])]).chain(kept);
+    let unknown = (0..count).map(|_| record(2, 0, 1, &[7]));
+    let items = sword.into_iter().chain([record(1, ADDED, 1, &[1])]).chain(unknown);
     forge::save(&items.collect::<Vec<_>>())
 }
 
@@ -503,9 +503,9 @@ fn with_classes(journal: &[u8], more: Vec<Item>, change: impl Fn(&mut Vec<u8>, u
             let mut forged = Forged::parse(&content[start..end]);
             forged.items.splice(0..0, more.iter().cloned());
             let built = forged.build();
-            let before = start - counted((end - start) as u64).len();
+            let from = start - counted((end - start) as u64).len();
             let new = [counted(built.len() as u64), built].concat();
-            content.splice(before..end, new);
+            content.splice(from..end, new);
             is_done = true;
         } else {
             change(&mut content, number);

@@ -1,12 +1,12 @@
 use std::mem;
 use std::ops::Range;
 
+use super::boxed::{is_bulky, unboxed};
 use super::decoder::{Decoder, NoLinks};
 use super::encoder::{EncodeState, Encoder, SaveLinks, Stop};
 use super::fail::Fail;
-use super::persist::{Persist, unboxed};
+use super::persist::Persist;
 use super::row::cut_mut;
-use super::weight::is_bulky;
 use super::windows::{RemainingWindows, SMALLEST, Window};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Result};

@@ -30,6 +30,8 @@
 //!
 //! [`Reflect`] gives the tables of a type that derives `Persist`; [`reflect`](crate::reflect) says what is in them.
 
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
+pub(crate) mod boxed;
 mod buffer;
 pub(crate) mod class;
 pub(crate) mod compact;
@@ -68,7 +70,7 @@ pub(crate) mod unknown;
 mod value;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod visitor;
-pub(crate) mod weight;
+mod weight;
 mod windows;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod with;
@@ -86,6 +88,7 @@ pub use type_set::Parts;
 #[doc(hidden)]
 pub use persist::Persist;
 
+pub(crate) use boxed::{apart, boxed_with, is_bulky, on_stack, unboxed};
 pub(crate) use buffer::{encode_parts, left_over};
 pub(crate) use content::{BoxOf, CellContent};
 pub(crate) use convert::CONVERTED;
@@ -102,7 +105,7 @@ pub(crate) use lock::LockCell;
 pub(crate) use object::{AnyObject, Shared, WeakShared, give, shared};
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use persist::extend_fixed;
-pub(crate) use persist::{apart, bad_part, boxed_with, decode_vec, unboxed};
+pub(crate) use persist::{bad_part, decode_vec};
 pub(crate) use pointer::{
     ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
 };
@@ -116,5 +119,5 @@ pub(crate) use unknown::{
     ForeignClass, ForeignPart, ForeignPartKind, KeptTarget, Unknown, UnknownPiece,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
-pub(crate) use weight::{is_bulky, is_light_box, on_stack};
+pub(crate) use weight::is_light_box;
 pub(crate) use with::ADAPTED;

@@ -2,6 +2,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::{needs_drop, swap};
 
+use super::boxed::{apart, boxed, is_bulky, unboxed};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
@@ -12,7 +13,6 @@ use super::links::Prototypes;
 use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;
-use super::weight::is_bulky;
 use crate::Result;
 use crate::reflect::Kind;
 
@@ -593,38 +593,6 @@ pub trait Persist: Sized + 'static {
     ) -> Result<(), Fail> {
         decode_fixed_into(list, count, input)
     }
-}
-
-/// Moves a value into a box. A function of its own, whose copies are on the stack only then.
-#[inline(never)]
-#[allow(clippy::missing_errors_doc, reason = "not for programs")]
-pub fn boxed<T, E>(value: Result<T, E>) -> Result<Box<T>, E> {
-    match value {
-        Ok(value) => Ok(Box::new(value)),
-        Err(error) => Err(error),
-    }
-}
-
-/// Moves a value out of its box, likewise.
-#[inline(never)]
-pub(crate) fn unboxed<T, E>(value: Result<Box<T>, E>) -> Result<T, E> {
-    match value {
-        Ok(value) => Ok(*value),
-        Err(error) => Err(error),
-    }
-}
-
-/// Moves a value from its box into another type in a box, likewise.
-#[inline(never)]
-#[expect(clippy::boxed_local, reason = "it is there to be on the stack nowhere else")]
-pub(crate) fn boxed_with<T, R>(value: Box<T>, wrap: impl FnOnce(T) -> R) -> Box<R> {
-    Box::new(wrap(*value))
-}
-
-/// Makes something with what is on the stack only meanwhile.
-#[inline(never)]
-pub fn apart<R>(make: impl FnOnce() -> R) -> R {
-    make()
 }
 
 /// Names a field in the error of its visit. Compiled once.

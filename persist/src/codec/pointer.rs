@@ -13,15 +13,15 @@ use std::rc::{self, Rc};
 use std::sync::{self, Arc};
 use std::time::Duration;
 
+use super::boxed::{boxed_with, is_bulky};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
 use super::object::{AnyObject, Shared};
-use super::persist::{Persist, boxed_with};
+use super::persist::Persist;
 use super::type_set::{Draft, LoadedObject, ObjectType, TypeSet};
 use super::visitor::Visitor;
-use super::weight::is_bulky;
 use crate::Result;
 use crate::reflect::{Cell, Holder, Pointer, Target};
 

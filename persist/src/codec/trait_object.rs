@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use super::boxed::is_bulky;
 use super::content::{BoxOf, CellContent};
 use super::count;
 use super::decoder::{Decoder, Implementor};
@@ -26,7 +27,6 @@ use super::type_set::{LoadedObject, StandInClass, TypeSet};
 use super::unknown::Unknown;
 use super::value::empty_box;
 use super::visitor::{Phase, Visitor};
-use super::weight::is_bulky;
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
 use crate::{Error, ErrorKind, Result};
 

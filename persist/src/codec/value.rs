@@ -2,15 +2,16 @@
 
 use std::any::{Any, TypeId};
 
+use super::boxed::{apart, is_bulky};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::field::FieldAccess;
 use super::links::{Factory, Prototypes, Within};
-use super::persist::{Inline, Persist, apart};
+use super::persist::{Inline, Persist};
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
-use super::weight::{is_bulky, is_large_for, levels, weight};
+use super::weight::{is_large_for, levels, weight};
 use crate::Result;
 
 impl Prototypes<'_> {

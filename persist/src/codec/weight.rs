@@ -36,25 +36,3 @@ pub(crate) const fn is_light_box<T>(least: usize) -> bool {
 pub(super) const fn levels(bytes: usize) -> u32 {
     1 + (bytes / 2048) as u32
 }
-
-/// Bytes of a value that are on the stack while it is read into a box; `fields` is that of its fields, the most of one.
-#[must_use]
-pub const fn on_stack<T>(fields: &[usize]) -> usize {
-    if !is_bulky::<T>() {
-        return size_of::<T>();
-    }
-    let (mut most, mut i) = (0, 0);
-    while i < fields.len() {
-        if fields[i] > most {
-            most = fields[i];
-        }
-        i += 1;
-    }
-    most
-}
-
-/// True if values of the type are read into a box, and moved out of it at last: by value each function that returns one
-/// has a copy on the stack, or several where nothing is optimized.
-pub(crate) const fn is_bulky<T>() -> bool {
-    size_of::<T>() > 4096
-}

@@ -5,14 +5,14 @@
 
 mod chain;
 mod distinct;
+mod extras;
 mod named;
 mod record;
 mod skipping;
 
-use std::ops::Range;
-
 use self::chain::ByteChain;
 use self::distinct::DistinctParts;
+pub(crate) use self::extras::{DefaultedField, KeptLocation, RecordExtras, SharedValue};
 use self::record::RecordFrame;
 use self::skipping::SkippingFrame;
 use super::event::shortened;
@@ -41,70 +41,6 @@ pub(crate) struct SourceRecord<'s> {
     pub(crate) payload: &'s [u8],
     /// What a program kept of the object: the class of each value, and its bytes.
     pub(crate) kept: &'s [(usize, &'s [u8])],
-}
-
-/// What a record leaves besides its payload.
-#[derive(Default)]
-pub(crate) struct RecordExtras {
-    /// Values that are kept of the object: the class of each, and where it is.
-    pub(crate) kept: Vec<(usize, KeptLocation)>,
-    /// Values that are objects of their own now.
-    pub(crate) shared: Vec<SharedValue>,
-    /// Fields with defaults that are not read from the payload, in its order.
-    pub(crate) defaulted: Vec<DefaultedField>,
-}
-
-/// A field that is stored by a module, and that the save does not have. It gets its default as that is: the module may
-/// refuse it or make another value of it. The payload has its bytes too, for those who read it without the type.
-pub(crate) struct DefaultedField {
-    /// Where those are in the payload.
-    pub(crate) bytes: Range<usize>,
-    pub(crate) field: FieldPlace,
-}
-
-impl DefaultedField {
-    /// Takes out of a list those whose bytes begin in a range, with what follows `start` moved to `to`.
-    fn moved(list: &[Self], bytes: Range<usize>, to: usize) -> impl Iterator<Item = Self> {
-        let first = list.partition_point(|it| it.bytes.start < bytes.start);
-        let end = list.partition_point(|it| it.bytes.start < bytes.end);
-        list[first..end].iter().map(move |it| it.at(bytes.start, to))
-    }
-
-    /// Follows its bytes, where those from `from` on stand at `to` now.
-    fn at(&self, from: usize, to: usize) -> Self {
-        let [start, end] = [self.bytes.start, self.bytes.end].map(|at| at - from + to);
-        Self { bytes: start..end, field: self.field }
-    }
-
-    /// Drops those whose bytes begin at `start` or after it.
-    fn truncate(list: &mut Vec<Self>, start: usize) {
-        list.truncate(list.partition_point(|it| it.bytes.start < start));
-    }
-}
-
-/// Where a value that is kept of an object lies.
-pub(crate) enum KeptLocation {
-    /// In the payload of its record.
-    Payload(Range<usize>),
-    /// It is the one of this index of what was kept before.
-    Kept(usize),
-}
-
-/// A value that has become an object.
-pub(crate) struct SharedValue {
-    pub(crate) id: u64,
-    /// The program's class.
-    pub(crate) class: usize,
-    pub(crate) holder: Holder,
-    pub(crate) payload: Vec<u8>,
-    pub(crate) defaulted: Vec<DefaultedField>,
-}
-
-impl SharedValue {
-    /// How much memory it takes.
-    fn bytes(&self) -> usize {
-        self.payload.len() + self.defaulted.len() * size_of::<DefaultedField>()
-    }
 }
 
 /// An object that has become a value: its payload, and what a program kept of it.
