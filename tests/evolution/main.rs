@@ -4,6 +4,7 @@ mod alternations;
 mod attributes;
 mod changes;
 mod counted_pointers;
+mod dangling;
 mod disarranged;
 mod game;
 mod hostile;

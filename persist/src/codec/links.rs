@@ -85,6 +85,13 @@ pub trait ReferenceSlot {
     /// Points it at its target, a `Shared`, with the target's `Caster` if it asks for a trait;
     /// false if the target has another type.
     fn connect(&mut self, target: &dyn Any, caster: Option<&dyn Any>) -> bool;
+
+    /// Lets a weak one dangle, whose target is not loaded: until now it has led to a stand-in, which may be another object
+    /// of the load.
+    fn dangle(&mut self, prototypes: &Prototypes<'_>) -> Result<()> {
+        let _ = prototypes;
+        Ok(())
+    }
 }
 
 /// Counts elements without bytes, within the limit.

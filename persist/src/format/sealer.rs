@@ -181,23 +181,30 @@ pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Resu
 }
 
 /// Writes a save again, under another header; blocks that are compressed stay as they are. Its objects take that many
-/// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call.
+/// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call. Returns
+/// the bytes of the save if it stays in a buffer, else none.
 pub(crate) fn write_again(
     (save, checksums): (&[u8], Checksums),
     header: &Header,
     memory: u64,
     out: &mut Sealer<'_>,
     go_on: &mut dyn FnMut(u64) -> Result<()>,
-) -> Result<()> {
+) -> Result<Vec<u8>> {
     let (_, start) = Header::parse(save)?;
-    out.header(header)?;
+    let mut stays = out.header(header)?;
     go_on(start as u64)?;
     let (_, trailer) = each_block((save, checksums), start, &mut |block| {
-        out.block(&[&save[block.at..block.end]])?;
+        let bytes = &save[block.at..block.end];
+        let crc = out.block(&[bytes])?;
+        if out.stays() {
+            stays.extend_from_slice(bytes);
+            stays.extend_from_slice(&crc);
+        }
         go_on((block.end + CRC_SIZE - block.at) as u64)
     })?;
-    out.finish(trailer.records, trailer.definitions, memory)?;
-    go_on(TRAILER_SIZE as u64)
+    stays.append(&mut out.finish(trailer.records, trailer.definitions, memory)?);
+    go_on(TRAILER_SIZE as u64)?;
+    Ok(stays)
 }
 
 #[cold]

@@ -277,7 +277,7 @@ impl VisitLinks for Connector<'_, '_> {
         }
         match self.table.objects.shared(target) {
             Some(object) if slot.connect(object, caster) => Ok(()),
-            None if reference.is_weak() => Ok(()),
+            None if reference.is_weak() => slot.dangle(&self.table.registry.prototypes()),
             _ => {
                 Err(error!(ErrorKind::WrongClass, "a reference is of another type than its field"))
             }

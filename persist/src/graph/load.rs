@@ -253,13 +253,14 @@ impl<'l> Loader<'l> {
             self.free_inlined();
             self.count_unknown();
         }
-        self.check_policy()?;
         self.count_made();
         if self.table.objects.records.has_value() {
             // Nobody else could get at the others, or cut their cycles.
             let Table { objects, references, resolves, .. } = &mut self.table;
-            objects.keep_reached(0..root_end, references, *resolves);
+            let freed = objects.keep_reached(0..root_end, references, *resolves);
+            self.count_dangling(&freed);
         }
+        self.check_policy()?;
         let references = &self.table.references;
         let freed = (0..self.table.objects.kinds.len())
             .filter(|record| !in_chunks && self.table.objects.kinds[*record].is_none());

@@ -1,5 +1,6 @@
 //! The objects that a load makes, by the records of the save.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -186,14 +187,14 @@ impl<'l> LoadingObjects<'l> {
         }
     }
 
-    /// Frees the objects to which no strong references lead from the value whose references are at these places.
-    /// `resolved` says that references lead to their targets already.
+    /// Frees the objects to which no strong references lead from the value whose references are at these places, and
+    /// returns them. `resolved` says that references lead to their targets already.
     pub(super) fn keep_reached(
         &mut self,
         root: Range<usize>,
         references: &References,
         resolved: bool,
-    ) {
+    ) -> BTreeSet<usize> {
         let mut reached = vec![false; self.entries.len()];
         let mut work = vec![root];
         while let Some(places) = work.pop() {
@@ -205,23 +206,22 @@ impl<'l> LoadingObjects<'l> {
                 }
             }
         }
-        if reached
-            .iter()
-            .zip(&self.entries)
-            .all(|(reached, entry)| *reached || matches!(entry, LoadedObject::Nothing))
-        {
-            return;
+        let is_there = |record: &usize| !matches!(self.entries[*record], LoadedObject::Nothing);
+        let freed = (0..reached.len()).filter(|record| !reached[*record] && is_there(record));
+        let freed: BTreeSet<usize> = freed.collect();
+        if freed.is_empty() {
+            return freed;
         }
         self.stand_ins.clear();
-        let freed = || (0..reached.len()).filter(|record| !reached[*record]);
         if resolved {
-            self.empty(freed());
+            self.empty(freed.iter().copied());
         }
-        for record in freed() {
+        for record in &freed {
             // Nothing that it holds is freed with it: those are stand-ins, or it has been emptied.
-            self.entries[record] = LoadedObject::Nothing;
-            self.kinds[record] = None;
+            self.entries[*record] = LoadedObject::Nothing;
+            self.kinds[*record] = None;
         }
+        freed
     }
 
     /// Lets go of the stand-ins: no reference is decoded any more.

@@ -1,6 +1,6 @@
 //! Records that are not in the program's form: rewritten, and what is left of them kept.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::load::{FIRST_MADE, Loader};
 use super::references::PendingReference;
@@ -213,7 +213,7 @@ impl<'l> Loader<'l> {
         let strong = references.filter(|held| !held.is_weak());
         let strong: HashSet<usize> = strong.filter_map(|held| held.target()).collect();
         self.table.objects.drop_stand_ins();
-        let mut freed = HashSet::new();
+        let mut freed = BTreeSet::new();
         for id in inlined {
             let Some(record) = self.table.objects.find(id).map(|record| record as usize) else {
                 continue;
@@ -231,7 +231,14 @@ impl<'l> Loader<'l> {
             freed.insert(record);
             self.table.objects.kept.remove(&record);
         }
-        // The weak references to them dangle.
+        self.count_dangling(&freed);
+    }
+
+    /// Counts the weak references to objects that were freed: they dangle.
+    pub(super) fn count_dangling(&mut self, freed: &BTreeSet<usize>) {
+        if freed.is_empty() {
+            return;
+        }
         let Table { objects, references, tally, .. } = &mut self.table;
         let mut count = |record: RecordLocation, places| {
             let targets = references.in_places(places).iter().filter_map(|held| held.target());

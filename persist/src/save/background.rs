@@ -144,7 +144,8 @@ impl Job {
                 ticket.done.store(0, Ordering::Relaxed);
                 go_on(0)?;
                 let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
-                write_again((save, Checksums::None), &header, *memory, &mut sealer, &mut go_on)
+                let save = (save, Checksums::None);
+                write_again(save, &header, *memory, &mut sealer, &mut go_on).map(drop)
             });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),

@@ -283,7 +283,10 @@ impl WriteContent for &Prefab {
 
     fn write(&mut self, _: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
         let save = (self.as_bytes(), Checksums::Right);
-        write_again(save, to.header, 0, to.out, &mut |_| Ok(()))
+        let stays = write_again(save, to.header, 0, to.out, &mut |_| Ok(()))?;
+        to.buffer.clear();
+        to.buffer.insert(0, &stays);
+        Ok(())
     }
 }
 

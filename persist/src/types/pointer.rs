@@ -224,6 +224,11 @@ macro_rules! pointers {
                     None => false,
                 }
             }
+
+            fn dangle(&mut self, prototypes: &Prototypes<'_>) -> Result<()> {
+                *self = P::As::gone::<$family>(prototypes)?;
+                Ok(())
+            }
         }
 
         // A pointer to a pointer.

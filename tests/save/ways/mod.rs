@@ -1,6 +1,7 @@
 //! Laws that hold in every way to save: now and in the background, at a path, in a slot, a rotation and a store, by a
 //! storage of the program's own.
 
+mod content;
 mod events;
 mod info;
 mod no_content;

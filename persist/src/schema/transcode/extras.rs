@@ -42,6 +42,14 @@ impl DefaultedField {
         Self { bytes: start..end, field: self.field }
     }
 
+    /// Lets those of a list follow their bytes, where those from `from` on stand at `to` now.
+    pub(super) fn follow(list: &mut [Self], from: usize, to: usize) {
+        let first = list.partition_point(|it| it.bytes.start < from);
+        for field in &mut list[first..] {
+            *field = field.at(from, to);
+        }
+    }
+
     /// Drops those whose bytes begin at `start` or after it.
     pub(super) fn truncate(list: &mut Vec<Self>, start: usize) {
         list.truncate(list.partition_point(|it| it.bytes.start < start));

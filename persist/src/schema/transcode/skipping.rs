@@ -1,5 +1,6 @@
 //! Containers whose elements are skipped if they cannot be rewritten.
 
+use super::extras::DefaultedField;
 use super::{TranscodeFrame, Transcoder, path};
 use crate::codec::{Decoder, NoLinks, count, is_of_value};
 use crate::env::Env;
@@ -183,10 +184,12 @@ impl<'t> SkippingFrame<'t> {
             // Those that are no distinct ones have been dropped, too, and all others counted.
             return;
         }
-        let length = run.out.len() - self.start - input.rest().len();
+        let end = run.out.len() - input.rest().len();
         let mut new = Vec::new();
         count::push(written - self.skipped, &mut new);
-        run.out.splice(self.start..self.start + length, new);
+        // A shorter count moves what follows it.
+        DefaultedField::follow(&mut run.extras.defaulted, end, self.start + new.len());
+        run.out.splice(self.start..end, new);
     }
 }
 
