@@ -335,3 +335,97 @@ fn the_message_of_a_module_in_a_list_has_the_index() {
     assert_eq!(error.field(), Some("nested[1][1]"));
     insta::assert_snapshot!(error);
 }
+
+#[test]
+fn elements_of_containers_that_the_older_program_did_not_have_are_skipped_too() {
+    mod older {
+        use super::*;
+
+        #[derive(Persist)]
+        #[persist(class = "Shelf")]
+        pub(super) struct Shelf {
+            pub(super) item: super::old::Item,
+            pub(super) odd: u32,
+            pub(super) number: u16,
+            pub(super) boxed: Rc<RefCell<Option<super::old::Item>>>,
+            pub(super) shared: Rc<RefCell<Vec<u16>>>,
+            pub(super) keys: Rc<RefCell<HashMap<u16, super::old::Item>>>,
+            pub(super) array: [u16; 3],
+            pub(super) set: BTreeSet<u16>,
+            pub(super) last: String,
+        }
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    struct Shelf {
+        #[persist(skip_failed)]
+        item: Option<Item>,
+        #[persist(skip_failed, with = "Option<even>")]
+        odd: Option<u64>,
+        #[persist(skip_failed)]
+        number: Option<u8>,
+        #[persist(skip_failed)]
+        boxed: Option<Item>,
+        #[persist(skip_failed)]
+        shared: Vec<u8>,
+        #[persist(skip_failed)]
+        keys: BTreeMap<u8, Item>,
+        #[persist(skip_failed)]
+        array: Vec<u8>,
+        #[persist(skip_failed)]
+        set: Vec<u8>,
+        last: String,
+    }
+
+    let [bow, sword] = [old::Item::Bow, old::Item::Sword { power: 3 }];
+    let shelf = |item, odd, number| older::Shelf {
+        item,
+        odd,
+        number,
+        boxed: shared(Some(item)),
+        shared: shared(vec![300, 1, number]),
+        keys: shared([(300, sword), (1, item), (2, sword)].into()),
+        array: [number, 301, 5],
+        set: [300, 7].into(),
+        last: "end".into(),
+    };
+    let sword = Item::Sword { power: 3 };
+    let first = Shelf {
+        item: None,
+        odd: None,
+        number: None,
+        boxed: None,
+        shared: vec![1],
+        keys: [(2, sword)].into(),
+        array: vec![5],
+        set: vec![7],
+        last: "end".into(),
+    };
+    let second = Shelf {
+        item: Some(sword),
+        odd: Some(4),
+        number: Some(9),
+        boxed: Some(sword),
+        shared: vec![1, 9],
+        keys: [(1, sword), (2, sword)].into(),
+        array: vec![9, 5],
+        set: vec![7],
+        last: "end".into(),
+    };
+    let bad = shelf(bow, 3, 400);
+    let good = shelf(old::Item::Sword { power: 3 }, 4, 9);
+    for (stored, expected, rows) in [(bad, first, 11), (good, second, 4)] {
+        let save = persist::to_vec(&stored).unwrap();
+        let loaded = Saves::new().from_slice::<Shelf>(&save).unwrap();
+        assert_eq!(*loaded, expected);
+        assert_eq!(skipped(loaded.report()), rows, "{}", loaded.report());
+
+        let mut manager = SaveManager::new();
+        manager.add(&shared(stored)).unwrap();
+        let save = manager.to_vec().unwrap();
+        let manager = SaveManager::new();
+        manager.register::<Shelf>().unwrap();
+        let loaded = manager.from_slice(&save).unwrap();
+        assert_eq!(*loaded.first::<Shelf>().unwrap().borrow(), expected);
+    }
+}

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::rc::{Rc, Weak};
 
 use persist::save::verify;
-use persist::{Document, Error, ErrorKind, Limits, LoadOptions, Persist, Saves};
+use persist::{Document, Error, ErrorKind, Limits, LoadOptions, Persist, Saves, World};
 use persist_tests::support::fixture_types::{load_and_save, path};
 use persist_tests::support::forge::restamp;
 use persist_tests::support::short_or_long;
@@ -195,6 +195,14 @@ mod newer {
     }
 
     #[derive(Persist)]
+    #[persist(component)]
+    pub(super) struct Storm {
+        pub(super) name: String,
+        pub(super) by_day: BTreeMap<u8, bool>,
+        pub(super) sign: Option<char>,
+    }
+
+    #[derive(Persist)]
     pub(super) struct Game {
         pub(super) day: u32,
         pub(super) weather: Vec<Rc<RefCell<Weather>>>,
@@ -211,12 +219,6 @@ struct Game {
 
 /// A save of a newer program: a value, or an object.
 fn newer_saves() -> [Vec<u8>; 2] {
-    let weather = |name: &str| newer::Weather {
-        name: name.into(),
-        by_day: [(1, true), (4, false)].into(),
-        sign: '☔',
-        next: Weak::new(),
-    };
     let rain = Rc::new(RefCell::new(weather("rain")));
     rain.borrow_mut().next = Rc::downgrade(&rain);
     let game = || newer::Game {
@@ -240,6 +242,58 @@ fn objects(saves: &Saves, save: &[u8]) -> persist::Result<()> {
     manager.from_slice(save).map(drop)
 }
 
+#[persist::dynamic]
+trait Sign: Send + Sync {}
+
+impl Sign for newer::Storm {}
+
+/// One component that the program has, beside what it does not have.
+#[derive(Persist)]
+#[persist(component, class = "Walls")]
+struct Walls {
+    height: u16,
+    sign: Option<Box<dyn Sign>>,
+}
+
+fn weather(name: &str) -> newer::Weather {
+    newer::Weather {
+        name: name.into(),
+        by_day: [(1, true), (4, false)].into(),
+        sign: '☔',
+        next: Weak::new(),
+    }
+}
+
+fn storm(name: &str) -> newer::Storm {
+    newer::Storm { name: name.into(), by_day: [(1, true), (4, false)].into(), sign: Some('☔') }
+}
+
+/// A world with components, resources and trait objects of classes that the program does not have.
+fn newer_world() -> Vec<u8> {
+    let saves = Saves::new();
+    saves.register_as::<newer::Storm, dyn Sign>().expect("a class");
+    let mut world = World::new();
+    let street = world.spawn("street");
+    for height in 0..2 {
+        let sign = Some(Box::new(storm("sign")) as Box<dyn Sign>);
+        let house = world.spawn_in(street, "house").expect("a house");
+        world.attach(house, Walls { height, sign }).expect("walls");
+        world.attach(house, storm("rain")).expect("rain");
+    }
+    world.insert_resource(storm("snow")).expect("a resource");
+    saves.to_vec(&world).expect("a save")
+}
+
+fn world_without_weather(save: &[u8]) -> persist::Result<()> {
+    let saves = Saves::new();
+    saves.register_component::<Walls>()?;
+    saves.from_slice::<World>(save).map(drop)
+}
+
+fn world_without_anything(save: &[u8]) -> persist::Result<()> {
+    Saves::new().from_slice::<World>(save).map(drop)
+}
+
 /// Fields and records that a program does not know are checked by their own schema, whether they are kept or dropped.
 #[test]
 fn unknown_content_is_checked_as_known_content_is() {
@@ -255,7 +309,17 @@ fn unknown_content_is_checked_as_known_content_is() {
         ("all unknown", all_unknown),
     ];
     let mut cases = Vec::new();
-    for (name, save, loads) in [("value", value, of_value), ("object", object, of_object)] {
+    let of_world: [Load; 3] = [
+        ("some unknown", world_without_weather),
+        ("no component known", world_without_anything),
+        ("as a prefab", |save| Saves::new().from_slice::<persist::world::Prefab>(save).map(drop)),
+    ];
+    let saves = [
+        ("value", value, of_value),
+        ("object", object, of_object),
+        ("world", newer_world(), of_world),
+    ];
+    for (name, save, loads) in saves {
         for (how, load) in loads {
             load(&save).unwrap_or_else(|error| panic!("{how}: {error}"));
         }

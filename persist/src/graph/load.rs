@@ -249,7 +249,9 @@ impl<'l> Loader<'l> {
         if !self.table.is_plain {
             self.keep_unknown()?;
             self.fill_late()?;
-            self.check_converted()?;
+        }
+        self.check_converted()?;
+        if !self.table.is_plain {
             self.free_inlined();
             self.count_unknown();
         }
@@ -444,16 +446,19 @@ impl<'l> Loader<'l> {
     /// Checks the records that were not read as they are stored, if something of them was passed over: what is dropped
     /// or kept, and in fields that became others what references lead to. What is converted was checked by that.
     fn check_converted(&self) -> Result<()> {
-        let Table { objects, plans, .. } = &self.table;
+        let Table { objects, plans, tally, is_plain, .. } = &self.table;
         if self.is_checked {
             return Ok(());
         }
         let is_unknown = |class: u32| class < MADE && plans.resolve(class as usize).is_none();
-        let passes_over = !self.before.is_empty()
-            || plans.stored.refers()
-            || plans.events().any(|(row, _)| row.event.passes_over())
-            || objects.records.iter().any(|record| is_unknown(record.class));
-        if !passes_over {
+        let rewrites = || {
+            !self.before.is_empty()
+                || plans.stored.refers()
+                || plans.events().any(|(row, _)| row.event.passes_over())
+                || objects.records.iter().any(|record| is_unknown(record.class))
+        };
+        // A component of an unknown class is in a record that is read as it is stored.
+        if !tally.passes_over() && (*is_plain || !rewrites()) {
             return Ok(());
         }
         let holds_any_class = plans.stored.holds_any_class();

@@ -136,6 +136,11 @@ impl Tally {
         *run = Occurrences { count: run.count + 1, first: run.first.min(object) };
     }
 
+    /// True if something of the save was passed over, in records that may be read as they are stored.
+    pub(super) fn passes_over(&self) -> bool {
+        self.0.keys().any(|(event, _)| event.passes_over())
+    }
+
     /// The counts of one event by class.
     pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, Occurrences)> {
         let runs = self.0.iter().filter(move |((of, _), _)| *of == event);

@@ -8,7 +8,7 @@ use super::ops::{
 use super::pairing::pair;
 use super::plan::Plans;
 use super::program::ProgramFields;
-use super::{KindSchema, LoadEvent, ProgramClass};
+use super::{Form, KindSchema, LoadEvent, ProgramClass};
 use crate::{Error, ErrorKind, Result};
 
 /// Records of more pieces are no small ones.
@@ -289,17 +289,45 @@ impl<'p> Plans<'p> {
             .map(|of| self.enter(Conversion::Typed { of, field: new.place(field) }))
             .or_else(|| self.conversion(node, wanted, place))
             .or_else(|| self.longer(node, new, field, place))?;
-        let found = match self.conversions[found] {
-            Conversion::Elements { .. } | Conversion::Map { .. } | Conversion::Option(_)
-                if new.records[field].skips_failed =>
-            {
-                let node = self.stored.node(node).first();
-                self.enter(Conversion::Skipping { of: found, node, field: new.place(field) })
+        let skipping = match new.records[field].skips_failed {
+            true => self.skipped_part(node, found),
+            false => None,
+        };
+        let found = match skipping {
+            Some((node, is_option)) => {
+                let field = new.place(field);
+                self.enter(Conversion::Skipping { of: found, node, is_option, field })
             }
-            _ => found,
+            None => found,
         };
         self.fields.insert(key, found);
         Some(found)
+    }
+
+    /// The first node of what is skipped of a container, and whether that is an option: of an option the whole value is
+    /// skipped, of others an element.
+    fn skipped_part(&self, node: usize, of: usize) -> Option<(usize, bool)> {
+        let (mut container, mut of) = (node, of);
+        loop {
+            match (self.conversions[of], &self.stored.node(container).kind) {
+                (Conversion::Option(_) | Conversion::Some(_), _) => return Some((node, true)),
+                // The container was an object, or what a class is that stands for its one value.
+                (Conversion::Inline { class, of: inner, .. }, _) => {
+                    (container, of) = (self.stored.root(class), inner);
+                }
+                (
+                    Conversion::Elements { .. } | Conversion::Map { .. },
+                    KindSchema::Class(class),
+                ) => {
+                    let Form::Value(_) = self.stored[*class].form else { return None };
+                    container = self.stored.first(*class, 0);
+                }
+                (Conversion::Elements { .. } | Conversion::Map { .. }, _) => {
+                    return Some((self.stored.node(container).first(), false));
+                }
+                _ => return None,
+            }
+        }
     }
 
     /// The conversion of an array to a longer one, if the field has a default.

@@ -284,10 +284,12 @@ pub(super) enum Conversion {
         of: usize,
         shared: usize,
     },
-    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part.
+    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part, or that
+    /// of the whole field if it is an option.
     Skipping {
         of: usize,
         node: usize,
+        is_option: bool,
         field: FieldPlace,
     },
     /// To the type that the `convert` of a field takes, and by it to the field.

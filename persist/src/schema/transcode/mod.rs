@@ -383,8 +383,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Skipping { of: inner, node, field } => {
-                    let is_option = matches!(self.plans.conversions[inner], Conversion::Option(_));
+                Conversion::Skipping { of: inner, node, is_option, field } => {
                     let frame = SkippingFrame::open(self, (node, is_option), field);
                     frames.push(TranscodeFrame::Skipping(Box::new(frame)));
                     inner

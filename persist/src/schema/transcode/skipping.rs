@@ -8,10 +8,10 @@ use crate::schema::FieldPlace;
 use crate::schema::walk::{FrameParts, WalkFrame, fault, push_name, skip};
 use crate::{Error, Result};
 
-/// A list, set, map or option of a field, whose own frame follows this one.
+/// A list, set, map or option of a field, whose own frame follows this one, after that of the object that it was.
 pub(super) struct SkippingFrame<'t> {
     field: FieldPlace,
-    /// The node of its first part.
+    /// The node of its first part; of an option that of the whole.
     node: usize,
     is_option: bool,
     /// How many elements the save has.
@@ -94,7 +94,10 @@ impl<'t> SkippingFrame<'t> {
 
     /// Notes where an element begins, if one does.
     pub(super) fn begin(frames: &mut [TranscodeFrame<'t>], run: &Transcoder<'t, '_, '_>) {
-        let [.., TranscodeFrame::Skipping(skipping), container] = frames else { return };
+        let Some((container, before)) = frames.split_last_mut() else { return };
+        let mut before = before.iter_mut().rev();
+        let before = before.find(|frame| !matches!(frame, TranscodeFrame::Inlined { .. }));
+        let Some(TranscodeFrame::Skipping(skipping)) = before else { return };
         if skipping.is_option {
             return;
         }
@@ -115,29 +118,29 @@ impl<'t> SkippingFrame<'t> {
         if run.skipping == 0 || !is_of_value(error.kind()) {
             return Err(error);
         }
-        let is_in = |at: usize, frame: &TranscodeFrame<'t>| match frame {
-            TranscodeFrame::Skipping(skipping) => {
-                skipping.is_option
-                    || frames.get(at + 1).is_some_and(|it| container_parts(it).is_some())
+        let place = (0..frames.len()).rev().find_map(|at| match &frames[at] {
+            TranscodeFrame::Skipping(skipping) if skipping.is_option => Some((at, at + 1)),
+            TranscodeFrame::Skipping(_) => {
+                let is_other = |frame: &_| !matches!(frame, TranscodeFrame::Inlined { .. });
+                let container = at + 1 + frames[at + 1..].iter().position(is_other)?;
+                container_parts(&frames[container]).map(|_| (at, container + 1))
             }
-            _ => false,
-        };
-        let Some(at) = (0..frames.len()).rfind(|at| is_in(*at, &frames[*at])) else {
-            return Err(error);
-        };
-        let is_option = matches!(&frames[at], TranscodeFrame::Skipping(it) if it.is_option);
-        let inner = path(&frames[at + if is_option { 1 } else { 2 }..], &run.skipped, run.stored);
+            _ => None,
+        });
+        let Some((at, end)) = place else { return Err(error) };
+        let inner = path(&frames[end..], &run.skipped, run.stored);
         run.skipped.clear();
-        for frame in &frames[at + 1..] {
+        for frame in &frames[end..] {
             run.skipping -= usize::from(matches!(frame, TranscodeFrame::Skipping(_)));
         }
-        frames.truncate(at + if is_option { 1 } else { 2 });
+        frames.truncate(end);
         let (head, container) = frames.split_at_mut(at + 1);
         let Some(TranscodeFrame::Skipping(skipping)) = head.last_mut() else { return Err(error) };
+        let is_option = skipping.is_option;
         skipping.mark.restore(run);
         let mut part = String::new();
         let mut nodes = skipping.node..skipping.node + 1;
-        match container.first_mut() {
+        match container.last_mut() {
             Some(TranscodeFrame::Parts(parts)) => {
                 nodes.end += usize::try_from(step(parts) - 1).unwrap_or(0);
                 parts.next = skipping.mark.next + step(parts);
@@ -150,10 +153,7 @@ impl<'t> SkippingFrame<'t> {
                 part = format!("[{}]", skipping.mark.next / step(parts));
                 distinct.marks.truncate(skipping.mark.marks);
             }
-            _ => {
-                // The byte of an option stands before its value.
-                run.input.value::<bool>().map_err(fault)?;
-            }
+            _ => {}
         }
         // Damage is no element that cannot be loaded.
         for node in nodes {
