@@ -484,7 +484,7 @@ fn classes_that_a_journal_brings(count: usize) {
 /// A journal with more definitions of classes before those of its world.
 fn with_classes(journal: &[u8], more: Vec<Item>, change: impl Fn(&mut Vec<u8>, usize)) -> Vec<u8> {
     const HEADER: usize = 48;
-    const HEAD: usize = 13;
+    const HEAD: usize = 15;
     let (mut at, mut changed, mut is_done) = (HEADER, journal[..HEADER].to_vec(), false);
     let mut number = 0;
     while at < journal.len() {
