@@ -47,7 +47,7 @@ pub struct Input {
     pub save_as: Option<Given<Type>>,
     pub hooks: Hooks,
     /// How older records are brought to the version.
-    pub migration: Option<Given<Migration>>,
+    pub migration: Option<Given<Vec<Step>>>,
     /// Attributes that need field records: class, id, ..., with their names.
     pub class_only: Vec<Given<&'static str>>,
     pub packed: Option<Span>,
@@ -83,11 +83,18 @@ pub struct Hooks {
     pub context: Option<Given<Type>>,
 }
 
-pub enum Migration {
-    /// By one function, called for each step.
-    Every(ExprPath),
-    /// By a function for each step, in the order given.
-    Steps(Vec<Step>),
+/// What becomes of values of an older type of a field.
+pub struct Convert {
+    /// The version of the class that stored them.
+    pub from: Option<Given<u32>>,
+    pub how: ConvertHow,
+}
+
+pub enum ConvertHow {
+    /// A function takes them.
+    Function(ExprPath),
+    /// They are taken as they are.
+    Same(Type),
 }
 
 /// From one version to the next.
@@ -141,8 +148,8 @@ pub struct Field {
     /// What a load fills, if that is given.
     pub empty: Option<Given<DefaultValue>>,
     pub id: Option<Given<u32>>,
-    /// A function from an older type of the field.
-    pub convert: Option<Given<ExprPath>>,
+    /// From older types of the field.
+    pub convert: Option<Given<Vec<Convert>>>,
     /// It holds stored fields that the struct or variant does not have.
     pub unknown: Option<Given<()>>,
     /// Its integers take as few bytes as they need, since it or the type says so.

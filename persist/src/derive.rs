@@ -51,7 +51,7 @@
 /// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, before those of the values inside. |
 /// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when all is loaded, after those inside; `E` can be shown as text. |
 /// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
-/// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
+/// | `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)` for each step from a version to the next, by which records of older versions are migrated; see below. |
 /// | `context = Items` | `before_save`, `validate`, `after_load` and `migrate` get a `&Items` as their last argument: the context of the save, load or edit; see [`Saves::context`](crate::Saves::context). |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
 /// | `via = "Stored"` | Saved as a `Stored` without a class of its own: `Stored: From<&Type>` and `Type: TryFrom<Stored>`. |
@@ -88,7 +88,7 @@
 /// | `via = "Stored"` | Saved as a `Stored`, which is `From<&Field>`, and from which the field's type is `TryFrom`. |
 /// | `context = Items` | `store` and `restore` of the modules in `with` or `with_iter` get a `&Items` as their last argument: the context of the save, load or edit. |
 /// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
-/// | `convert = path` | A function `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type; see below. |
+/// | `convert = path`, `convert(path, as u32)`, `convert(1 = path)` | Functions `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type, types that are taken as they are, and the version up to which a function takes values. The field takes its own type and these, and no other; see below. |
 /// | `compact` | The integers of the field take as few bytes as they need, as for a type. |
 /// | `skip_failed` | Elements of the field that cannot be loaded are skipped, with a row each in the load report: of an `Option`, or of a list, set or map of the standard library. |
 /// | `label = "Radius"`, `help = "In metres"` | What editors call the field, and say of it. These and the next four are in [`FieldRecord::hints`](crate::reflect::FieldRecord::hints), change no byte of a save, and are not checked by it. |

@@ -260,7 +260,7 @@ pub mod __private {
     pub use crate::codec::boxed::{apart, boxed, on_stack};
     pub use crate::codec::class::kind_of_class;
     pub use crate::codec::content::CellContent;
-    pub use crate::codec::convert::{FieldConversion, convert};
+    pub use crate::codec::convert::{FieldConversion, convert, converted};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::object::Shared;
@@ -277,7 +277,7 @@ pub mod __private {
     pub use crate::fields::typed_path::{Identifier, TypedPath};
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_file};
-    pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
+    pub use crate::reflect::class::{Argument, Body, Migrate, MigrationSteps, OldKind, Prototype};
     pub use crate::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
     pub use crate::save::Saves;
     pub use crate::save::content::{Sink, WriteContent, prepare_parts, write_parts};

@@ -87,7 +87,7 @@ mod bare {
         after_load = Guild::tidy,
         validate = Guild::check,
         version = 2,
-        migrate = Guild::migrate
+        migrate(1 = Guild::migrate)
     )]
     pub struct Guild {
         pub members: u32,

@@ -40,7 +40,7 @@ mod bare {
     }
 
     #[derive(::persist::Persist)]
-    #[persist(version = 2, migrate = to_3)]
+    #[persist(version = 2, migrate(1 = to_3))]
     #[persist(bound = "T: ::persist::Persist + ::std::convert::From<u8>")]
     pub enum Weather<T> {
         Sun {

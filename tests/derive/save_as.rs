@@ -11,7 +11,7 @@ use persist::reflect::Kind;
 use persist::{Error, ErrorKind, Persist};
 
 #[derive(Persist, Debug, PartialEq, Clone)]
-#[persist(version = 2, migrate = nothing, validate = Simulation::check)]
+#[persist(version = 2, migrate(1 = nothing), validate = Simulation::check)]
 struct Simulation {
     world: Map,
     clock: Clock,

@@ -303,9 +303,9 @@ fn an_older_form_of_what_is_stored_is_converted_inside_of_lifts() {
     #[derive(Persist, Debug)]
     #[persist(class = "Party")]
     struct Party {
-        #[persist(with = "Vec<id>")]
+        #[persist(with = "Vec<id>", convert(as Vec<u8>))]
         ids: Vec<Id>,
-        #[persist(with = "HashMap<name, vec2>")]
+        #[persist(with = "HashMap<name, vec2>", convert(as BTreeMap<String, [u8; 2]>))]
         by_name: HashMap<Name, Vec2>,
         #[persist(with = "Option<Vec<id>>")]
         added: Option<Vec<Id>>,

@@ -4,15 +4,15 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
 
-use persist::__private::{Env, Migration, convert};
+use persist::__private::{Env, convert};
 use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::Kind;
 use persist::save::Registry;
 use persist::{Error, ErrorKind, Persist, Record, Unknown, Value};
 
 /// Kinds have no `==`; what they are called says as much here.
-fn kind_of(inner: Option<fn() -> Kind>) -> Option<String> {
-    inner.map(|kind| kind().to_string())
+fn kind_of(kind: Option<Kind>) -> Option<String> {
+    kind.map(|kind| kind.to_string())
 }
 
 #[derive(Persist)]
@@ -62,7 +62,7 @@ fn to_3(record: &mut Record, from: u32) -> Result<(), String> {
 }
 
 #[derive(Persist)]
-#[persist(version = 2, migrate = migrate_shape)]
+#[persist(version = 2, migrate(1 = migrate_shape))]
 enum Shape {
     Circle(u8, #[persist(convert = <f32 as From<u8>>::from, id = 3)] f32),
     #[persist(empty)]
@@ -89,10 +89,10 @@ enum Weather {
 fn ids_conversions_and_the_unknown_are_in_the_table() {
     let [name, money, level, rest] = Hero::FIELDS else { panic!("four fields") };
     assert_eq!([name.id, money.id, level.id, rest.id], [Some(1), Some(u32::MAX), None, None]);
-    assert_eq!(kind_of(name.convert), None);
-    assert_eq!(kind_of(money.convert).unwrap(), "Gold");
-    assert_eq!(kind_of(level.convert).unwrap(), "String");
-    assert_eq!(kind_of(rest.convert), None);
+    assert_eq!(kind_of(name.old_kinds().next()), None);
+    assert_eq!(kind_of(money.old_kinds().next()).unwrap(), "Gold");
+    assert_eq!(kind_of(level.old_kinds().next()).unwrap(), "String");
+    assert_eq!(kind_of(rest.old_kinds().next()), None);
     let records = [name, money, level, rest];
     assert_eq!(records.map(|record| record.keeps_unknown), [false, false, false, true]);
     assert_eq!(records.map(|record| record.has_default), [false, false, true, true]);
@@ -107,17 +107,15 @@ fn variants_for_unknown_ones_are_in_the_table() {
     assert!(what.keeps_unknown && !what.has_default);
     let [_, radius] = Shape::VARIANTS[0].fields else { panic!("two fields") };
     assert_eq!((radius.id, radius.keeps_unknown), (Some(3), false));
-    assert_eq!(kind_of(radius.convert).unwrap(), "u8");
+    assert_eq!(kind_of(radius.old_kinds().next()).unwrap(), "u8");
     let others: Vec<bool> = Weather::VARIANTS.iter().map(|variant| variant.other).collect();
     assert_eq!(others, [false, true]);
-    assert!(matches!(Weather::CLASS.migration, Migration::None));
+    assert!(Weather::CLASS.migration.is_empty());
 }
 
 #[test]
 fn steps_of_a_migration_are_in_the_table() {
-    let Migration::Steps([(1, first), (2, second)]) = Hero::CLASS.migration else {
-        panic!("two steps")
-    };
+    let [(1, first), (2, second)] = Hero::CLASS.migration else { panic!("two steps") };
     let mut record = Record::new("Hero");
     first(&mut record, 1, &Env::DEFAULT).unwrap().unwrap();
     assert_eq!(record.get("seen"), Some(&Value::U32(1)));
@@ -126,8 +124,8 @@ fn steps_of_a_migration_are_in_the_table() {
     let refused = second(&mut record, 2, &Env::DEFAULT).unwrap();
     assert_eq!(refused.unwrap_err(), "nothing seen in 2");
 
-    let Migration::Every(every) = Shape::CLASS.migration else { panic!("one function") };
-    every(&mut record, 7, &Env::DEFAULT).unwrap().unwrap();
+    let [(1, only)] = Shape::CLASS.migration else { panic!("one step") };
+    only(&mut record, 7, &Env::DEFAULT).unwrap().unwrap();
     assert_eq!(record.get("radius"), Some(&Value::F64(7.0)));
 }
 
@@ -221,7 +219,7 @@ fn generic_functions_and_constructors_can_convert() {
     assert_eq!(old, [3, 3, 2, 1]);
     // A `Result` that is the field's own type is no refusal.
     assert_eq!(convert::<Sorted<u8>>(0, 1, &[9]).unwrap(), [0, 9]);
-    assert_eq!(kind_of(Sorted::<u16>::FIELDS[0].convert).unwrap(), "(Vec<u16>, bool)");
+    assert_eq!(kind_of(Sorted::<u16>::FIELDS[0].old_kinds().next()).unwrap(), "(Vec<u16>, bool)");
     Registry::new().register::<Sorted<u16>>().unwrap();
 }
 

@@ -9,6 +9,7 @@ mod disarranged;
 mod game;
 mod hostile;
 mod matrix;
+mod meanings;
 mod mod_switched_off;
 mod module_defaults;
 mod order;

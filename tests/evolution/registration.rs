@@ -8,7 +8,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::__private::{Body, Migrate, Migration};
+use persist::__private::{Body, Migrate, MigrationSteps};
 use persist::codec::{Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::{Class, FieldRecord, Kind, VariantRecord};
 use persist::save::Registry;
@@ -36,7 +36,7 @@ fn a_conversion_that_cannot_be_told_from_the_field_is_refused() {
     assert_eq!((error.class(), error.field()), (Some("Twice"), Some("value")));
     assert_eq!(
         error.message(),
-        "`convert` takes Vec<u32>, which is stored as the field itself is, so that the two cannot be told apart; give the class a `version` and a `migrate`"
+        "`convert` takes Vec<u32>, which is stored as the field itself is, so that the two cannot be told apart; give the class a `version`, and the `convert` the last version that stored the older type: `convert(1 = doubled)`"
     );
 }
 
@@ -166,18 +166,18 @@ macro_rules! by_hand {
 
 const DONE: Migrate = |_, _, _| Ok(Ok(()));
 
-const fn class<T: 'static>(version: u32, migration: Migration) -> Class {
+const fn class<T: 'static>(version: u32, migration: MigrationSteps) -> Class {
     Class::new::<T>("ByHand", Body::Struct(&[])).version(version).migration(migration)
 }
 
-by_hand!(Whole, class::<Whole>(3, Migration::Steps(&[(1, DONE), (2, DONE)])));
-by_hand!(First, class::<First>(1, Migration::Every(DONE)));
-by_hand!(Gap, class::<Gap>(4, Migration::Steps(&[(1, DONE), (3, DONE)])));
-by_hand!(Late, class::<Late>(3, Migration::Steps(&[(2, DONE)])));
-by_hand!(Short, class::<Short>(4, Migration::Steps(&[(1, DONE), (2, DONE)])));
-by_hand!(Beyond, class::<Beyond>(2, Migration::Steps(&[(1, DONE), (2, DONE)])));
-by_hand!(Zero, class::<Zero>(2, Migration::Steps(&[(0, DONE), (1, DONE)])));
-by_hand!(Double, class::<Double>(3, Migration::Steps(&[(1, DONE), (1, DONE), (2, DONE)])));
+by_hand!(Whole, class::<Whole>(3, &[(1, DONE), (2, DONE)]));
+by_hand!(First, class::<First>(1, &[(1, DONE)]));
+by_hand!(Gap, class::<Gap>(4, &[(1, DONE), (3, DONE)]));
+by_hand!(Late, class::<Late>(3, &[(2, DONE)]));
+by_hand!(Short, class::<Short>(4, &[(1, DONE), (2, DONE)]));
+by_hand!(Beyond, class::<Beyond>(2, &[(1, DONE), (2, DONE)]));
+by_hand!(Zero, class::<Zero>(2, &[(0, DONE), (1, DONE)]));
+by_hand!(Double, class::<Double>(3, &[(1, DONE), (1, DONE), (2, DONE)]));
 
 #[test]
 fn a_gap_in_a_migration_is_found_at_registration() {

@@ -360,7 +360,7 @@ fn elements_of_containers_that_the_older_program_did_not_have_are_skipped_too() 
     struct Shelf {
         #[persist(skip_failed)]
         item: Option<Item>,
-        #[persist(skip_failed, with = "Option<even>")]
+        #[persist(skip_failed, with = "Option<even>", convert(as u32))]
         odd: Option<u64>,
         #[persist(skip_failed)]
         number: Option<u8>,

@@ -24,7 +24,7 @@ struct Bag {
 
 /// The same, whose older records are migrated.
 #[derive(Persist)]
-#[persist(version = 2, migrate = Chest::migrate)]
+#[persist(version = 2, migrate(1 = Chest::migrate))]
 struct Chest {
     #[persist(unknown)]
     _rest: Unknown,

@@ -215,7 +215,7 @@ macro_rules! versions {
 }
 
 versions!(old, persist(version = 1));
-versions!(new, persist(version = 2, migrate = unchanged));
+versions!(new, persist(version = 2, migrate(1 = unchanged)));
 
 #[expect(clippy::unnecessary_wraps, reason = "a migration may fail")]
 fn unchanged(_: &mut Record, _: u32) -> Result<(), String> {

@@ -121,7 +121,7 @@ mod new {
     }
 
     #[derive(Persist, Default, Debug)]
-    #[persist(class = "Word", version = 2, migrate = joined)]
+    #[persist(class = "Word", version = 2, migrate(1 = joined))]
     pub(super) struct Word {
         pub(super) both: String,
         pub(super) count: u32,

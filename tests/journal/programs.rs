@@ -153,7 +153,7 @@ pub(crate) mod new {
     }
 
     #[derive(Persist, Default)]
-    #[persist(class = "Bag", version = 2, migrate = joined)]
+    #[persist(class = "Bag", version = 2, migrate(1 = joined))]
     pub(crate) struct Bag {
         pub(crate) owner: Option<ObjectId>,
         pub(crate) items: Vec<u32>,

@@ -30,15 +30,15 @@ components! {
         pub(super) struct Health { #[persist(convert = small)] points: u8, name: String }
     }
     migrated {
-        #[persist(version = 2, migrate = to_2)]
+        #[persist(version = 2, migrate(1 = to_2))]
         pub(super) struct Health { life: u32, name: String }
     }
     forgotten {
-        #[persist(version = 2, migrate = does_nothing)]
+        #[persist(version = 2, migrate(1 = does_nothing))]
         pub(super) struct Health { points: u32 }
     }
     forgotten_for_good {
-        #[persist(version = 2, migrate = does_nothing, removed = "name")]
+        #[persist(version = 2, migrate(1 = does_nothing), removed = "name")]
         pub(super) struct Health { points: u32 }
     }
 }

@@ -93,7 +93,7 @@ versions! {
     shops_migrated {
         #[derive(Default)]
         pub(super) struct Town { #[persist(default)] pub(super) shops: Vec<Shop>, #[persist(default)] size: u8 }
-        #[persist(version = 2, migrate = to_2)]
+        #[persist(version = 2, migrate(1 = to_2))]
         pub(super) struct World { name: String, #[persist(default)] pub(super) town: Town }
         #[derive(Clone, Debug, PartialEq)]
         pub(super) struct Shop { pub(super) goods: u32 }
@@ -101,7 +101,7 @@ versions! {
     shops_forgotten {
         #[derive(Default)]
         pub(super) struct Town { #[persist(default)] pub(super) shops: Vec<Shop>, #[persist(default)] size: u8 }
-        #[persist(version = 2, migrate = does_nothing)]
+        #[persist(version = 2, migrate(1 = does_nothing))]
         pub(super) struct World { name: String, #[persist(default)] town: Town }
         pub(super) struct Shop { goods: u32 }
     }
@@ -154,7 +154,7 @@ versions! {
         pub(super) struct Purse { size: u8 }
     }
     gold_taken_out {
-        #[persist(version = 2, migrate = take_out)]
+        #[persist(version = 2, migrate(1 = take_out))]
         pub(super) struct Player { purse: Purse, #[persist(default)] pub(super) gold: u32 }
         pub(super) struct Purse { size: u8 }
     }
@@ -629,7 +629,7 @@ versions! {
         pub(super) struct Hero { #[persist(alias = "hp")] pub(super) health: u32 }
     }
     health_by_migration {
-        #[persist(version = 2, migrate = add_both)]
+        #[persist(version = 2, migrate(1 = add_both))]
         pub(super) struct Hero { #[persist(alias = "hp")] pub(super) health: u32 }
     }
 }

@@ -33,7 +33,7 @@ versions! {
         pub(super) struct Bag { size: u32 }
     }
     not_behind_pointer {
-        #[persist(version = 2, migrate = does_nothing)]
+        #[persist(version = 2, migrate(1 = does_nothing))]
         pub(super) struct Hero { bag: Bag }
         pub(super) struct Bag { size: u8 }
     }
@@ -231,12 +231,12 @@ versions! {
         pub(super) struct Hero { colours: Vec<Colour> }
     }
     one_grey_meant {
-        #[persist(version = 2, migrate = does_nothing)]
+        #[persist(version = 2, migrate(1 = does_nothing))]
         pub(super) enum Colour { #[persist(alias = "Gray")] Grey, Red }
         pub(super) struct Hero { colours: Vec<Colour> }
     }
     places_meant {
-        #[persist(version = 2, migrate = does_nothing, alias = "Place")]
+        #[persist(version = 2, migrate(1 = does_nothing), alias = "Place")]
         pub(super) struct Spot { x: f32, y: f32 }
     }
 }

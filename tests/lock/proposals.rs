@@ -267,7 +267,7 @@ programs! {
     }
     town_mended {
         #[derive(Persist)]
-        #[persist(version = 2, migrate = to_2)]
+        #[persist(version = 2, migrate(1 = to_2))]
         pub(super) struct World { name: String, #[persist(default)] pub(super) town: Town }
         #[derive(Persist, Default)]
         pub(super) struct Town {
@@ -308,7 +308,7 @@ programs! {
     }
     no_gold_mended {
         #[derive(Persist)]
-        #[persist(version = 2, migrate = to_2)]
+        #[persist(version = 2, migrate(1 = to_2))]
         pub(super) struct Player { purse: Purse, #[persist(default)] pub(super) gold: u32 }
         #[derive(Persist)]
         pub(super) struct Purse { size: u8 }
@@ -333,7 +333,7 @@ programs! {
     }
     into_there_mended {
         #[derive(Persist)]
-        #[persist(version = 2, migrate = to_2)]
+        #[persist(version = 2, migrate(1 = to_2))]
         pub(super) struct Box { pub(super) loop_: Loop }
         #[derive(Persist)]
         pub(super) struct Loop { size: u8, #[persist(default)] pub(super) key: String }
@@ -360,7 +360,7 @@ fn fields_that_moved_to_another_class_are_moved_by_the_printed_functions() {
         &report::<flat::World, town::World>(),
         ("town_mended", &mended),
         &[
-            "#[persist(version = 2, migrate = to_2)] struct World",
+            "#[persist(version = 2, migrate(1 = to_2))] struct World",
             "fn to_2(record: &mut persist::Record, _from: u32) {",
             shops,
             inns,
@@ -375,7 +375,7 @@ fn fields_that_moved_to_another_class_are_moved_by_the_printed_functions() {
     proposes(
         &report::<purse::Player, no_gold::Player>(),
         ("no_gold_mended", &mended),
-        &["#[persist(version = 2, migrate = to_2)] struct Player", function],
+        &["#[persist(version = 2, migrate(1 = to_2))] struct Player", function],
     );
     let old = purse::Player { purse: purse::Purse { gold: 9, size: 1 } };
     assert_eq!(turned::<_, no_gold_mended::Player>(&old).gold, 9);
@@ -386,7 +386,7 @@ fn fields_that_moved_to_another_class_are_moved_by_the_printed_functions() {
     proposes(
         &report::<into_there::Box, into_there_moved::Box>(),
         ("into_there_mended", &mended),
-        &["#[persist(version = 2, migrate = to_2)] struct Box", function],
+        &["#[persist(version = 2, migrate(1 = to_2))] struct Box", function],
     );
     let old = into_there::Box { loop_: into_there::Loop { size: 1 }, key: "k".into() };
     assert_eq!(turned::<_, into_there_mended::Box>(&old).loop_.key, "k");
@@ -716,7 +716,7 @@ programs! {
         #[derive(Persist)]
         pub(super) struct Hero { pub(super) colours: Vec<Colour> }
         #[derive(Persist, Debug, PartialEq)]
-        #[persist(version = 2, migrate = nothing)]
+        #[persist(version = 2, migrate(1 = nothing))]
         pub(super) enum Colour { #[persist(alias = "Gray")] Grey, Red }
         fn nothing(_: &mut Record, _: u32) {}
     }
@@ -773,7 +773,7 @@ programs! {
     }
     one_of_both_mended {
         #[derive(Persist)]
-        #[persist(version = 2, migrate = largest)]
+        #[persist(version = 2, migrate(1 = largest))]
         pub(super) struct Hero { #[persist(alias = "hp")] pub(super) health: u32 }
         fn largest(hero: &mut Record, _from: u32) {
             let (hp, health) = (hero.take("hp"), hero.take("health"));
@@ -971,7 +971,7 @@ programs! {
     }
     guild_copied_mended {
         #[derive(Persist)]
-        #[persist(version = 2, migrate = nothing)]
+        #[persist(version = 2, migrate(1 = nothing))]
         pub(super) struct Hero { pub(super) one: Guild, pub(super) two: Guild }
         #[derive(Persist)]
         pub(super) struct Guild { pub(super) gold: u32 }

@@ -186,7 +186,7 @@ struct OldChest {
 
 /// The slot has moved to another field, and the program has two instances.
 #[derive(Persist, Debug, PartialEq)]
-#[persist(class = "Chest", version = 2, migrate = move_slot)]
+#[persist(class = "Chest", version = 2, migrate(1 = move_slot))]
 struct Chest {
     large: Slot<u32>,
     small: Slot<u16>,
@@ -227,7 +227,7 @@ struct OldBox {
 }
 
 #[derive(Persist)]
-#[persist(class = "Box", version = 2, migrate = move_pair)]
+#[persist(class = "Box", version = 2, migrate(1 = move_pair))]
 struct NewBox {
     large: Pair<u32>,
     small: Pair<u16>,

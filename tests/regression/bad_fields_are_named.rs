@@ -96,7 +96,7 @@ struct Deck {
 }
 
 #[derive(Persist)]
-#[persist(class = "Deck", version = 2, migrate = twice)]
+#[persist(class = "Deck", version = 2, migrate(1 = twice))]
 struct NewDeck {
     cards: BTreeSet<u32>,
     #[persist(default = NonZeroU8::MIN)]

@@ -13,7 +13,7 @@ struct OldPurse {
 
 #[derive(Persist)]
 struct Purse {
-    #[persist(convert = in_silver)]
+    #[persist(convert(in_silver, few_in_silver))]
     coins: u64,
 }
 
@@ -21,8 +21,12 @@ fn in_silver(gold: u32) -> u64 {
     u64::from(gold) * 20
 }
 
+fn few_in_silver(gold: u16) -> u64 {
+    in_silver(gold.into())
+}
+
 #[test]
-fn a_still_older_number_becomes_what_the_convert_takes() {
+fn a_still_older_number_goes_through_a_convert_of_its_own() {
     let save = persist::to_vec(&OldPurse { coins: 3 }).unwrap();
     assert_eq!(persist::from_slice::<Purse>(&save).unwrap().coins, 60);
 }

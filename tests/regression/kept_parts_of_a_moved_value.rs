@@ -32,7 +32,7 @@ macro_rules! program {
             }
 
             #[derive(Persist, Debug)]
-            #[persist(class = "Hero", version = 2, migrate = gather)]
+            #[persist(class = "Hero", version = 2, migrate(1 = gather))]
             pub(super) struct Second {
                 pub(super) pets: Vec<Pet>,
                 pub(super) moods: Vec<Option<Mood>>,

@@ -29,7 +29,7 @@ mod newer_plain {
     use persist::{Record, Unknown};
 
     #[derive(persist::Persist)]
-    #[persist(version = 2, migrate = nothing)]
+    #[persist(version = 2, migrate(1 = nothing))]
     pub(super) enum Shape {
         Point,
         #[persist(other)]
@@ -43,7 +43,7 @@ mod newer {
     use persist::Record;
 
     #[derive(persist::Persist, Debug, PartialEq)]
-    #[persist(version = 2, migrate = double)]
+    #[persist(version = 2, migrate(1 = double))]
     pub(super) enum Shape {
         Point,
         Circle { radius: u16 },

@@ -74,7 +74,7 @@ struct OldPet {
 }
 
 #[derive(Persist)]
-#[persist(version = 2, migrate = rename)]
+#[persist(version = 2, migrate(1 = rename))]
 struct Pet {
     temper: Mood,
     level: u8,

@@ -231,7 +231,7 @@ fn migrations_get_the_context() {
     }
 
     #[derive(Persist, Debug, PartialEq)]
-    #[persist(class = "Slot", version = 2, context = Items, migrate = Self::migrate)]
+    #[persist(class = "Slot", version = 2, context = Items, migrate(1 = Self::migrate))]
     struct Slot {
         name: String,
     }

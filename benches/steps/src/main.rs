@@ -122,7 +122,7 @@ struct Sword {
 }
 
 #[derive(Persist)]
-#[persist(class = "Sword", version = 2, migrate = Blade::migrate)]
+#[persist(class = "Sword", version = 2, migrate(1 = Blade::migrate))]
 struct Blade {
     power: u8,
     #[persist(default)]
@@ -142,7 +142,7 @@ struct Bag {
 }
 
 #[derive(Persist)]
-#[persist(version = 2, migrate = Chest::migrate)]
+#[persist(version = 2, migrate(1 = Chest::migrate))]
 struct Chest {
     #[persist(unknown)]
     rest: Unknown,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::given;
-use crate::ast::{Body, Field, Fields, Given, Input, Migration, Variant};
+use crate::ast::{Body, Convert, ConvertHow, Field, Fields, Given, Input, Variant};
 use crate::ctxt::Ctxt;
 
 /// Notes every mistake.
@@ -13,10 +13,11 @@ pub fn check(cx: &Ctxt, input: &Input) {
         return;
     }
     migration(cx, input);
+    let version = input.version.as_ref().map_or(1, |given| given.value);
     match &input.body {
         Body::Struct(fields) => {
             ids(cx, fields);
-            each(cx, fields);
+            each(cx, fields, version);
             removed_fields(cx, &input.removed, fields);
         }
         Body::Enum(variants) => {
@@ -31,7 +32,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
                     cx.error(*span, "an `other` variant has no fields of its own that could go; name removed variants on the enum, or remove `removed`");
                 }
                 if variant.other.is_none() {
-                    each(cx, &variant.fields);
+                    each(cx, &variant.fields, version);
                 }
             }
         }
@@ -40,13 +41,12 @@ pub fn check(cx: &Ctxt, input: &Input) {
 
 /// Every version before the class's own has its step.
 fn migration(cx: &Ctxt, input: &Input) {
-    let Some(Given { span, value: migration }) = &input.migration else { return };
+    let Some(Given { span, value: steps }) = &input.migration else { return };
     let version = input.version.as_ref().map_or(1, |given| given.value);
     if version < 2 {
         cx.error(*span, "`migrate` brings records of older versions to the class's own, and before version 1 there is none; write `version = 2` or more, or remove `migrate`");
         return;
     }
-    let Migration::Steps(steps) = migration else { return };
     let mut next = 1;
     for step in steps {
         let Given { span, value: from } = step.from;
@@ -105,10 +105,10 @@ fn others(cx: &Ctxt, variants: &[Variant]) {
 }
 
 /// The fields of a struct or variant.
-fn each(cx: &Ctxt, fields: &Fields) {
+fn each(cx: &Ctxt, fields: &Fields, version: u32) {
     let mut found = false;
     for field in &fields.0 {
-        convert(cx, field);
+        convert(cx, field, version);
         unknown(cx, field);
         if let Some(Given { span, .. }) = field.unknown
             && std::mem::replace(&mut found, true)
@@ -159,10 +159,21 @@ fn ids(cx: &Ctxt, fields: &Fields) {
     }
 }
 
-fn convert(cx: &Ctxt, field: &Field) {
-    if let (Some(Given { span, .. }), Some(given)) = (&field.convert, field.adapter()) {
-        let name = given.value.name;
-        cx.error(*span, format!("what `{name}` stores it restores itself, older types too; remove `convert` or `{name}`"));
+fn convert(cx: &Ctxt, field: &Field, version: u32) {
+    let Some(Given { value: converts, .. }) = &field.convert else { return };
+    let mut next = 1;
+    for Convert { from, how } in converts {
+        if let (ConvertHow::Function(function), Some(given)) = (how, field.adapter()) {
+            let name = given.value.name;
+            cx.error_over(function, format!("what `{name}` stores it restores itself, older types too; remove the function or `{name}`; a type that `{name}` stored before, and takes as it is, is named with `as`: `convert(as u32)`"));
+        }
+        let Some(Given { span, value: from }) = from else { continue };
+        if *from == 0 || *from > version {
+            cx.error(*span, format!("the class has the versions 1 to {version}, and no version {from} has stored anything; write the last version that stored the older type"));
+        } else if *from < next {
+            cx.error(*span, "versions stand in ascending order, each once: what an earlier function returns, the later ones take");
+        }
+        next = from + 1;
     }
 }
 

@@ -6,7 +6,7 @@ use syn::Expr;
 use syn::spanned::Spanned as _;
 
 use super::bounds::Bounds;
-use super::convert::conversion;
+use super::convert::conversions;
 use super::{adapter_of, migration, stored};
 use crate::ast::{Body, Field, Fields, Given, Hints, Input, Store, empty_variant};
 
@@ -109,7 +109,22 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let with = matches!(field.store, Store::With(_)).then(|| emit! { .with_module() });
     let empty = field.empty.as_ref().map(|_| emit! { .with_empty() });
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
-    let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
+    let old_kinds: Vec<_> = conversions(field)
+        .map(|conversion| {
+            let version = match conversion.version {
+                Some(version) => emit! { _persist::Option::Some(#version) },
+                None => emit! { _persist::Option::None },
+            };
+            let function = match conversion.function {
+                Some(function) => emit! { _persist::Option::Some(#function) },
+                None => emit! { _persist::Option::None },
+            };
+            let kind = conversion.kind;
+            emit! { _persist::OldKind::new(#version, #kind, #function) }
+        })
+        .collect();
+    let convert =
+        (!old_kinds.is_empty()).then(|| emit! { .converts(const { &[#(#old_kinds),*] }) });
     let hints = hints(&field.hints);
     let skips = field.skip_failed.as_ref().map(|_| emit! { .skips_failed() });
     let new = if other || field.unknown.is_some() {

@@ -1,17 +1,75 @@
 //! `convert`: a field from a value of its older type.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote_spanned;
+use quote::{ToTokens as _, quote_spanned};
+use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
-use crate::ast::{Field, Given};
+use crate::ast::{Convert, ConvertHow, Field};
 
-/// The `FieldConversion` of a field, at the place where the user named the function. It is
-/// always made the same way, so that a wrong function is one error.
-pub fn conversion(field: &Field) -> Option<TokenStream> {
-    let Given { value: function, .. } = field.convert.as_ref()?;
+/// What becomes of values of one older type.
+pub struct Conversion {
+    /// The version of the class that stored them.
+    pub version: Option<u32>,
+    /// The function as the program names it; none takes them as they are.
+    pub function: Option<String>,
+    /// The kind that is stored, a `KindFn`.
+    pub kind: TokenStream,
+    /// Enters the classes of the older type.
+    pub reach: TokenStream,
+    /// Reads an older value and writes the field, up to the arguments.
+    pub run: Option<TokenStream>,
+}
+
+/// The conversions of a field, in the order in which they are given.
+pub fn conversions(field: &Field) -> impl Iterator<Item = Conversion> {
+    let all = field.convert.as_ref().map_or(&[][..], |given| &given.value);
+    all.iter().enumerate().map(move |(i, Convert { from, how })| match how {
+        ConvertHow::Same(ty) => Conversion {
+            version: None,
+            function: None,
+            kind: emit! { <#ty as _persist::Persist>::persist_kind },
+            reach: emit! { <#ty as _persist::Persist>::__reach(__types); },
+            run: None,
+        },
+        ConvertHow::Function(function) => {
+            let further = all[i + 1..].iter().filter_map(|next| match &next.how {
+                ConvertHow::Function(next_function) if from.is_some() && next.from.is_some() => {
+                    Some(next_function)
+                }
+                _ => None,
+            });
+            let conversion = conversion(field, function, further);
+            Conversion {
+                version: from.as_ref().map(|from| from.value),
+                function: Some(function.to_token_stream().to_string().replace(' ', "")),
+                kind: emit! { || #conversion.kind() },
+                reach: emit! { #conversion.reach(__types); },
+                run: Some(emit! { #conversion.run }),
+            }
+        }
+    })
+}
+
+/// The `FieldConversion` of a function, and of those that take what it returns, at the place where the user named the
+/// first. It is always made the same way, so that a wrong function is one error.
+fn conversion<'f>(
+    field: &Field,
+    function: &ExprPath,
+    further: impl Iterator<Item = &'f ExprPath>,
+) -> TokenStream {
     let ty = &field.ty;
     let span = function.span().resolved_at(Span::mixed_site());
     let of = Ident::new(if field.is_compact { "of_compact" } else { "of" }, span);
-    Some(quote_spanned! {span=> _persist::FieldConversion::<_, _, #ty>::#of(#function) })
+    let mut value = None;
+    for next in further {
+        let span = next.span().resolved_at(Span::mixed_site());
+        let inner = value.unwrap_or_else(|| quote_spanned! {span=> #function(__old) });
+        value = Some(quote_spanned! {span=> #next(_persist::converted(#inner)?) });
+    }
+    let function = match value {
+        Some(value) => quote_spanned! {span=> |__old| _persist::converted::<#ty, _>(#value) },
+        None => function.to_token_stream(),
+    };
+    quote_spanned! {span=> _persist::FieldConversion::<_, _, #ty>::#of(#function) }
 }

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 
-use super::convert::conversion;
+use super::convert::conversions;
 use super::{Access, adapter_call, container_default, field_default, path, stored};
 use crate::ast::{Body, Field, Fields, Input};
 
@@ -107,9 +107,10 @@ fn make(input: &Input) -> Option<TokenStream> {
                     }
                 });
             }
-            if let Some(conversion) = conversion(field) {
+            for (number, conversion) in conversions(field).enumerate() {
+                let Some(run) = conversion.run else { continue };
                 arms.extend(emit! {
-                    (#variant, #index, _persist::Option::Some(__input)) => #conversion.run(
+                    (#variant, #index, _persist::Option::Some((#number, __input))) => #run(
                         <Self as _persist::Reflect>::CLASS,
                         #variant,
                         #index,
@@ -128,7 +129,7 @@ fn make(input: &Input) -> Option<TokenStream> {
         fn persist_make_field(
             __variant: _persist::usize,
             __field: _persist::usize,
-            __from: _persist::Option<&mut _persist::Decoder<'_>>,
+            __from: _persist::Option<(_persist::usize, &mut _persist::Decoder<'_>)>,
             __out: &mut _persist::Encoder<'_>,
         ) -> _persist::Result<(), _persist::Stop> {
             match (__variant, __field, __from) {

@@ -5,24 +5,15 @@ use quote::quote_spanned;
 use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
-use crate::ast::{Given, Input, Migration};
+use crate::ast::{Given, Input};
 
 pub fn expand(input: &Input) -> Option<TokenStream> {
-    let migration = match &input.migration.as_ref()?.value {
-        Migration::Every(function) => {
-            let function = wrapped(input, function);
-            emit! { Every(#function) }
-        }
-        Migration::Steps(steps) => {
-            let steps = steps.iter().map(|step| {
-                let from = step.from.value;
-                let function = wrapped(input, &step.function);
-                emit! { (#from, #function) }
-            });
-            emit! { Steps(const { &[#(#steps),*] }) }
-        }
-    };
-    Some(emit! { .migration(_persist::Migration::#migration) })
+    let steps = input.migration.as_ref()?.value.iter().map(|step| {
+        let from = step.from.value;
+        let function = wrapped(input, &step.function);
+        emit! { (#from, #function) }
+    });
+    Some(emit! { .migration(const { &[#(#steps),*] }) })
 }
 
 /// A `Migrate` of a function that may return nothing; at the place where the user named

@@ -5,7 +5,7 @@ use quote::quote_spanned;
 use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
-use super::convert::conversion;
+use super::convert::conversions;
 use super::{Access, call, passed, pattern, row};
 use crate::ast::{Body, Field, Fields, Given, Hooks, Input, Store};
 
@@ -45,12 +45,12 @@ pub fn expand(input: &Input) -> TokenStream {
 }
 
 fn reach(input: &Input) -> TokenStream {
-    let converted = input.all_fields().filter_map(conversion);
+    let converted = input.all_fields().flat_map(conversions).map(|conversion| conversion.reach);
     emit! {
         fn __reach(__types: &mut _persist::TypeSet) {
             if __types.class::<Self>() {
                 _persist::reach(__types, <Self as _persist::Reflect>::__ROWS);
-                #(#converted.reach(__types);)*
+                #(#converted)*
             }
         }
     }

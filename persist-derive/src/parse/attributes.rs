@@ -7,7 +7,9 @@ use syn::{ExprPath, GenericArgument, LitStr, Path, PathArguments, Token, Type, W
 use super::case::Case;
 use super::items::{Item, text};
 use super::{hints, shape};
-use crate::ast::{Adapter, DefaultValue, Given, Migration, ValueRange, ungroup as ungroup_type};
+use crate::ast::{
+    Adapter, Convert, DefaultValue, Given, Step, ValueRange, ungroup as ungroup_type,
+};
 use crate::ctxt::Ctxt;
 
 /// Where what an attribute says goes.
@@ -100,7 +102,7 @@ attributes! {
         "before_save": before_save Option<ExprPath> = |cx, it| it.path(cx, "Hero::tidy");
         "after_load": after_load Option<ExprPath> = |cx, it| it.path(cx, "Hero::wake");
         "validate": validate Option<ExprPath> = |cx, it| it.path(cx, "Hero::check");
-        "migrate": migration Option<Migration> = |cx, it| it.migration(cx);
+        "migrate": migration Option<Vec<Step>> = |cx, it| it.migration(cx);
         "context": context Option<Type> = context;
         "ignore_serde": ignore_serde Option<()> = flag;
     }
@@ -120,7 +122,7 @@ attributes! {
         "via": via Option<Adapter> = shape::via;
         "context": context Option<Type> = context;
         "id": id Option<u32> = |cx, it| it.integer::<u32>(cx, "7");
-        "convert": convert Option<ExprPath> = |cx, it| it.path(cx, "from_metres");
+        "convert": convert Option<Vec<Convert>> = |cx, it| it.converts(cx);
         "unknown": unknown Option<()> = flag;
         "compact": compact Option<()> = flag;
         "skip_failed": skip_failed Option<()> = flag;

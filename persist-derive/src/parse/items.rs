@@ -5,13 +5,17 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, Token, Type};
+use syn::{
+    Attribute, Expr, ExprCast, ExprInfer, ExprLit, ExprPath, Ident, Lit, LitInt, LitStr, Meta,
+    Token, Type,
+};
 
-use crate::ast::{Given, Migration, Step};
+use crate::ast::{Convert, ConvertHow, Given, Step};
 use crate::ctxt::Ctxt;
 
 /// One attribute: `name`, `name = value`, or for some `name(value, value)`.
@@ -28,7 +32,7 @@ pub struct Item {
 }
 
 /// The attributes that may have parentheses.
-const LISTS: [&str; 1] = ["migrate"];
+const LISTS: [&str; 2] = ["migrate", "convert"];
 
 /// The attributes whose value is a type.
 const TYPES: [&str; 4] = ["with", "via", "context", "save_as"];
@@ -119,12 +123,25 @@ fn whole_type(input: ParseStream<'_>) -> Option<Type> {
 fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     let content;
     syn::parenthesized!(content in input);
-    let values = Punctuated::<Expr, Token![,]>::parse_terminated(&content);
+    let values = Punctuated::<Expr, Token![,]>::parse_terminated_with(&content, element);
     if values.is_err() {
         // What is left would be reported once more.
         let _: TokenStream = content.parse()?;
     }
     Ok(values?.into_iter().collect())
+}
+
+/// An expression, or `as Type`, which is a cast of nothing.
+fn element(input: ParseStream<'_>) -> syn::Result<Expr> {
+    if !input.peek(Token![as]) {
+        return input.parse();
+    }
+    let as_token = input.parse()?;
+    let expr = Box::new(Expr::Infer(ExprInfer {
+        attrs: Vec::new(),
+        underscore_token: Token![_](input.span()),
+    }));
+    Ok(Expr::Cast(ExprCast { attrs: Vec::new(), expr, as_token, ty: input.parse()? }))
 }
 
 fn skip_to_comma(input: ParseStream<'_>) -> syn::Result<()> {
@@ -215,16 +232,34 @@ impl Item {
         path(cx, &self.name, self.value(cx, example)?, example)
     }
 
-    /// For an attribute with a function, or in parentheses one for each version.
-    pub fn migration(&self, cx: &Ctxt) -> Option<Migration> {
-        match &self.list {
-            None => self.path(cx, "Hero::migrate").map(Migration::Every),
-            Some(steps) => {
-                let found: Vec<_> = steps.iter().filter_map(|each| step(cx, each)).collect();
-                // One that is wrong must not count as missing too.
-                (found.len() == steps.len()).then_some(Migration::Steps(found))
-            }
+    /// For `migrate(1 = function, 2 = function)`. A function for all versions would run again when the version is raised.
+    pub fn migration(&self, cx: &Ctxt) -> Option<Vec<Step>> {
+        let Some(steps) = &self.list else {
+            let function = match self.value.as_ref().map(ungroup) {
+                Some(Expr::Path(path)) => path.to_token_stream().to_string().replace(' ', ""),
+                _ => String::from("Hero::to_2"),
+            };
+            let message =
+                format!("`migrate` has a function for each step; write `migrate(1 = {function})`");
+            cx.error(self.span(), message);
+            return None;
+        };
+        let found: Vec<_> = steps.iter().filter_map(|each| step(cx, each)).collect();
+        // One that is wrong must not count as missing too.
+        (found.len() == steps.len()).then_some(found)
+    }
+
+    /// For `convert = function` and `convert(function, as Type, 1 = function)`.
+    pub fn converts(&self, cx: &Ctxt) -> Option<Vec<Convert>> {
+        let Some(list) = &self.list else {
+            let how = self.path(cx, "from_metres").map(ConvertHow::Function);
+            return Some(vec![Convert { from: None, how: how? }]);
+        };
+        if list.is_empty() {
+            cx.error(self.span(), "`convert` names a function; write `convert(from_metres)`");
         }
+        let found: Vec<_> = list.iter().filter_map(|each| converted(cx, each)).collect();
+        (found.len() == list.len()).then_some(found)
     }
 
     pub fn value(&self, cx: &Ctxt, example: &str) -> Option<&Expr> {
@@ -254,17 +289,46 @@ fn path(cx: &Ctxt, name: impl Display, value: &Expr, example: &str) -> Option<Ex
     }
 }
 
-/// One step of a migration: `1 = to_2`.
-fn step(cx: &Ctxt, step: &Expr) -> Option<Step> {
-    if let Expr::Assign(assign) = ungroup(step)
+/// What one of the parts of a `convert` says: `from_metres`, `as u32`, `1 = from_metres`.
+fn converted(cx: &Ctxt, part: &Expr) -> Option<Convert> {
+    if let Expr::Cast(ExprCast { expr, ty, .. }) = ungroup(part)
+        && let Expr::Infer(_) = **expr
+    {
+        return Some(Convert { from: None, how: ConvertHow::Same((**ty).clone()) });
+    }
+    if let Some((version, function)) = versioned(part) {
+        let from = version_number(cx, version)?;
+        let function = path(cx, version, function, "from_metres")?;
+        return Some(Convert { from: Some(from), how: ConvertHow::Function(function) });
+    }
+    let function = path(cx, "convert", part, "from_metres")?;
+    Some(Convert { from: None, how: ConvertHow::Function(function) })
+}
+
+/// The version and its function, in `1 = to_2`.
+fn versioned(part: &Expr) -> Option<(&LitInt, &Expr)> {
+    if let Expr::Assign(assign) = ungroup(part)
         && let Expr::Lit(ExprLit { lit: Lit::Int(version), .. }) = ungroup(&assign.left)
     {
-        let Ok(from) = version.base10_parse() else {
-            cx.error_over(version, "a version has 32 bits, too few for this number");
-            return None;
-        };
-        let function = path(cx, version, &assign.right, "to_next")?;
-        return Some(Step { from: Given { span: version.span(), value: from }, function });
+        return Some((version, &assign.right));
+    }
+    None
+}
+
+fn version_number(cx: &Ctxt, version: &LitInt) -> Option<Given<u32>> {
+    let Ok(value) = version.base10_parse() else {
+        cx.error_over(version, "a version has 32 bits, too few for this number");
+        return None;
+    };
+    Some(Given { span: version.span(), value })
+}
+
+/// One step of a migration: `1 = to_2`.
+fn step(cx: &Ctxt, step: &Expr) -> Option<Step> {
+    if let Some((version, function)) = versioned(step) {
+        let from = version_number(cx, version)?;
+        let function = path(cx, version, function, "to_next")?;
+        return Some(Step { from, function });
     }
     cx.error_over(
         step,

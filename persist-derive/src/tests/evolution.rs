@@ -80,8 +80,8 @@ struct Metres(#[persist(id = 1, convert = f, unknown)] f32);",
         "#[persist(version = 2, migrate(1 = \"f\", 4294967296 = f, one = f, 1 == f))] struct Hero;",
         "#[persist(version = 2, migrate(1 = ))] struct Hero;",
         "#[persist(version = 2, migrate(1 = f g, 2 = h), id(7))] struct Hero;",
-        "#[persist(version = 2, migrate = f, migrate(1 = f))] struct Hero;",
-        "#[persist(transparent, migrate = f)] struct Hero(u8);",
+        "#[persist(version = 2, migrate(1 = f), migrate(1 = g))] struct Hero;",
+        "#[persist(transparent, migrate(1 = f))] struct Hero(u8);",
     ];
 
     attributes_of_older_saves_in_the_wrong_place: ["#[persist(convert = f, other, unknown)]

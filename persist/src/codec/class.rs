@@ -41,8 +41,8 @@ pub trait Reflect: Persist {
     #[doc(hidden)]
     const __ROWS: &'static [&'static [FieldCodec]];
 
-    /// Writes a field that a save does not have as it is: what its `convert` makes of the older value in `from`, or
-    /// its default if there is none.
+    /// Writes a field that a save does not have as it is: what the function of a number in its `convert` makes of the
+    /// older value in `from`, or its default if there is none.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ pub trait Reflect: Persist {
     fn persist_make_field(
         variant: usize,
         field: usize,
-        from: Option<&mut Decoder<'_>>,
+        from: Option<(usize, &mut Decoder<'_>)>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         let _ = (variant, field, from);

@@ -13,17 +13,17 @@ use super::type_set::TypeSet;
 use super::with::{Adapter, Same};
 use crate::env::Env;
 use crate::reflect::{Class, Kind, KindFn};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind};
 
-/// The bytes of a field, as its `convert` makes them of those of a value of its older type;
+/// The bytes of a field, as the first function of its `convert` makes them of those of a value of its older type;
 /// `variant` is 0 for a struct.
-pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result<Vec<u8>> {
+pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> crate::Result<Vec<u8>> {
     let mut buffer = Buffer::new();
     let mut left = 0;
     buffer.append(&Env::DEFAULT, &mut NoLinks::default(), |out| {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(bytes, &Env::DEFAULT, &mut links);
-        let result = T::persist_make_field(variant, field, Some(&mut input), out);
+        let result = T::persist_make_field(variant, field, Some((0, &mut input)), out);
         left = input.rest().len();
         result
     })?;
@@ -143,6 +143,11 @@ fn place(class: &Class, variant: usize, field: usize) -> String {
         Some(field) => format!("{name}.{}", field.name),
         None => name,
     }
+}
+
+/// What a function of a chain returns, for the next one.
+pub fn converted<T, R: Converted<T>>(returned: R) -> Result<T, String> {
+    returned.into_result()
 }
 
 /// What a `convert` function may return: the field, or a `Result` whose error can be shown.

@@ -160,7 +160,8 @@ pub(crate) struct ClassAccess {
     pub(crate) encode_empty: fn(&Prototypes<'_>, &mut Encoder<'_>) -> Result<(), Stop>,
 }
 
-type MakeField = fn(usize, usize, Option<&mut Decoder<'_>>, &mut Encoder<'_>) -> Result<(), Stop>;
+type MakeField =
+    fn(usize, usize, Option<(usize, &mut Decoder<'_>)>, &mut Encoder<'_>) -> Result<(), Stop>;
 
 /// A value whose class is known at run time only: what [`Reflect`](super::Reflect) has for each value.
 pub(crate) trait DynamicFields {

@@ -43,7 +43,7 @@ pub struct Class {
     pub prototype: Prototype,
     /// How records of older versions are migrated to this one.
     #[doc(hidden)]
-    pub migration: Migration,
+    pub migration: MigrationSteps,
     type_id: fn() -> TypeId,
     type_name: fn() -> &'static str,
 }
@@ -89,18 +89,9 @@ pub struct VariantRecord {
 /// error is that of a context; the inner one is the function's own.
 pub type Migrate = fn(&mut Record, u32, &Env<'_>) -> Result<Result<(), String>, Error>;
 
-/// How older records of a class are brought to its version.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub enum Migration {
-    /// By field names alone.
-    None,
-    /// By one function, called with every version from that of the record on.
-    Every(Migrate),
-    /// By a function for each version, in ascending order, the last one below the
-    /// version of the class.
-    Steps(&'static [(u32, Migrate)]),
-}
+/// How older records of a class are migrated to its version: a function for each version, in ascending order, the last
+/// one below the version of the class. Without any, field names alone decide.
+pub type MigrationSteps = &'static [(u32, Migrate)];
 
 /// An argument of a generic class, part of its name.
 #[derive(Clone, Copy)]
@@ -173,7 +164,7 @@ impl Class {
             after_load: false,
             validate: false,
             prototype: Prototype::Fields,
-            migration: Migration::None,
+            migration: &[],
             type_id: TypeId::of::<T>,
             type_name: std::any::type_name::<T>,
         }
@@ -195,7 +186,7 @@ impl Class {
         /// Sets the prototype.
         prototype(prototype: Prototype) => prototype: prototype;
         /// Sets how records of older versions are migrated.
-        migration(migration: Migration) => migration: migration;
+        migration(migration: MigrationSteps) => migration: migration;
     }
 
     /// Says which hooks the class has.
@@ -416,8 +407,8 @@ pub struct FieldRecord {
     pub id: Option<u32>,
     /// Kind of the stored value.
     pub(crate) kind: KindFn,
-    /// Kind of the older value that the field's `convert` takes.
-    pub convert: Option<fn() -> Kind>,
+    /// What the field's `convert` takes.
+    pub(crate) converts: &'static [OldKind],
     /// True if a load gives the field its default where the save does not have it.
     pub has_default: bool,
     /// True if the field is stored as another type, through `with`, `with_iter` or `via`.
@@ -430,6 +421,34 @@ pub struct FieldRecord {
     pub(crate) skips_failed: bool,
     /// How an editor is to show it, if the program says so.
     pub hints: &'static EditorHints,
+}
+
+/// An older kind of a field, and what its `convert` makes of values of it.
+#[derive(Clone, Copy, Debug)]
+pub struct OldKind {
+    /// The last version of the class that stored it; `None` if none is given.
+    pub(crate) version: Option<u32>,
+    pub(crate) kind: KindFn,
+    /// The function that takes it, as the program names it; without one it is taken as it is.
+    pub(crate) function: Option<&'static str>,
+}
+
+impl OldKind {
+    /// How it stands in the attribute, if its kind is written like this.
+    pub(crate) fn text(&self, kind: &str) -> String {
+        match (self.version, self.function) {
+            (_, None) => format!("as {kind}"),
+            (None, Some(function)) => function.to_owned(),
+            (Some(version), Some(function)) => format!("{version} = {function}"),
+        }
+    }
+
+    /// The older kind that a version of the class stored.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(version: Option<u32>, kind: KindFn, function: Option<&'static str>) -> Self {
+        Self { version, kind, function }
+    }
 }
 
 /// What may keep unknown fields, or an unknown variant: `Unknown` alone.
@@ -452,7 +471,7 @@ impl FieldRecord {
             size: size_of::<F>(),
             id: None,
             kind,
-            convert: None,
+            converts: &[],
             has_default: false,
             has_module: false,
             has_empty: false,
@@ -476,8 +495,8 @@ impl FieldRecord {
     setters! {
         /// Gives the field a number of its own.
         id_number(id: u32) => id: Some(id);
-        /// Adds a `convert` function that takes values of this kind.
-        converts(from: KindFn) => convert: Some(from);
+        /// Sets what the field's `convert` takes.
+        converts(converts: &'static [OldKind]) => converts: converts;
         /// Marks the field as the one that holds unknown fields.
         keeps_unknown() => keeps_unknown: true;
         /// Sets the older names of the field.
@@ -503,6 +522,16 @@ impl FieldRecord {
     #[must_use]
     pub fn kind(&self) -> Kind {
         (self.kind)()
+    }
+
+    /// The kinds of older values that the field's `convert` takes, in its order.
+    pub fn old_kinds(&self) -> impl Iterator<Item = Kind> + use<> {
+        self.converts.iter().map(|old| (old.kind)())
+    }
+
+    /// True if the field names the kinds that it takes, so that no other becomes it.
+    pub(crate) fn names_its_kinds(&self) -> bool {
+        !self.converts.is_empty() || self.has_module
     }
 
     /// The class inside, if the field is a struct or an enum of its own.

@@ -36,6 +36,7 @@ pub use holder::Holder;
 pub use crate::value::HandleValue;
 
 pub(crate) use class::{
-    Argument, Body, Integer, KindFn, Migration, Prototype, Reference, Target, TraitName,
+    Argument, Body, Integer, KindFn, MigrationSteps, OldKind, Prototype, Reference, Target,
+    TraitName,
 };
 pub(crate) use holder::{Cell, Pointer};

@@ -152,11 +152,11 @@ impl Compiler<'_, '_> {
 
     /// Goes out of a newtype of the save, or into one of the program; not both for one value: that
     /// they hold the same does not make them the same.
-    fn cross(
+    fn cross<R>(
         &mut self,
         to: NewtypeSide,
-        go_on: impl FnOnce(&mut Self) -> Option<usize>,
-    ) -> Option<usize> {
+        go_on: impl FnOnce(&mut Self) -> Option<R>,
+    ) -> Option<R> {
         let before = self.crossed;
         if before.is_some_and(|before| before != to) {
             return None;
@@ -223,7 +223,12 @@ impl Compiler<'_, '_> {
             }
             (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, deep)?,
             (K::Class(class), K::Tuple(b)) if self.is_tuple(*class, b.len()) => {
-                self.parts(self.all.first(*class, 0), b, deep)?
+                let first = self.all.first(*class, 0);
+                match newtype_of(&self.all[*class]) {
+                    // A tuple of one part is no way from one newtype to another.
+                    Some(_) => self.cross(NewtypeSide::Out, |this| this.parts(first, b, deep))?,
+                    None => self.parts(first, b, deep)?,
+                }
             }
             (K::Class(class), K::Class(target)) if self.is_related(*class, *target) => {
                 Conversion::Class(self.plans.class_plan(*class, *target))
@@ -308,7 +313,7 @@ impl Compiler<'_, '_> {
             records.iter().any(|field| field.name == name || field.aliases.contains(&&*name))
         });
         let first = self.part(at, 0);
-        if !named {
+        if !named || self.is_other_newtype(parts, target) {
             return None;
         }
         let members = (0..parts.len()).map(|i| Member {
@@ -317,12 +322,26 @@ impl Compiler<'_, '_> {
             ..Member::default()
         });
         let members: Vec<_> = members.collect();
-        let given =
-            StoredFields { class: &program.classes[target].name, variant: None, members: &members };
+        let given = StoredFields {
+            class: &program.classes[target].name,
+            variant: None,
+            version: u32::MAX,
+            members: &members,
+        };
         let wanted = self.plans.program.wanted(target, 0);
         let fields = self.plans.all_fields(&given, &wanted).ok()?;
         self.plans.tuples.push(Arc::new(fields));
         Some(Conversion::Struct(self.plans.tuples.len() - 1))
+    }
+
+    /// True for a newtype in a tuple of its own, where the program has another newtype.
+    fn is_other_newtype(&self, parts: &[KindSchema], target: usize) -> bool {
+        let [KindSchema::Class(class)] = parts else { return false };
+        let classes = &self.plans.program.classes;
+        let is_held =
+            |kind| self.is_in(kind, classes, &|target| self.is_related(*class, target), DEEPEST);
+        newtype_of(&self.all[*class]).is_some()
+            && newtype_of(&classes[target]).is_some_and(|kind| !is_held(kind))
     }
 
     /// The conversions of parts, one after another.

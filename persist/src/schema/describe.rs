@@ -263,7 +263,7 @@ impl KindSchema {
     }
 
     /// This kind with others in place of the kinds inside that have no parts.
-    fn mapped(&self, map: &dyn Fn(&Self) -> Self) -> Self {
+    pub(super) fn mapped(&self, map: &dyn Fn(&Self) -> Self) -> Self {
         let mapped = |part: &Self| part.mapped(map);
         match self {
             Self::Option(part) => Self::Option(mapped(part).into()),

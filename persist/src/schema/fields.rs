@@ -1,6 +1,7 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::event::{REMOVED, shortened};
+use super::meaning::Meaning;
 use super::ops::{
     Conversion, FieldName, FieldSource, KeepStep, Member, Piece, RecordPlan, RecordStep,
     StoredFields,
@@ -8,15 +9,15 @@ use super::ops::{
 use super::pairing::pair;
 use super::plan::Plans;
 use super::program::ProgramFields;
-use super::{Form, KindSchema, LoadEvent, ProgramClass};
+use super::{FieldPlace, Form, KindSchema, LoadEvent, ProgramClass};
 use crate::{Error, ErrorKind, Result};
 
 /// Records of more pieces are no small ones.
 pub(super) const PIECES: usize = 24;
 
-/// Writes what a migration has made of a member as a field of this node of the program's: the sources that are its pieces.
+/// Writes what a migration has made of a member as a field of the program's: the sources that are its pieces.
 pub(super) type Make<'m, 'p> =
-    dyn FnMut(&mut Plans<'p>, usize, usize) -> Result<Vec<FieldSource>> + 'm;
+    dyn FnMut(&mut Plans<'p>, usize, FieldPlace) -> Result<Vec<FieldSource>> + 'm;
 
 impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.
@@ -80,15 +81,20 @@ impl<'p> Plans<'p> {
             is_free[source] = false;
             let path = old.path(&old.members[source].name);
             let place = FieldName { class: old.class, field: &path };
-            let stored = old.members[source].stored;
-            let conversion =
-                stored.and_then(|node| self.field_conversion(node, new, field, &place));
+            let convert = |plans: &mut Self, source: usize| {
+                let member = &old.members[source];
+                let version = member.since.max(old.version);
+                plans.field_conversion((member.stored?, version), new, field, &place)
+            };
+            let mut conversion = convert(self, source);
             if let Some(made) = made {
                 is_free[made] = false;
                 let event = if conversion.is_some() {
                     LoadEvent::Restored
                 } else {
+                    // A migration may also have left it as it is stored, under another name.
                     source = made;
+                    conversion = convert(self, source);
                     LoadEvent::Superseded
                 };
                 plan.rows.push(self.rows.row(event, old.class, &path, ""));
@@ -96,8 +102,8 @@ impl<'p> Plans<'p> {
             let in_wanted = |error: Error| error.in_field(&old.path(&wanted.name));
             match (old.members[source].stored, conversion) {
                 (None, _) => {
-                    let node = self.program.layout().first(new.class, new.variant) + field;
-                    plan.sources.extend(make(self, source, node).map_err(in_wanted)?);
+                    let made = make(self, source, new.place(field));
+                    plan.sources.extend(made.map_err(in_wanted)?);
                 }
                 (Some(node), Some(conversion)) => {
                     let kind = &all.node(node).kind;
@@ -259,7 +265,9 @@ impl<'p> Plans<'p> {
         let path = old.path(&source.name);
         let place = FieldName { class: old.class, field: &path };
         match source.stored {
-            Some(node) if self.field_conversion(node, &new, field, &place).is_none() => {
+            Some(node)
+                if self.field_conversion((node, old.version), &new, field, &place).is_none() =>
+            {
                 let error = self.field_mismatch(old.class, node, &new, field);
                 Err(error.in_field(&old.path(&new.fields[field].name)))
             }
@@ -267,10 +275,10 @@ impl<'p> Plans<'p> {
         }
     }
 
-    /// The conversion of a stored value to a field of the program.
+    /// The conversion of a value that a version of a class stored to a field of the program.
     pub(super) fn field_conversion(
         &mut self,
-        node: usize,
+        (node, version): (usize, u32),
         new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,
@@ -280,15 +288,15 @@ impl<'p> Plans<'p> {
             return Some(*known);
         }
         let wanted = &new.fields[field].kind;
-        let old = self.program.old_kinds.get(&new.place(field));
-        // What is older still becomes what the `convert` takes.
-        let kind = &self.stored.node(node).kind;
-        let old = old.filter(|_| !self.matched.is_compatible(kind, wanted));
-        let of = old.and_then(|old| self.conversion(node, old, place));
-        let found = of
-            .map(|of| self.enter(Conversion::Typed { of, field: new.place(field) }))
-            .or_else(|| self.conversion(node, wanted, place))
-            .or_else(|| self.longer(node, new, field, place))?;
+        let found = match Meaning::of_stored(self, node, version, &new.records[field], key.1)? {
+            Meaning::Own => self
+                .conversion(node, wanted, place)
+                .or_else(|| self.longer(node, new, field, place))?,
+            Meaning::Older(number) => {
+                let of = self.conversion(node, &self.program.old_kinds[&key.1][number], place)?;
+                self.enter(Conversion::Typed { of, field: new.place(field), number })
+            }
+        };
         let skipping = match new.records[field].skips_failed {
             true => self.skipped_part(node, found),
             false => None,
@@ -419,16 +427,32 @@ impl<'p> Plans<'p> {
         let stored = &self.stored.node(node).kind;
         let (wanted, record) = (&new.fields[field], &new.records[field]);
         let name = &wanted.name;
-        let old = self.program.old_kinds.get(&new.place(field));
-        let Some(old) = old.filter(|_| record.convert.is_some()) else {
+        if !record.names_its_kinds() {
             return self.mismatch(&format!("field {name} of {class}"), stored, &wanted.kind);
-        };
+        }
         let (stored, classes) = (stored.display(&self.stored), &self.program.classes);
-        let (old, new) = (old.display(classes), wanted.kind.display(classes));
+        let old = self.program.old_kinds.get(&new.place(field)).map_or(&[][..], |old| old);
+        let kinds: Vec<_> = old.iter().map(|old| old.display(classes)).collect();
+        let takes = match &kinds[..] {
+            [] => String::from(", which is restored by a function"),
+            kinds => format!(", and its `convert` takes {}", kinds.join(" and ")),
+        };
+        let cure = match record.has_module {
+            true => String::from(
+                "the older module, and the values of the other one by a `migrate` of the class",
+            ),
+            false => format!(
+                "a function that takes {stored}, where a struct or an enum has the name that it had, `#[persist(class = \"...\")]`"
+            ),
+        };
+        let parts = record.converts.iter().zip(&kinds).map(|(from, kind)| from.text(kind));
+        let parts: Vec<_> = parts.chain([format!("as {stored}")]).collect();
         Error::new(
             ErrorKind::KindMismatch,
             format!(
-                "the save holds {stored} where field {name} of {class} is {new}, and its `convert` takes {old}; give it a function that takes what is stored, where a struct or an enum has the name that it had, `#[persist(class = \"...\")]`"
+                "the save holds {stored} where field {name} of {class} is {}{takes}; if a value of {stored} means the same, write `#[persist(convert({}))]`, else give it {cure}",
+                wanted.kind.display(classes),
+                parts.join(", ")
             ),
         )
     }
@@ -477,7 +501,7 @@ impl<'p> Plans<'p> {
                 "an object has one sort of pointer: change it in all fields that hold the object, or keep the old type",
             ),
             _ if stored.refers() || wanted.refers() => String::from(
-                "give the class that holds it `#[persist(version = 2, migrate = function)]`, or keep the old type",
+                "give the class that holds it `#[persist(version = 2, migrate(1 = function))]`, or keep the old type",
             ),
             _ if matches!(
                 (stored, wanted),

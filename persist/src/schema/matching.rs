@@ -6,7 +6,7 @@ use super::instances::{Candidates, NamedClasses};
 use super::pairing::{StoredNames, pair};
 use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
-use crate::reflect::{Class, ClassId, FieldRecord, Holder, Migration};
+use crate::reflect::{Class, ClassId, FieldRecord, Holder};
 
 /// Which of the program's classes those of a save are. It is the same for all saves of one schema.
 pub(crate) struct Matched {
@@ -382,7 +382,7 @@ impl<'s> KeptClasses<'s> {
 
 /// True if records of this version of a class must be migrated.
 pub(super) fn is_older(version: u32, class: &Class) -> bool {
-    version < class.version && !matches!(class.migration, Migration::None)
+    version < class.version && !class.migration.is_empty()
 }
 
 /// What there is, unless there are several.

@@ -1,55 +1,154 @@
 //! Records of older versions, migrated by the program's functions.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::matching::is_older;
+use super::meaning::Meaning;
 use super::pairing::{find_variant, pair};
 use super::plan::Plans;
-use super::write::FieldsByName;
+use super::write::{FieldsByName, shown};
 use super::{
     FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Stored, Strict, WriteTarget, empty,
     write_value,
 };
-use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
+use crate::codec::{Buffer, Decoder, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
-use crate::reflect::Migration;
+use crate::reflect::{Class, MigrationSteps, OldKind};
 use crate::value::{Field, Origin, Record, Value, next_part};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Brings a record on, version by version.
+/// Brings a record of a class of the program on, version by version.
+///
+/// # Errors
+///
+/// Returns an error if a step fails, or if it looked at a field whose `convert` may belong before it: what the field held
+/// in between is not known.
 pub(super) fn migrate(
     record: &mut Record,
-    versions: Range<u32>,
-    migration: Migration,
+    from: u32,
+    (class, described): (usize, &Class),
+    plans: &Plans<'_>,
     env: &Env<'_>,
 ) -> Result<()> {
-    for version in versions {
-        let function = match migration {
-            Migration::Every(function) => function,
-            Migration::Steps(steps) => {
-                let Some((_, function)) = steps.iter().find(|(from, _)| *from == version) else {
-                    return Err(Error::new(
-                        ErrorKind::Unsupported,
-                        format!(
-                            "the save holds version {version} of {}, from which `migrate` has no step; add one, `migrate({version} = function)`",
-                            record.class()
-                        ),
-                    ));
-                };
-                *function
+    let mut waiting = waiting_converts(record, from, class, plans);
+    for version in from..described.version {
+        step(record, version, described.migration, env)?;
+        for field in &mut record.fields {
+            if field.origin == Origin::Made && field.since == 0 {
+                field.since = version + 1;
             }
-            Migration::None => return Ok(()),
-        };
-        let migrated = function(record, version, env)
-            .map_err(|error| error.in_hook("migrate", record.class()))?;
-        migrated.map_err(|reason| {
-            Error::new(
-                ErrorKind::Refused,
-                format!("`migrate` of {} from version {version} refused: {reason}", record.class()),
-            )
-        })?;
+        }
+        waiting.retain(|waiting| !waiting.is_settled(record, version));
+        if let Some(waiting) = waiting.iter().find(|it| it.was_seen_too_early(record, version)) {
+            return Err(waiting.error(record, version));
+        }
+        for field in &record.fields {
+            field.seen.take();
+        }
     }
     Ok(())
+}
+
+/// Runs the function that brings a record from a version to the next.
+fn step(record: &mut Record, version: u32, steps: MigrationSteps, env: &Env<'_>) -> Result<()> {
+    if steps.is_empty() {
+        return Ok(());
+    }
+    let Some((_, function)) = steps.iter().find(|(from, _)| *from == version) else {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the save holds version {version} of {}, from which `migrate` has no step; add one, `migrate({version} = function)`",
+                record.class()
+            ),
+        ));
+    };
+    let migrated =
+        function(record, version, env).map_err(|error| error.in_hook("migrate", record.class()))?;
+    migrated.map_err(|reason| {
+        Error::new(
+            ErrorKind::Refused,
+            format!("`migrate` of {} from version {version} refused: {reason}", record.class()),
+        )
+    })
+}
+
+/// A field as it was read, which a `convert` takes when the migrations have run.
+struct WaitingConvert {
+    /// Its place among the fields that were read.
+    place: usize,
+    name: Arc<str>,
+    /// The field of the program.
+    field: &'static str,
+    old: OldKind,
+}
+
+/// The fields of a record that a `convert` is to take.
+fn waiting_converts(
+    record: &Record,
+    version: u32,
+    class: usize,
+    plans: &Plans<'_>,
+) -> Vec<WaitingConvert> {
+    let variant = match record.variant() {
+        Some(name) => {
+            find_variant(name, plans.program.targets[class].map_or(&[], |it| it.class.variants()))
+        }
+        None => Some(0),
+    };
+    let Some(variant) = variant else { return Vec::new() };
+    let records = plans.program.wanted(class, variant).records;
+    if records.iter().all(|field| field.converts.is_empty()) {
+        return Vec::new();
+    }
+    let fields: Vec<&Field> = record.fields.iter().collect();
+    let sources = pair(&fields, records).sources;
+    let found = sources.iter().zip(records).enumerate().filter_map(|(i, (source, field))| {
+        let source = &record.fields[(*source)?];
+        let place = source.place.filter(|_| !field.converts.is_empty())?;
+        match Meaning::of_made(plans, &source.value, Some(version), (class, variant, i))? {
+            Meaning::Own => None,
+            Meaning::Older(number) => Some(WaitingConvert {
+                place,
+                name: source.name.clone(),
+                field: field.name,
+                old: field.converts[number],
+            }),
+        }
+    });
+    found.collect()
+}
+
+impl WaitingConvert {
+    fn find<'r>(&self, record: &'r Record) -> Option<&'r Field> {
+        record.fields.iter().find(|field| field.place == Some(self.place))
+    }
+
+    /// True if the step may take the field as it is, since its `convert` comes after it, and has changed it.
+    fn is_settled(&self, record: &Record, version: u32) -> bool {
+        self.old.version.is_some_and(|last| last > version) && self.find(record).is_none()
+    }
+
+    fn was_seen_too_early(&self, record: &Record, version: u32) -> bool {
+        let is_after = self.old.version.is_some_and(|last| last > version);
+        let is_untouched = |field: &Field| field.origin != Origin::Made && !field.seen.take();
+        !is_after && !self.find(record).is_some_and(is_untouched)
+    }
+
+    #[cold]
+    fn error(&self, record: &Record, version: u32) -> Error {
+        let (class, name, field) = (record.class(), &self.name, self.field);
+        let function = self.old.function.unwrap_or("function");
+        Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "`migrate` of {class} from version {version} looks at {name}, which the `convert` of {field} takes as it is stored, so that either may come first; write the last version of {class} that stored it so, above {version} if the step is to see it: `convert({} = {function})`",
+                version + 1
+            ),
+        )
+        .in_field(name)
+    }
 }
 
 /// The program's classes, as what values of a migration are written.
@@ -60,6 +159,10 @@ pub(super) struct MigrationWriter<'w, 'p> {
     /// Which of the bytes that were written are in their stored form, and by which conversion they become the
     /// program's.
     pub(super) stored: Vec<(Range<usize>, usize)>,
+    /// The version of the class that has the value so, until it is written.
+    pub(super) since: Option<u32>,
+    /// True in what a `convert` takes: nothing in it is written as it was stored.
+    pub(super) is_whole: bool,
 }
 
 impl MigrationWriter<'_, '_> {
@@ -85,18 +188,59 @@ impl MigrationWriter<'_, '_> {
     }
 
     fn migrate_record(&mut self, record: &mut Record) -> Result<()> {
-        let Some(class) = record.origin else { return Ok(()) };
+        let Some(class) = record.origin else { return self.migrate_made(record) };
         let Some(target) = self.plans.resolve_moved(class) else { return Ok(()) };
         let Some(described) = self.plans.program.targets[target] else { return Ok(()) };
         let (version, described) = (self.plans.stored[class].version, described.class);
         if is_older(version, described) {
-            migrate(record, version..described.version, described.migration, self.env)?;
-            let detail = format!("version {version} to {}", described.version);
-            self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
-            record.class = self.plans.program.classes[target].name.as_str().into();
-            record.origin = None;
+            self.bring_on(record, version, (target, described))?;
         }
         self.give_back(record, class, target);
+        Ok(())
+    }
+
+    /// Migrates a record that a migration has made: of a class of several versions it says which one it has.
+    fn migrate_made(&mut self, record: &mut Record) -> Result<()> {
+        let program = self.plans.program;
+        let target = program.classes.iter().position(|class| class.name == record.class());
+        let Some(target) = target else { return Ok(()) };
+        let Some(described) = program.targets[target].map(|it| it.class) else { return Ok(()) };
+        match record.version {
+            0 if described.version > 1 => {
+                let (class, version) = (record.class(), described.version);
+                Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!(
+                        "`migrate` has made a {class} without its version, and {class} has {version} of them; write the one that its fields are of, `Record::new(\"{class}\").at_version({version})`"
+                    ),
+                ))
+            }
+            0 => Ok(()),
+            version if version > described.version => {
+                let (class, last) = (record.class(), described.version);
+                Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!("`migrate` has made version {version} of {class}, which has {last}"),
+                ))
+            }
+            version => self.bring_on(record, version, (target, described)),
+        }
+    }
+
+    fn bring_on(
+        &mut self,
+        record: &mut Record,
+        version: u32,
+        (target, described): (usize, &Class),
+    ) -> Result<()> {
+        if version >= described.version {
+            return Ok(());
+        }
+        migrate(record, version, (target, described), self.plans, self.env)?;
+        let detail = format!("version {version} to {}", described.version);
+        self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
+        record.class = self.plans.program.classes[target].name.as_str().into();
+        (record.origin, record.version) = (None, described.version);
         Ok(())
     }
 
@@ -132,6 +276,27 @@ impl MigrationWriter<'_, '_> {
                 }
             }
         }
+    }
+
+    /// The error for a value that is of none of the kinds that a field names.
+    #[cold]
+    fn other_kind(&self, value: &Value, (class, variant, field): FieldPlace) -> Error {
+        let wanted = self.plans.program.wanted(class, variant);
+        let classes = &self.plans.program.classes;
+        let old = self.plans.program.old_kinds.get(&(class, variant, field));
+        let old = old.into_iter().flatten().map(|kind| kind.display(classes).to_string());
+        let own = wanted.fields[field].kind.display(classes).to_string();
+        let kinds: Vec<_> = std::iter::once(own).chain(old).collect();
+        Error::new(
+            ErrorKind::KindMismatch,
+            format!(
+                "`migrate` has made {} of field {} of {}, which takes {} and no other kind; make a value of one of these",
+                shown(value),
+                wanted.fields[field].name,
+                classes[class].name,
+                kinds.join(" and ")
+            ),
+        )
     }
 
     /// Appends a value of a stored class in the form in which it was stored.
@@ -251,6 +416,32 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         Ok((class, found.map_or(0, |found| found as u64 + 1)))
     }
 
+    fn field(&mut self, node: usize, value: &Value, out: &mut Vec<u8>) -> Result<bool> {
+        let (since, program) = (self.since.take(), self.plans.program);
+        let Some(field) = program.naming_field(node) else { return Ok(false) };
+        let number = match Meaning::of_made(self.plans, value, since, field) {
+            Some(Meaning::Own) => return Ok(false),
+            Some(Meaning::Older(number)) => number,
+            None => return Err(self.other_kind(value, field)),
+        };
+        let (Some(target), Some(node)) =
+            (program.targets[field.0], program.old_node(field, number))
+        else {
+            return Ok(false);
+        };
+        let (mut old, is_whole) = (Vec::new(), std::mem::replace(&mut self.is_whole, true));
+        write_value(self, program.layout(), node, value, &mut old)?;
+        self.is_whole = is_whole;
+        let mut buffer = Buffer::new();
+        let bytes = buffer.encode_with(self.env, &mut NoLinks::default(), |out| {
+            let mut links = NoLinks::default();
+            let mut input = Decoder::new(&old, self.env, &mut links);
+            (target.access.make_field)(field.1, field.2, Some((number, &mut input)), out)
+        })?;
+        out.extend_from_slice(bytes);
+        Ok(true)
+    }
+
     fn stored(&mut self, class: usize, value: &Value, out: &mut Vec<u8>) -> Result<bool> {
         let Some(record) = value.as_record().filter(|record| self.is_stored(record)) else {
             return Ok(false);
@@ -259,6 +450,15 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         let is_own = self.plans.resolve_moved(origin) == Some(class);
         if !is_own && !self.plans.matched.is_related(origin, self.plans.program, class) {
             return Ok(false);
+        }
+        if self.is_whole && !self.plans.is_identical(origin) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "`migrate` has put a {} of an older version where a `convert` takes it; set its fields too",
+                    record.class()
+                ),
+            ));
         }
         let start = out.len();
         self.write_stored(origin, value, out)?;

@@ -16,6 +16,7 @@ mod fields;
 mod holders;
 mod instances;
 mod matching;
+mod meaning;
 mod migrate;
 mod number;
 mod ops;

@@ -139,6 +139,8 @@ pub(super) struct StoredFields<'a> {
     pub(super) class: &'a str,
     /// Name of the variant.
     pub(super) variant: Option<&'a str>,
+    /// The version of the class that stored them.
+    pub(super) version: u32,
     pub(super) members: &'a [Member<'a>],
 }
 
@@ -148,6 +150,8 @@ pub(super) struct Member<'a> {
     pub(super) name: Arc<str>,
     pub(super) number: Option<u32>,
     pub(super) origin: Origin,
+    /// The version to which a migration came that made or renamed it; 0 if none has.
+    pub(super) since: u32,
     /// Its node; `None` of what a migration has made.
     pub(super) stored: Option<usize>,
     /// What a migration has made.
@@ -185,7 +189,7 @@ impl<'a> StoredFields<'a> {
             Form::Enum(variants) => Some(&*variants[variant].name),
             _ => None,
         };
-        Self { class: &all[class].name, variant: name, members }
+        Self { class: &all[class].name, variant: name, version: all[class].version, members }
     }
 
     /// A field's name, after that of its variant.
@@ -296,6 +300,8 @@ pub(super) enum Conversion {
     Typed {
         of: usize,
         field: FieldPlace,
+        /// Which of its functions takes it.
+        number: usize,
     },
 }
 

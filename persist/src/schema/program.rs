@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::pairing::{find_variant, pair};
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
 use crate::codec::ClassAccess;
-use crate::reflect::{Class, FieldRecord, Holder};
+use crate::reflect::{Class, ClassId, FieldRecord, Holder};
 
 /// A field of a class: the class, the variant (0 for a struct) and the index.
 pub(crate) type FieldPlace = (usize, usize, usize);
@@ -22,16 +22,69 @@ pub(crate) struct Program {
     pub(crate) removed: HashSet<String>,
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
-    /// By field: the kind that the field's `convert` takes.
-    pub(crate) old_kinds: HashMap<FieldPlace, KindSchema>,
+    /// By field: the kinds that the field's `convert` takes, in its order.
+    pub(crate) old_kinds: HashMap<FieldPlace, Vec<KindSchema>>,
     /// The classes laid out, once that was asked for.
-    layout: OnceLock<Arc<Stored>>,
+    layout: OnceLock<Arc<ProgramLayout>>,
+}
+
+/// The program's classes laid out.
+struct ProgramLayout {
+    stored: Stored,
+    /// The fields that name the kinds that they take, by their nodes.
+    naming: HashMap<usize, FieldPlace>,
+    /// The node of the first kind that the `convert` of each field takes; the others follow as classes of their own.
+    old_kinds: HashMap<FieldPlace, usize>,
 }
 
 impl Program {
     /// The classes laid out, as if a save had all of them.
     pub(crate) fn layout(&self) -> &Stored {
-        self.layout.get_or_init(|| Arc::new(Stored::new(self.classes.clone())))
+        &self.all_layout().stored
+    }
+
+    /// The field of a node, if it names the kinds that it takes.
+    pub(super) fn naming_field(&self, node: usize) -> Option<FieldPlace> {
+        self.all_layout().naming.get(&node).copied()
+    }
+
+    /// The node of a kind that the `convert` of a field takes, by its number.
+    pub(super) fn old_node(&self, field: FieldPlace, number: usize) -> Option<usize> {
+        let layout = self.all_layout();
+        Some(layout.stored.first(layout.old_kinds.get(&field)? + number, 0))
+    }
+
+    fn all_layout(&self) -> &ProgramLayout {
+        self.layout.get_or_init(|| {
+            let mut classes = self.classes.clone();
+            let mut old_kinds = HashMap::new();
+            for (field, kinds) in &self.old_kinds {
+                old_kinds.insert(*field, classes.len());
+                classes.extend(kinds.iter().map(|kind| ClassSchema {
+                    id: ClassId::of(""),
+                    name: String::new(),
+                    version: 1,
+                    form: Form::Value(kind.clone()),
+                }));
+            }
+            let stored = Stored::new(classes);
+            let mut naming = HashMap::new();
+            for class in 0..self.classes.len() {
+                let variants = match &self.classes[class].form {
+                    Form::Struct(_) => 1,
+                    Form::Enum(variants) => variants.len(),
+                    Form::Value(_) => 0,
+                };
+                for variant in 0..variants {
+                    let (records, first) =
+                        (self.wanted(class, variant).records, stored.first(class, variant));
+                    let fields = records.iter().enumerate();
+                    let fields = fields.filter(|(_, record)| record.names_its_kinds());
+                    naming.extend(fields.map(|(i, _)| (first + i, (class, variant, i))));
+                }
+            }
+            Arc::new(ProgramLayout { stored, naming, old_kinds })
+        })
     }
 
     /// Says that classes came in.

@@ -11,7 +11,7 @@ use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
-use crate::value::{Field, HandleValue, Origin, Record, Value};
+use crate::value::{Field, HandleValue, Origin, Record, Seen, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
 /// Bytes that the trees of a save may always take.
@@ -233,6 +233,7 @@ impl PartialValue {
                     variant: own.name.clone(),
                     fields: Vec::with_capacity(count),
                     origin: Some(*class),
+                    version: 0,
                 };
                 Self::Fields { names, variant, record }
             }
@@ -290,7 +291,9 @@ impl PartialValue {
                     number,
                     value: part,
                     origin: Origin::Written,
+                    since: 0,
                     place,
+                    seen: Seen::default(),
                 });
             }
             Self::Bare(record) => record.push("", part),

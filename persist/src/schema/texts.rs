@@ -58,7 +58,7 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
         let place = FieldName { class: &all[class].name, field: "" };
         plans.conversion(all.first(class, 0), new, &place);
     }
-    let is_migrated = plans.is_migrated(class, target);
+    let (is_migrated, version) = (plans.is_migrated(class, target), all[class].version);
     for (variant, side) in program.sides(&all[class], target).into_iter().enumerate() {
         let Some(wanted) = side.new else { continue };
         let members = all.members(class, variant);
@@ -73,7 +73,7 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
         for (field, source) in pairs {
             let place = FieldName { class: &all[class].name, field: &members[source].name };
             if let Some(node) = members[source].stored {
-                plans.field_conversion(node, &wanted, field, &place);
+                plans.field_conversion((node, version), &wanted, field, &place);
             }
         }
     }

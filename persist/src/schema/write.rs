@@ -53,6 +53,11 @@ pub(crate) trait WriteTarget {
         Ok(false)
     }
 
+    /// Appends a value as the field of a node, if the field makes it of another one; else false.
+    fn field(&mut self, _node: usize, _value: &Value, _out: &mut Vec<u8>) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Appends one of the parts of an [`Unknown`](crate::Unknown), if it is of a class that the
     /// target does not have; else false.
     fn kept(&mut self, _part: &Value, _out: &mut Vec<u8>) -> Result<bool> {
@@ -129,6 +134,9 @@ impl<'r> ValueWriter<'r> {
         value: &'r Value,
         open: &mut Vec<WriteFrame<'r>>,
     ) -> Result<()> {
+        if self.target.field(node, value, self.out)? {
+            return Ok(());
+        }
         let stored = self.stored;
         let (kind, first) = loop {
             let at = stored.node(node);
@@ -538,7 +546,7 @@ fn number(value: &Value) -> Option<Number> {
 }
 
 /// What a value is, in a few words.
-fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Bytes(bytes) => format!("a list of {} bytes", bytes.len()),
         Value::Option(Some(_)) => String::from("an option"),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::iter;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::ObjectId;
 
@@ -257,6 +258,8 @@ pub struct Record {
     pub(crate) fields: Vec<Field>,
     /// Index of the class in the save that it was read from.
     pub(crate) origin: Option<usize>,
+    /// The version of the class of one that a migration has made; 0 if it does not say.
+    pub(crate) version: u32,
 }
 
 /// A field of a [`Record`].
@@ -267,8 +270,40 @@ pub(crate) struct Field {
     pub(crate) number: Option<u32>,
     pub(crate) value: Value,
     pub(crate) origin: Origin,
+    /// The version to which the migration came that made it or gave it its name; 0 before that has ended.
+    pub(crate) since: u32,
     /// Its place among the fields that were read, as long as it is as it was.
     pub(crate) place: Option<usize>,
+    /// Whether a migration has looked at it.
+    pub(crate) seen: Seen,
+}
+
+impl Field {
+    /// Notes that it is no longer as it was read.
+    fn change(&mut self) {
+        (self.number, self.origin, self.since, self.place) = (None, Origin::Made, 0, None);
+    }
+}
+
+/// A mark that can be set through a shared reference, by any thread.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(AtomicBool);
+
+impl Seen {
+    fn mark(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes the mark away; true if there was one.
+    pub(crate) fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Clone for Seen {
+    fn clone(&self) -> Self {
+        Self(AtomicBool::new(self.0.load(Ordering::Relaxed)))
+    }
 }
 
 /// Where a field of a record comes from.
@@ -289,14 +324,21 @@ impl Record {
     /// A struct of this class without fields.
     #[must_use]
     pub fn new(class: impl Into<Arc<str>>) -> Self {
-        Self { class: class.into(), variant: None, fields: Vec::new(), origin: None }
+        Self { class: class.into(), variant: None, fields: Vec::new(), origin: None, version: 0 }
     }
 
     /// A variant of an enum without fields.
     #[must_use]
     pub fn of_variant(class: impl Into<Arc<str>>, variant: impl Into<Arc<str>>) -> Self {
-        let variant = Some(variant.into());
-        Self { class: class.into(), variant, fields: Vec::new(), origin: None }
+        Self { variant: Some(variant.into()), ..Self::new(class) }
+    }
+
+    /// Says which version of its class the record has, for one that a [`migrate`](crate::Persist) makes: the class may have
+    /// steps that bring it on from there.
+    #[must_use]
+    pub fn at_version(mut self, version: u32) -> Self {
+        self.version = version;
+        self
     }
 
     /// Name of the class.
@@ -319,13 +361,15 @@ impl Record {
     /// The field of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.fields.iter().find(|field| &*field.name == name).map(|field| &field.value)
+        let field = self.fields.iter().find(|field| &*field.name == name)?;
+        field.seen.mark();
+        Some(&field.value)
     }
 
     /// The field of this name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
-        (field.number, field.origin, field.place) = (None, Origin::Made, None);
+        field.change();
         Some(&mut field.value)
     }
 
@@ -346,7 +390,9 @@ impl Record {
             number: None,
             value,
             origin: Origin::Made,
+            since: 0,
             place: None,
+            seen: Seen::default(),
         });
     }
 
@@ -364,7 +410,8 @@ impl Record {
         if name != new {
             self.fields[place].name = new.into();
             // Its new name says what it is.
-            (self.fields[place].number, self.fields[place].origin) = (None, Origin::Made);
+            let field = &mut self.fields[place];
+            (field.number, field.origin, field.since) = (None, Origin::Made, 0);
             let mut at = 0;
             self.fields.retain(|field| {
                 at += 1;
@@ -376,13 +423,16 @@ impl Record {
 
     /// Names and values, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.fields.iter().map(|field| (&*field.name, &field.value))
+        self.fields.iter().map(|field| {
+            field.seen.mark();
+            (&*field.name, &field.value)
+        })
     }
 
     /// Names and values, in order, the values to be changed.
     pub fn fields_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
         self.fields.iter_mut().map(|field| {
-            (field.number, field.origin, field.place) = (None, Origin::Made, None);
+            field.change();
             (&*field.name, &mut field.value)
         })
     }
@@ -411,7 +461,7 @@ impl<N: Into<Arc<str>>, V: Into<Value>> Extend<(N, V)> for Record {
             match places.entry(Arc::clone(&name)) {
                 Entry::Occupied(known) => {
                     let field = &mut self.fields[*known.get()];
-                    (field.number, field.origin, field.place) = (None, Origin::Made, None);
+                    field.change();
                     field.value = value;
                 }
                 Entry::Vacant(new) => {
@@ -426,12 +476,18 @@ impl<N: Into<Arc<str>>, V: Into<Value>> Extend<(N, V)> for Record {
 impl Record {
     /// A copy whose values are units.
     fn copy_of_head(&self) -> Self {
-        let unit = |field: &Field| Field { name: field.name.clone(), value: Value::Unit, ..*field };
+        let unit = |field: &Field| Field {
+            name: field.name.clone(),
+            value: Value::Unit,
+            seen: field.seen.clone(),
+            ..*field
+        };
         Self {
             class: self.class.clone(),
             variant: self.variant.clone(),
             fields: self.fields.iter().map(unit).collect(),
             origin: self.origin,
+            version: self.version,
         }
     }
 

@@ -1,7 +1,7 @@
 use persist::{Persist, Record};
 
 #[derive(Persist)]
-#[persist(version = 2, migrate = done)]
+#[persist(version = 2, migrate(1 = done))]
 struct Hero;
 
 #[derive(Persist)]

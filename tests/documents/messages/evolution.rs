@@ -134,6 +134,12 @@ mod forms {
 
     #[derive(Persist)]
     #[persist(class = "Case")]
+    pub(super) struct Placed {
+        pub(super) place: Place,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Case")]
     pub(super) enum Enum {
         Before,
     }
@@ -205,7 +211,7 @@ mod migrated {
     macro_rules! to {
         ($name:ident, $migrate:ident, { $($fields:tt)* }) => {
             #[derive(Persist)]
-            #[persist(class = "Case", version = 2, migrate = $migrate)]
+            #[persist(class = "Case", version = 2, migrate(1 = $migrate))]
             pub(super) struct $name {
                 $($fields)*
             }
@@ -218,6 +224,33 @@ mod migrated {
     to!(Other, other, { place: Place });
     to!(Boxed, boxed, { tool: Box<dyn Tool> });
     to!(Half, half, { place: Place });
+    to!(Beyond, beyond, { place: Place });
+    to!(Kind, wrong, { #[persist(convert = from_flag)] before: u8 });
+    to!(Older, older, { #[persist(convert = of_place)] at: u32 });
+
+    fn beyond(record: &mut Record, _: u32) {
+        record.set("place", Record::new("Place").at_version(9));
+    }
+
+    fn from_flag(flag: bool) -> u8 {
+        flag.into()
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Place")]
+    pub(super) struct Wide {
+        x: u32,
+        y: u8,
+    }
+
+    fn of_place(place: Wide) -> u32 {
+        place.x
+    }
+
+    fn older(record: &mut Record, _: u32) {
+        let place = record.take("place").unwrap();
+        record.set("at", place);
+    }
 
     fn never(_: &mut Record, from: u32) -> Result<(), String> {
         Err(format!("not from {from}"))
@@ -258,6 +291,16 @@ fn migrations() {
     manager.register::<migrated::Boxed>().unwrap();
     table.add("one that makes a class that nobody has", manager.from_slice(&save));
     table.add("one that makes half a value", refused::<migrated::Half, _>(little(), LENIENT));
+    table.add("one that makes a later version", refused::<migrated::Beyond, _>(little(), LENIENT));
+    table.add(
+        "one that makes what no convert takes",
+        refused::<migrated::Kind, _>(little(), LENIENT),
+    );
+    let placed = forms::Placed { place: Place { x: 1, y: 2 } };
+    table.add(
+        "one that moves a value as it is stored to where a convert takes it",
+        refused::<migrated::Older, _>(placed, LENIENT),
+    );
     insta::assert_snapshot!(table.text());
 }
 

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::rc::Rc;
 
-use persist::__private::{Body, Migrate, Migration};
+use persist::__private::{Body, Migrate, MigrationSteps};
 use persist::codec::{Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::{Class, FieldRecord, Kind, VariantRecord};
 use persist::save::Registry;
@@ -519,14 +519,14 @@ macro_rules! by_hand {
 
 const DONE: Migrate = |_, _, _| Ok(Ok(()));
 
-const fn class<T: 'static>(version: u32, migration: Migration) -> Class {
+const fn class<T: 'static>(version: u32, migration: MigrationSteps) -> Class {
     Class::new::<T>("ByHand", Body::Struct(&[])).version(version).migration(migration)
 }
 
-by_hand!(First, class::<First>(1, Migration::Every(DONE)));
-by_hand!(Gap, class::<Gap>(4, Migration::Steps(&[(1, DONE), (3, DONE)])));
-by_hand!(Beyond, class::<Beyond>(2, Migration::Steps(&[(1, DONE), (2, DONE)])));
-by_hand!(Double, class::<Double>(3, Migration::Steps(&[(1, DONE), (1, DONE), (2, DONE)])));
+by_hand!(First, class::<First>(1, &[(1, DONE)]));
+by_hand!(Gap, class::<Gap>(4, &[(1, DONE), (3, DONE)]));
+by_hand!(Beyond, class::<Beyond>(2, &[(1, DONE), (2, DONE)]));
+by_hand!(Double, class::<Double>(3, &[(1, DONE), (1, DONE), (2, DONE)]));
 
 const UNKNOWN: FieldRecord =
     FieldRecord::new::<Unknown>("rest", None, <Unknown as Persist>::persist_kind).keeps_unknown();

@@ -49,7 +49,7 @@ mod new {
     use super::*;
 
     #[derive(Persist)]
-    #[persist(version = 2, migrate = migrate)]
+    #[persist(version = 2, migrate(1 = migrate))]
     pub(super) struct Gem {
         pub(super) heavy: u32,
     }

@@ -12,7 +12,7 @@ use persist_tests::support::forge::{ADDED, Item, class, record, save};
 const NOTHING: &[u8] = &[0x00];
 
 #[derive(Persist)]
-#[persist(class = "Case", version = 2, migrate = nothing)]
+#[persist(class = "Case", version = 2, migrate(1 = nothing))]
 struct Migrated {}
 
 fn nothing(_: &mut Record, _: u32) {}

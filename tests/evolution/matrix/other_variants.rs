@@ -73,7 +73,7 @@ mod turned {
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = turn)]
+    #[persist(class = "Case", version = 2, migrate(1 = turn))]
     pub(super) enum New {
         W {
             #[persist(default)]
@@ -85,7 +85,7 @@ mod turned {
 
     /// Here the other variant has the field.
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = turn)]
+    #[persist(class = "Case", version = 2, migrate(1 = turn))]
     pub(super) enum Whole {
         #[allow(dead_code, reason = "it is not loaded")]
         W { hp: u32, b: u32 },
@@ -105,13 +105,13 @@ mod turned {
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Team", version = 2, migrate = crate::matrix::precedence::moved::gather)]
+    #[persist(class = "Team", version = 2, migrate(1 = crate::matrix::precedence::moved::gather))]
     pub(super) struct Second {
         pub(super) all: Vec<New>,
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Team", version = 2, migrate = crate::matrix::precedence::moved::gather)]
+    #[persist(class = "Team", version = 2, migrate(1 = crate::matrix::precedence::moved::gather))]
     pub(super) struct WholeSecond {
         all: Vec<Whole>,
     }

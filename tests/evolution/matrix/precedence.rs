@@ -221,13 +221,13 @@ mod one_name {
     use super::*;
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = join)]
+    #[persist(class = "Case", version = 2, migrate(1 = join))]
     pub(super) struct Case {
         pub(super) name: String,
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = join)]
+    #[persist(class = "Case", version = 2, migrate(1 = join))]
     pub(super) struct Roomy {
         pub(super) name: String,
         #[persist(unknown)]
@@ -236,7 +236,7 @@ mod one_name {
 
     /// Here the name has another form.
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = number)]
+    #[persist(class = "Case", version = 2, migrate(1 = number))]
     pub(super) struct Number {
         pub(super) name: u64,
     }
@@ -305,7 +305,7 @@ pub(crate) mod moved {
                 #[allow(dead_code, reason = "not every program has both")]
                 #[derive(Persist, Debug)]
                 #[allow(dead_code, reason = "not every program reads the second version")]
-                #[persist(class = "Team", version = 2, migrate = gather)]
+                #[persist(class = "Team", version = 2, migrate(1 = gather))]
                 pub(in super::super) struct Second {
                     pub(in super::super) all: Vec<$case>,
                 }
@@ -368,7 +368,7 @@ mod set {
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = set_it)]
+    #[persist(class = "Case", version = 2, migrate(1 = set_it))]
     pub(super) struct New {
         #[persist(id = 2, alias = "c", default = 901)]
         pub(super) a: u32,
@@ -438,7 +438,7 @@ mod before_its_own {
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = rename)]
+    #[persist(class = "Case", version = 2, migrate(1 = rename))]
     pub(super) struct Renamed {
         pub(super) d: u32,
         #[persist(unknown)]
@@ -446,7 +446,7 @@ mod before_its_own {
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = rename)]
+    #[persist(class = "Case", version = 2, migrate(1 = rename))]
     pub(super) struct Without {
         #[persist(default)]
         pub(super) a: u32,
@@ -523,7 +523,7 @@ mod both {
     }
 
     #[derive(Persist, Debug)]
-    #[persist(class = "Case", version = 2, migrate = double)]
+    #[persist(class = "Case", version = 2, migrate(1 = double))]
     pub(super) struct Doubled {
         #[persist(id = 7, alias = "hp")]
         pub(super) health: u32,

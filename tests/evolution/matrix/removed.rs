@@ -75,7 +75,7 @@ programs! {
         pub(super) enum Mood { Calm, #[persist(removed = "at")] Angry { since: u32 }, #[persist(other)] Other }
     }
     migrated {
-        #[persist(version = 2, migrate = touch, removed = "hp")]
+        #[persist(version = 2, migrate(1 = touch), removed = "hp")]
         pub(super) struct Case {
             name: String,
             inner: Inner,

@@ -283,7 +283,7 @@ programs! {
         pub(super) enum Mood { Calm, Angry { since: u8 }, Sad(u8, String) }
     }
     migrated {
-        #[persist(version = 2, migrate = rename)]
+        #[persist(version = 2, migrate(1 = rename))]
         pub(super) struct Case {
             #[persist(default)] aa: u8,
             #[persist(default)] bb: String,
@@ -297,25 +297,25 @@ programs! {
         pub(super) struct Node { value: u16, next: Option<Rc<RefCell<Node>>>, inner: Inner }
     }
     migrated_for_nothing {
-        #[persist(version = 3, migrate = nothing)]
+        #[persist(version = 3, migrate(1 = nothing, 2 = nothing))]
         pub(super) struct Case { a: u8, b: String, #[persist(default)] g: u16, d: Inner, e: Mood }
         pub(super) struct Inner { x: i8 }
         #[persist(version = 2)]
         pub(super) enum Mood { Calm, Angry { since: u8 }, Sad(u8, String) }
     }
     swapped {
-        #[persist(version = 2, migrate = swap)]
+        #[persist(version = 2, migrate(1 = swap))]
         pub(super) struct Case { a: Vec<u16>, b: String, c: u8, #[persist(default)] d: Option<Inner> }
         pub(super) struct Inner { x: i8, y: f32 }
     }
     moved_in {
-        #[persist(version = 2, migrate = move_in)]
+        #[persist(version = 2, migrate(1 = move_in))]
         pub(super) struct Case { a: u8, c: Vec<u16>, d: Inner, e: Mood }
         pub(super) struct Inner { x: i8, y: f32, #[persist(default)] b: String }
         pub(super) enum Mood { Calm, Angry { since: u8 }, Sad(u8, String) }
     }
     moved_out {
-        #[persist(version = 2, migrate = move_out)]
+        #[persist(version = 2, migrate(1 = move_out))]
         pub(super) struct Case {
             a: u8,
             b: String,
@@ -336,7 +336,7 @@ programs! {
             e: Mood,
             #[persist(default)] f: Option<Rc<RefCell<Node>>>,
         }
-        #[persist(version = 2, migrate = inner_rename)]
+        #[persist(version = 2, migrate(1 = inner_rename))]
         pub(super) struct Inner { z: i8, y: f32 }
         pub(super) enum Mood { Calm, Angry { since: u8 }, Sad(u8, String) }
         pub(super) struct Node { value: u16, next: Option<Rc<RefCell<Node>>>, inner: Inner }

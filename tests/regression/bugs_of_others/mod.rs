@@ -185,7 +185,7 @@ fn a_value_moves_from_one_field_to_others() {
         age: u8,
     }
     #[derive(Persist, Debug, PartialEq)]
-    #[persist(version = 2, migrate = split)]
+    #[persist(version = 2, migrate(1 = split))]
     struct Person {
         first: String,
         last: String,

@@ -153,7 +153,7 @@ struct Banner {
 }
 
 #[derive(Persist, Debug, Clone)]
-#[persist(version = 2, migrate = Guild::migrate)]
+#[persist(version = 2, migrate(1 = Guild::migrate))]
 struct Guild {
     name: String,
     history: History,

@@ -156,7 +156,7 @@ struct Colour {
 }
 
 #[derive(Persist, Debug, Clone)]
-#[persist(version = 2, migrate = Guild::migrate)]
+#[persist(version = 2, migrate(1 = Guild::migrate))]
 struct Guild {
     name: String,
     history: History,

@@ -425,9 +425,10 @@ impl<'r> Entering<'r> {
     ) -> Result<Vec<FieldSchema>> {
         let mut fields = Vec::with_capacity(records.len());
         for (field, record) in records.iter().enumerate() {
-            if let Some(old) = record.convert {
-                let kind = self.kind(old(), 0)?;
-                self.registry.program.old_kinds.insert((class, variant, field), kind);
+            if !record.converts.is_empty() {
+                let kinds = record.converts.iter().map(|old| self.kind((old.kind)(), 0));
+                let kinds = kinds.collect::<Result<_>>()?;
+                self.registry.program.old_kinds.insert((class, variant, field), kinds);
             }
             let (name, kind) = (record.name.to_owned(), self.kind(record.kind(), 0)?);
             fields.push(FieldSchema { name, id: record.id, kind });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Implementors, Traits};
 use crate::codec::{ADAPTED, CONVERTED};
-use crate::reflect::{Body, Class, Migration, VariantRecord};
+use crate::reflect::{Body, Class, VariantRecord};
 use crate::schema::{KindSchema, Program};
 use crate::{Error, ErrorKind, Result};
 
@@ -66,7 +66,10 @@ pub(super) fn check_classes(
             let mut keeper: Option<&str> = None;
             for (i, field) in part.fields.iter().enumerate() {
                 let Some(kind) = program.field_kind(index, variant, i) else { continue };
-                let old = program.old_kinds.get(&(index, variant, i));
+                let old = program.old_kinds.get(&(index, variant, i)).map_or(&[][..], |old| old);
+                // Of one that a version is given for, the version tells them apart.
+                let mut converts = field.converts.iter().zip(old);
+                let same = converts.find(|(from, old)| from.version.is_none() && *old == kind);
                 let why = if field.keeps_unknown
                     && let Some(before) = keeper.replace(field.name)
                 {
@@ -77,12 +80,11 @@ pub(super) fn check_classes(
                         "`{attribute}` keeps what the program does not have in a `persist::Unknown`, and the field is {}; change its type or remove `{attribute}`",
                         field.kind()
                     )
-                } else if old == Some(kind)
-                    && let Some(from) = field.convert
-                {
+                } else if let Some((from, _)) = same {
                     format!(
-                        "`convert` takes {}, which is stored as the field itself is, so that the two cannot be told apart; give the class a `version` and a `migrate`",
-                        from()
+                        "`convert` takes {}, which is stored as the field itself is, so that the two cannot be told apart; give the class a `version`, and the `convert` the last version that stored the older type: `convert(1 = {})`",
+                        (from.kind)(),
+                        from.function.unwrap_or("function")
                     )
                 } else if !(field.keeps_unknown || part.other || is_stand_in) && holds_unknown(kind)
                 {
@@ -174,18 +176,16 @@ fn check_variants(class: &Class) -> Result<()> {
 fn check_migration(class: &Class) -> Result<()> {
     let (name, version) = (class.name(), class.version);
     let refuse = |why: String| Err(Error::new(ErrorKind::Unsupported, why));
-    let steps = match class.migration {
-        Migration::None => return Ok(()),
-        _ if version < 2 => {
-            return refuse(format!(
-                "{name} has a `migrate` and is in version {version}, before which there is none; give it `version = 2` or more"
-            ));
-        }
-        Migration::Every(_) => return Ok(()),
-        Migration::Steps(steps) => steps,
-    };
+    if class.migration.is_empty() {
+        return Ok(());
+    }
+    if version < 2 {
+        return refuse(format!(
+            "{name} has a `migrate` and is in version {version}, before which there is none; give it `version = 2` or more"
+        ));
+    }
     let mut next = 1;
-    for (from, _) in steps {
+    for (from, _) in class.migration {
         let from = *from;
         if from == 0 || from >= version {
             return refuse(format!(

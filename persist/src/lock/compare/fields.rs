@@ -384,8 +384,10 @@ impl VersionComparison<'_> {
         // True if the `convert` of the field takes every value of the stored kind.
         let taken = self.program.old_kinds.get(&pair.place(field));
         let is_taken = taken.is_some_and(|taken| {
-            fit(&old.kind, taken) == Fit::Whole
-                && atoms(&old.kind, &self.stored) == atoms(taken, &self.program.classes)
+            taken.iter().any(|taken| {
+                fit(&old.kind, taken) == Fit::Whole
+                    && atoms(&old.kind, &self.stored) == atoms(taken, &self.program.classes)
+            })
         });
         let fit = fit(&old.kind, &new.kind);
         let change = match is_same {

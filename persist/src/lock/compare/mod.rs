@@ -214,7 +214,7 @@ impl VersionComparison<'_> {
                 for (i, field) in sides.old.iter().enumerate() {
                     let source = sources.iter().position(|source| *source == Some(i));
                     let is_same = |(new, wanted): (usize, ProgramFields<'_>)| {
-                        wanted.records[new].convert.is_none()
+                        wanted.records[new].converts.is_empty()
                             && is_one(resolved, field, &wanted.fields[new])
                     };
                     match source.zip(sides.new) {

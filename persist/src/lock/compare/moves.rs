@@ -5,7 +5,6 @@ use super::kinds::is_named;
 use super::versions::{ItemName, ItemPath};
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
-use crate::reflect::Migration;
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 
 /// A stored field that went.
@@ -129,9 +128,21 @@ impl Moves {
         };
         let version = next_version(comparison, owner);
         let change = format!("{change} by themselves: move them in a `migrate`; {or}");
-        let attribute = Some(format!("#[persist(version = {version}, migrate = to_{version})]"));
-        let code =
-            Some(format!("fn to_{version}(record: &mut persist::Record, _from: u32) {{\n{body}}}"));
+        let is_first = comparison.program.targets[owner]
+            .is_none_or(|target| target.class.migration.is_empty());
+        let attribute = Some(if is_first {
+            let steps: Vec<_> =
+                (1..version).map(|from| format!("{from} = to_{}", from + 1)).collect();
+            format!("#[persist(version = {version}, migrate({}))]", steps.join(", "))
+        } else {
+            format!("#[persist(version = {version}, migrate(.., {} = to_{version}))]", version - 1)
+        });
+        let mut code = String::new();
+        for to in (2..version).filter(|_| is_first) {
+            code += &format!("fn to_{to}(_: &mut persist::Record, _from: u32) {{}}\n");
+        }
+        code += &format!("fn to_{version}(record: &mut persist::Record, _from: u32) {{\n{body}}}");
+        let code = Some(code);
         Difference { change, attribute, above: Some(source::head(program, owner)), code, ..row }
     }
 }
@@ -161,8 +172,8 @@ fn next_version(comparison: &VersionComparison<'_>, class: usize) -> u32 {
     let now = comparison.program.classes[class].version;
     let stored = comparison.resolved.iter().position(|found| *found == Some(class));
     let was = stored.map_or(now, |stored| comparison.stored[stored].version);
-    let migrates = comparison.program.targets[class]
-        .is_some_and(|target| !matches!(target.class.migration, Migration::None));
+    let migrates =
+        comparison.program.targets[class].is_some_and(|target| !target.class.migration.is_empty());
     if now > was && !migrates { now } else { now.saturating_add(1) }
 }
 

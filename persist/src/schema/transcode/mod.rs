@@ -186,9 +186,10 @@ enum TranscodeFrame<'t> {
         from: usize,
         field: FieldPlace,
     },
-    /// A value for the `convert` of a field, and where its bytes begin.
+    /// A value for a function of the `convert` of a field, and where its bytes begin.
     Typed {
         field: FieldPlace,
+        number: usize,
         start: usize,
     },
 }
@@ -284,7 +285,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 self.end_shared(*class, *holder, *start)?;
             }
             TranscodeFrame::Longer { from, field } => self.end_of_default(*field, *from)?,
-            TranscodeFrame::Typed { field, start } => self.end_typed(*field, *start)?,
+            TranscodeFrame::Typed { field, number, start } => {
+                self.end_typed(*field, *number, *start)?;
+            }
         }
         Ok(None)
     }
@@ -388,8 +391,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     frames.push(TranscodeFrame::Skipping(Box::new(frame)));
                     inner
                 }
-                Conversion::Typed { of: inner, field } => {
-                    frames.push(TranscodeFrame::Typed { field, start: self.out.len() });
+                Conversion::Typed { of: inner, field, number } => {
+                    frames.push(TranscodeFrame::Typed { field, number, start: self.out.len() });
                     inner
                 }
             }
@@ -659,14 +662,19 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         Ok(())
     }
 
-    /// Makes a field of the last bytes, by its `convert`.
-    fn end_typed(&mut self, (class, variant, field): FieldPlace, start: usize) -> Result<()> {
+    /// Makes a field of the last bytes, by a function of its `convert`.
+    fn end_typed(
+        &mut self,
+        (class, variant, field): FieldPlace,
+        number: usize,
+        start: usize,
+    ) -> Result<()> {
         let Some(target) = self.plans.program.targets[class] else { return Ok(()) };
         let (old, env) = (&self.out[start..], self.env);
         self.defaults.encode_with(env, &mut NoLinks::default(), |out| {
             let mut links = NoLinks::default();
             let mut input = Decoder::new(old, env, &mut links);
-            (target.access.make_field)(variant, field, Some(&mut input), out)
+            (target.access.make_field)(variant, field, Some((number, &mut input)), out)
         })?;
         self.out.truncate(start);
         DefaultedField::truncate(&mut self.extras.defaulted, start);

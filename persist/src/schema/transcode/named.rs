@@ -13,8 +13,8 @@ use crate::schema::migrate::{MigrationWriter, migrate};
 use crate::schema::ops::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::walk::{dynamic, fault};
-use crate::schema::{FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value};
-use crate::value::{Field, Origin, Record, Value};
+use crate::schema::{FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value};
+use crate::value::{Field, Origin, Record, Seen, Value};
 
 /// What a field of such a record takes, in memory and in time, beside its bytes and those of its name.
 const FIELD: usize = 512;
@@ -59,7 +59,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         let version = self.stored[head.class].version;
         if let Some(described) = described.filter(|described| is_older(version, described)) {
             let withheld = self.withhold((class, target), variant.as_deref(), &mut found);
-            (found, variant) = self.migrated((class, version), described, found, variant)?;
+            (found, variant) =
+                self.migrated((class, version), (target, described), found, variant)?;
             found.extend(withheld);
         }
         if let Some(number) = self.target_variant(target, variant.as_deref()) {
@@ -106,13 +107,21 @@ impl<'t> Transcoder<'t, '_, '_> {
         let piece = |name: &Arc<str>| Piece { name: name.clone(), nodes: 0..0, span: None };
         let mut named: Vec<Piece> = found.iter().map(|member| piece(&member.name)).collect();
         let Self { plans, pieces, chain, stored, .. } = self;
-        let given = StoredFields { class: &stored[class].name, variant, members: &found };
+        let given = StoredFields {
+            class: &stored[class].name,
+            variant,
+            version: stored[class].version,
+            members: &found,
+        };
         let wanted = plans.program.wanted(target.0, target.1);
-        let mut make = |plans: &mut Plans<'_>, member: usize, node: usize| {
+        let mut make = |plans: &mut Plans<'_>, member: usize, field: FieldPlace| {
+            let node = plans.program.layout().first(field.0, field.1) + field.2;
             let member: &Member<'_> = &found[member];
             let mut value = member.made.take().unwrap_or(Value::Unit);
             let (program, mut bytes) = (plans.program, Vec::new());
-            let mut written = MigrationWriter { plans, env, id, stored: Vec::new() };
+            let since = (member.since > 0).then_some(member.since);
+            let mut written =
+                MigrationWriter { plans, env, id, stored: Vec::new(), since, is_whole: false };
             written.migrate_changed(&mut value)?;
             write_value(&mut written, program.layout(), node, &value, &mut bytes)?;
             let converted = written.stored;
@@ -254,7 +263,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn migrated(
         &mut self,
         (class, version): (usize, u32),
-        target: &Class,
+        target: (usize, &Class),
         found: Vec<Member<'t>>,
         variant: Option<String>,
     ) -> Result<(Vec<Member<'t>>, Option<String>)> {
@@ -274,9 +283,18 @@ impl<'t> Transcoder<'t, '_, '_> {
                 .value(stored, node, &mut input)
                 .map_err(|error| error.in_field(&field.name))?;
             let (name, number, origin) = (field.name.clone(), field.number, field.origin);
-            record.fields.push(Field { name, number, value, origin, place: Some(i) });
+            record.fields.push(Field {
+                name,
+                number,
+                value,
+                origin,
+                since: 0,
+                place: Some(i),
+                seen: Seen::default(),
+            });
         }
-        migrate(&mut record, version..target.version, target.migration, self.env)?;
+        migrate(&mut record, version, target, self.plans, self.env)?;
+        let target = target.1;
         let detail = format!("version {version} to {}", target.version);
         self.plans.happened(LoadEvent::Migrated, &schema.name, "", &detail, self.id);
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
@@ -288,6 +306,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     name: field.name,
                     number: field.number,
                     origin: field.origin,
+                    since: field.since,
                     // Under its old name it would come back as what it no longer is.
                     kept: found.kept.filter(|_| field.origin != Origin::Made),
                     ..found
@@ -295,6 +314,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 None => Member {
                     name: field.name,
                     origin: Origin::Made,
+                    since: field.since,
                     made: Cell::new(Some(field.value)),
                     ..Member::default()
                 },
@@ -322,8 +342,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 Origin::OtherVariant => withheld.push(field),
                 Origin::Kept if pairing.is_superseded[i] => {
                     let name = &self.stored[class].name;
-                    let path =
-                        StoredFields { class: name, variant, members: &[] }.path(&field.name);
+                    let path = StoredFields { class: name, variant, version: 0, members: &[] }
+                        .path(&field.name);
                     self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
                 }
                 Origin::Kept if is_source() => withheld.push(field),

@@ -102,7 +102,7 @@ pub(super) struct Shared<T: Program> {
 
 /// Version 1 has one case, version 2 a list.
 #[derive(Persist)]
-#[persist(version = 2, migrate = gather)]
+#[persist(version = 2, migrate(1 = gather))]
 pub(super) struct Moved<T> {
     all: Vec<T>,
 }
@@ -173,7 +173,7 @@ macro_rules! programs {
 
                 #[derive(Persist, Debug)]
                 #[persist(class = "Case", version = $version)]
-                $(#[persist(migrate = migrate)] #[doc = stringify!($migrate)])?
+                $(#[persist(migrate(1 = migrate))] #[doc = stringify!($migrate)])?
                 pub(crate) struct Case {
                     $(
                         $(#[persist(id = $number)])?
@@ -187,7 +187,7 @@ macro_rules! programs {
                 /// The same fields in a variant.
                 #[derive(Persist, Debug)]
                 #[persist(class = "Choice", version = $version)]
-                $(#[persist(migrate = migrate)] #[doc = stringify!($migrate)])?
+                $(#[persist(migrate(1 = migrate))] #[doc = stringify!($migrate)])?
                 pub(crate) enum Variant {
                     #[persist(empty)]
                     Nothing,

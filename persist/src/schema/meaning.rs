@@ -1,0 +1,159 @@
+//! What a value is to a field: one of its own, or one that a function of its `convert` takes.
+//!
+//! A value is taken as it is only where its meaning cannot have changed: where the program says how to convert, it says
+//! from what, and nothing else goes that way. A number of cents that was widened on its way would be taken for gold.
+//! Both what a save holds and what a migration has made meets its field here.
+
+use super::number::Width;
+use super::plan::Plans;
+use super::{FieldPlace, KindSchema};
+use crate::reflect::{FieldRecord, Integer, OldKind};
+use crate::value::Value;
+
+/// What a value is to a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// One of the field itself, which the rules of conversion fit to it.
+    Own,
+    /// One that the function of this number in the `convert` of the field takes.
+    Older(usize),
+}
+
+impl Meaning {
+    /// What a stored value is to a field; `None` if that cannot be known. `version` is that of the class that stored it.
+    pub(super) fn of_stored(
+        plans: &Plans<'_>,
+        node: usize,
+        version: u32,
+        record: &FieldRecord,
+        field: FieldPlace,
+    ) -> Option<Self> {
+        let stored = &plans.stored.node(node).kind;
+        Self::find(plans, record, field, Some(version), &|kind| is_same_kind(plans, stored, kind))
+    }
+
+    /// What a value that a migration has made is to a field; `version` is that of the class that has it so, if that is
+    /// known.
+    pub(super) fn of_made(
+        plans: &Plans<'_>,
+        value: &Value,
+        version: Option<u32>,
+        field: FieldPlace,
+    ) -> Option<Self> {
+        let record = &plans.program.wanted(field.0, field.1).records[field.2];
+        Self::find(plans, record, field, version, &|kind| is_of_kind(plans, value, kind))
+    }
+
+    fn find(
+        plans: &Plans<'_>,
+        record: &FieldRecord,
+        field: FieldPlace,
+        version: Option<u32>,
+        is_of: &dyn Fn(&KindSchema) -> bool,
+    ) -> Option<Self> {
+        if !record.names_its_kinds() {
+            return Some(Meaning::Own);
+        }
+        let is_own = plans.program.field_kind(field.0, field.1, field.2).is_some_and(is_of);
+        let old_kinds = plans.program.old_kinds.get(&field).map_or(&[][..], |kinds| kinds);
+        let is_in_force = |old: &OldKind| match (old.version, version) {
+            (Some(last), Some(version)) => version <= last,
+            _ => true,
+        };
+        let mut fits = record.converts.iter().zip(old_kinds).enumerate();
+        let fit = fits.find(|(_, (old, kind))| is_in_force(old) && is_of(kind));
+        match fit {
+            // The version tells them apart, if there is one.
+            Some((_, (old, _))) if is_own && old.function.is_some() => {
+                let is_told = old.version.is_some() && version.is_some();
+                fit.filter(|_| is_told).map(|(number, _)| Meaning::Older(number))
+            }
+            Some((number, (OldKind { function: Some(_), .. }, _))) => Some(Meaning::Older(number)),
+            Some(_) => Some(Meaning::Own),
+            None => is_own.then_some(Meaning::Own),
+        }
+    }
+}
+
+/// True if two kinds differ at most in the fields of classes of one name, and in how compact their numbers are.
+fn is_same_kind(plans: &Plans<'_>, stored: &KindSchema, kind: &KindSchema) -> bool {
+    let classes = &plans.program.classes;
+    plain(stored).is_like(&plain(kind), false, &mut |class, target| {
+        plans.resolve(class) == Some(target)
+            || plans.stored[class].name == classes[target].name
+            || (!plans.program.is_instance(target, &plans.stored[class])
+                && plans.matched.is_related(class, plans.program, target))
+    })
+}
+
+/// True if a value has the form in which one of the kind is read.
+fn is_of_kind(plans: &Plans<'_>, value: &Value, kind: &KindSchema) -> bool {
+    use KindSchema as K;
+    let all = |values: &[Value], kind| values.iter().all(|value| is_of_kind(plans, value, kind));
+    match (value, kind) {
+        (Value::Unit, K::Unit)
+        | (Value::Bool(_), K::Bool)
+        | (Value::Char(_), K::Char)
+        | (Value::Text(_), K::Text)
+        | (Value::Ref(_), K::Reference { .. } | K::TraitReference { .. })
+        | (Value::Handle(_), K::Handle(_))
+        | (Value::Option(None), K::Option(_))
+        | (Value::Struct(_) | Value::Enum(_), K::Dynamic(_))
+        | (Value::Seq(_), K::Unknown) => true,
+        (Value::Option(Some(value)), K::Option(part)) => is_of_kind(plans, value, part),
+        (Value::Bytes(_), K::List(part) | K::Set(part)) => **part == K::U8,
+        (Value::Bytes(bytes), K::Array(part, len)) => **part == K::U8 && bytes.len() == *len,
+        (Value::Seq(values), K::List(part) | K::Set(part)) => all(values, part),
+        (Value::Seq(values), K::Array(part, len)) => values.len() == *len && all(values, part),
+        (Value::Tuple(values), K::Tuple(parts)) => {
+            values.len() == parts.len()
+                && values.iter().zip(&parts[..]).all(|(value, kind)| is_of_kind(plans, value, kind))
+        }
+        (Value::Map(entries), K::Map(parts)) => entries.iter().all(|(key, value)| {
+            is_of_kind(plans, key, &parts[0]) && is_of_kind(plans, value, &parts[1])
+        }),
+        (Value::Struct(record) | Value::Enum(record), K::Class(class)) => {
+            let resolved = record.origin.and_then(|origin| plans.resolve(origin));
+            let target = plans.program.targets[*class];
+            resolved == Some(*class)
+                || record.class() == plans.program.classes[*class].name
+                || target.is_some_and(|it| it.class.aliases.contains(&record.class()))
+        }
+        (number, kind) => {
+            number_kind(number).is_some_and(|number| Width::of(&number) == Width::of(&plain(kind)))
+        }
+    }
+}
+
+/// A kind with numbers that are not compact: the form of a number says nothing about what it means.
+fn plain(kind: &KindSchema) -> KindSchema {
+    kind.mapped(&|kind| match kind {
+        KindSchema::Compact(integer) => match integer {
+            Integer::U16 => KindSchema::U16,
+            Integer::U32 => KindSchema::U32,
+            Integer::U64 => KindSchema::U64,
+            Integer::I16 => KindSchema::I16,
+            Integer::I32 => KindSchema::I32,
+            Integer::I64 => KindSchema::I64,
+        },
+        kind => kind.clone(),
+    })
+}
+
+fn number_kind(value: &Value) -> Option<KindSchema> {
+    Some(match value {
+        Value::U8(_) => KindSchema::U8,
+        Value::U16(_) => KindSchema::U16,
+        Value::U32(_) => KindSchema::U32,
+        Value::U64(_) => KindSchema::U64,
+        Value::U128(_) => KindSchema::U128,
+        Value::I8(_) => KindSchema::I8,
+        Value::I16(_) => KindSchema::I16,
+        Value::I32(_) => KindSchema::I32,
+        Value::I64(_) => KindSchema::I64,
+        Value::I128(_) => KindSchema::I128,
+        Value::F32(_) => KindSchema::F32,
+        Value::F64(_) => KindSchema::F64,
+        _ => return None,
+    })
+}
