@@ -2,6 +2,7 @@
 
 mod alternations;
 mod attributes;
+mod chains;
 mod changes;
 mod counted_pointers;
 mod dangling;

@@ -168,6 +168,8 @@ versions! {
         { #[persist(convert(1 = to_cents_of))] gold: u64 }
     unsaid: #[persist(version = 2, migrate(1 = note_whether_rich))]
         { #[persist(convert = to_cents_of)] gold: u64, rich: bool }
+    text: { name: String }
+    trimmed: #[persist(version = 2)] { #[persist(convert(1 = trim))] name: String }
     before: #[persist(version = 2, migrate(1 = note_whether_rich))]
         { #[persist(convert(1 = to_cents_of))] gold: u64, rich: bool }
     after: #[persist(version = 2, migrate(1 = note_whether_rich))]
@@ -198,6 +200,18 @@ fn functions_of_versions_follow_one_another() {
     // The kind is the same in versions 2 and 3, and the version tells them apart.
     let third = persist::from_slice::<chained::Purse>(&save).unwrap();
     assert_eq!(load::<chained::Purse>(third, |it| it.gold.to_string()).unwrap(), "70");
+}
+
+fn trim(text: String) -> String {
+    text.trim().to_owned()
+}
+
+#[test]
+fn a_class_that_only_has_another_version_is_converted_where_a_field_says_so() {
+    let old = text::Purse { name: " Ada ".into() };
+    assert_eq!(load::<trimmed::Purse>(old, |it| it.name.clone()).unwrap(), "Ada");
+    let new = trimmed::Purse { name: " Eva ".into() };
+    assert_eq!(load::<trimmed::Purse>(new, |it| it.name.clone()).unwrap(), " Eva ");
 }
 
 #[test]

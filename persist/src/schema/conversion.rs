@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::number::Width;
 use super::ops::{Conversion, FieldName, Member, StoredFields};
 use super::plan::Plans;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, Stored};
+use super::{ClassSchema, Form, KindSchema, LoadEvent, Stored};
 
 /// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
 const DEEPEST: u32 = 100;
@@ -102,14 +102,14 @@ impl Compiler<'_, '_> {
         let (all, classes) = (self.all, &self.plans.program.classes);
         let s = &all.node(at).kind;
         if let K::Class(class) = s
-            && newtype_of(&all[*class]).is_some()
+            && all[*class].newtype().is_some()
             && !self.is_in(w, classes, &|target| self.is_related(*class, target), DEEPEST)
         {
             let part = all.first(*class, 0);
             return self.cross(NewtypeSide::Out, |this| this.convert(part, w, deep));
         }
         if let K::Class(target) = w
-            && let Some(kind) = newtype_of(&classes[*target])
+            && let Some(kind) = classes[*target].newtype()
             && !self.is_in(s, all, &|class| self.is_related(class, *target), DEEPEST)
         {
             return self.cross(NewtypeSide::In, |this| this.convert(at, kind, deep));
@@ -183,7 +183,7 @@ impl Compiler<'_, '_> {
             KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
                 let inner = match &classes[*class].form {
                     Form::Value(kind) => Some(kind),
-                    _ => newtype_of(&classes[*class]),
+                    _ => classes[*class].newtype(),
                 };
                 is_it(*class) || inner.is_some_and(|kind| self.is_in(kind, classes, is_it, deep))
             }
@@ -224,7 +224,7 @@ impl Compiler<'_, '_> {
             (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, deep)?,
             (K::Class(class), K::Tuple(b)) if self.is_tuple(*class, b.len()) => {
                 let first = self.all.first(*class, 0);
-                match newtype_of(&self.all[*class]) {
+                match self.all[*class].newtype() {
                     // A tuple of one part is no way from one newtype to another.
                     Some(_) => self.cross(NewtypeSide::Out, |this| this.parts(first, b, deep))?,
                     None => self.parts(first, b, deep)?,
@@ -340,8 +340,8 @@ impl Compiler<'_, '_> {
         let classes = &self.plans.program.classes;
         let is_held =
             |kind| self.is_in(kind, classes, &|target| self.is_related(*class, target), DEEPEST);
-        newtype_of(&self.all[*class]).is_some()
-            && newtype_of(&classes[target]).is_some_and(|kind| !is_held(kind))
+        self.all[*class].newtype().is_some()
+            && classes[target].newtype().is_some_and(|kind| !is_held(kind))
     }
 
     /// The conversions of parts, one after another.
@@ -396,16 +396,6 @@ impl Compiler<'_, '_> {
 
 fn is_pair(kind: &KindSchema) -> bool {
     matches!(kind, KindSchema::Tuple(parts) if parts.len() == 2)
-}
-/// What a newtype holds: a struct of one field without a name.
-fn newtype_of(class: &ClassSchema) -> Option<&KindSchema> {
-    match &class.form {
-        Form::Struct(fields) => match &fields[..] {
-            [FieldSchema { name, kind, .. }] if name == "0" => Some(kind),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// True for a pointer to an `Option`.

@@ -392,6 +392,17 @@ impl Form {
 }
 
 impl ClassSchema {
+    /// What a newtype holds: a struct of one field without a name.
+    pub(super) fn newtype(&self) -> Option<&KindSchema> {
+        match &self.form {
+            Form::Struct(fields) => match &fields[..] {
+                [FieldSchema { name, kind, .. }] if name == "0" => Some(kind),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The name of the owner, and the field, of a class of what was kept of another.
     pub(crate) fn kept_field(&self) -> Option<(&str, &FieldSchema)> {
         let Form::Struct(fields) = &self.form else { return None };

@@ -319,9 +319,12 @@ impl Matched {
         let Some(target) = target else { return false };
         let class = program.targets[target].map(|target| target.class);
         // Fields of the same names may mean something else in another version.
-        if class
-            .is_some_and(|class| is_older(stored.version, class) || stored.version > class.version)
-        {
+        let is_other = |class: &Class| {
+            is_older(stored.version, class)
+                || stored.version > class.version
+                || is_converted(stored.version, class)
+        };
+        if class.is_some_and(is_other) {
             return false;
         }
         let compiled = &program.classes[target].form;
@@ -383,6 +386,13 @@ impl<'s> KeptClasses<'s> {
 /// True if records of this version of a class must be migrated.
 pub(super) fn is_older(version: u32, class: &Class) -> bool {
     version < class.version && !class.migration.is_empty()
+}
+
+/// True if a field takes values of this version of a class through a function, whatever their kind is.
+fn is_converted(version: u32, class: &Class) -> bool {
+    let variants = class.variants().iter().flat_map(|variant| variant.fields);
+    let mut converts = class.fields().iter().chain(variants).flat_map(|field| field.converts);
+    converts.any(|old| old.version.is_some_and(|last| version <= last))
 }
 
 /// What there is, unless there are several.

@@ -401,6 +401,10 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         Ok(())
     }
 
+    fn wraps(&self) -> bool {
+        true
+    }
+
     fn class_of(&mut self, record: &Record) -> Result<(usize, u64)> {
         let by_origin = record.origin.and_then(|origin| self.plans.resolve(origin));
         let named =

@@ -66,6 +66,12 @@ pub(crate) trait WriteTarget {
 
     fn limits(&self) -> &Limits;
 
+    /// True if a value becomes an option, a list, a set or a newtype that holds it, and an option what it holds, as a
+    /// stored value does.
+    fn wraps(&self) -> bool {
+        false
+    }
+
     /// True if floats are rounded to those of the kind.
     fn rounds(&self) -> bool {
         false
@@ -138,8 +144,15 @@ impl<'r> ValueWriter<'r> {
             return Ok(());
         }
         let stored = self.stored;
+        let (mut value, wraps) = (value, self.target.wraps());
         let (kind, first) = loop {
             let at = stored.node(node);
+            if let Value::Option(Some(held)) = value
+                && wraps
+                && !matches!(at.kind, KindSchema::Option(_))
+            {
+                value = held;
+            }
             match &at.kind {
                 KindSchema::Class(class) if self.target.stored(*class, value, self.out)? => {
                     return Ok(());
@@ -157,6 +170,19 @@ impl<'r> ValueWriter<'r> {
             return Err(too_deep(self.target.limits()));
         }
         let begun = match kind {
+            KindSchema::Class(class)
+                if wraps
+                    && stored[*class].newtype().is_some()
+                    && !matches!(value, Value::Struct(_)) =>
+            {
+                let frame = WalkFrame::fields(stored, *class, 0);
+                Some(WriteFrame::new(frame, RemainingParts::One(Some(value))))
+            }
+            KindSchema::List(_) | KindSchema::Set(_) if wraps && !is_list(value) => {
+                count::push(1, self.out);
+                let frame = WalkFrame::elements(first, 1);
+                Some(WriteFrame::new(frame, RemainingParts::One(Some(value))))
+            }
             KindSchema::Class(class) => self.class(*class, value)?,
             KindSchema::Dynamic(_) => self.dynamic(kind, value)?,
             KindSchema::Option(_) => {
@@ -507,6 +533,11 @@ impl<'r> WriteFrame<'r> {
         }
         self.unique.map_or(Ok(()), |(unique, what)| run.check_different(&unique, what))
     }
+}
+
+/// True for a value whose parts are those of a list, a set or a map.
+fn is_list(value: &Value) -> bool {
+    matches!(value, Value::Seq(_) | Value::Tuple(_) | Value::Bytes(_) | Value::Map(_))
 }
 
 /// True if a float has a nearest one of any width: it is not larger than all of them.
