@@ -10,6 +10,7 @@ mod evolution;
 mod evolution_of_documents;
 mod failing;
 mod golden;
+mod gone_classes;
 mod held;
 mod hostile;
 mod identity;

@@ -419,7 +419,7 @@ impl<'l> Loader<'l> {
             kept
         } else {
             self.rewrite(record, &kept).map_err(|error| {
-                let error = self.plans().of_instance(class, error);
+                let error = self.plans().of_other_class(class, error);
                 self.table.of_record(record, in_save(record, error))
             })?
         };
@@ -586,6 +586,7 @@ impl<'l> Loader<'l> {
             (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
         };
         let mut events: Vec<_> = plans.events().map(named).collect();
+        let removed = plans.removed_with_fields(|name| registry.is_removed_class(name));
         for event in [
             LoadEvent::Unknown,
             LoadEvent::Dangling,
@@ -596,7 +597,9 @@ impl<'l> Loader<'l> {
         ] {
             let rows = tally.of(event).map(|(class, run)| {
                 let name = self.table.name(class);
-                let detail = if registry.is_removed_class(name) { REMOVED } else { "" };
+                let is_removed =
+                    registry.is_removed_class(name) || removed.contains(&(class as usize));
+                let detail = if is_removed { REMOVED } else { "" };
                 let (class, field, detail) = (name.into(), "".into(), detail.into());
                 named((PlannedRow { event, class, field, detail }, run))
             });

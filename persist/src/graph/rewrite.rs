@@ -310,12 +310,17 @@ impl<'l> Loader<'l> {
             };
             return Err(error(what, &row.class, run.first).in_field(&row.field));
         }
+        let registry = self.table.registry;
+        let removed = self.table.plans.removed_with_fields(|name| registry.is_removed_class(name));
         for (event, what) in [
             (LoadEvent::Kept, "the program does not have the class"),
             (LoadEvent::Unknown, "the program does not have the class"),
             (LoadEvent::Unregistered, "the class is not registered for its trait"),
         ] {
-            let meant = |class: u32| self.table.registry.is_removed_class(self.table.name(class));
+            let meant = |class: u32| {
+                removed.contains(&(class as usize))
+                    || registry.is_removed_class(self.table.name(class))
+            };
             let counts = self.table.tally.of(event).filter(|(class, _)| !meant(*class));
             if let Some((class, run)) = counts.min_by_key(|(class, run)| (run.first, *class)) {
                 return Err(error(what, self.table.name(class), run.first));

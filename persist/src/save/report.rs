@@ -6,7 +6,7 @@ use super::Salvage;
 use super::source::Rescue;
 use crate::format::Header;
 use crate::graph::LoadOutcome;
-use crate::schema::LoadEvent;
+use crate::schema::{LoadEvent, Occurrences, PlannedRow};
 use crate::storage::Recovery;
 use crate::{ObjectId, trace};
 
@@ -43,6 +43,21 @@ pub struct ReportRow {
     pub object: Option<ObjectId>,
     /// True if the program declared by `removed` that this goes: it is no loss.
     pub is_declared: bool,
+}
+
+impl ReportRow {
+    pub(crate) fn new(planned: &PlannedRow, count: u64, object: Option<ObjectId>) -> Self {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Self {
+            is_declared: planned.is_accepted(),
+            event: planned.event,
+            class: planned.class.to_string(),
+            field: some(&planned.field),
+            detail: some(&planned.detail),
+            count,
+            object,
+        }
+    }
 }
 
 /// How many parts a load kept as unknown, changed and lost; [`LoadReport::by_class`] returns it for each class.
@@ -86,19 +101,13 @@ impl LoadCounts {
 
 impl LoadReport {
     pub(crate) fn new(outcome: LoadOutcome) -> Self {
-        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let rows = outcome.events.into_iter().map(|(planned, run)| ReportRow {
-            is_declared: planned.is_accepted(),
-            event: planned.event,
-            class: planned.class.to_string(),
-            field: some(&planned.field),
-            detail: some(&planned.detail),
-            count: run.count,
-            object: ObjectId::new(run.first),
-        });
+        let row = |(planned, run): (PlannedRow, Occurrences)| {
+            ReportRow::new(&planned, run.count, ObjectId::new(run.first))
+        };
+        let rows: Vec<ReportRow> = outcome.events.into_iter().map(row).collect();
         Self {
             header: outcome.header,
-            rows: rows.collect(),
+            rows,
             by_detail: HashMap::new(),
             objects: outcome.objects,
             references: outcome.references,

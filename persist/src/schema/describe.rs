@@ -201,6 +201,14 @@ impl KindSchema {
         classes
     }
 
+    /// The class whose value or object the kind leads to.
+    pub(super) fn target(&self) -> Option<usize> {
+        match self {
+            Self::Class(class) | Self::Reference { class, .. } => Some(*class),
+            _ => None,
+        }
+    }
+
     /// True for a kind with pointers or trait objects in it, which no `convert` takes.
     pub(crate) fn refers(&self) -> bool {
         matches!(self, Self::Reference { .. } | Self::TraitReference { .. } | Self::Dynamic(_))

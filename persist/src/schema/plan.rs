@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::event::{REMOVED, Rows};
 use super::matching::{Matched, is_older};
 use super::ops::{Conversion, FieldName, Other, OtherField, Plan, RecordPlan, VariantPlan};
+use super::pairing::find_variant;
 use super::{
-    ClassSchema, FieldPlace, Form, KindSchema, LoadEvent, Occurrences, PlannedRow, Program, Reader,
-    Stored,
+    ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Occurrences, PlannedRow,
+    Program, ProgramClass, Reader, Stored, VariantSchema,
 };
 use crate::codec::NoLinks;
 use crate::reflect::Holder;
@@ -130,17 +131,26 @@ impl<'p> Plans<'p> {
         self.matched.candidates().contains_key(&class)
     }
 
-    /// An error of rewriting a record. If it is to become another instance of its generic class, the error says so.
-    pub(crate) fn of_instance(&self, class: usize, error: Error) -> Error {
+    /// An error of rewriting a record. It says so if the record is to become another instance of its generic class, or a
+    /// class of another name by its number.
+    pub(crate) fn of_other_class(&self, class: usize, error: Error) -> Error {
         let fits = !matches!(error.kind(), ErrorKind::KindMismatch | ErrorKind::MissingField);
-        let Some(target) = self.resolve(class).filter(|_| self.is_instance(class) && !fits) else {
+        let Some(place) = self.resolve(class).filter(|_| !fits) else { return error };
+        let (stored, own) = (&self.stored[class], &self.program.classes[place]);
+        let (name, target, why) = (&stored.name, &own.name, error.message());
+        let aliases = self.program.targets[place].map_or(&[][..], |target| target.class.aliases);
+        let message = if self.is_instance(class) {
+            format!(
+                "{name} is not registered, and an object of it becomes {target}, the one instance that is: {why}; or register {name} too"
+            )
+        } else if stored.id == own.id && name != target && !aliases.contains(&&**name) {
+            format!(
+                "class number {} is {name} in the save and {target} in the program, so that a {name} becomes a {target}: {why}; if they are two classes, give {target} a number that no class has had",
+                own.id.0
+            )
+        } else {
             return error;
         };
-        let (name, target) = (&self.stored[class].name, &self.program.classes[target].name);
-        let message = format!(
-            "{name} is not registered, and an object of it becomes {target}, the one instance that is: {}; or register {name} too",
-            error.message()
-        );
         error.reworded(message)
     }
 
@@ -173,6 +183,83 @@ impl<'p> Plans<'p> {
             .is_some_and(|target| is_older(self.stored[class].version, target.class))
     }
 
+    /// The stored classes without a name of their own, such as that of an `Rc<str>`, whose objects go with the fields that
+    /// the program says are gone for good: no other field leads to them.
+    pub(crate) fn removed_with_fields(
+        &self,
+        is_removed_class: impl Fn(&str) -> bool,
+    ) -> HashSet<usize> {
+        let says = |target: &ProgramClass| {
+            !target.class.removed.is_empty()
+                || target.class.variants().iter().any(|variant| !variant.removed.is_empty())
+        };
+        if !self.program.targets.iter().flatten().any(says) {
+            return HashSet::new();
+        }
+        let count = self.stored.len();
+        let (mut removed, mut kept) = (vec![false; count], vec![false; count]);
+        let mut leads = vec![Vec::new(); count];
+        for holder in 0..count {
+            let goes =
+                self.resolve(holder).is_none() && is_removed_class(&self.stored[holder].name);
+            let mut of_field = |variant: Option<&VariantSchema>, field: &FieldSchema| {
+                let is_removed = goes || self.is_removed_field(holder, variant, field);
+                let marks = if is_removed { &mut removed } else { &mut kept };
+                field
+                    .kind
+                    .visit(&mut |kind| kind.target().into_iter().for_each(|it| marks[it] = true));
+            };
+            match &self.stored[holder].form {
+                Form::Struct(fields) => fields.iter().for_each(|field| of_field(None, field)),
+                Form::Enum(variants) => variants.iter().for_each(|variant| {
+                    variant.fields.iter().for_each(|field| of_field(Some(variant), field));
+                }),
+                Form::Value(kind) => kind.visit(&mut |kind| leads[holder].extend(kind.target())),
+            }
+        }
+        let spread = |marks: &mut Vec<bool>| {
+            let mut next: Vec<usize> = (0..count).filter(|class| marks[*class]).collect();
+            while let Some(class) = next.pop() {
+                for to in &leads[class] {
+                    if !std::mem::replace(&mut marks[*to], true) {
+                        next.push(*to);
+                    }
+                }
+            }
+        };
+        spread(&mut removed);
+        // What is in no removed field may be an object on its own.
+        for class in (0..count).filter(|class| !removed[*class]) {
+            leads[class].iter().for_each(|to| kept[*to] = true);
+        }
+        spread(&mut kept);
+        let is_nameless = |class: &usize| {
+            matches!(self.stored[*class].form, Form::Value(_)) && self.resolve(*class).is_none()
+        };
+        (0..count).filter(|it| removed[*it] && !kept[*it]).filter(is_nameless).collect()
+    }
+
+    /// True for a stored field, or its variant, that the program says is gone for good.
+    fn is_removed_field(
+        &self,
+        class: usize,
+        variant: Option<&VariantSchema>,
+        field: &FieldSchema,
+    ) -> bool {
+        let target = self.resolve(class).and_then(|target| self.program.targets[target]);
+        target.is_some_and(|target| {
+            let removed = target.class.removed;
+            match variant {
+                None => removed.contains(&&*field.name),
+                Some(variant) => {
+                    let of_variant = find_variant(&variant.name, target.class.variants())
+                        .map_or(&[][..], |own| target.class.variants()[own].removed);
+                    removed.contains(&&*variant.name) || of_variant.contains(&&*field.name)
+                }
+            }
+        })
+    }
+
     /// The row of records that are of a newer version of their class.
     pub(super) fn newer(&mut self, class: usize, target: usize) -> Option<usize> {
         let stored = &self.stored[class];
@@ -187,7 +274,7 @@ impl<'p> Plans<'p> {
         match self.resolve(class) {
             Some(target) => {
                 let plan = self.class_plan(class, target);
-                self.plan(plan).map(drop).map_err(|error| self.of_instance(class, error))
+                self.plan(plan).map(drop).map_err(|error| self.of_other_class(class, error))
             }
             None => Ok(()),
         }

@@ -476,6 +476,16 @@ impl Change {
         self.what = ChangeKind::Fields(Box::new(migrated));
     }
 
+    /// Makes it a change that does nothing, since the program does not have the class that it is about.
+    pub(crate) fn skip(&mut self) {
+        match &self.what {
+            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
+                self.what = ChangeKind::Fields(Box::new(Migrated::skipped(detached.class())));
+            }
+            _ => self.migrate(Vec::new()),
+        }
+    }
+
     /// True if, on this way, a component or a resource comes into the world.
     pub(crate) fn puts(&self, direction: Direction) -> bool {
         match &self.what {

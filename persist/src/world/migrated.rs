@@ -37,6 +37,14 @@ impl Migrated {
         Self { path: change.path.clone(), how, fields, recorded }
     }
 
+    /// A change of a component or a resource whose class the program does not have: it does nothing.
+    pub(super) fn skipped(class: &str) -> Self {
+        // The two differ, so that two of them do not annul each other.
+        let how = FieldEdit::Set { old: Bytes::from(&[0][..]), new: Bytes::from(&[1][..]) };
+        let (path, fields, recorded) = (FieldPath::new(class.to_owned()), Vec::new(), Vec::new());
+        Self { path, how, fields, recorded }
+    }
+
     /// What it is on the types of a program that is later again.
     pub(super) fn with(&self, fields: Vec<FieldChange>) -> Self {
         let (path, how, recorded) = (self.path.clone(), self.how.clone(), self.fields.clone());

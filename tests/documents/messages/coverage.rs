@@ -59,6 +59,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("graph/references.rs", "a save has at most", HUGE),
     ("history/journal/evolution.rs", "a change without the value", HARM),
     ("history/journal/evolution.rs", "the name of a class", HARM),
+    ("history/journal/evolution.rs", "a change of a class that its program", HARM),
     ("history/journal/frame.rs", "an edit of {} bytes", HUGE),
     (
         "history/journal/open.rs",

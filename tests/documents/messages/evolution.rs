@@ -304,6 +304,37 @@ fn migrations() {
     insta::assert_snapshot!(table.text());
 }
 
+mod numbered {
+    #[derive(persist::Persist)]
+    #[persist(id = 7)]
+    pub(super) struct Cart {
+        pub(super) load: u32,
+    }
+
+    #[derive(persist::Persist)]
+    #[persist(id = 7)]
+    pub(super) struct Sword {
+        sharp: u8,
+    }
+
+    #[derive(persist::Persist)]
+    #[persist(id = 7)]
+    pub(super) enum Mood {
+        Calm,
+    }
+}
+
+#[test]
+fn a_number_of_a_class_that_was_another() {
+    let mut table = Table::new();
+    let cart = || numbered::Cart { load: 3 };
+    table.add("another struct", refused::<numbered::Sword, _>(cart(), LENIENT));
+    table.add("an enum", refused::<numbered::Mood, _>(cart(), LENIENT));
+    let save = persist::to_vec(&cart()).unwrap();
+    table.add("another value", persist::from_slice::<numbered::Sword>(&save));
+    insta::assert_snapshot!(table.text());
+}
+
 mod strict {
     use super::*;
 

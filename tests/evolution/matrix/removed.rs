@@ -229,3 +229,71 @@ fn objects_of_a_class_that_is_removed_are_dropped() {
         );
     }
 }
+
+#[test]
+fn what_a_removed_field_alone_referred_to_is_removed_with_it() {
+    use std::cell::RefCell;
+    use std::rc::{Rc, Weak};
+
+    #[derive(Persist, Clone)]
+    #[persist(class = "Gem")]
+    struct Gem {
+        carat: u8,
+        name: Rc<str>,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Hero")]
+    struct Old {
+        title: Rc<str>,
+        gem: Rc<RefCell<Gem>>,
+        gems: Vec<Rc<Gem>>,
+        weak: Weak<RefCell<Gem>>,
+        hp: u32,
+    }
+    #[derive(Persist, Debug)]
+    #[persist(removed = "title", removed = "gem", removed = "gems", removed = "weak")]
+    struct Hero {
+        hp: u32,
+    }
+    let gem = Gem { carat: 1, name: "ruby".into() };
+    let shared = Rc::new(RefCell::new(gem.clone()));
+    let weak = Rc::downgrade(&shared);
+    let old = Old { title: "Sir".into(), gem: shared, gems: vec![Rc::new(gem)], weak, hp: 7 };
+    let save = persist::to_vec(&old).unwrap();
+    let strict = persist::Saves::new().load_options(STRICT);
+    // A class with a name is removed by its name.
+    assert!(strict.from_slice::<Hero>(&save).is_err());
+    strict.removed_class("Gem").unwrap();
+    let loaded = strict.from_slice::<Hero>(&save).unwrap();
+    assert_eq!(loaded.hp, 7);
+    assert!(loaded.report().by_class().all(|(_, counts)| counts.lost == 0), "{}", loaded.report());
+    assert!(loaded.report().rows().iter().all(|row| row.is_declared), "{}", loaded.report());
+}
+
+#[test]
+fn an_object_without_a_class_of_its_own_is_removed_with_the_only_field_that_leads_to_it() {
+    #[derive(Persist)]
+    #[persist(class = "Hero")]
+    struct Old {
+        title: Rc<str>,
+        names: Vec<Rc<RefCell<Vec<String>>>>,
+        hp: u32,
+    }
+    #[derive(Persist)]
+    #[persist(removed = "title", removed = "names")]
+    struct Hero {
+        hp: u32,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Hero", removed = "names")]
+    struct Half {
+        hp: u32,
+    }
+    let names = vec![Rc::new(RefCell::new(vec!["Ada".to_owned()]))];
+    let save = persist::to_vec(&Old { title: "Sir".into(), names, hp: 7 }).unwrap();
+    let strict = persist::Saves::new().load_options(STRICT);
+    let loaded = strict.from_slice::<Hero>(&save).unwrap();
+    assert_eq!(loaded.hp, 7);
+    assert!(loaded.report().rows().iter().all(|row| row.is_declared), "{}", loaded.report());
+    assert!(strict.from_slice::<Half>(&save).is_err());
+}

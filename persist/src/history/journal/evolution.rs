@@ -14,12 +14,17 @@ use super::frame::{Frame, FrameKind};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
 };
+use crate::env::Env;
 use crate::fields::{Direction, FieldLinks};
 use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
-use crate::schema::{FieldSchema, Form, KindSchema, Plans, SourceRecord, Stored, transcode};
+use crate::save::ReportRow;
+use crate::schema::{
+    FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Plans, REMOVED, SourceRecord, Stored,
+    transcode,
+};
 use crate::world::{Change, ChangeState, Owner, all_in_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -160,6 +165,10 @@ impl<T: 'static> Evolution<'_, '_, T> {
     fn one(&mut self, change: &mut Change) -> Result<()> {
         let Some(key) = change.key() else { return Ok(()) };
         let is_it = self.keys.as_ref().is_none_or(|keys| keys.contains(&key));
+        if is_it && self.classes.skips(&key.1)? {
+            change.skip();
+            return Ok(());
+        }
         match change.is_of_fields() {
             _ if !is_it || self.classes.is_same(&key.1) => Ok(()),
             true => self.fields(change, &key),
@@ -181,8 +190,8 @@ impl<T: 'static> Evolution<'_, '_, T> {
         let there = run(content, self.direction)?;
         let back = run(&there, self.direction.reversed())?;
         content.clone_from(&there);
-        let there = self.own(key.0, number, &there)?;
-        let back = self.own(key.0, number, &back)?;
+        let (there, _) = self.own(key.0, number, &there)?;
+        let (back, _) = self.own(key.0, number, &back)?;
         let (target, support) = self.recorded;
         let ends = match self.direction {
             Direction::Redo => (&*back, &*there),
@@ -202,17 +211,33 @@ impl<T: 'static> Evolution<'_, '_, T> {
             None => drop(self.contents.remove(&key)),
         }
         if let Some(bytes) = detached.content_mut() {
-            *bytes = self.own(owner, number, bytes)?;
+            let (own, dropped) = self.own(owner, number, bytes)?;
+            *bytes = own;
+            dropped.into_iter().for_each(|row| self.classes.note_skipped(row));
         }
         detached.set_class(name);
         Ok(())
     }
 
-    /// A content in the form that it has here.
-    fn own(&mut self, owner: Owner, number: usize, bytes: &[u8]) -> Result<Vec<u8>> {
-        let bytes = self.classes.bring_on(number, bytes)?;
+    /// A content in the form that it has here, and the fields in it that the program does not have, if it can hold no
+    /// unknown data.
+    fn own(
+        &mut self,
+        owner: Owner,
+        number: usize,
+        bytes: &[u8],
+    ) -> Result<(Vec<u8>, Vec<PlannedRow>)> {
         let (target, support) = self.recorded;
-        support.own_content(target, (owner, number), (&bytes, self.classes.numbers()))
+        let found = self.classes.bring_on(number, bytes)?;
+        let of = (owner, number);
+        match support.own_content(target, of, (&found, self.classes.numbers())) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                let (found, dropped) = self.classes.bring_on_known(number, bytes)?;
+                let own = support.own_content(target, of, (&found, self.classes.numbers()))?;
+                Ok((own, dropped))
+            }
+            own => Ok((own?, Vec::new())),
+        }
     }
 }
 
@@ -229,13 +254,20 @@ impl<'p> Programs<'p> {
         world: Option<&'p Registry>,
         options: LoadOptions,
     ) -> Self {
-        let world = world.map(|world| Classes::new(world, options));
+        let world = world.map(|world| Classes { is_world: true, ..Classes::new(world, options) });
         Self { commands: Classes::new(commands, options), world }
     }
 
     /// The classes of what has the fields that changes are of.
     pub(super) fn of_fields(&mut self) -> &mut Classes<'p> {
         self.world.as_mut().unwrap_or(&mut self.commands)
+    }
+
+    /// What was skipped of components and resources: steps of classes that the program does not have, and values of fields
+    /// in those that come and go.
+    pub(super) fn skipped(&self) -> Vec<ReportRow> {
+        let rows = self.world.iter().flat_map(|world| &world.skipped);
+        rows.map(|(row, count)| ReportRow::new(row, *count, None)).collect()
     }
 
     /// Reads which classes the frames are of from here on.
@@ -273,8 +305,8 @@ impl<'p> Programs<'p> {
                 command.further.iter().try_for_each(|step| self.check_step(step, commands))
             }
             StoredStep::Change(change) => match change.class() {
-                Some(class) => self.of_fields().known(class).map(drop),
-                None => Ok(()),
+                Some(class) if self.world.is_none() => self.of_fields().known(class).map(drop),
+                _ => Ok(()),
             },
         }
     }
@@ -321,6 +353,10 @@ pub(super) struct Classes<'p> {
     options: LoadOptions,
     /// `None` before the journal says which classes it has.
     found: Option<ResolvedClasses<'p>>,
+    /// True for the classes of the components and resources of a world, which it can be without.
+    is_world: bool,
+    /// What was skipped, and how often.
+    skipped: Vec<(PlannedRow, u64)>,
 }
 
 struct ResolvedClasses<'p> {
@@ -334,7 +370,7 @@ struct ResolvedClasses<'p> {
 
 impl<'p> Classes<'p> {
     fn new(registry: &'p Registry, options: LoadOptions) -> Self {
-        Self { registry, options, found: None }
+        Self { registry, options, found: None, is_world: false, skipped: Vec::new() }
     }
 
     fn read(&mut self, definitions: &[u8]) -> Result<()> {
@@ -389,13 +425,19 @@ impl<'p> Classes<'p> {
         if plans.is_identical(class) {
             return Ok(bytes.into());
         }
-        let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
-        let source = SourceRecord { class, id: 1, payload: bytes, kept: &[] };
-        transcode(plans, &source, &|_, _, _| None, &mut 2, &env, &mut out).map_err(|error| {
-            let name = &plans.stored[class].name;
-            error.in_class(&**name)
-        })?;
-        Ok(out.into())
+        rewritten(plans, class, bytes, &env).map(Cow::from)
+    }
+
+    /// Like [`bring_on`](Self::bring_on), without what the program does not have, and what that is.
+    fn bring_on_known(&self, class: usize, bytes: &[u8]) -> Result<(Vec<u8>, Vec<PlannedRow>)> {
+        let (env, program) = (self.registry.env(), self.registry.program());
+        let classes = self.found()?.plans.stored.to_vec();
+        let mut plans = Plans::new(classes, program, self.options.drop_unknown(true), None);
+        plans.aside = false;
+        let bytes = rewritten(&mut plans, class, bytes, &env)?;
+        let dropped = plans.events().filter(|(row, _)| row.event == LoadEvent::Dropped);
+        let dropped = dropped.map(|(row, _)| row).collect();
+        Ok((bytes, dropped))
     }
 
     /// True if all bytes and paths mean the same in the program.
@@ -452,12 +494,33 @@ impl<'p> Classes<'p> {
         true
     }
 
+    /// True if a step of a class of this name is skipped, as the program does not have it; it is counted.
+    fn skips(&mut self, name: &str) -> Result<bool> {
+        let found = self.found()?;
+        let class = found.by_name.get(name);
+        let skips = self.is_world && class.is_some_and(|class| found.numbers[*class].is_none());
+        if skips {
+            let detail = if self.registry.is_removed_class(name) { REMOVED } else { "" };
+            let (class, field, detail) = (name.into(), "".into(), detail.into());
+            self.note_skipped(PlannedRow { event: LoadEvent::Unknown, class, field, detail });
+        }
+        Ok(skips)
+    }
+
+    fn note_skipped(&mut self, row: PlannedRow) {
+        match self.skipped.iter_mut().find(|(known, _)| *known == row) {
+            Some((_, count)) => *count += 1,
+            None => self.skipped.push((row, 1)),
+        }
+    }
+
     /// The number of a class of this name, and the name that it has in the program.
     fn known(&self, name: &str) -> Result<(usize, &'p str)> {
         let found = self.found()?;
         let class = found.by_name.get(name).copied();
         let class = class.ok_or_else(|| wrong("the name of a class that it does not define"))?;
-        let own = found.numbers[class].ok_or_else(|| unregistered_component(name))?;
+        let own = found.numbers[class]
+            .ok_or_else(|| wrong("a change of a class that its program does not have"))?;
         Ok((class, &self.registry.program().classes[own].name))
     }
 
@@ -471,14 +534,15 @@ impl<'p> Classes<'p> {
     }
 }
 
-#[cold]
-fn unregistered_component(name: &str) -> Error {
-    Error::new(
-        ErrorKind::WrongClass,
-        format!(
-            "the journal has changes of class {name}, which is not registered; register it with the saves before the session is opened, or name it in an `alias`"
-        ),
-    )
+/// A value of a stored class as one of the program's.
+fn rewritten(plans: &mut Plans<'_>, class: usize, bytes: &[u8], env: &Env<'_>) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
+    let source = SourceRecord { class, id: 1, payload: bytes, kept: &[] };
+    transcode(plans, &source, &|_, _, _| None, &mut 2, env, &mut out).map_err(|error| {
+        let name = &plans.stored[class].name;
+        error.in_class(&**name)
+    })?;
+    Ok(out)
 }
 
 #[cold]

@@ -163,7 +163,9 @@ impl<T: Persist + Default> SessionOptions<T> {
             None => None,
         };
         let is_stopped = recovered.stopped.is_some() || end.is_none();
-        if let Some(Chosen { path, .. }) = chosen.as_ref().filter(|_| is_stopped) {
+        // A program that has what was skipped can replay it: this one may have forgotten to register a class.
+        let is_skipped = recovered.skipped.iter().any(|row| !row.is_declared);
+        if let Some(Chosen { path, .. }) = chosen.as_ref().filter(|_| is_stopped || is_skipped) {
             keep_if_room(&*storage, path, &journal, &mut recovered, &mut unkept)?;
         }
         recovered.stopped = recovered.stopped.or(stopped);
@@ -303,7 +305,8 @@ fn recover<T: Persist + Default>(
     recovered.rolled_back = scan.depth();
     let mut until = scan.open.map_or(scan.end, |open| open.offset);
     loop {
-        let outcome = replay(history, target, saves, &*storage, path, until)?;
+        let mut outcome = replay(history, target, saves, &*storage, path, until)?;
+        recovered.skipped = std::mem::take(&mut outcome.skipped);
         (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
         let Some(error) = &outcome.failed else { return Ok(Some(outcome)) };
         let offset = error.offset().unwrap_or(outcome.length);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::save::LoadReport;
+use crate::save::{LoadReport, ReportRow};
 use crate::{Error, ErrorKind};
 
 /// What became of save and journal when a [`Session`](super::Session) was opened.
@@ -21,6 +21,10 @@ pub struct Recovered {
     pub entries: usize,
     /// The end of the journal, if it was cut off in the middle of being written; it is gone.
     pub torn: Option<Torn>,
+    /// What the replay skipped: steps of components and resources whose classes the program does not have, one row for
+    /// each class, and values of fields that it does not have in components that came or went. Unless they are all declared
+    /// [`removed`](ReportRow::is_declared), the whole journal is among those that were [kept](Self::kept).
+    pub skipped: Vec<ReportRow>,
     /// Why the replay stopped early, if it did; the whole journal is then among those that were [kept](Self::kept).
     pub stopped: Option<Stopped>,
     /// How many transactions were open, one in the other; what was done in them is rolled back.
@@ -88,6 +92,7 @@ impl fmt::Display for Recovered {
         let is_quiet = self.torn.is_none()
             && self.stopped.is_none()
             && self.rolled_back == 0
+            && self.skipped.is_empty()
             && self.kept.is_empty();
         let since = match &self.report {
             Some(_) => " done since the last save",
@@ -122,11 +127,22 @@ impl fmt::Display for Recovered {
             };
             write!(f, "; {what}, {}", stopped.cause)?;
         }
+        if !self.skipped.is_empty() {
+            let name = |row: &ReportRow| match &row.field {
+                Some(field) => format!("{}.{field}", row.class),
+                None => row.class.clone(),
+            };
+            let names: Vec<_> = self.skipped.iter().map(name).collect();
+            let count: u64 = self.skipped.iter().map(|row| row.count).sum();
+            let changes = if count == 1 { "change" } else { "changes" };
+            let names = names.join(", ");
+            write!(f, "; {count} {changes} of what the game does not have left out: {names}")?;
+        }
         for kept in &self.kept {
             let which = match (&self.stopped, self.kept.len()) {
-                (None, _) => "a journal that belongs to another save",
-                (Some(_), 1) => "the whole of the journal",
-                (Some(_), _) => "the whole of a journal",
+                (None, _) if self.skipped.is_empty() => "a journal that belongs to another save",
+                (_, 1) => "the whole of the journal",
+                _ => "the whole of a journal",
             };
             write!(f, "; {which} is kept as {}", kept.display())?;
         }

@@ -19,6 +19,7 @@ use crate::history::merging::MergeTarget;
 use crate::history::step::{End, restored_change, run_all};
 use crate::history::support::{world, world_mut};
 use crate::history::{History, Label};
+use crate::save::ReportRow;
 use crate::world::ChangeState;
 use crate::{Error, ErrorKind, Result};
 
@@ -45,6 +46,8 @@ pub(super) struct ReplayOutcome {
     pub(super) sequence: u64,
     /// Which classes the last frames are of.
     pub(super) program: Vec<u8>,
+    /// The steps that were skipped.
+    pub(super) skipped: Vec<ReportRow>,
     /// Why the frame after the good ones could not be replayed.
     pub(super) failed: Option<Error>,
     /// True if target and history are not as they were before that.
@@ -105,6 +108,7 @@ pub(super) fn replay<T: 'static>(
         }
         break;
     }
+    outcome.skipped = replay.programs.skipped();
     if !matches!(replay.begun, ReplayStart::Yes) {
         let none = || wrong("no whole beginning").moved_to(reader.scan.end);
         outcome.failed.get_or_insert_with(none);

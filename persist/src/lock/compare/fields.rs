@@ -97,7 +97,7 @@ impl VersionComparison<'_> {
             first.as_ref()?;
             let source = pair.sources()[field];
             let error = self.plans.check_field(pair.stored, source, pair.target(), field).err()?;
-            Some(self.plans.of_instance(class, error))
+            Some(self.plans.of_other_class(class, error))
         };
         let each = pairs.iter().map(|pair| {
             let fields = 0..pair.new.fields.len();
