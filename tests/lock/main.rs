@@ -20,12 +20,14 @@ mod components;
 mod format;
 mod hostile;
 mod losses;
+mod migrations;
 mod places;
 mod proposals;
 mod random;
 mod round_trips;
 mod samples;
 mod saved;
+mod untested;
 
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::save::Registry;

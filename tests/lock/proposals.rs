@@ -971,11 +971,15 @@ programs! {
     }
     guild_copied_mended {
         #[derive(Persist)]
-        #[persist(version = 2, migrate(1 = nothing))]
+        #[persist(version = 2, migrate(1 = copy))]
         pub(super) struct Hero { pub(super) one: Guild, pub(super) two: Guild }
         #[derive(Persist)]
         pub(super) struct Guild { pub(super) gold: u32 }
-        fn nothing(_: &mut Record, _: u32) {}
+        fn copy(hero: &mut Record, _: u32) {
+            for field in ["one", "two"] {
+                hero.get(field).unwrap();
+            }
+        }
     }
     guild_locked {
         #[derive(Persist)]
@@ -992,7 +996,9 @@ programs! {
 fn objects_that_become_copies_are_accepted_by_a_migration() {
     let copied = report::<guild::Hero, guild_copied::Hero>();
     assert!(
-        copied.to_string().contains("or give the class a `version` and a `migrate`"),
+        copied.to_string().contains(
+            "or accept the copies by a `version` and a `migrate` that looks at the field"
+        ),
         "{copied}"
     );
     let mended = report::<guild::Hero, guild_copied_mended::Hero>();

@@ -195,7 +195,7 @@ impl<'c> VersionComparison<'c> {
 
     /// A finding of values that become what others become, too: which they were is lost.
     fn merged(&self, class: usize, target: usize, mut finding: Finding, other: &str) -> Finding {
-        if self.migrated[class] {
+        if self.plans.is_migrated(class, target) {
             return Finding { is_accepted: true, ..finding };
         }
         finding.of.verdict = Verdict::Loses;
@@ -347,8 +347,8 @@ impl<'c> VersionComparison<'c> {
                 None => finding,
             };
             // Where there is no `other`, a load says whether a value can be of it.
-            let is_doubtful = other.is_none();
-            self.findings.push(Finding { is_accepted: is_removed, is_doubtful, ..finding });
+            let doubt = other.is_none().then(|| vec![class]);
+            self.findings.push(Finding { is_accepted: is_removed, doubt, ..finding });
         }
         for variant in came {
             if alike.iter().all(|guess| guess.new != variant) {

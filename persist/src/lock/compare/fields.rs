@@ -411,7 +411,7 @@ impl VersionComparison<'_> {
         }
         self.findings.push(Finding {
             is_converted: !is_taken,
-            is_accepted: self.migrated[class] || is_taken,
+            is_accepted: is_taken,
             may_narrow: !is_taken && fit != Fit::Whole,
             ..finding.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
