@@ -141,7 +141,13 @@ impl<'c> VersionComparison<'c> {
                 self.versions.may_become(self.version, &name, &[ItemName::Now(target)]);
             if may_become { likeness(&old[class].form, &new[target].form) } else { 0 }
         };
-        let guess = |old: usize, new: usize| Guess { old, new, score: score(old, new), fits: true };
+        let guess = |old: usize, new: usize| Guess {
+            old,
+            new,
+            score: score(old, new),
+            fits: true,
+            is_likely: true,
+        };
         let guesses = gone.iter().flat_map(|old| came.iter().map(|new| guess(*old, *new)));
         let mut alike = sure(guesses.collect());
         // The classes inside of one that was renamed may have been, too.
@@ -293,7 +299,13 @@ impl<'c> VersionComparison<'c> {
                     let fields = ((class, from), (index, to));
                     self.plans.check_field(fields.0, Some(field), fields.1, field).is_ok()
                 });
-            guesses.push(Guess { old: from, new: to, score: u32::from(fits), fits });
+            guesses.push(Guess {
+                old: from,
+                new: to,
+                score: u32::from(fits),
+                fits,
+                is_likely: true,
+            });
         }
         let alike = sure(guesses);
         let other = target.variants().iter().find(|variant| variant.other);

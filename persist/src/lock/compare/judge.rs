@@ -7,6 +7,9 @@ use crate::schema::LoadEvent;
 use crate::types::BITS_OF_NO_KEY;
 use crate::{Error, ErrorKind};
 
+/// How the refusal of a 0 by a `NonZero` begins.
+const NO_ZERO: &str = "0 is no NonZero";
+
 /// A change, and how the loads of samples are asked about it.
 pub(super) struct Finding {
     pub(super) of: Difference,
@@ -123,6 +126,13 @@ pub(super) fn judge(
     for (what, why) in &loads.refused {
         let mut found = findings.iter_mut();
         match found.find_map(|finding| finding.within(what).zip(Some(finding))) {
+            // The schema of a `NonZero` is that of its number, which has a 0 that was never stored.
+            Some((_, finding)) if why.starts_with(NO_ZERO) => {
+                let hint = "; 0 does not load, which no NonZero ever was: if the old type had a 0, give the field a `convert`";
+                if !finding.of.change.contains(hint) {
+                    finding.of.change.push_str(hint);
+                }
+            }
             Some((rest, finding)) if finding.of.verdict < Verdict::Breaks => {
                 let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
                     (Some(value), _) => value.to_owned(),
@@ -176,7 +186,7 @@ fn reported(findings: &mut Vec<Finding>, today: impl Fn(&str) -> String, found: 
             "old values become the `other` variant; keep them as variants, or give the class a `version` and a `migrate` that sets the field"
         }
         LoadEvent::Unshared => {
-            "objects that several pointers share become copies; keep the pointer, or accept the copies by a `version` and a `migrate` that looks at the field, `record.get(..)`"
+            "objects that several pointers share become copies; keep the pointer, or accept the copies by a `version` and a `migrate` that looks at the field, `let _ = record.get(..);`"
         }
         LoadEvent::Unregistered => "in an `Option` they become `None`",
         _ => return,
@@ -229,15 +239,25 @@ fn untested(finding: &mut Finding, loads: &Loads) {
         finding.refuse("the new kind does not take every old value, and there is no object of which a sample could show more; give the field a `convert`");
     }
     let is_tested = loads.tested.contains(&class);
-    let is_lost = |found: &ReportRow| {
-        let (of, path) = finding.stored.as_ref().map_or(("", ""), |(of, path)| (of, path));
-        matches!(found.event, LoadEvent::Kept | LoadEvent::Dropped | LoadEvent::Superseded)
-            && found.class == of
-            && found.field.as_ref().is_none_or(|field| field == path)
+    let (of, path) = finding.stored.as_ref().map_or(("", ""), |(of, path)| (of, path));
+    let has = |event: LoadEvent| {
+        let is_it = |found: &ReportRow| {
+            let is_field = match (&found.field, event) {
+                (None, LoadEvent::Migrated) => false,
+                (field, _) => field.as_ref().is_none_or(|field| field == path),
+            };
+            found.event == event && found.class == of && is_field
+        };
+        loads.rows.iter().any(is_it)
     };
-    if finding.is_migrated && is_tested && !loads.rows.iter().any(is_lost) {
+    let is_lost = has(LoadEvent::Dropped) || has(LoadEvent::Superseded);
+    let is_kept = has(LoadEvent::Kept);
+    if finding.is_migrated && is_tested && !is_lost && (!is_kept || has(LoadEvent::Migrated)) {
         finding.of.verdict = Verdict::Safe;
-        finding.of.change = String::from("the field went; `migrate` takes it");
+        finding.of.change = String::from(match is_kept {
+            true => "the field went; `migrate` looks at it, and its old values are kept as unknown",
+            false => "the field went; `migrate` takes it",
+        });
         (finding.of.attribute, finding.of.above, finding.of.code) = (None, None, None);
     }
     // What is not safe without a sample, either.
