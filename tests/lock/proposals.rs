@@ -288,6 +288,38 @@ programs! {
             }
         }
     }
+    flat_migrated {
+        #[derive(Persist)]
+        #[persist(version = 2, migrate(1 = nothing))]
+        pub(super) struct World { pub(super) name: String, pub(super) inns: u8 }
+        fn nothing(_: &mut persist::Record, _from: u32) {}
+    }
+    town_migrated {
+        #[derive(Persist)]
+        #[persist(version = 2, migrate(1 = nothing))]
+        pub(super) struct World { name: String, #[persist(default)] town: Town }
+        #[derive(Persist, Default)]
+        pub(super) struct Town { #[persist(default)] inns: u8 }
+        fn nothing(_: &mut persist::Record, _from: u32) {}
+    }
+    town_migrated_mended {
+        #[derive(Persist)]
+        #[persist(version = 3, migrate(1 = nothing, 2 = to_3))]
+        pub(super) struct World { name: String, #[persist(default)] pub(super) town: Town }
+        #[derive(Persist, Default)]
+        pub(super) struct Town { #[persist(default)] pub(super) inns: u8 }
+        fn nothing(_: &mut persist::Record, _from: u32) {}
+        fn to_3(record: &mut persist::Record, _from: u32) {
+            if let Some(moved) = record.take("inns") {
+                if record.get("town").is_none() {
+                    record.set("town", persist::Record::new("Town"));
+                }
+                if let Some(inner) = record.get_mut("town").and_then(persist::Value::as_record_mut) {
+                    inner.set("inns", moved);
+                }
+            }
+        }
+    }
     purse {
         #[derive(Persist)]
         pub(super) struct Player { pub(super) purse: Purse }
@@ -373,6 +405,15 @@ fn fields_that_moved_to_another_class_are_moved_by_the_printed_functions() {
     );
     let old = purse::Player { purse: purse::Purse { gold: 9, size: 1 } };
     assert_eq!(turned::<_, no_gold_mended::Player>(&old).gold, 9);
+
+    // The class has a `migrate`, whose functions the lock does not know by name.
+    let again = report::<flat_migrated::World, town_migrated::World>();
+    let mended = report::<flat_migrated::World, town_migrated_mended::World>();
+    let function = module("town_migrated_mended").split_once("fn to_3").unwrap().1;
+    proposes(&again, ("town_migrated_mended", &mended), &["version = 3", "2 = to_3", function]);
+    insta::assert_snapshot!(again.to_string());
+    let old = flat_migrated::World { name: "Oz".into(), inns: 3 };
+    assert_eq!(turned::<_, town_migrated_mended::World>(&old).town.inns, 3);
 
     // Into what was there.
     let mended = report::<into_there::Box, into_there_mended::Box>();
