@@ -103,6 +103,19 @@ versions! {
     }
 }
 
+versions! {
+    band_with_room {
+        #[persist(version = 2, migrate(1 = looks_at_gone))]
+        pub(super) struct Hero {
+            name: String,
+            pet: Vec<bool>,
+            #[persist(default)] level: u8,
+            #[persist(unknown)] rest: persist::Unknown,
+        }
+        pub(super) struct Band { heroes: Vec<Hero> }
+    }
+}
+
 fn looks_at_gone(hero: &mut Record, _: u32) {
     let _ = hero.get("gone");
 }
@@ -124,9 +137,12 @@ fn a_field_that_went_when_an_unrelated_one_came_can_be_kept() {
     assert!(kept.to_string().contains("its old values are kept as unknown"), "{kept}");
     let ignored = report::<with_pet::Hero, with_like_ignored::Hero>();
     assert_eq!(bad(&ignored), ["loses: Hero.gone"], "{ignored}");
-    // Of a value nothing is kept.
+    // Of a value nothing is kept without a field for it.
     let band = report::<with_pet::Band, band_looked_at::Band>();
     assert_eq!(bad(&band), ["loses: Hero.gone"], "{band}");
+    assert!(band.to_string().contains("in a field `#[persist(unknown)]`"), "{band}");
+    let room = report::<with_pet::Band, band_with_room::Band>();
+    assert!(room.loads(), "{room}");
 }
 
 versions! {
@@ -194,17 +210,17 @@ fn no_alias_is_proposed_of_a_class_that_is_still_there() {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Metres(f64);
+pub(super) struct Metres(u64);
 
 impl From<&Metres> for u64 {
     fn from(metres: &Metres) -> Self {
-        metres.0 as Self
+        metres.0
     }
 }
 
 impl From<u64> for Metres {
     fn from(stored: u64) -> Self {
-        Self(stored as f64)
+        Self(stored)
     }
 }
 

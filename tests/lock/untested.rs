@@ -65,7 +65,6 @@ fn doubles(record: &mut Record, _: u32) {
     record.set("size", size);
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "a `convert` takes the old value")]
 fn converts_never(_: String) -> Result<u32, String> {
     Err("not yet".into())
 }
@@ -163,6 +162,7 @@ mod named {
         &names.0[*item]
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "a module takes what is stored")]
     pub(super) fn restore(name: Stored, names: &super::Names) -> Result<usize, String> {
         names.0.iter().position(|known| *known == name).ok_or(format!("there is no {name}"))
     }

@@ -385,9 +385,9 @@ fn own_refusals(saves: &Saves) -> Vec<Error> {
 
 /// True if the program refuses a sample of its own for the same reason.
 fn is_content(error: &Error, own: &[Error]) -> bool {
+    let is_in_field = error.field().is_some_and(|field| !field.is_empty());
     own.iter().any(|own| {
-        own.kind() == error.kind()
-            && (own.message() == error.message()
-                || own.class() == error.class() && own.field() == error.field())
+        let is_there = own.class() == error.class() && own.field() == error.field();
+        own.kind() == error.kind() && (own.message() == error.message() || is_in_field && is_there)
     })
 }

@@ -169,7 +169,8 @@ impl LockReport {
     }
 
     /// True if nothing is known for which the saves of a locked version would not load, or would lose something: no
-    /// change is worse than [`Verdict::Untested`], and a sample of each class loads that does not refuse them all.
+    /// change is worse than [`Verdict::Untested`], and no class is [not tested](Self::not_tested) but those that check their
+    /// content.
     #[must_use]
     pub fn loads(&self) -> bool {
         self.bad() == 0 && self.not_tested.iter().all(|class| class.is_excused)

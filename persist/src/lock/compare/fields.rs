@@ -281,12 +281,13 @@ impl VersionComparison<'_> {
             let names = news.iter().map(|guess| &*pair.new.fields[guess.new].name);
             let names: Vec<&str> = names.collect();
             let (names, s) = (names.join(" and "), if news.len() == 1 { "" } else { "s" });
-            let or_kept = match self.held[class].is_none() || has_room {
-                true => format!(
-                    "; or keep the old values as unknown by a `version` and a `migrate` that looks at the field and leaves it, `let _ = record.get({name:?});`"
-                ),
-                false => String::new(),
+            let room = match self.held[class].is_none() || has_room {
+                true => "",
+                false => " in a field `#[persist(unknown)]`",
             };
+            let or_kept = format!(
+                "; or keep the old values as unknown{room}, by a `version` and a `migrate` that looks at the field and leaves it, `let _ = record.get({name:?});`"
+            );
             let advice = match sure {
                 Some(_) => format!("let it take the old ones over, or {or_removed}{or_kept}"),
                 None => {
