@@ -1,6 +1,7 @@
 //! What all values of one save, load or edit have in common.
 
 use std::any::{Any, type_name};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::{Error, ErrorKind, Limits};
@@ -14,7 +15,17 @@ pub struct Env<'a> {
     pub(crate) context: Option<&'a dyn AnyContext>,
     /// True if references are only listed: nothing is written, and no code of the program runs for it.
     pub(crate) only_lists: bool,
+    trial: Option<Trial>,
     watch: Option<&'a Watch>,
+}
+
+/// How a load of samples runs, which no program wrote: a panic in the program's code is an error of the object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "lock"), allow(dead_code, reason = "only the lock loads samples"))]
+pub(crate) enum Trial {
+    /// Without `validate` and `after_load`, which may refuse what no program would have saved.
+    WithoutHooks,
+    WithHooks,
 }
 
 /// A function that hears how far a load is: how much is done, of how much.
@@ -45,19 +56,57 @@ impl<C: Any> AnyContext for C {
 
 impl<'a> Env<'a> {
     /// The default limits and no context.
-    pub const DEFAULT: Self =
-        Self { limits: Limits::DEFAULT, context: None, only_lists: false, watch: None };
+    pub const DEFAULT: Self = Self {
+        limits: Limits::DEFAULT,
+        context: None,
+        only_lists: false,
+        trial: None,
+        watch: None,
+    };
 
     /// For a visit that frees what was loaded under any limits.
     pub(crate) const FREEING: Self = Self { limits: Limits::FREEING, ..Self::DEFAULT };
 
     pub(crate) fn new(limits: &Limits, context: Option<&'a dyn AnyContext>) -> Self {
-        Self { limits: *limits, context, only_lists: false, watch: None }
+        Self { limits: *limits, context, only_lists: false, trial: None, watch: None }
     }
 
     /// This one for a load that a function watches.
     pub(crate) fn watched(self, watch: Option<&'a Watch>) -> Self {
         Self { watch, ..self }
+    }
+
+    /// This one for a load of samples.
+    #[cfg(feature = "lock")]
+    pub(crate) fn on_trial(self, trial: Trial) -> Self {
+        Self { trial: Some(trial), ..self }
+    }
+
+    /// True for a load of samples, whose report the lock alone reads.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.trial.is_some()
+    }
+
+    /// True if the hooks of a load do not run.
+    pub(crate) fn skips_hooks(&self) -> bool {
+        self.trial == Some(Trial::WithoutHooks)
+    }
+
+    /// Runs what calls code of the program for one object.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `run`; [`ErrorKind::Poisoned`] if it panics in a load of samples.
+    pub(crate) fn guarded<R>(&self, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
+        if !self.is_trial() {
+            return run();
+        }
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(|text| &**text);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            let text = text.unwrap_or("without a message");
+            Err(Error::new(ErrorKind::Poisoned, format!("the program panicked: {text}")))
+        })
     }
 
     /// Reports how far the load is.

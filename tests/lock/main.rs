@@ -14,18 +14,21 @@ macro_rules! versions {
     };
 }
 
+mod alarms;
 mod check;
 mod classes;
 mod components;
 mod format;
 mod hostile;
 mod losses;
+mod migrations;
 mod places;
 mod proposals;
 mod random;
 mod round_trips;
 mod samples;
 mod saved;
+mod untested;
 
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::save::Registry;
@@ -210,7 +213,8 @@ fn a_field_that_may_be_either_of_two_is_not_guessed() {
     let report = report::<two_of_a_kind::Hero, one_of_them::Hero>();
     let worst = worst(&report);
     assert_eq!(worst.verdict, Verdict::NeedsDefault);
-    assert!(worst.change.ends_with("if it is what hp or mp was, give it that as an `alias`"));
+    let question = "if it is what hp was, give it `#[persist(alias = \"hp\")]`; if it is what mp was, give it `#[persist(alias = \"mp\")]`, else a default";
+    assert!(worst.change.ends_with(question), "{}", worst.change);
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn an_enum_that_takes_every_text_loses_some() {
     let report = report::<OldPet, LenientPet>();
     assert!(!report.loads(), "{report}");
     let change = "String became Lenient; old values become the `other` variant";
-    assert!(changes(&report).contains(&change), "{report}");
+    assert!(changes(&report).iter().any(|found| found.starts_with(change)), "{report}");
 }
 
 #[test]

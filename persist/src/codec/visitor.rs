@@ -207,6 +207,11 @@ impl<'a> Visitor<'a> {
         ))
     }
 
+    /// True for the hooks of a load that runs none.
+    fn skips_hooks(&self) -> bool {
+        matches!(self.phase, Phase::Validate | Phase::AfterLoad) && self.env.skips_hooks()
+    }
+
     /// Runs a hook of class `class` if this visit is for `phase`.
     pub fn hook<O: Outcome>(
         &mut self,
@@ -214,7 +219,7 @@ impl<'a> Visitor<'a> {
         class: &Class,
         run: impl FnOnce() -> O,
     ) -> Result<()> {
-        if self.phase != phase {
+        if self.phase != phase || self.skips_hooks() {
             return Ok(());
         }
         run().into_result().map_err(|reason| {
@@ -231,7 +236,7 @@ impl<'a> Visitor<'a> {
         class: &Class,
         run: impl FnOnce(&C) -> O,
     ) -> Result<()> {
-        if self.phase != phase {
+        if self.phase != phase || self.skips_hooks() {
             return Ok(());
         }
         let context =

@@ -38,7 +38,7 @@ impl Table<'_> {
                 let mut links = Prototypes::bare();
                 let visitor = Visitor::new(Phase::AfterLoad, env, &mut links);
                 if hooks {
-                    draft.visit(&mut visitor.outside_of_cells())?;
+                    env.guarded(|| draft.visit(&mut visitor.outside_of_cells()))?;
                 }
                 Ok(contents)
             });
@@ -151,8 +151,9 @@ impl Table<'_> {
             };
             let pass = if table.objects.is_built(record) { Pass::Cells } else { Pass::Whole };
             let references = table.references.of(record);
+            let env = table.env;
             let contents = connector.connect(references, pass, contents, &mut |mut visitor| {
-                shared.object().visit_object(&mut visitor)?;
+                env.guarded(|| shared.object().visit_object(&mut visitor))?;
                 kept.as_ref().map_or(Ok(()), |kept| kept.__visit_shared(&mut visitor))
             });
             let contents = contents.map_err(|error| (record, error))?;
@@ -185,9 +186,8 @@ impl Table<'_> {
             let kind = self.objects.kinds[record];
             let kind = kind.filter(|kind| self.registry.traits_of(kind.get()).after_load);
             if let Some(shared) = entry.shared().filter(|_| kind.is_some()) {
-                shared
-                    .object()
-                    .visit_object(&mut visitor)
+                self.env
+                    .guarded(|| shared.object().visit_object(&mut visitor))
                     .map_err(|error| self.named(record, error))?;
             }
         }

@@ -384,6 +384,11 @@ impl<'l> Loader<'l> {
 
     /// Second pass, for one object.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
+        let env = self.table.env;
+        env.guarded(|| self.fill_unguarded(index)).map_err(|error| self.table.named(index, error))
+    }
+
+    fn fill_unguarded(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         if let Some(mut draft) = self.table.objects.entries[index].take_draft() {
             self.fill(&record, Some(index), &mut |input| draft.fill(input))?;

@@ -123,8 +123,9 @@ pub fn check_file(
 
 /// The error that old saves get first.
 fn broken(report: &LockReport) -> Option<ErrorKind> {
-    let worst = report.differences().first();
-    worst.filter(|worst| worst.verdict.is_bad()).map(|worst| worst.kind)
+    let worst = report.differences().first().filter(|worst| worst.verdict.is_bad());
+    // What no sample shows was refused by the program.
+    (!report.loads()).then(|| worst.map_or(ErrorKind::Refused, |worst| worst.kind))
 }
 
 /// Tests that the saves of every version in `persist.lock`, beside the `Cargo.toml` of the crate in which

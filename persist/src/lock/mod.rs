@@ -213,7 +213,7 @@ impl Lock {
         report.is_current = text::entries(registry) == newest.entries;
         let with_parts = registry.with_objects_of(&World::TRAITS, PART);
         let versions = compare::Versions::new(&self.sections, registry.program());
-        let mut found = (Vec::new(), Vec::new());
+        let mut found = compare::Compared::default();
         for (at, section) in self.sections.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| &self.sections[before]);
             if before.is_none_or(|before| before.entries != section.entries) {
@@ -221,7 +221,7 @@ impl Lock {
                 found =
                     compare::compare(section, (&versions, at), is_newest, registry, &with_parts);
             }
-            report.add(&section.version, &found.0, &found.1);
+            report.add(&section.version, (&found.differences, &found.notes), &found.not_tested);
         }
         report.sort();
         report

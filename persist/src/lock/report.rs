@@ -9,6 +9,7 @@ use crate::ErrorKind;
 pub struct LockReport {
     pub(super) differences: Vec<Difference>,
     pub(super) notes: Vec<Note>,
+    pub(super) not_tested: Vec<NotTested>,
     /// How many versions were compared, and the newest of them.
     pub(super) versions: usize,
     pub(super) newest: Option<String>,
@@ -100,9 +101,22 @@ pub struct Note {
     pub text: String,
 }
 
+/// A class of which no sample loads, though nothing says that old saves do not.
+#[derive(Clone, Debug)]
+pub(super) struct NotTested {
+    pub(super) class: String,
+    /// True if the program refuses the samples of its own schema, too: no change of the class is the reason.
+    pub(super) is_excused: bool,
+}
+
 impl LockReport {
     /// Adds what was found out about a version.
-    pub(super) fn add(&mut self, version: &str, differences: &[Difference], notes: &[String]) {
+    pub(super) fn add(
+        &mut self,
+        version: &str,
+        (differences, notes): (&[Difference], &[String]),
+        not_tested: &[NotTested],
+    ) {
         self.versions += 1;
         for new in differences {
             let known = self.differences.iter().position(|known| known.is_same(new));
@@ -111,6 +125,12 @@ impl LockReport {
                 self.differences.len() - 1
             });
             self.differences[at].versions.push(version.to_owned());
+        }
+        for new in not_tested {
+            match self.not_tested.iter_mut().find(|known| known.class == new.class) {
+                Some(known) => known.is_excused &= new.is_excused,
+                None => self.not_tested.push(new.clone()),
+            }
         }
         for text in notes {
             let known = self.notes.iter().position(|known| known.text == *text);
@@ -140,11 +160,24 @@ impl LockReport {
         &self.notes
     }
 
+    /// The classes of which no sample loads, so that nothing shows whether old saves do.
+    ///
+    /// The check fails for them, but for those that refuse samples of the program's own schema, too: a type that checks
+    /// its content refuses what the library makes up.
+    pub fn not_tested(&self) -> impl Iterator<Item = &str> {
+        self.not_tested.iter().map(|class| &*class.class)
+    }
+
     /// True if nothing is known for which the saves of a locked version would not load, or would lose something: no
-    /// change is worse than [`Verdict::Untested`].
+    /// change is worse than [`Verdict::Untested`], and no class is [not tested](Self::not_tested) but those that check their
+    /// content.
     #[must_use]
     pub fn loads(&self) -> bool {
-        !self.differences.iter().any(|difference| difference.verdict.is_bad())
+        self.bad() == 0 && self.not_tested.iter().all(|class| class.is_excused)
+    }
+
+    fn bad(&self) -> usize {
+        self.differences.iter().filter(|found| found.verdict.is_bad()).count()
     }
 
     /// True if the newest version in the lock has the schemas of the program.
@@ -164,11 +197,16 @@ impl fmt::Display for LockReport {
             writeln!(f, "the saves of {versions} locked version{plural} load, up to {newest}")?;
         } else {
             let all = self.differences.len();
-            let bad = self.differences.iter().filter(|found| found.verdict.is_bad()).count();
-            writeln!(
-                f,
-                "old saves are not safe: {bad} of {all} changes, since {versions} locked version{plural} up to {newest}"
-            )?;
+            let since = format_args!("since {versions} locked version{plural} up to {newest}");
+            match self.bad() {
+                0 => writeln!(f, "it is not known whether old saves load, {since}")?,
+                bad => writeln!(f, "old saves are not safe: {bad} of {all} changes, {since}")?,
+            }
+        }
+        if !self.not_tested.is_empty() {
+            let classes: Vec<&str> = self.not_tested().collect();
+            let them = if classes.len() == 1 { "it" } else { "them" };
+            writeln!(f, "NOT TESTED: {} (no sample of {them} loads)", classes.join(", "))?;
         }
         for difference in &self.differences {
             write!(f, "\n{difference}")?;

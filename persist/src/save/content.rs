@@ -8,6 +8,8 @@ use super::output::Continued;
 use super::saves::Prepared;
 use super::{LoadReport, Loaded, SaveManager, Saves};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
+#[cfg(feature = "lock")]
+use crate::env::Trial;
 use crate::env::{Env, SharedContext, shared};
 use crate::format::{Checksums, Compression, Header, Sealer, unpacked, write_again};
 use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
@@ -307,18 +309,39 @@ impl<T: Persist> ReadContent for T {
     }
 }
 
+/// Reads the objects of a save, in the surroundings of the saves or in others.
+fn read_objects(
+    saves: &Saves,
+    save: &[u8],
+    remap: Option<&mut Remap<'_>>,
+    around: impl FnOnce(Env<'_>) -> Env<'_>,
+) -> Result<Loaded<SaveManager>> {
+    let registry = saves.registry();
+    let context = saves.shared_context();
+    let env = around(Env::new(saves.bounds(), shared(&context)));
+    let (mut objects, outcome) = unpacked(save, saves.bounds(), |save| {
+        let remap = remap.map(|remap| remap as &mut dyn Renumber);
+        Loader::new(&registry, (&env, saves.loading()), save, remap, None)?.load()
+    })?;
+    objects.context.clone_from(&context);
+    let report = LoadReport::new(outcome);
+    let manager = SaveManager::of_loaded(saves.clone(), objects, &report);
+    Ok(Loaded::of_whole(Box::new(manager), report))
+}
+
+/// Loads a sample, which no program wrote.
+#[cfg(feature = "lock")]
+pub(crate) fn read_on_trial(
+    saves: &Saves,
+    sample: &[u8],
+    trial: Trial,
+) -> Result<Loaded<SaveManager>> {
+    read_objects(saves, sample, None, |env| env.on_trial(trial))
+}
+
 impl ReadContent for SaveManager {
     fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>> {
-        let registry = saves.registry();
-        let context = saves.shared_context();
-        let env = Env::new(saves.bounds(), shared(&context));
-        let (mut objects, outcome) = unpacked(save, saves.bounds(), |save| {
-            let remap = remap.map(|remap| remap as &mut dyn Renumber);
-            Loader::new(&registry, (&env, saves.loading()), save, remap, None)?.load()
-        })?;
-        objects.context.clone_from(&context);
-        let report = LoadReport::new(outcome);
-        Ok(Loaded::of_whole(Box::new(Self::of_loaded(saves.clone(), objects, &report)), report))
+        read_objects(saves, save, remap, |env| env)
     }
 
     fn give_up_unknown(&mut self) {

@@ -494,7 +494,11 @@ impl<'p> Plans<'p> {
                 "an object of it could become any of {}; register one of these alone, or keep the old type",
                 instances.join(", ")
             ),
-            Some((old, new)) if instances.is_empty() || is_unknown(old) => {
+            // An alias that is the name of another class is refused.
+            Some((old, new))
+                if (instances.is_empty() || is_unknown(old))
+                    && self.program.classes.iter().all(|class| class.name != *old) =>
+            {
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
             _ if self.matched.has_other_pointer(stored, wanted) => String::from(

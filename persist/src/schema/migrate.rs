@@ -28,9 +28,14 @@ pub(super) fn migrate(
     record: &mut Record,
     from: u32,
     (class, described): (usize, &Class),
-    plans: &Plans<'_>,
-    env: &Env<'_>,
+    plans: &mut Plans<'_>,
+    (env, id): (&Env<'_>, u64),
 ) -> Result<()> {
+    // By their places, since a step may rename them.
+    let names = record.fields.iter().filter(|field| field.place.is_some() && env.is_trial());
+    let names: Vec<_> = names.map(|field| (field.place, field.name.clone())).collect();
+    let variant = record.variant().filter(|_| env.is_trial()).map(str::to_owned);
+    let stored = record.class.clone();
     let mut waiting = waiting_converts(record, from, class, plans);
     for version in from..described.version {
         step(record, version, described.migration, env)?;
@@ -44,7 +49,15 @@ pub(super) fn migrate(
             return Err(waiting.error(record, version));
         }
         for field in &record.fields {
-            field.seen.take();
+            if field.seen.take()
+                && let Some((_, name)) = names.iter().find(|(place, _)| *place == field.place)
+            {
+                let path = match &variant {
+                    Some(variant) => format!("{variant}.{name}"),
+                    None => name.to_string(),
+                };
+                plans.happened(LoadEvent::Migrated, &stored, &path, "looked at", id);
+            }
         }
     }
     Ok(())
@@ -196,7 +209,38 @@ impl MigrationWriter<'_, '_> {
             self.bring_on(record, version, (target, described))?;
         }
         self.give_back(record, class, target);
+        self.report_left(record, class, target);
         Ok(())
+    }
+
+    /// Reports the fields of a changed record that nothing has looked at and the program does not have: they are lost,
+    /// as those of a record that no migration has changed.
+    fn report_left(&mut self, record: &Record, class: usize, target: usize) {
+        let variant = match record.variant() {
+            Some(name) => self.variant(target, name),
+            None => Some(0),
+        };
+        let Some(variant) = variant else { return };
+        let wanted = self.plans.program.wanted(target, variant);
+        let fields: Vec<&Field> = record.fields.iter().collect();
+        let pairing = pair(&fields, wanted.records);
+        let stored = self.plans.stored.clone();
+        for (i, field) in fields.iter().enumerate() {
+            let is_left = field.origin == Origin::Written && !field.seen.take();
+            let is_lost =
+                !pairing.sources.contains(&Some(i)) && !wanted.removed.contains(&&*field.name);
+            if is_left && is_lost {
+                let event = match pairing.is_superseded[i] {
+                    true => LoadEvent::Superseded,
+                    false => LoadEvent::Dropped,
+                };
+                let path = match record.variant() {
+                    Some(variant) => format!("{variant}.{}", field.name),
+                    None => field.name.to_string(),
+                };
+                self.plans.happened(event, &stored[class].name, &path, "", self.id);
+            }
+        }
     }
 
     /// Migrates a record that a migration has made: of a class of several versions it says which one it has.
@@ -236,7 +280,7 @@ impl MigrationWriter<'_, '_> {
         if version >= described.version {
             return Ok(());
         }
-        migrate(record, version, (target, described), self.plans, self.env)?;
+        migrate(record, version, (target, described), self.plans, (self.env, self.id))?;
         let detail = format!("version {version} to {}", described.version);
         self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
         record.class = self.plans.program.classes[target].name.as_str().into();

@@ -141,7 +141,13 @@ impl<'c> VersionComparison<'c> {
                 self.versions.may_become(self.version, &name, &[ItemName::Now(target)]);
             if may_become { likeness(&old[class].form, &new[target].form) } else { 0 }
         };
-        let guess = |old: usize, new: usize| Guess { old, new, score: score(old, new), fits: true };
+        let guess = |old: usize, new: usize| Guess {
+            old,
+            new,
+            score: score(old, new),
+            fits: true,
+            is_likely: true,
+        };
         let guesses = gone.iter().flat_map(|old| came.iter().map(|new| guess(*old, *new)));
         let mut alike = sure(guesses.collect());
         // The classes inside of one that was renamed may have been, too.
@@ -195,7 +201,7 @@ impl<'c> VersionComparison<'c> {
 
     /// A finding of values that become what others become, too: which they were is lost.
     fn merged(&self, class: usize, target: usize, mut finding: Finding, other: &str) -> Finding {
-        if self.migrated[class] {
+        if self.plans.is_migrated(class, target) {
             return Finding { is_accepted: true, ..finding };
         }
         finding.of.verdict = Verdict::Loses;
@@ -293,7 +299,13 @@ impl<'c> VersionComparison<'c> {
                     let fields = ((class, from), (index, to));
                     self.plans.check_field(fields.0, Some(field), fields.1, field).is_ok()
                 });
-            guesses.push(Guess { old: from, new: to, score: u32::from(fits), fits });
+            guesses.push(Guess {
+                old: from,
+                new: to,
+                score: u32::from(fits),
+                fits,
+                is_likely: true,
+            });
         }
         let alike = sure(guesses);
         let other = target.variants().iter().find(|variant| variant.other);
@@ -347,8 +359,8 @@ impl<'c> VersionComparison<'c> {
                 None => finding,
             };
             // Where there is no `other`, a load says whether a value can be of it.
-            let is_doubtful = other.is_none();
-            self.findings.push(Finding { is_accepted: is_removed, is_doubtful, ..finding });
+            let doubt = other.is_none().then(|| vec![class]);
+            self.findings.push(Finding { is_accepted: is_removed, doubt, ..finding });
         }
         for variant in came {
             if alike.iter().all(|guess| guess.new != variant) {

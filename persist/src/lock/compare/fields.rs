@@ -85,6 +85,13 @@ impl<'p> Pair<'p> {
     }
 }
 
+/// Which field of a pair is asked for: one that went, or one that came.
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    Old,
+    New,
+}
+
 impl VersionComparison<'_> {
     /// The fields of a class, of its variants too; or its one value.
     pub(super) fn fields(&mut self, class: usize, target: usize) {
@@ -169,7 +176,9 @@ impl VersionComparison<'_> {
         let both = gone.iter().flat_map(|old| all.iter().map(|new| (*old, *new)));
         let guesses: Vec<Guess> =
             both.filter_map(|(old, new)| self.guess(pair, old, new)).collect();
-        let sure = sure(guesses.clone());
+        let mut sure = sure(guesses.clone());
+        // Others are asked for: an alias of what only happens to fit would load nonsense.
+        sure.retain(|guess| guess.is_likely);
         for (field, error) in &missing {
             self.missing(pair, (*field, error), &guesses, &sure);
         }
@@ -178,9 +187,11 @@ impl VersionComparison<'_> {
             if found.is_some_and(|guess| is_missing(guess.new)) {
                 continue;
             }
-            let of_it = |guess: &&Guess| guess.old == old && found.is_none_or(|it| it == *guess);
-            let news = guesses.iter().filter(of_it).map(|guess| guess.new);
-            let news: Vec<usize> = news.filter(|new| !is_missing(*new)).collect();
+            let of_it = |guess: &&Guess| {
+                guess.old == old && guess.score > 0 && found.is_none_or(|it| it == *guess)
+            };
+            let news = guesses.iter().filter(of_it).filter(|guess| !is_missing(guess.new));
+            let news: Vec<&Guess> = news.collect();
             self.gone(pair, old, &news, found);
         }
         if !sources.iter().flatten().is_sorted() {
@@ -242,21 +253,20 @@ impl VersionComparison<'_> {
             self.keeping(pair, guess, row(Verdict::NeedsAlias, change))
         } else {
             let likely = guesses.iter().filter(|guess| guess.new == field && guess.score > 0);
-            let olds: Vec<&str> = likely.map(|guess| &*pair.old[guess.old].name).collect();
-            if !olds.is_empty() {
-                change.push_str(&format!(
-                    "; if it is what {} was, give it that as an `alias`",
-                    olds.join(" or ")
-                ));
+            let likely: Vec<&Guess> = likely.collect();
+            if !likely.is_empty() {
+                let question = self.question(pair, &likely, Asked::Old);
+                change.push_str(&format!("; {question}, else a default"));
             }
             let above = source::field(self.program, pair.place(field), wanted);
-            row(Verdict::NeedsDefault, change).paste("#[persist(default)]", above)
+            let finding = row(Verdict::NeedsDefault, change).paste("#[persist(default)]", above);
+            Self::with_code(finding, self.code(pair, &likely))
         };
         self.findings.push(finding);
     }
 
     /// A field that went, the fields that came with a default and may be it, and the one that is likeliest.
-    fn gone(&mut self, pair: &Pair<'_>, old: usize, news: &[usize], sure: Option<&Guess>) {
+    fn gone(&mut self, pair: &Pair<'_>, old: usize, news: &[&Guess], sure: Option<&Guess>) {
         let (class, name) = (pair.stored.0, &pair.old[old].name);
         let head = match pair.variant {
             Some(variant) => variant.to_owned(),
@@ -268,20 +278,28 @@ impl VersionComparison<'_> {
             format!("say that {name} is not needed any more, by `{removed}` on {owner}{head}");
         let has_room = pair.new.records.iter().any(|record| record.keeps_unknown);
         let finding = if !news.is_empty() {
-            let names: Vec<&str> = news.iter().map(|new| &*pair.new.fields[*new].name).collect();
+            let names = news.iter().map(|guess| &*pair.new.fields[guess.new].name);
+            let names: Vec<&str> = names.collect();
             let (names, s) = (names.join(" and "), if news.len() == 1 { "" } else { "s" });
+            let room = match self.held[class].is_none() || has_room {
+                true => "",
+                false => " in a field `#[persist(unknown)]`",
+            };
+            let or_kept = format!(
+                "; or keep the old values as unknown{room}, by a `version` and a `migrate` that looks at the field and leaves it, `let _ = record.get({name:?});`"
+            );
             let advice = match sure {
-                Some(_) => format!("let it take the old ones over, or {or_removed}"),
-                None => format!(
-                    "if it is what {name} was, give it `#[persist(alias = {name:?})]`, else {or_removed}"
-                ),
+                Some(_) => format!("let it take the old ones over, or {or_removed}{or_kept}"),
+                None => {
+                    format!("{}, else {or_removed}{or_kept}", self.question(pair, news, Asked::New))
+                }
             };
             let finding = self.lost(pair, old, format!(
                 "the field went, and {names} came, whose default{s} would take the place of every old value; {advice}"
             ));
             match sure {
                 Some(guess) => self.keeping(pair, guess, finding),
-                None => finding.paste(removed, head),
+                None => Self::with_code(finding.paste(removed, head), self.code(pair, news)),
             }
         } else if let Some(place) = self.held[class].as_ref().filter(|_| !has_room) {
             let finding = self.lost(pair, old, format!(
@@ -311,6 +329,36 @@ impl VersionComparison<'_> {
 
     /// The attribute by which a new field takes over the values of an old one.
     fn keeping(&self, pair: &Pair<'_>, guess: &Guess, finding: Finding) -> Finding {
+        let (attribute, above, code) = self.alias(pair, guess);
+        Self::with_code(finding.paste(attribute, above), code)
+    }
+
+    /// Asks whether a field is what another one was, with the attribute that then helps.
+    fn question(&self, pair: &Pair<'_>, guesses: &[&Guess], asked: Asked) -> String {
+        let each = guesses.iter().map(|guess| {
+            let (old, new) = (&pair.old[guess.old].name, &pair.new.fields[guess.new].name);
+            let it = match asked {
+                Asked::New if guesses.len() > 1 => new,
+                _ => "it",
+            };
+            format!("if {it} is what {old} was, give it `{}`", self.alias(pair, guess).0)
+        });
+        each.collect::<Vec<_>>().join("; ")
+    }
+
+    /// The function that the only attribute names.
+    fn code(&self, pair: &Pair<'_>, guesses: &[&Guess]) -> Option<String> {
+        let [only] = guesses else { return None };
+        self.alias(pair, only).2
+    }
+
+    fn with_code(mut finding: Finding, code: Option<String>) -> Finding {
+        finding.of.code = code;
+        finding
+    }
+
+    /// That attribute, the line under it, and the function that it names.
+    fn alias(&self, pair: &Pair<'_>, guess: &Guess) -> (String, String, Option<String>) {
         let (old, new) = (&pair.old[guess.old], &pair.new.fields[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
         let has_class = |kind: &KindSchema| !kind.classes().is_empty();
@@ -318,17 +366,15 @@ impl VersionComparison<'_> {
         let takes_all =
             fit(&old.kind, &new.kind) == Fit::Whole || has_class(&old.kind) || has_class(&new.kind);
         if guess.fits && takes_all || old.kind.refers() {
-            return finding.paste(format!("#[persist(alias = {:?})]", old.name), above);
+            return (format!("#[persist(alias = {:?})]", old.name), above, None);
         }
         let is_ident = old.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let function = format!("from_{}", if is_ident { &old.name } else { "old" });
         let (_, ty) = above.split_once(": ").unwrap_or(("", &above));
         let from = source::kind(&self.stored, &old.kind);
         let code = format!("fn {function}(old: {from}) -> {ty} {{\n    todo!()\n}}");
-        let mut finding = finding
-            .paste(format!("#[persist(alias = {:?}, convert = {function})]", old.name), above);
-        finding.of.code = Some(code);
-        finding
+        let attribute = format!("#[persist(alias = {:?}, convert = {function})]", old.name);
+        (attribute, above, Some(code))
     }
 
     /// How likely a field that went is one that came, as far as the locked versions allow it.
@@ -343,11 +389,13 @@ impl VersionComparison<'_> {
         }
         let fits = !self.migrated[pair.stored.0]
             && self.plans.check_field(pair.stored, Some(old), pair.target(), new).is_ok();
+        let is_same = self.is_same_kind(&was.kind, &is.kind);
+        let is_near = is_near(&was.name, &is.name);
         let score = 4 * u32::from(fits)
-            + 8 * u32::from(fits && self.is_same_kind(&was.kind, &is.kind))
-            + 6 * u32::from(is_near(&was.name, &is.name))
+            + 8 * u32::from(fits && is_same)
+            + 6 * u32::from(is_near)
             + u32::from(self.is_akin(&was.kind, &is.kind));
-        Some(Guess { old, new, score, fits })
+        Some(Guess { old, new, score, fits, is_likely: is_near || is_same })
     }
 
     /// True for kinds of a stored and of a new field that hold something of the same sort: a number, a text, values of
@@ -395,6 +443,11 @@ impl VersionComparison<'_> {
             false => self.both_kinds(&old.kind, &new.kind),
         };
         let mut finding = self.of_stored(pair, source, Verdict::Safe, change);
+        if !is_taken && self.may_be_another_unit(&old.kind, &new.kind) {
+            finding.of.change.push_str(
+                "; no sample shows whether its unit changed: if it did, give the field a `convert`",
+            );
+        }
         if is_taken {
             finding.of.change.push_str(", by its `convert`");
         } else if let Some(reused) = reused {
@@ -411,10 +464,22 @@ impl VersionComparison<'_> {
         }
         self.findings.push(Finding {
             is_converted: !is_taken,
-            is_accepted: self.migrated[class] || is_taken,
+            is_accepted: is_taken,
             may_narrow: !is_taken && fit != Fit::Whole,
             ..finding.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
+    }
+
+    /// True for a value that became a newtype: often it counts in another unit since. A field behind a function of the
+    /// program has to say so by itself.
+    fn may_be_another_unit(&self, old: &KindSchema, new: &KindSchema) -> bool {
+        let KindSchema::Class(class) = new else { return false };
+        let is_newtype = match &self.program.classes[*class].form {
+            Form::Struct(fields) => matches!(&fields[..], [field] if field.name == "0"),
+            Form::Value(_) => true,
+            Form::Enum(_) => false,
+        };
+        is_newtype && old.classes().is_empty() && !old.refers()
     }
 
     /// What is wrong with a name that was free in between, if it now seems to mean another thing.

@@ -7,6 +7,9 @@ use crate::schema::LoadEvent;
 use crate::types::BITS_OF_NO_KEY;
 use crate::{Error, ErrorKind};
 
+/// How the refusal of a 0 by a `NonZero` begins.
+const NO_ZERO: &str = "0 is no NonZero";
+
 /// A change, and how the loads of samples are asked about it.
 pub(super) struct Finding {
     pub(super) of: Difference,
@@ -24,8 +27,8 @@ pub(super) struct Finding {
     pub(super) is_migrated: bool,
     /// True if the program says that what is lost is meant to be.
     pub(super) is_accepted: bool,
-    /// True for what matters only if a sample does not load, or if there is none.
-    pub(super) is_doubtful: bool,
+    /// The stored classes whose samples load if what is said does not matter.
+    pub(super) doubt: Option<Vec<usize>>,
 }
 
 impl Finding {
@@ -39,7 +42,7 @@ impl Finding {
             may_narrow: false,
             is_migrated: false,
             is_accepted: false,
-            is_doubtful: false,
+            doubt: None,
         }
     }
 
@@ -100,16 +103,19 @@ impl Finding {
     }
 }
 
-/// Puts together what the schemas and the samples say; returns notes. `today` is what a stored class is called now.
+/// Puts together what the schemas and the samples say; returns notes. `today` is what a stored class is called
+/// now, and the library has the classes in whose fields `is_of_library` finds a value.
 pub(super) fn judge(
     findings: &mut Vec<Finding>,
     mut loads: Loads,
     today: impl Fn(&str) -> String,
+    is_of_library: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     let mut notes = std::mem::take(&mut loads.notes);
     let all_load = loads.failures.is_empty() && !loads.is_cut;
+    let shows = |class: &usize| loads.tested.contains(class) || !loads.reached.contains(class);
     for finding in &mut *findings {
-        if finding.is_doubtful && all_load {
+        if all_load && finding.doubt.as_ref().is_some_and(|doubt| doubt.iter().all(shows)) {
             finding.of.verdict = Verdict::Safe;
             (finding.of.attribute, finding.of.above) = (None, None);
         }
@@ -120,6 +126,13 @@ pub(super) fn judge(
     for (what, why) in &loads.refused {
         let mut found = findings.iter_mut();
         match found.find_map(|finding| finding.within(what).zip(Some(finding))) {
+            // The schema of a `NonZero` is that of its number, which has a 0 that was never stored.
+            Some((_, finding)) if why.starts_with(NO_ZERO) => {
+                let hint = "; 0 does not load, which no NonZero ever was: if the old type had a 0, give the field a `convert`";
+                if !finding.of.change.contains(hint) {
+                    finding.of.change.push_str(hint);
+                }
+            }
             Some((rest, finding)) if finding.of.verdict < Verdict::Breaks => {
                 let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
                     (Some(value), _) => value.to_owned(),
@@ -135,13 +148,24 @@ pub(super) fn judge(
             Some(_) => {}
             // The bits are made up: no arena has to have a key for them.
             None if why.contains(BITS_OF_NO_KEY) => {}
+            // Whoever uses a type of the library cannot change what it refuses.
+            None if is_of_library(what) => {}
             None => notes.push(format!("the program refuses {what}: {why}")),
         }
     }
     for finding in &mut *findings {
         untested(finding, &loads);
     }
-    for found in &loads.rows {
+    // Nothing else could accept that objects become copies.
+    let is_looked_at = |row: &ReportRow| {
+        loads.rows.iter().any(|it| {
+            it.event == LoadEvent::Migrated
+                && it.field.is_some()
+                && (&it.class, &it.field) == (&row.class, &row.field)
+        })
+    };
+    let is_meant = |row: &&ReportRow| row.event == LoadEvent::Unshared && is_looked_at(row);
+    for found in loads.rows.iter().filter(|row| !is_meant(row)) {
         reported(findings, &today, found);
     }
     for (what, error) in &loads.failures {
@@ -152,12 +176,17 @@ pub(super) fn judge(
 
 /// What the report of a load says is lost, if nothing else has said it.
 fn reported(findings: &mut Vec<Finding>, today: impl Fn(&str) -> String, found: &ReportRow) {
+    if found.is_declared {
+        return;
+    }
     let lost = match found.event {
         LoadEvent::Dropped => "old values are dropped",
         LoadEvent::Superseded => "those of another field take the place of old values",
-        LoadEvent::Replaced => "old values become the `other` variant",
+        LoadEvent::Replaced => {
+            "old values become the `other` variant; keep them as variants, or give the class a `version` and a `migrate` that sets the field"
+        }
         LoadEvent::Unshared => {
-            "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
+            "objects that several pointers share become copies; keep the pointer, or accept the copies by a `version` and a `migrate` that looks at the field, `let _ = record.get(..);`"
         }
         LoadEvent::Unregistered => "in an `Option` they become `None`",
         _ => return,
@@ -193,7 +222,7 @@ fn failed(
     if let Some(finding) = findings.iter_mut().find(is_of) {
         finding.worsen(Verdict::Breaks, &change);
         (finding.of.kind, finding.cause) = (error.kind(), Some(error.message().to_owned()));
-    } else if is_met && findings.iter().any(|finding| finding.is_doubtful) {
+    } else if is_met && findings.iter().any(|finding| finding.doubt.is_some()) {
         // The load met what is doubtful for that reason.
         notes.push(change);
     } else {
@@ -210,15 +239,25 @@ fn untested(finding: &mut Finding, loads: &Loads) {
         finding.refuse("the new kind does not take every old value, and there is no object of which a sample could show more; give the field a `convert`");
     }
     let is_tested = loads.tested.contains(&class);
-    let is_lost = |found: &ReportRow| {
-        let (of, path) = finding.stored.as_ref().map_or(("", ""), |(of, path)| (of, path));
-        matches!(found.event, LoadEvent::Kept | LoadEvent::Dropped | LoadEvent::Superseded)
-            && found.class == of
-            && found.field.as_ref().is_none_or(|field| field == path)
+    let (of, path) = finding.stored.as_ref().map_or(("", ""), |(of, path)| (of, path));
+    let has = |event: LoadEvent| {
+        let is_it = |found: &ReportRow| {
+            let is_field = match (&found.field, event) {
+                (None, LoadEvent::Migrated) => false,
+                (field, _) => field.as_ref().is_none_or(|field| field == path),
+            };
+            found.event == event && found.class == of && is_field
+        };
+        loads.rows.iter().any(is_it)
     };
-    if finding.is_migrated && is_tested && !loads.rows.iter().any(is_lost) {
+    let is_lost = has(LoadEvent::Dropped) || has(LoadEvent::Superseded);
+    let is_kept = has(LoadEvent::Kept);
+    if finding.is_migrated && is_tested && !is_lost && (!is_kept || has(LoadEvent::Migrated)) {
         finding.of.verdict = Verdict::Safe;
-        finding.of.change = String::from("the field went; `migrate` takes it");
+        finding.of.change = String::from(match is_kept {
+            true => "the field went; `migrate` looks at it, and its old values are kept as unknown",
+            false => "the field went; `migrate` takes it",
+        });
         (finding.of.attribute, finding.of.above, finding.of.code) = (None, None, None);
     }
     // What is not safe without a sample, either.

@@ -10,6 +10,8 @@ pub(super) struct Guess {
     pub(super) score: u32,
     /// True if old values become the new ones with an `alias` alone.
     pub(super) fits: bool,
+    /// True if it is likely enough to be proposed: a near name, or an equal kind.
+    pub(super) is_likely: bool,
 }
 
 /// The pairs that are likelier than all others of either side.

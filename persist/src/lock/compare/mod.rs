@@ -17,7 +17,7 @@ pub(super) use self::kinds::{Fit, fit};
 use self::moves::Moves;
 pub(super) use self::versions::Versions;
 use super::load::Loads;
-use super::report::{Difference, Verdict};
+use super::report::{Difference, NotTested, Verdict};
 use super::sample::ProgramReads;
 use super::section::Section;
 use super::source;
@@ -25,7 +25,8 @@ use crate::format::as_value::cell_of;
 use crate::graph::Registry;
 use crate::reflect::Holder;
 use crate::schema::{
-    FieldSchema, Plans, Program, ProgramFields, Stored, texts_and_classes_by_place,
+    FieldSchema, Form, KindSchema, Plans, Program, ProgramFields, Stored,
+    texts_and_classes_by_place,
 };
 use crate::{LoadOptions, World};
 
@@ -50,15 +51,23 @@ struct VersionComparison<'c> {
     moves: Moves,
 }
 
+/// What was found out about a version.
+#[derive(Default)]
+pub(super) struct Compared {
+    pub(super) differences: Vec<Difference>,
+    pub(super) notes: Vec<String>,
+    pub(super) not_tested: Vec<NotTested>,
+}
+
 /// Compares a version with the program, whose classes of worlds are objects in the second registry, as they are in
-/// samples; returns differences and notes.
+/// samples.
 pub(super) fn compare(
     section: &Section,
     (versions, version): (&Versions, usize),
     is_newest: bool,
     registry: &Registry,
     with_parts: &Registry,
-) -> (Vec<Difference>, Vec<String>) {
+) -> Compared {
     let program = registry.program();
     let then = &section.objects;
     let section = &section.with_parts();
@@ -92,8 +101,39 @@ pub(super) fn compare(
         let today = class.and_then(|class| resolved[class]);
         today.map_or(name, |target| &*program.classes[target].name).to_owned()
     };
-    let notes = judge(&mut findings, Loads::new(section, with_parts, &reads), today);
-    (findings.into_iter().map(|finding| finding.of).collect(), notes)
+    let loads = Loads::new(section, with_parts, &reads);
+    // What is inside of a class of the library, or of a bare value, is that class or another one's field.
+    let is_own = |class: usize| {
+        let class = &section.classes[class];
+        !matches!(class.form, Form::Value(_)) && !is_of_library(program, &class.name)
+    };
+    let not_tested = loads.not_tested.iter().filter(|(class, _)| is_own(*class));
+    let not_tested = not_tested.map(|(class, is_excused)| NotTested {
+        class: today(&section.classes[*class].name),
+        is_excused: *is_excused,
+    });
+    let not_tested = not_tested.collect();
+    let is_in_library = |what: &str| {
+        let mut names = section.classes.iter().map(|class| &*class.name);
+        names.any(|name| {
+            let rest = what.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(['.', ' '])) && is_of_library(program, name)
+        })
+    };
+    let notes = judge(&mut findings, loads, today, is_in_library);
+    let differences = findings.into_iter().map(|finding| finding.of).collect();
+    Compared { differences, notes, not_tested }
+}
+
+/// True for a class of a type that no program has: one of the library, or of the standard library.
+fn is_of_library(program: &Program, name: &str) -> bool {
+    let class = program.classes.iter().position(|class| class.name == name);
+    let target = class.and_then(|class| program.targets[class]);
+    name.starts_with("persist.")
+        || target.is_some_and(|target| {
+            let path = target.class.type_name();
+            ["persist::", "core::", "alloc::", "std::"].iter().any(|of| path.starts_with(of))
+        })
 }
 
 /// For each class of a version a place that holds it by value, if there is one: what the program does not know is kept of
@@ -154,10 +194,25 @@ impl VersionComparison<'_> {
                     let change = format!("{change}; keep `register_as::<{rust}, dyn {name}>()`");
                     let finding = Finding::new(&of, Verdict::Breaks, change);
                     let finding = finding.stored(&self.section.classes[class].name, "");
-                    Finding { is_doubtful: true, ..finding }
+                    Finding { doubt: Some(self.holders_of(name)), ..finding }
                 });
             }
         }
+    }
+
+    /// The classes of the version that hold trait objects of a trait, or refer to some.
+    fn holders_of(&self, of: &str) -> Vec<usize> {
+        let is_of = |kind: &KindSchema| match kind {
+            KindSchema::Dynamic(name) | KindSchema::TraitReference { name, .. } => **name == *of,
+            _ => false,
+        };
+        let holds = |class: &usize| {
+            let mut found = false;
+            let kinds = self.section.classes[*class].named_kinds();
+            kinds.for_each(|(_, kind)| kind.visit(&mut |kind| found |= is_of(kind)));
+            found
+        };
+        (0..self.section.classes.len()).filter(holds).collect()
     }
 
     /// Objects that the program does not have in their holder any more.

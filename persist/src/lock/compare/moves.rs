@@ -127,23 +127,29 @@ impl Moves {
             return Difference { change, attribute, above, ..row };
         };
         let version = next_version(comparison, owner);
-        let change = format!("{change} by themselves: move them in a `migrate`; {or}");
+        let (head, last) = (source::head(program, owner), version - 1);
         let is_first = comparison.program.targets[owner]
             .is_none_or(|target| target.class.migration.is_empty());
-        let attribute = Some(if is_first {
-            let steps: Vec<_> =
-                (1..version).map(|from| format!("{from} = to_{}", from + 1)).collect();
-            format!("#[persist(version = {version}, migrate({}))]", steps.join(", "))
-        } else {
-            format!("#[persist(version = {version}, migrate(.., {} = to_{version}))]", version - 1)
-        });
+        let steps: Vec<_> = (1..version).map(|from| format!("{from} = to_{}", from + 1)).collect();
+        let attribute = format!("#[persist(version = {version}, migrate({}))]", steps.join(", "));
+        // The functions of the steps that are there have no names here.
+        let (advice, attribute, above) = match is_first {
+            true => ("move them in a `migrate`".to_owned(), Some(attribute), Some(head)),
+            false => {
+                let advice = format!(
+                    "move them in one more step of `migrate`: give {head} `version = {version}`, and add `{last} = to_{version}` to its `migrate(..)`"
+                );
+                (advice, None, None)
+            }
+        };
+        let change = format!("{change} by themselves: {advice}; {or}");
         let mut code = String::new();
         for to in (2..version).filter(|_| is_first) {
             code += &format!("fn to_{to}(_: &mut persist::Record, _from: u32) {{}}\n");
         }
         code += &format!("fn to_{version}(record: &mut persist::Record, _from: u32) {{\n{body}}}");
         let code = Some(code);
-        Difference { change, attribute, above: Some(source::head(program, owner)), code, ..row }
+        Difference { change, attribute, above, code, ..row }
     }
 }
 

@@ -69,6 +69,8 @@ pub(super) struct SampleFindings {
     /// The classes that were met where the program reads them, and those that were elsewhere.
     pub(super) read: HashSet<usize>,
     pub(super) unread: HashSet<usize>,
+    /// The classes of the object that is made, where the program reads them.
+    pub(super) held: Vec<usize>,
     /// Classes whose objects the program may read as values.
     pub(super) inlined: HashSet<usize>,
 }
@@ -369,8 +371,11 @@ impl<'v> Maker<'v> {
     }
 
     fn class(&mut self, class: usize, mut part: SamplePart, is_dynamic: bool) -> Option<Value> {
+        let found = &mut *self.findings;
+        if !part.is_unread && !self.around[class] {
+            found.held.push(class);
+        }
         if part.is_noted {
-            let found = &mut *self.findings;
             if part.is_unread { &mut found.unread } else { &mut found.read }.insert(class);
         }
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is

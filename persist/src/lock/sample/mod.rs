@@ -62,6 +62,8 @@ struct SampleObject {
     payload: Vec<u8>,
     /// What it has other than usual; `None` of a basic object.
     varied: Option<Choice>,
+    /// The classes in it that the program reads, itself among them, ascending.
+    classes: Vec<usize>,
 }
 
 /// The samples of one version.
@@ -111,6 +113,7 @@ impl<'s> Samples<'s> {
                 break;
             }
             let mut payload = Vec::new();
+            found.held.clear();
             if smallest.objects[of].is_some() {
                 let value = make(&context, (of, basic), &choices, &mut found)?;
                 write_value(&mut target, &stored, section.objects[of].0, &value, &mut payload)?;
@@ -125,8 +128,11 @@ impl<'s> Samples<'s> {
                 }
             }
             bytes += if varied.is_some() { payload.len() } else { 0 };
+            let mut classes = std::mem::take(&mut found.held);
+            classes.sort_unstable();
+            classes.dedup();
             // What is missing has an id, too.
-            this.objects.push(SampleObject { of, payload, varied });
+            this.objects.push(SampleObject { of, payload, varied, classes });
         }
         let mut inlined = vec![false; section.classes.len()];
         found.inlined.iter().for_each(|class| inlined[*class] = true);
@@ -154,30 +160,83 @@ impl<'s> Samples<'s> {
         }
     }
 
+    /// True if a save without what is `refused` has the object.
+    fn is_in(
+        &self,
+        object: &SampleObject,
+        values: Option<Values>,
+        refused: &HashSet<String>,
+    ) -> bool {
+        match &object.varied {
+            None => !self.missing.contains(&object.of),
+            // What only leads to others is none.
+            Some(varied) => {
+                varied.values.is_some_and(|it| values.is_none_or(|values| it == values))
+                    && !refused.contains(&varied.what)
+            }
+        }
+    }
+
+    /// The classes in the objects that a save without what is `refused` has.
+    pub(super) fn classes_without(&self, refused: &HashSet<String>) -> HashSet<usize> {
+        let there = self.objects.iter().filter(|object| self.is_in(object, None, refused));
+        there.flat_map(|object| object.classes.iter().copied()).collect()
+    }
+
+    /// The classes in the objects of a type, or in those of it that have something varied so.
+    pub(super) fn classes_of(&self, object: usize, varied: Option<&str>) -> HashSet<usize> {
+        let is_it = |it: &&SampleObject| {
+            let what = it.varied.as_ref().map(|varied| &*varied.what);
+            it.of == object && (varied.is_none() || what == varied)
+        };
+        self.objects.iter().filter(is_it).flat_map(|it| it.classes.iter().copied()).collect()
+    }
+
+    /// Saves of the small objects of all types, the first as they are, each other one with a variation in place of the
+    /// small one of this type; with the id of that object, and the classes in it.
+    pub(super) fn probes(
+        &self,
+        object: usize,
+    ) -> impl Iterator<Item = Result<(u64, &[usize], Vec<u8>)>> + use<'_, 's> {
+        let small = object * Basic::ALL.len();
+        let basic = self.objects.get(small);
+        let varied = self.objects.iter().filter(move |it| {
+            it.of == object && it.varied.as_ref().is_some_and(|varied| varied.values.is_some())
+        });
+        basic.into_iter().chain(varied).map(move |varied| {
+            let basics = self.objects.iter().enumerate().filter(|(at, it)| {
+                it.varied.is_none()
+                    && at.is_multiple_of(Basic::ALL.len())
+                    && !self.missing.contains(&it.of)
+            });
+            let objects =
+                basics.map(|(at, it)| (at as u64 + 1, if at == small { varied } else { it }));
+            Ok((small as u64 + 1, &*varied.classes, self.written(objects)?))
+        })
+    }
+
     /// The save of basic objects and variations, of one sort or of both, but for those that have what is `refused`.
     pub(super) fn save(
         &self,
         values: Option<Values>,
         refused: &HashSet<String>,
     ) -> Result<Vec<u8>> {
+        let objects = (1..).zip(&self.objects);
+        self.written(objects.filter(|(_, object)| self.is_in(object, values, refused)))
+    }
+
+    fn written<'o>(
+        &self,
+        objects: impl Iterator<Item = (u64, &'o SampleObject)>,
+    ) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
         let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
         let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
         self.section.classes.iter().try_for_each(|class| writer.definition(class))?;
-        for (id, object) in (1..).zip(&self.objects) {
-            let is_there = match &object.varied {
-                None => !self.missing.contains(&object.of),
-                // What only leads to others is none.
-                Some(varied) => {
-                    varied.values.is_some_and(|it| values.is_none_or(|values| it == values))
-                        && !refused.contains(&varied.what)
-                }
-            };
-            if is_there {
-                let (class, holder) = self.section.objects[object.of];
-                writer.payload(class as u64 + 1, (holder, true), id, &object.payload)?;
-            }
+        for (id, object) in objects {
+            let (class, holder) = self.section.objects[object.of];
+            writer.payload(class as u64 + 1, (holder, true), id, &object.payload)?;
         }
         writer.finish(0)?;
         Ok(bytes)

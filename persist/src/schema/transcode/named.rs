@@ -293,7 +293,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 seen: Seen::default(),
             });
         }
-        migrate(&mut record, version, target, self.plans, self.env)?;
+        migrate(&mut record, version, target, self.plans, (self.env, self.id))?;
         let target = target.1;
         let detail = format!("version {version} to {}", target.version);
         self.plans.happened(LoadEvent::Migrated, &schema.name, "", &detail, self.id);
