@@ -104,7 +104,7 @@ impl<'a> Env<'a> {
         catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(|text| &**text);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            let text = text.unwrap_or("without a message");
+            let text = text.unwrap_or("?");
             Err(Error::new(ErrorKind::Poisoned, format!("the program panicked: {text}")))
         })
     }

@@ -28,17 +28,17 @@ pub(super) struct Loads {
     /// What does not load, and the error.
     pub(super) failures: Vec<(String, Rc<Error>)>,
     pub(super) notes: Vec<String>,
-    /// True if not all values were loaded of the classes of which some were.
+    /// True if some values of the loaded classes were not loaded.
     pub(super) is_cut: bool,
     /// The boundary values that the program refuses, and why.
     pub(super) refused: Vec<(String, String)>,
     /// The places of texts that were names of variants, as they must be.
     pub(super) named: Vec<String>,
-    /// The classes of which a sample was loaded.
+    /// The classes with a sample that was loaded.
     pub(super) tested: HashSet<usize>,
     /// The classes that have samples; no object holds the others.
     pub(super) reached: HashSet<usize>,
-    /// The classes of which no sample loads though no failure says why, and whether the program refuses the samples of
+    /// The classes whose samples all do not load though no failure says why, and whether the program refuses those of
     /// its own schemas, too.
     pub(super) not_tested: Vec<(usize, bool)>,
     /// What the loads report.
@@ -183,7 +183,7 @@ impl Loads {
         Ok(())
     }
 
-    /// Says why the classes of which no sample loads have none: a refusal that does not depend on what is stored is one
+    /// Says why the samples of some classes all do not load: a refusal that does not depend on what is stored is one
     /// of old saves, too.
     fn blind(&mut self, section: &Section, samples: &Trials<'_>, refusals: &[Refusal]) {
         let mut classes: Vec<usize> = self.reached.difference(&self.tested).copied().collect();
@@ -268,7 +268,7 @@ impl Loads {
     }
 }
 
-/// Loads the samples of an object type of which a basic one is refused, each by itself; returns the classes in those
+/// Loads the samples of an object type whose basic one is refused, each by itself; returns the classes in those
 /// that load.
 fn probe(trials: &Trials<'_>, object: usize, refusal: &mut Refusal) -> Result<HashSet<usize>> {
     let mut skipped = trials.skipped.clone();

@@ -101,7 +101,7 @@ pub struct Note {
     pub text: String,
 }
 
-/// A class of which no sample loads, though nothing says that old saves do not.
+/// A class whose samples all do not load, though nothing says that old saves do not.
 #[derive(Clone, Debug)]
 pub(super) struct NotTested {
     pub(super) class: String,
@@ -160,7 +160,7 @@ impl LockReport {
         &self.notes
     }
 
-    /// The classes of which no sample loads, so that nothing shows whether old saves do.
+    /// The classes without a sample that loads, so that nothing shows whether old saves do.
     ///
     /// The check fails for them, but for those that refuse samples of the program's own schema, too: a type that checks
     /// its content refuses what the library makes up.

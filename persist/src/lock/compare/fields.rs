@@ -470,8 +470,8 @@ impl VersionComparison<'_> {
         });
     }
 
-    /// True for a value that became a newtype: often it counts in another unit since. A field behind a function of the
-    /// program has to say so by itself.
+    /// True for a value that became a newtype: often it counts in another unit since. A field stored
+    /// by a function of the program has to say so by itself.
     fn may_be_another_unit(&self, old: &KindSchema, new: &KindSchema) -> bool {
         let KindSchema::Class(class) = new else { return false };
         let is_newtype = match &self.program.classes[*class].form {
