@@ -199,7 +199,7 @@ impl<'p> Plans<'p> {
         let count = self.stored.len();
         let (mut removed, mut kept) = (vec![false; count], vec![false; count]);
         let mut leads = vec![Vec::new(); count];
-        for holder in 0..count {
+        for (holder, leads) in leads.iter_mut().enumerate() {
             let goes =
                 self.resolve(holder).is_none() && is_removed_class(&self.stored[holder].name);
             let mut of_field = |variant: Option<&VariantSchema>, field: &FieldSchema| {
@@ -214,7 +214,7 @@ impl<'p> Plans<'p> {
                 Form::Enum(variants) => variants.iter().for_each(|variant| {
                     variant.fields.iter().for_each(|field| of_field(Some(variant), field));
                 }),
-                Form::Value(kind) => kind.visit(&mut |kind| leads[holder].extend(kind.target())),
+                Form::Value(kind) => kind.visit(&mut |kind| leads.extend(kind.target())),
             }
         }
         let spread = |marks: &mut Vec<bool>| {

@@ -5,7 +5,7 @@
 //! thousands.
 
 #[rustfmt::skip]
-#[allow(clippy::all, clippy::pedantic, dead_code, unused_mut, unreachable_pub, reason = "generated")]
+#[allow(clippy::all, clippy::pedantic, clippy::unwrap_used, dead_code, unused_mut, unreachable_pub, reason = "generated")]
 mod families;
 
 use std::cell::RefCell;
@@ -54,6 +54,7 @@ modules! {
 }
 
 /// Takes a number that has one of these names.
+#[expect(clippy::cast_possible_truncation, reason = "the families have whole numbers")]
 fn take(record: &mut Record, names: &[&str]) -> Option<i128> {
     let value = names.iter().find_map(|name| record.take(name))?;
     match value {
@@ -91,11 +92,14 @@ impl<T: Persist + Component + Clone + Debug + PartialEq + 'static> Class for T {
 /// What a way yields: the value that it comes to, as text.
 type Loaded = Result<String, Error>;
 
+/// A save, after a release has loaded and saved it.
+type Passed = Result<Vec<u8>, Error>;
+
 /// What one release does with a save, by the ways in which a save can be: one function for each.
 struct Release {
     load: [fn(&[u8]) -> Loaded; WAYS.len()],
     /// Loads a save and saves what it loaded.
-    pass: [fn(&[u8]) -> Result<Vec<u8>, Error>; WAYS.len()],
+    pass: [fn(&[u8]) -> Passed; WAYS.len()],
     /// Opens a session over its journal; `Err` with the reason if it stopped.
     open: fn(&Disk) -> Result<Session<World>, String>,
     /// The component in the world of a session.
@@ -125,7 +129,7 @@ fn load_value<T: Class>(save: &[u8]) -> Loaded {
     Ok(one)
 }
 
-fn pass_value<T: Class>(save: &[u8]) -> Result<Vec<u8>, Error> {
+fn pass_value<T: Class>(save: &[u8]) -> Passed {
     let saves = Saves::new();
     saves.to_vec(&saves.from_slice::<Holder<T>>(save)?)
 }
@@ -143,7 +147,7 @@ fn load_object<T: Class>(save: &[u8]) -> Loaded {
     Ok(text)
 }
 
-fn pass_object<T: Class>(save: &[u8]) -> Result<Vec<u8>, Error> {
+fn pass_object<T: Class>(save: &[u8]) -> Passed {
     manager::<T>()?.from_slice(save)?.to_vec()
 }
 
@@ -162,7 +166,7 @@ fn load_world<T: Class>(save: &[u8]) -> Loaded {
     Ok(component::<T>(&*saves::<T>()?.from_slice::<World>(save)?))
 }
 
-fn pass_world<T: Class>(save: &[u8]) -> Result<Vec<u8>, Error> {
+fn pass_world<T: Class>(save: &[u8]) -> Passed {
     let saves = saves::<T>()?;
     saves.to_vec(&saves.from_slice::<World>(save)?)
 }
@@ -174,7 +178,7 @@ fn load_prefab<T: Class>(save: &[u8]) -> Loaded {
     Ok(component::<T>(&world))
 }
 
-fn pass_prefab<T: Class>(save: &[u8]) -> Result<Vec<u8>, Error> {
+fn pass_prefab<T: Class>(save: &[u8]) -> Passed {
     let saves = saves::<T>()?;
     saves.to_vec(&*saves.from_slice::<Prefab>(save)?)
 }
