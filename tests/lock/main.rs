@@ -18,6 +18,7 @@ mod alarms;
 mod check;
 mod classes;
 mod components;
+mod covered;
 mod format;
 mod hostile;
 mod losses;
