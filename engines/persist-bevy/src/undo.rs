@@ -11,7 +11,7 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use persist::history::{Edit, Label, Recovered};
 use persist::save::{ReportRow, SaveOutcome};
-use persist::{Error, ErrorKind, History, Result, Session};
+use persist::{History, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
 use crate::filter::mark_all;
@@ -100,8 +100,8 @@ impl EditSession {
     /// # Errors
     ///
     /// Those of [`SessionOptions::open`](persist::history::SessionOptions::open), and of
-    /// [`load`](crate::PersistWorld::load); [`ErrorKind::WrongClass`] if the journal has edits that are not saved,
-    /// of a component that is not registered, as of a mod that is off. All files are then as they were.
+    /// [`load`](crate::PersistWorld::load). Edits of a component that is not registered, as of a mod that is off, are
+    /// skipped, and a copy of the journal is kept: [`Recovered::skipped`], [`Recovered::kept`].
     pub fn open(
         world: &mut World,
         save: impl AsRef<Path>,
@@ -116,20 +116,6 @@ impl EditSession {
         types.all.retain(|of| of.is_edited);
         let options = Session::with(settings.saves.clone(), history);
         let (save, journal) = (save.as_ref(), journal.as_ref());
-        if let Some(info) = options.inspect(save, journal)?
-            && let Some(stopped) = info.stopped
-            && stopped.kind == ErrorKind::WrongClass
-            && info.follows_save
-            && info.events > 0
-        {
-            let message = format!(
-                "the level has edits that are not saved, and {}; nothing is opened, so that they are not lost: turn the \
-                 mod of that class on, or move {} away to open the level as it was saved",
-                stopped.cause,
-                journal.display()
-            );
-            return Err(Error::new(ErrorKind::WrongClass, message));
-        }
         let (session, mut recovered) = options.open(save, journal)?;
         let kept = types.all.iter().filter_map(|of| (of.keep)(world)).collect();
         let is_new = recovered.report.is_none() && recovered.replayed == 0;
