@@ -48,7 +48,7 @@ pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{
-    SlotAge, are_same, have_same_bytes, is_free, read_file, read_save, slot_age,
+    SlotAge, are_same, have_same_bytes, is_beginning, is_free, read_file, read_save, slot_age,
 };
 pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
 pub use slot_folder::SlotFolder;

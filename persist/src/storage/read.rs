@@ -102,6 +102,24 @@ pub(crate) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool 
     are_equal(storage, one, other).unwrap_or(false)
 }
 
+/// True if a file surely begins with the bytes of another one.
+pub(crate) fn is_beginning(storage: &dyn Storage, beginning: &Path, of: &Path) -> bool {
+    let compare = || -> io::Result<bool> {
+        let (mut beginning, mut whole) = (storage.open(beginning)?, storage.open(of)?);
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        loop {
+            left.clear();
+            right.clear();
+            (&mut *beginning).take(64 << 10).read_to_end(&mut left)?;
+            (&mut *whole).take(left.len() as u64).read_to_end(&mut right)?;
+            if left != right || left.is_empty() {
+                return Ok(left == right);
+            }
+        }
+    };
+    compare().unwrap_or(false)
+}
+
 /// The header of a save; `None` if it is damaged.
 fn header_in(mut file: Box<dyn StoredFile>) -> Result<Option<Header>> {
     match Header::within(&mut *file, &Limits::WHOLE_HEADER) {

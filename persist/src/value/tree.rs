@@ -333,8 +333,16 @@ impl Record {
         Self { variant: Some(variant.into()), ..Self::new(class) }
     }
 
-    /// Says which version of its class the record has, for one that a [`migrate`](crate::Persist) makes: the class may have
-    /// steps that bring it on from there.
+    /// Sets the version of its class that the record has, for one that a [`migrate`](derive@crate::Persist) creates. The
+    /// steps of that class migrate it from there. A load is an error if the class has several versions and none is set, or
+    /// if it does not have this one.
+    ///
+    /// ```
+    /// use persist::Record;
+    ///
+    /// let mut body = Record::new("Body").at_version(1);
+    /// body.set("hp", 7);
+    /// ```
     #[must_use]
     pub fn at_version(mut self, version: u32) -> Self {
         self.version = version;

@@ -1,3 +1,5 @@
+// Written by generate.py 2 6.
+
 use super::*;
 
 mod tree_0 { use super::*;

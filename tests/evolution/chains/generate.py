@@ -372,7 +372,7 @@ BRANCHES = 3
 
 def main():
     seed, trees = sys.argv[1], int(sys.argv[2])
-    print("use super::*;\n")
+    print("// Written by generate.py %s %d.\n\nuse super::*;\n" % (seed, trees))
     runs = []
     for number in range(trees):
         lines, calls = tree(seed, number)

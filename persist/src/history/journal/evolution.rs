@@ -25,6 +25,7 @@ use crate::schema::{
     FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Plans, REMOVED, SourceRecord, Stored,
     transcode,
 };
+use crate::sorting::sort_by;
 use crate::world::{Change, ChangeState, Owner, all_in_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -190,8 +191,8 @@ impl<T: 'static> Evolution<'_, '_, T> {
         let there = run(content, self.direction)?;
         let back = run(&there, self.direction.reversed())?;
         content.clone_from(&there);
-        let (there, _) = self.own(key.0, number, &there)?;
-        let (back, _) = self.own(key.0, number, &back)?;
+        let there = self.own(key.0, number, &there)?;
+        let back = self.own(key.0, number, &back)?;
         let (target, support) = self.recorded;
         let ends = match self.direction {
             Direction::Redo => (&*back, &*there),
@@ -211,32 +212,22 @@ impl<T: 'static> Evolution<'_, '_, T> {
             None => drop(self.contents.remove(&key)),
         }
         if let Some(bytes) = detached.content_mut() {
-            let (own, dropped) = self.own(owner, number, bytes)?;
-            *bytes = own;
-            dropped.into_iter().for_each(|row| self.classes.note_skipped(row));
+            *bytes = self.own(owner, number, bytes)?;
         }
         detached.set_class(name);
         Ok(())
     }
 
-    /// A content in the form that it has here, and the fields in it that the program does not have, if it can hold no
-    /// unknown data.
-    fn own(
-        &mut self,
-        owner: Owner,
-        number: usize,
-        bytes: &[u8],
-    ) -> Result<(Vec<u8>, Vec<PlannedRow>)> {
+    /// A content in the form that it has here. If it can hold no unknown data, it is without it.
+    fn own(&mut self, owner: Owner, number: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         let (target, support) = self.recorded;
-        let found = self.classes.bring_on(number, bytes)?;
-        let of = (owner, number);
+        let (found, of) = (self.classes.bring_on(number, bytes)?, (owner, number));
         match support.own_content(target, of, (&found, self.classes.numbers())) {
             Err(error) if error.kind() == ErrorKind::Unsupported => {
-                let (found, dropped) = self.classes.bring_on_known(number, bytes)?;
-                let own = support.own_content(target, of, (&found, self.classes.numbers()))?;
-                Ok((own, dropped))
+                let found = self.classes.bring_on_known(number, bytes)?;
+                support.own_content(target, of, (&found, self.classes.numbers()))
             }
-            own => Ok((own?, Vec::new())),
+            own => own,
         }
     }
 }
@@ -263,11 +254,13 @@ impl<'p> Programs<'p> {
         self.world.as_mut().unwrap_or(&mut self.commands)
     }
 
-    /// What was skipped of components and resources: steps of classes that the program does not have, and values of fields
-    /// in those that come and go.
-    pub(super) fn skipped(&self) -> Vec<ReportRow> {
-        let rows = self.world.iter().flat_map(|world| &world.skipped);
-        rows.map(|(row, count)| ReportRow::new(row, *count, None)).collect()
+    /// What was skipped of components and resources: steps of classes that the program does not have, and fields.
+    pub(super) fn skipped(&mut self) -> Vec<ReportRow> {
+        let Some(world) = &mut self.world else { return Vec::new() };
+        world.note_dropped();
+        let mut rows: Vec<_> = world.skipped.iter().collect();
+        sort_by(&mut rows, |(a, _), (b, _)| (&a.class, &a.field).cmp(&(&b.class, &b.field)));
+        rows.into_iter().map(|(row, count)| ReportRow::new(row, *count, None)).collect()
     }
 
     /// Reads which classes the frames are of from here on.
@@ -356,11 +349,13 @@ pub(super) struct Classes<'p> {
     /// True for the classes of the components and resources of a world, which it can be without.
     is_world: bool,
     /// What was skipped, and how often.
-    skipped: Vec<(PlannedRow, u64)>,
+    skipped: HashMap<PlannedRow, u64>,
 }
 
 struct ResolvedClasses<'p> {
     plans: Box<Plans<'p>>,
+    /// The plans that drop unknown data, once a step cannot hold it.
+    known: Option<Box<Plans<'p>>>,
     /// Which of the program's classes those of each number are.
     numbers: Vec<Option<usize>>,
     by_name: HashMap<String, usize>,
@@ -370,7 +365,7 @@ struct ResolvedClasses<'p> {
 
 impl<'p> Classes<'p> {
     fn new(registry: &'p Registry, options: LoadOptions) -> Self {
-        Self { registry, options, found: None, is_world: false, skipped: Vec::new() }
+        Self { registry, options, found: None, is_world: false, skipped: HashMap::new() }
     }
 
     fn read(&mut self, definitions: &[u8]) -> Result<()> {
@@ -378,6 +373,7 @@ impl<'p> Classes<'p> {
         if scan.records.len() > 0 {
             return Err(wrong("records among its classes"));
         }
+        self.note_dropped();
         let count = classes.len();
         let mut plans = Box::new(Plans::new(classes, self.registry.program(), self.options, None));
         plans.aside = false;
@@ -385,7 +381,7 @@ impl<'p> Classes<'p> {
         let is_shifted =
             numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
         let by_name = plans.stored.iter().map(|class| class.name.clone()).zip(0..).collect();
-        let found = ResolvedClasses { plans, numbers, by_name, same: Vec::new() };
+        let found = ResolvedClasses { plans, known: None, numbers, by_name, same: Vec::new() };
         let is_same = |class: usize| {
             let Some(own) = found.numbers[class] else { return false };
             let is_moved = is_shifted && self.registry.traits(own).dynamic;
@@ -428,16 +424,17 @@ impl<'p> Classes<'p> {
         rewritten(plans, class, bytes, &env).map(Cow::from)
     }
 
-    /// Like [`bring_on`](Self::bring_on), without what the program does not have, and what that is.
-    fn bring_on_known(&self, class: usize, bytes: &[u8]) -> Result<(Vec<u8>, Vec<PlannedRow>)> {
+    /// Like [`bring_on`](Self::bring_on), without what the program does not have.
+    fn bring_on_known(&mut self, class: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         let (env, program) = (self.registry.env(), self.registry.program());
-        let classes = self.found()?.plans.stored.to_vec();
-        let mut plans = Plans::new(classes, program, self.options.drop_unknown(true), None);
-        plans.aside = false;
-        let bytes = rewritten(&mut plans, class, bytes, &env)?;
-        let dropped = plans.events().filter(|(row, _)| row.event == LoadEvent::Dropped);
-        let dropped = dropped.map(|(row, _)| row).collect();
-        Ok((bytes, dropped))
+        let options = self.options.drop_unknown(true);
+        let found = self.found.as_mut().ok_or_else(|| wrong("no classes"))?;
+        let plans = found.known.get_or_insert_with(|| {
+            let mut plans = Plans::new(found.plans.stored.to_vec(), program, options, None);
+            plans.aside = false;
+            Box::new(plans)
+        });
+        rewritten(plans, class, bytes, &env)
     }
 
     /// True if all bytes and paths mean the same in the program.
@@ -502,15 +499,22 @@ impl<'p> Classes<'p> {
         if skips {
             let detail = if self.registry.is_removed_class(name) { REMOVED } else { "" };
             let (class, field, detail) = (name.into(), "".into(), detail.into());
-            self.note_skipped(PlannedRow { event: LoadEvent::Unknown, class, field, detail });
+            self.note_skipped(PlannedRow { event: LoadEvent::Unknown, class, field, detail }, 1);
         }
         Ok(skips)
     }
 
-    fn note_skipped(&mut self, row: PlannedRow) {
-        match self.skipped.iter_mut().find(|(known, _)| *known == row) {
-            Some((_, count)) => *count += 1,
-            None => self.skipped.push((row, 1)),
+    fn note_skipped(&mut self, row: PlannedRow, count: u64) {
+        *self.skipped.entry(row).or_insert(0) += count;
+    }
+
+    /// Notes which fields were dropped since steps cannot hold unknown data.
+    fn note_dropped(&mut self) {
+        let plans = self.found.as_mut().and_then(|found| found.known.take());
+        for (row, run) in plans.iter().flat_map(|plans| plans.events()) {
+            if row.event == LoadEvent::Dropped {
+                self.note_skipped(row, run.count);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use super::frame::{JournalScan, scan};
 use super::recovered::{Recovered, Stopped};
 use crate::format::Digest;
 use crate::sorting::sort_by;
-use crate::storage::{Storage, StorageLock, are_same, has_no_lock, is_free, names};
+use crate::storage::{Storage, StorageLock, are_same, has_no_lock, is_beginning, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
 /// What a session has locked while it is open: its journal, and its save against sessions with other journals.
@@ -163,7 +163,8 @@ pub(super) fn keep_if_room(
     Ok(())
 }
 
-/// Copies a journal to a name that is free, for the user to look at, unless a copy of it is kept already.
+/// Copies a journal to a name that is free, for the user to look at, or over a copy of its beginning: each session that
+/// continues it would keep one more.
 pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Result<PathBuf> {
     let mut number = 1;
     let name = loop {
@@ -173,6 +174,10 @@ pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Re
         }
         if are_same(storage, from, &name) {
             return Ok(name);
+        }
+        if is_beginning(storage, &name, from) {
+            storage.remove(&name)?;
+            break name;
         }
         number += 1;
     };

@@ -251,7 +251,7 @@ impl<T: Persist + Default> SessionOptions<T> {
                 .is_some()
                 .then(|| JournalInfo { stopped, ..JournalInfo::default() }));
         };
-        let unknown = self.unknown_class(&*storage, &path, scan.end)?;
+        let unknown = self.unknown_command(&*storage, &path, scan.end)?;
         Ok(Some(JournalInfo {
             follows_save,
             bytes: scan.size,
@@ -263,8 +263,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         }))
     }
 
-    /// Where a journal has something of a class that is not registered, if it has.
-    fn unknown_class(
+    /// Where a journal has a command of a class that is not registered, if it has.
+    fn unknown_command(
         &self,
         storage: &dyn Storage,
         path: &Path,

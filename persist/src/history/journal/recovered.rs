@@ -22,7 +22,7 @@ pub struct Recovered {
     /// The end of the journal, if it was cut off in the middle of being written; it is gone.
     pub torn: Option<Torn>,
     /// What the replay skipped: steps of components and resources whose classes the program does not have, one row for
-    /// each class, and values of fields that it does not have in components that came or went. Unless they are all declared
+    /// each class, and fields that it does not have in steps that can hold no unknown data. Unless they are all declared
     /// [`removed`](ReportRow::is_declared), the whole journal is among those that were [kept](Self::kept).
     pub skipped: Vec<ReportRow>,
     /// Why the replay stopped early, if it did; the whole journal is then among those that were [kept](Self::kept).
@@ -78,7 +78,7 @@ pub struct JournalInfo {
     pub events: u64,
     /// Its end, if it was cut off in the middle of being written.
     pub torn: Option<Torn>,
-    /// Where it is damaged, if it is, or has something of a class that is not registered.
+    /// Where it is damaged, if it is, or has a command of a class that is not registered.
     pub stopped: Option<Stopped>,
     /// How many transactions are open at its end, one in the other.
     pub open: usize,
@@ -133,10 +133,7 @@ impl fmt::Display for Recovered {
                 None => row.class.clone(),
             };
             let names: Vec<_> = self.skipped.iter().map(name).collect();
-            let count: u64 = self.skipped.iter().map(|row| row.count).sum();
-            let changes = if count == 1 { "change" } else { "changes" };
-            let names = names.join(", ");
-            write!(f, "; {count} {changes} of what the game does not have left out: {names}")?;
+            write!(f, "; what the game does not have was left out: {}", names.join(", "))?;
         }
         for kept in &self.kept {
             let which = match (&self.stopped, self.kept.len()) {
