@@ -8,9 +8,9 @@ use persist_tests::support::fixture_types;
 use proptest::prelude::*;
 
 /// A lock of one version that has this.
-fn read(version: &str, added: &str) -> persist::Result<Lock> {
+fn read(version: &str, schemas: &str) -> persist::Result<Lock> {
     let version = quoted(version);
-    format!("Lock {{ format: 2, versions: [Version {{ name: {version}, added: [{added}] }}] }}")
+    format!("Lock {{ format: 3, versions: [Version {{ name: {version}, after: [], schemas: [{schemas}] }}] }}")
         .parse()
 }
 

@@ -15,6 +15,7 @@ macro_rules! versions {
 }
 
 mod alarms;
+mod branches;
 mod check;
 mod classes;
 mod components;
@@ -40,11 +41,6 @@ fn locked(registry: &Registry) -> Lock {
     let mut lock = Lock::new();
     lock.update("0.1.0", registry).unwrap();
     lock
-}
-
-/// A lock's text up to the end of its last version.
-fn versions(text: &str) -> &str {
-    text.strip_suffix("    ],\n}\n").unwrap()
 }
 
 /// What the lock of one class says of another.

@@ -12,7 +12,7 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Input, unread};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, WARNING};
 
-/// Compare saves with the released versions of a program in its lock file
+/// Compare saves with the released versions of a program in its lock
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -31,8 +31,8 @@ struct Check {
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// The lock file.
-    #[arg(long, value_name = "FILE", default_value = "persist.lock")]
+    /// The lock: a folder with a file for each version.
+    #[arg(long, value_name = "FOLDER", default_value = "persist.lock")]
     lock: PathBuf,
 }
 

@@ -4,8 +4,8 @@ use super::{Lock, LockReport};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, Result};
 
-/// The name of the file.
-const FILE: &str = "persist.lock";
+/// The name of the folder.
+const FOLDER: &str = "persist.lock";
 
 /// The variable that says what a check does.
 const VARIABLE: &str = "PERSIST_LOCK";
@@ -54,7 +54,7 @@ impl Mode {
 ///
 /// Those of [`check_file`].
 pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Result<LockReport> {
-    check_file(folder.as_ref().join(FILE), version, registry, Mode::of_environment()?)
+    check_file(folder.as_ref().join(FOLDER), version, registry, Mode::of_environment()?)
 }
 
 /// Checks a lock, whatever the environment says.
@@ -81,13 +81,10 @@ pub fn check_file(
             Some(kind) => Err(Error::new(kind, format!("{before}{report}"))),
         }
     };
-    let is_newest = |lock: &Lock| lock.versions().last() == Some(version);
     match mode {
         Mode::Update | Mode::Replace => {
-            if mode == Mode::Replace && is_newest(&lock) {
-                lock.sections.pop();
-            }
-            if is_newest(&lock) && !lock.is_current(version, registry) {
+            let is_newest = lock.newest().any(|newest| newest.version == version);
+            if mode == Mode::Update && is_newest && !lock.is_current(version, registry) {
                 let report = lock.compare(registry);
                 // Whoever replaces the schemas of a released version never hears again that its saves do not load.
                 let kind = broken(&report).unwrap_or(ErrorKind::Unsupported);
@@ -98,8 +95,12 @@ pub fn check_file(
                     ),
                 ));
             }
+            let mut before = lock.clone();
+            if mode == Mode::Replace && is_newest && !lock.is_current(version, registry) {
+                before.sections.retain(|known| known.version != version);
+            }
             // Nothing is written before it is known that all loads that was locked, and that is locked now.
-            let report = check(&lock, NOT_UPDATED)?;
+            let report = check(&before, NOT_UPDATED)?;
             if !lock.update(version, registry)? {
                 return Ok(report);
             }

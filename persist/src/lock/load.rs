@@ -4,7 +4,7 @@
 //! which shows what the schemas and the code of the loads do to them. What the hooks say of them comes after that, and
 //! is a note.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 use super::sample::{ProgramReads, Samples};
@@ -371,7 +371,7 @@ impl<'t> Trials<'t> {
 /// The errors of samples of the program's own schemas: what its types refuse, whatever the version.
 fn own_refusals(saves: &Saves) -> Vec<Error> {
     let refusals = || {
-        let section = text::section("", text::entries(&saves.registry())).ok()?;
+        let section = text::section("", BTreeSet::new(), text::entries(&saves.registry())).ok()?;
         let reads = ProgramReads::default();
         let mut trials = Trials::new(&section, saves, &reads).ok()?;
         let mut errors = Vec::new();

@@ -1,14 +1,14 @@
-//! The lock file: a test that says which changes break old saves, without keeping any old save.
+//! The lock: a test that says which changes break old saves, without keeping any old save.
 //!
-//! `persist.lock` is a text file that a project checks in. It holds the schemas of every released version: the
-//! registered classes, the classes of each trait, and which of them are objects. A test of one line compares them with
-//! the program and loads a sample save of each version, which the library makes from the schema alone. So a developer
-//! hears of a broken save before players do.
+//! `persist.lock` is a folder that a project checks in. It has a text file for every released version, with its schemas:
+//! the registered classes, the classes of each trait, and which of them are objects. A test of one line compares them
+//! with the program and loads a sample save of each version, which the library makes from the schema alone. So a
+//! developer hears of a broken save before players do.
 //!
 //! | | |
 //! | --- | --- |
 //! | [`assert_lock!`](crate::assert_lock) | the test |
-//! | [`Lock`], [`Values`] | the file: loaded, compared, updated; sample saves of its versions |
+//! | [`Lock`], [`Values`] | the folder: loaded, compared, updated; sample saves of its versions |
 //! | [`SaveCheck`] | which locked versions a save is of |
 //! | [`LockReport`], [`Difference`], [`Verdict`], [`Note`] | what changed, what it means, and the attribute to paste |
 //!
@@ -34,8 +34,8 @@
 //! ```
 //!
 //! The test fails until there is a lock. `PERSIST_LOCK=update cargo test old_saves_load` writes the schemas of the
-//! version in `Cargo.toml` into it; once per release is enough, before the release. Versions that are there stay as they
-//! are.
+//! version in `Cargo.toml` into a file of its own; once per release is enough, before the release. Versions that are there
+//! stay as they are, so branches of a project merge without a conflict.
 //!
 //! | `PERSIST_LOCK` | |
 //! | --- | --- |
@@ -89,6 +89,7 @@
 
 pub(crate) mod check;
 mod compare;
+mod folder;
 mod load;
 mod report;
 mod sample;
@@ -99,7 +100,6 @@ mod text;
 
 use std::collections::HashSet;
 use std::fmt;
-use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -109,13 +109,14 @@ use self::sample::{ProgramReads, Samples};
 pub use self::saved::SaveCheck;
 use self::section::{PART, Section};
 use crate::graph::Registry;
-use crate::storage::{FILES, Past, SaveOptions};
-use crate::{Error, ErrorKind, Limits, Result, World, storage};
+use crate::{Error, ErrorKind, Result, World};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
-/// Its text is that of a [`Value`](crate::Value): a list of versions, oldest first, each with what is not as in the
-/// version before.
+/// It is a folder of text files, one for each version, so that branches add theirs without a conflict. A version says
+/// which others were locked when it was: those came before it, and no order is assumed of any two others.
+///
+/// The text of a file is that of a [`Value`](crate::Value), and that of a lock with one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
     sections: Vec<Section>,
@@ -128,76 +129,76 @@ impl Lock {
         Self::default()
     }
 
-    /// Reads a lock from a file.
+    /// Reads a lock from its folder: each file whose name ends in `.txt`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`]; [`ErrorKind::Damaged`], with the place, if the text is not that of a lock.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let bytes = storage::read_file(&FILES, path.as_ref(), &Limits::DEFAULT)?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to() as u64;
-            error!(ErrorKind::Damaged, "the lock is not UTF-8; restore it from version control")
-                .at(at)
-        })?;
-        text.parse()
+    /// [`ErrorKind::NotFound`] if there is no folder; [`ErrorKind::Io`]; [`ErrorKind::Damaged`], with the file and the place, if a text is not that of a lock, or if it is
+    /// not that of the version that the file is named after; [`ErrorKind::Unsupported`] if the folder is a file.
+    pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
+        folder::load(folder.as_ref())
     }
 
-    /// Writes the lock into a file, which is replaced whole.
+    /// Writes each version that is not as its file into that file, which is replaced whole. Other files stay.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`].
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let (path, text) = (path.as_ref(), self.to_string());
-        // Its backups are in version control.
-        let options = SaveOptions { backups: 0, ..SaveOptions::DEFAULT };
-        let mut write = |out: &mut dyn Write, _: &Past| {
-            out.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, error))
-        };
-        storage::replace(&FILES, path, &options, &Limits::DEFAULT, &mut write).map(drop)
+    /// [`ErrorKind::Io`]; [`ErrorKind::Unsupported`] if a file cannot have the name of a version.
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
+        folder::save(self, folder.as_ref())
     }
 
-    /// The versions, oldest first.
+    /// The versions, each after those that it came after.
     pub fn versions(&self) -> impl Iterator<Item = &str> {
         self.sections.iter().map(|section| &*section.version)
     }
 
-    /// Makes the schemas of a program those of a version: that of the last section, which is
-    /// replaced, or a new one. True if the lock is not as it was.
+    /// The versions that no other came after: the newest of each branch.
+    fn newest(&self) -> impl Iterator<Item = &Section> {
+        let is_newest = |it: &&Section| !self.sections.iter().any(|other| other.is_after(it));
+        self.sections.iter().filter(is_newest)
+    }
+
+    /// Makes the schemas of a program those of a version: a new one, which came after all others, or one that no other
+    /// came after, which is replaced. True if the lock is not as it was.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] if the version is locked and others were locked after it: older
-    /// sections never change.
+    /// [`ErrorKind::Unsupported`] if the version is locked with other schemas, and others came after it: those of a
+    /// released version never change.
     pub fn update(&mut self, version: &str, registry: &Registry) -> Result<bool> {
         let entries = text::entries(registry);
-        let place = self.sections.iter().position(|known| known.version == version);
-        match place {
-            Some(place) if self.sections[place].entries == entries => return Ok(false),
-            Some(place) if place + 1 < self.sections.len() => {
-                let newest = self.versions().last().unwrap_or_default();
-                bail!(
-                    ErrorKind::Unsupported,
-                    "version {version} is locked, and {newest} was locked after it; a released version does not change, so raise the version of the program"
-                );
-            }
-            _ => {}
+        let known = self.sections.iter().find(|known| known.version == version);
+        if known.is_some_and(|known| known.entries == entries) {
+            return Ok(false);
         }
-        let section = text::section(version, entries).map_err(|what| {
+        let later = known.and_then(|known| self.sections.iter().find(|it| it.is_after(known)));
+        if let Some(later) = later {
+            bail!(
+                ErrorKind::Unsupported,
+                "version {version} is locked, and {} was locked after it; a released version does not change, so raise the version of the program",
+                later.version
+            );
+        }
+        let names = self.sections.iter().flat_map(|it| it.after.iter().chain([&it.version]));
+        let after = known.map_or_else(|| names.cloned().collect(), |known| known.after.clone());
+        let mut sections = self.sections.clone();
+        sections.retain(|known| known.version != version);
+        let section = text::section(version, after, entries).map_err(|what| {
             error!(ErrorKind::Unsupported, "the program cannot be locked: {what}")
         })?;
-        self.sections.truncate(place.unwrap_or(self.sections.len()));
-        self.sections.push(section);
+        sections.push(section);
+        self.sections = text::in_order(sections).map_err(|what| {
+            error!(ErrorKind::Unsupported, "the program cannot be locked: {what}")
+        })?;
         Ok(true)
     }
 
-    /// True if the last section has this version and the schemas of the program.
+    /// True if this version is locked with the schemas of the program.
     #[must_use]
     pub fn is_current(&self, version: &str, registry: &Registry) -> bool {
-        self.sections
-            .last()
-            .is_some_and(|last| last.version == version && last.entries == text::entries(registry))
+        let section = self.sections.iter().find(|section| section.version == version);
+        section.is_some_and(|section| section.entries == text::entries(registry))
     }
 
     /// Compares every version with a program, and loads samples of it: whether old saves load, and
@@ -208,16 +209,23 @@ impl Lock {
     #[must_use]
     pub fn compare(&self, registry: &Registry) -> LockReport {
         let mut report = LockReport::default();
-        let Some(newest) = self.sections.last() else { return report };
-        report.newest = Some(newest.version.clone());
-        report.is_current = text::entries(registry) == newest.entries;
+        let now = text::entries(registry);
+        report.newest = self.newest().map(|section| section.version.clone()).collect();
+        report.is_current = self.newest().any(|section| section.entries == now);
         let with_parts = registry.with_objects_of(&World::TRAITS, PART);
         let versions = compare::Versions::new(&self.sections, registry.program());
         let mut found = compare::Compared::default();
         for (at, section) in self.sections.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| &self.sections[before]);
-            if before.is_none_or(|before| before.entries != section.entries) {
-                let is_newest = section.entries == newest.entries;
+            // What came after the one before, but this one, came after this one.
+            let is_same = before.is_some_and(|before| {
+                let later = self.sections[at + 1..].iter().filter(|later| later.is_after(before));
+                before.entries == section.entries
+                    && section.is_after(before)
+                    && later.map(|later| later.is_after(section)).all(|is_after| is_after)
+            });
+            if !is_same {
+                let is_newest = self.newest().any(|newest| newest.entries == section.entries);
                 found =
                     compare::compare(section, (&versions, at), is_newest, registry, &with_parts);
             }

@@ -10,9 +10,9 @@ pub struct LockReport {
     pub(super) differences: Vec<Difference>,
     pub(super) notes: Vec<Note>,
     pub(super) not_tested: Vec<NotTested>,
-    /// How many versions were compared, and the newest of them.
+    /// How many versions were compared, and the newest of each branch.
     pub(super) versions: usize,
-    pub(super) newest: Option<String>,
+    pub(super) newest: Vec<String>,
     pub(super) is_current: bool,
 }
 
@@ -180,7 +180,7 @@ impl LockReport {
         self.differences.iter().filter(|found| found.verdict.is_bad()).count()
     }
 
-    /// True if the newest version in the lock has the schemas of the program.
+    /// True if a version that no other came after has the schemas of the program.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.is_current
@@ -189,9 +189,14 @@ impl LockReport {
 
 impl fmt::Display for LockReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(newest) = &self.newest else {
-            return f.write_str("the lock has no version yet\n");
+        let newest = |or: &str| match &self.newest[..] {
+            [first @ .., last] if !first.is_empty() => format!("{} {or} {last}", first.join(", ")),
+            all => all.concat(),
         };
+        let (newest, any) = (newest("and"), newest("or"));
+        if newest.is_empty() {
+            return f.write_str("the lock has no version yet\n");
+        }
         let (versions, plural) = (self.versions, if self.versions == 1 { "" } else { "s" });
         if self.loads() {
             writeln!(f, "the saves of {versions} locked version{plural} load, up to {newest}")?;
@@ -220,7 +225,7 @@ impl fmt::Display for LockReport {
         if self.loads() && !self.is_current {
             writeln!(
                 f,
-                "\nthe program is not what the lock has of {newest}; before the release, give it a version of its own and run the test with PERSIST_LOCK=update"
+                "\nthe program is not what the lock has of {any}; before the release, give it a version of its own and run the test with PERSIST_LOCK=update"
             )?;
         }
         Ok(())

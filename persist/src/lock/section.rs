@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::World;
 use crate::reflect::{Cell, Holder, Pointer};
@@ -15,6 +15,8 @@ pub(super) type SectionEntries = BTreeMap<String, Value>;
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) version: String,
+    /// The versions that were locked before it, and those that they came after.
+    pub(super) after: BTreeSet<String>,
     /// What the rest was read from.
     pub(super) entries: SectionEntries,
     pub(super) classes: Vec<ClassSchema>,
@@ -26,11 +28,17 @@ pub(super) struct Section {
 
 impl PartialEq for Section {
     fn eq(&self, other: &Self) -> bool {
-        self.version == other.version && self.entries == other.entries
+        (&self.version, &self.after, &self.entries)
+            == (&other.version, &other.after, &other.entries)
     }
 }
 
 impl Section {
+    /// True if it came after another: their versions are on one branch.
+    pub(super) fn is_after(&self, other: &Self) -> bool {
+        self.after.contains(&other.version)
+    }
+
     /// This section with the components and resources of worlds as objects, so that samples can have them.
     pub(super) fn with_parts(&self) -> Self {
         let mut section = self.clone();

@@ -1,7 +1,6 @@
-//! The text of a lock: that of one [`Value`], in which each version has what was not so in the version before.
+//! The text of a lock: that of one [`Value`].
 
-use std::collections::HashSet;
-use std::iter;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::section::{Section, SectionEntries};
 use crate::format::as_value::{
@@ -12,30 +11,23 @@ use crate::reflect::Holder;
 use crate::value::{Record, Value};
 use crate::{Error, ErrorKind, Result};
 
-/// The newest format of locks.
-const FORMAT: u32 = 2;
+/// The format of locks.
+const FORMAT: u32 = 3;
 
-/// The sections, each as what differs from the one before.
-pub(super) fn write(sections: &[Section]) -> Value {
-    let nothing = SectionEntries::new();
-    let before = iter::once(&nothing).chain(sections.iter().map(|section| &section.entries));
-    let versions = before.zip(sections).map(|(before, Section { version, entries, .. })| {
-        let removed = before.iter().filter(|(key, _)| !entries.contains_key(*key));
-        let removed: Vec<Value> =
-            removed.filter_map(|(_, it)| Some(known_by(it.as_record()?))).collect();
-        let added = entries.iter().filter(|(key, value)| before.get(*key) != Some(*value));
-        let added = Value::Seq(added.map(|(_, value)| value.clone()).collect());
-        let mut written = with(Record::new("Version"), [("name", (&**version).into())]);
-        if !removed.is_empty() {
-            written.push("removed", Value::Seq(removed));
-        }
-        with(written, [("added", added)]).into()
+/// A lock with these sections.
+pub(super) fn write<'s>(sections: impl IntoIterator<Item = &'s Section>) -> Value {
+    let versions = sections.into_iter().map(|Section { version, after, entries, .. }| {
+        let after = Value::Seq(after.iter().map(|name| (&**name).into()).collect());
+        let schemas = Value::Seq(entries.values().cloned().collect());
+        let name = (&**version).into();
+        let written = Record::new("Version");
+        with(written, [("name", name), ("after", after), ("schemas", schemas)]).into()
     });
     let versions = Value::Seq(versions.collect());
     with(Record::new("Lock"), [("format", FORMAT.into()), ("versions", versions)]).into()
 }
 
-/// What a class, a trait or an object is known by in the versions after it.
+/// What a class, a trait or an object is known by in other versions.
 fn known_by(entry: &Record) -> Value {
     let mut key = Record::new(entry.class());
     for name in ["name", "id", "class", "holder"] {
@@ -75,11 +67,17 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>> {
     let [format, versions] =
         parts(&lock, "Lock", ["format", "versions"]).map_err(|it| damaged(&it))?;
     match format.and_then(Value::as_u64) {
-        Some(format @ 1..) if format <= u64::from(FORMAT) => {}
-        Some(format @ 1..) => {
+        Some(format) if format == u64::from(FORMAT) => {}
+        Some(format) if format > u64::from(FORMAT) => {
             bail!(
                 ErrorKind::NewerFormat,
-                "the lock has format {format}, this library reads up to {FORMAT}; use a newer version of it"
+                "the lock has format {format}, this library reads {FORMAT}; use a newer version of it"
+            );
+        }
+        Some(format @ 1..) => {
+            bail!(
+                ErrorKind::Unsupported,
+                "the lock has format {format}, of before the first release of this library, which reads {FORMAT}; delete it, and update it at each version that you have released"
             );
         }
         _ => return Err(damaged("it has no `format`, a number of 1 or more")),
@@ -88,49 +86,79 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>> {
 }
 
 fn sections(versions: Option<&Value>) -> Read<Vec<Section>> {
-    let mut entries = SectionEntries::new();
-    let (mut sections, mut names) = (Vec::<Section>::new(), HashSet::new());
+    let mut sections = Vec::new();
     for version in list(versions, "versions")? {
-        let [name, removed, added] = parts(version, "Version", ["name", "removed", "added"])?;
+        let [name, after, schemas] = parts(version, "Version", ["name", "after", "schemas"])?;
         let version = text(name, "name")?;
-        if !names.insert(version) {
-            return Err(format!("version {version} stands there twice"));
-        }
-        let section = enter(removed, added, &mut entries)
-            .and_then(|()| section(version, entries.clone()))
+        let section = names(after)
+            .and_then(|after| section(version, after, entries_of(schemas)?))
             .map_err(|what| format!("version {version}: {what}"));
         sections.push(section?);
     }
-    Ok(sections)
+    in_order(sections)
 }
 
-/// Makes the entries of a version those of the next one.
-fn enter(removed: Option<&Value>, added: Option<&Value>, entries: &mut SectionEntries) -> Read<()> {
-    let key = |entry: &Value| entry.as_record().map(|entry| known_by(entry).to_string());
-    if let Some(removed) = removed {
-        for gone in list(Some(removed), "removed")? {
-            if key(gone).and_then(|key| entries.remove(&key)).is_none() {
-                return Err(format!("{} was not in the version before", shown(gone)));
+/// The versions that one came after.
+fn names(after: Option<&Value>) -> Read<BTreeSet<String>> {
+    list(after, "after")?.iter().map(|name| Ok(text(Some(name), "after")?.to_owned())).collect()
+}
+
+/// The entries of a version, each by what it is known by.
+fn entries_of(schemas: Option<&Value>) -> Read<SectionEntries> {
+    let mut entries = SectionEntries::new();
+    for entry in list(schemas, "schemas")? {
+        let is_entry = |it: &&Record| matches!(it.class(), "Class" | "Trait" | "Object");
+        let Some(record) = entry.as_record().filter(is_entry) else {
+            return Err(format!("{} is no `Class`, `Trait` or `Object`", shown(entry)));
+        };
+        if entries.insert(known_by(record).to_string(), entry.clone()).is_some() {
+            return Err(format!("{} stands there twice", shown(entry)));
+        }
+    }
+    Ok(entries)
+}
+
+/// Sections in the order in which they came; those of branches by their names.
+pub(super) fn in_order(mut sections: Vec<Section>) -> Read<Vec<Section>> {
+    let mut by_name = HashMap::new();
+    for section in &sections {
+        if by_name.insert(&*section.version, section).is_some() {
+            return Err(format!("version {} stands there twice", section.version));
+        }
+    }
+    for section in &sections {
+        let version = &section.version;
+        if section.after.contains(version) {
+            return Err(format!("version {version}: it came after itself"));
+        }
+        // Whoever deletes versions deletes no names of them: so it is known what came after what.
+        let before = section.after.iter().filter_map(|name| by_name.get(&**name));
+        for before in before {
+            if let Some(missing) = before.after.difference(&section.after).next() {
+                return Err(format!(
+                    "version {version}: it came after {}, and so after {missing}, which it does not name",
+                    before.version
+                ));
             }
         }
     }
-    let mut own = HashSet::new();
-    for entry in list(added, "added")? {
-        let class = entry.as_record().map(Record::class);
-        let key = key(entry).filter(|_| matches!(class, Some("Class" | "Trait" | "Object")));
-        let Some(key) = key else {
-            return Err(format!("{} is no `Class`, `Trait` or `Object`", shown(entry)));
-        };
-        if !own.insert(key.clone()) {
-            return Err(format!("{} stands there twice", shown(entry)));
-        }
-        entries.insert(key, entry.clone());
-    }
-    Ok(())
+    // What came after another names more.
+    sections.sort_by_cached_key(|section| (section.after.len(), by_number(&section.version)));
+    Ok(sections)
+}
+
+/// A version such that 0.10.0 is after 0.9.0.
+fn by_number(version: &str) -> Vec<(u64, String)> {
+    let parts = version.split(|c: char| !c.is_ascii_alphanumeric());
+    parts.map(|part| (part.parse().unwrap_or(u64::MAX), part.to_owned())).collect()
 }
 
 /// The section of a version that has these entries.
-pub(super) fn section(version: &str, entries: SectionEntries) -> Read<Section> {
+pub(super) fn section(
+    version: &str,
+    after: BTreeSet<String>,
+    entries: SectionEntries,
+) -> Read<Section> {
     let all = |of: &'static str| {
         entries.values().filter(move |it| it.as_record().is_some_and(|it| it.class() == of))
     };
@@ -158,5 +186,5 @@ pub(super) fn section(version: &str, entries: SectionEntries) -> Read<Section> {
         return Err(String::from("an object stands there twice"));
     }
     drop(reader);
-    Ok(Section { version: version.to_owned(), entries, classes, traits, objects })
+    Ok(Section { version: version.to_owned(), after, entries, classes, traits, objects })
 }

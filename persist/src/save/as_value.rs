@@ -24,7 +24,7 @@ impl Document {
     /// | `save` | 1 |
     /// | `application`, `version`, `generation`, `devices`, `metadata`, `fields` | of the header, if they are in it; `fields` are those that this library does not know |
     /// | `compression` | `"lz4"` or `"zstd"`, if it is compressed |
-    /// | `classes` | each as a text, as in a lock file |
+    /// | `classes` | each as a text, as in a lock |
     /// | `defined` | how many objects stand before the definition of each class, if not all classes come first |
     /// | `objects` | each a map of `id`, `class`, `holder` if it has one, `added`, and `value` |
     ///

@@ -56,8 +56,16 @@ fn checks_of_a_project() {
     lock.update("0.2.0", &registry::<Hero>()).unwrap();
     table.add("a version that is not the last", lock.update("0.1.0", &registry::<Hero>()));
     table.add("a version that is not there", lock.sample("9.9.9", Values::Plain));
-    fs::write(&path, b"# persist.lock, \xff").unwrap();
+    let file = path.join("0.1.0.txt");
+    fs::rename(&file, path.join("0.1.1.txt")).unwrap();
+    table.add("a file of another version", Lock::load(&path));
+    fs::remove_file(path.join("0.1.1.txt")).unwrap();
+    fs::write(&file, b"# persist.lock, \xff").unwrap();
     table.add("bytes that are no text", Lock::load(&path));
+    table.add("a file and no folder", Lock::load(&file));
+    table.add("a file where the folder goes", Lock::new().save(&file));
+    lock.update("beta 2", &registry::<Hero>()).unwrap();
+    table.add("a version that is no name", lock.save(&path));
     #[cfg(unix)]
     {
         let cycle = folder.path().join("cycle");
@@ -75,23 +83,28 @@ fn texts_that_are_no_lock() {
     for (what, text) in [
         ("nothing", ""),
         ("another text", "# another file\n"),
-        ("another value", "Save { format: 2 }"),
+        ("another value", "Save { format: 3 }"),
         ("a format that is no number", "Lock { format: \"one\", versions: [] }"),
         ("format 0", "Lock { format: 0, versions: [] }"),
         ("a newer format", "Lock { format: 9, versions: [] }"),
-        ("no versions", "Lock { format: 2 }"),
-        ("a version without a name", "Lock { format: 2, versions: [Version { added: [] }] }"),
+        ("an older format", "Lock { format: 2, versions: [] }"),
+        ("no versions", "Lock { format: 3 }"),
+        ("a version without a name", "Lock { format: 3, versions: [Version { after: [] }] }"),
         (
             "a version that stands there twice",
-            "Lock { format: 2, versions: [Version { name: \"1\", added: [] }, Version { name: \"1\", added: [] }] }",
+            "Lock { format: 3, versions: [Version { name: \"1\", after: [], schemas: [] }, Version { name: \"1\", after: [], schemas: [] }] }",
         ),
         (
-            "something to remove",
-            "Lock { format: 2, versions: [Version { name: \"1\", removed: [Sword {}], added: [] }] }",
+            "a version that came after itself",
+            "Lock { format: 3, versions: [Version { name: \"1\", after: [\"1\"], schemas: [] }] }",
+        ),
+        (
+            "a version that forgot what it came after",
+            "Lock { format: 3, versions: [Version { name: \"1\", after: [\"0\"], schemas: [] }, Version { name: \"2\", after: [\"1\"], schemas: [] }] }",
         ),
         (
             "another part of a version",
-            "Lock { format: 2, versions: [Version { name: \"1\", gone: [] }] }",
+            "Lock { format: 3, versions: [Version { name: \"1\", gone: [] }] }",
         ),
     ] {
         table.add(what, text.parse::<Lock>());
@@ -132,8 +145,9 @@ fn texts_that_are_no_lock() {
             format!("{class}, Trait {{ name: \"T\", classes: [A {{}}, A {{}}] }}"),
         ),
     ] {
-        let text =
-            format!("Lock {{ format: 2, versions: [Version {{ name: \"1\", added: [{text}] }}] }}");
+        let text = format!(
+            "Lock {{ format: 3, versions: [Version {{ name: \"1\", after: [], schemas: [{text}] }}] }}"
+        );
         table.add(what, text.parse::<Lock>());
     }
     insta::assert_snapshot!(table.text());

@@ -163,7 +163,7 @@ impl Schema {
         let lock: Value = text.parse().expect("a value");
         let lock = lock.as_record().expect("a lock");
         let version = at(lock, "versions").as_seq().expect("versions")[0].as_record();
-        for entry in at(version.expect("a version"), "added").as_seq().expect("entries") {
+        for entry in at(version.expect("a version"), "schemas").as_seq().expect("entries") {
             let record = entry.as_record().expect("an entry");
             match record.class() {
                 "Class" => schema.classes.push(class(record)),
@@ -207,10 +207,10 @@ impl Schema {
         };
         let object =
             |name: &String| format!("Object {{ class: {name} {{}}, holder: \"Rc<RefCell>\" }},\n");
-        let added = self.classes.iter().map(class).chain(self.objects.iter().map(object));
-        let added: String = added.collect();
+        let schemas = self.classes.iter().map(class).chain(self.objects.iter().map(object));
+        let schemas: String = schemas.collect();
         format!(
-            "Lock {{ format: 2, versions: [Version {{ name: \"0.1.0\", added: [\n{added}] }}] }}"
+            "Lock {{ format: 3, versions: [Version {{ name: \"0.1.0\", after: [], schemas: [\n{schemas}] }}] }}"
         )
     }
 

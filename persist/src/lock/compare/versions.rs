@@ -21,12 +21,21 @@ pub(super) type ItemPath = Vec<ItemName>;
 /// What each locked version has.
 pub(in crate::lock) struct Versions {
     versions: Vec<(String, HashSet<ItemPath>)>,
+    /// For each, those that came after it.
+    later: Vec<Vec<usize>>,
 }
 
 impl Versions {
     pub(in crate::lock) fn new(sections: &[Section], program: &Program) -> Self {
         let of = |section: &Section| (section.version.clone(), items(section, program));
-        Self { versions: sections.iter().map(of).collect() }
+        let later = |of: &Section| {
+            let is_later = |at: &usize| sections[*at].is_after(of);
+            (0..sections.len()).filter(is_later).collect()
+        };
+        Self {
+            versions: sections.iter().map(of).collect(),
+            later: sections.iter().map(later).collect(),
+        }
     }
 
     /// Whether a version has it; `None` if it does not have what that is in.
@@ -44,25 +53,35 @@ impl Versions {
         &self.versions[version].0
     }
 
-    /// True if what a version had, and the program does not, may be what came: no version had both, and none after that
-    /// one had neither.
+    /// True if what a version had, and the program does not, may be what came: no version had both, none after that one
+    /// had neither, and what came was on no other branch on which the other never was.
     pub(super) fn may_become(&self, version: usize, gone: &[ItemName], came: &[ItemName]) -> bool {
+        let is_later = |at: usize, of: usize| self.later[of].contains(&at);
+        let is_other_branch = |at: usize| !is_later(at, version) && !is_later(version, at);
         (0..self.versions.len()).all(|at| match (self.has(at, gone), self.has(at, came)) {
             (Some(true), Some(true)) => false,
+            (Some(false), Some(true)) if is_other_branch(at) => {
+                (0..at).any(|before| is_later(at, before) && self.had(before, gone))
+            }
             // A version without what the two are in does not count.
             (None, None) | (Some(true), _) | (_, Some(true)) => true,
-            _ => at <= version,
+            _ => !is_later(at, version),
         })
     }
 
     /// The first later version that did not have it, whether it had what that is in or not.
     pub(super) fn absence(&self, version: usize, item: &[ItemName]) -> Option<usize> {
-        (version..self.versions.len()).find(|at| !self.had(*at, item))
+        self.since(version).find(|at| !self.had(*at, item))
     }
 
     /// The first later version that had what it is in, and not this.
     pub(super) fn absence_alone(&self, version: usize, item: &[ItemName]) -> Option<usize> {
-        (version..self.versions.len()).find(|at| self.has(*at, item) == Some(false))
+        self.since(version).find(|at| self.has(*at, item) == Some(false))
+    }
+
+    /// A version, and those that came after it.
+    fn since(&self, version: usize) -> impl Iterator<Item = usize> {
+        std::iter::once(version).chain(self.later[version].iter().copied())
     }
 }
 
