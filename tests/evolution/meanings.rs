@@ -339,6 +339,106 @@ fn a_module_takes_what_it_stores_and_no_narrower_number() {
     assert_eq!(told, "7ms", "the program has said so");
 }
 
+/// A time as seconds, and as milliseconds of a wider type.
+mod via {
+    use persist::Persist;
+
+    #[derive(Persist, Debug, Clone, PartialEq, Eq, Hash)]
+    #[persist(via = u32)]
+    pub(super) struct Seconds(pub(super) u64);
+
+    impl From<&Seconds> for u32 {
+        fn from(seconds: &Seconds) -> Self {
+            Self::try_from(seconds.0).expect("short")
+        }
+    }
+
+    impl From<u32> for Seconds {
+        fn from(seconds: u32) -> Self {
+            Self(seconds.into())
+        }
+    }
+
+    #[derive(Persist, Debug, Clone, PartialEq, Eq, Hash)]
+    #[persist(via = u64)]
+    pub(super) struct Millis(pub(super) u64);
+
+    impl From<&Millis> for u64 {
+        fn from(millis: &Millis) -> Self {
+            millis.0
+        }
+    }
+
+    impl From<u64> for Millis {
+        fn from(millis: u64) -> Self {
+            Self(millis)
+        }
+    }
+}
+
+#[test]
+fn a_type_that_is_stored_via_another_takes_no_narrower_number_wherever_it_stands() {
+    use std::collections::HashMap;
+
+    #[derive(Persist, Debug, Clone)]
+    #[persist(class = "Clock")]
+    struct OldClock<T: Persist> {
+        time: T,
+    }
+    #[derive(Persist, Debug)]
+    #[persist(class = "Clock")]
+    struct Clock<T: Persist> {
+        time: T,
+    }
+    fn refused<Old: Persist + Debug + Clone, New: Persist + Debug>(time: Old) -> String {
+        let save = persist::to_vec(&OldClock { time }).unwrap();
+        // Generic classes have their arguments in their names.
+        let error = persist::from_slice::<Clock<New>>(&save).unwrap_err();
+        error.message().to_owned()
+    }
+    #[derive(Persist, Debug, Clone)]
+    #[persist(class = "Plain")]
+    struct OldPlain {
+        time: via::Seconds,
+        all: Vec<via::Seconds>,
+    }
+    #[derive(Persist, Debug)]
+    struct Plain {
+        time: via::Millis,
+        all: Vec<via::Millis>,
+    }
+    #[derive(Persist, Debug)]
+    #[persist(class = "Plain")]
+    struct Listed {
+        #[persist(convert(as u32))]
+        time: via::Millis,
+        all: Vec<via::Millis>,
+    }
+    #[derive(Persist, Debug)]
+    #[persist(class = "Plain")]
+    struct Told {
+        #[persist(convert(as u32))]
+        time: via::Millis,
+        #[persist(convert(as Vec<u32>))]
+        all: Vec<via::Millis>,
+    }
+    let old = OldPlain { time: via::Seconds(7), all: vec![via::Seconds(8)] };
+    let first = load::<Plain>(old.clone(), |it| format!("{it:?}")).unwrap_err();
+    let second = load::<Listed>(old.clone(), |it| format!("{it:?}")).unwrap_err();
+    insta::assert_snapshot!(format!("{first}\n{second}"));
+    let told = load::<Told>(old, |it| format!("{:?} {:?}", it.time, it.all)).unwrap();
+    assert_eq!(told, "Millis(7) [Millis(8)]", "the program has said so");
+    for message in [
+        refused::<Option<via::Seconds>, Option<via::Millis>>(None),
+        refused::<[via::Seconds; 1], [via::Millis; 1]>([via::Seconds(1)]),
+        refused::<(u8, via::Seconds), (u8, via::Millis)>((1, via::Seconds(1))),
+        refused::<HashMap<via::Seconds, u8>, HashMap<via::Millis, u8>>(HashMap::new()),
+        refused::<Box<via::Seconds>, Box<via::Millis>>(Box::new(via::Seconds(1))),
+    ] {
+        assert!(message.contains("restored by a function"), "{message}");
+    }
+}
+
 #[test]
 fn a_tuple_of_one_part_is_no_way_from_one_newtype_to_another() {
     #[derive(Persist, Clone, Debug)]

@@ -18,6 +18,7 @@ mod alarms;
 mod branches;
 mod check;
 mod classes;
+mod code;
 mod components;
 mod covered;
 mod format;

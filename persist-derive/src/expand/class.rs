@@ -1,9 +1,9 @@
 //! The tables: `CLASS`, `FIELDS`, `VARIANTS`, and what names and reaches them.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote_spanned};
-use syn::Expr;
 use syn::spanned::Spanned as _;
+use syn::{Expr, Type};
 
 use super::bounds::Bounds;
 use super::convert::conversions;
@@ -49,6 +49,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let written: Vec<&str> =
         input.all_fields().filter(|it| it.is_stored()).map(|it| &*it.written).collect();
     let written = (!written.is_empty()).then(|| emit! { .written(&[#(#written),*]) });
+    let code = code(input);
     let hooks = input.hooks.any().then(|| {
         let before = input.hooks.before_save.is_some();
         let validate = input.hooks.validate.is_some();
@@ -69,10 +70,19 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     emit! {
         const CLASS: &'static _persist::Class =
             &_persist::Class::new::<Self>(#name, _persist::Body::#body)
-                #arguments #id #version #aliases #removed #written #hooks #prototype #migration;
+                #arguments #id #version #aliases #removed #written #code #hooks #prototype #migration;
         const FIELDS: &'static [_persist::FieldRecord] = &[#fields];
         const VARIANTS: &'static [_persist::VariantRecord] = &[#variants];
     }
+}
+
+/// Sets what the attributes do to values: those of the class as 0, those of the stored fields from 1 on.
+fn code(input: &Input) -> Option<TokenStream> {
+    let fields = input.all_fields().filter(|field| field.is_stored()).map(|field| &field.code);
+    let each = [&input.code].into_iter().chain(fields).enumerate();
+    let pairs: Vec<_> = each.flat_map(|(of, code)| code.iter().map(move |it| (of, it))).collect();
+    let pairs_of = pairs.iter().map(|(of, text)| emit! { (#of, #text) });
+    (!pairs.is_empty()).then(|| emit! { .code(&[#(#pairs_of),*]) })
 }
 
 /// Sets a list of names, unless it is empty.
@@ -107,6 +117,11 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let aliases = named(&emit! { aliases }, &field.aliases);
     let default = field.has_default().then(|| emit! { .with_default() });
     let with = matches!(field.store, Store::With(_)).then(|| emit! { .with_module() });
+    let is_plain = matches!(field.store, Store::Plain) && field.unknown.is_none();
+    let via = (is_plain && may_be_via(ty)).then(|| {
+        let stored = stored(ty);
+        emit! { .via(#stored::__VIA) }
+    });
     let empty = field.empty.as_ref().map(|_| emit! { .with_empty() });
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let old_kinds: Vec<_> = conversions(field)
@@ -136,8 +151,53 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     };
     emit! {
         _persist::FieldRecord::#new(#name, _persist::Option::#offset, #kind)
-            #aliases #default #with #empty #id #convert #skips #hints
+            #aliases #default #with #via #empty #id #convert #skips #hints
     }
+}
+
+/// True unless a type is made of types of the standard library alone, which are stored as themselves.
+fn may_be_via(ty: &Type) -> bool {
+    const OWN: [&str; 31] = [
+        "bool",
+        "char",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "u128",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "i128",
+        "f32",
+        "f64",
+        "usize",
+        "isize",
+        "str",
+        "String",
+        "Option",
+        "Box",
+        "Vec",
+        "VecDeque",
+        "LinkedList",
+        "HashMap",
+        "HashSet",
+        "BTreeMap",
+        "BTreeSet",
+        "std",
+        "collections",
+        "string",
+        "vec",
+    ];
+    fn has_other(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Group(group) => has_other(group.stream()),
+            TokenTree::Ident(ident) => !OWN.iter().any(|own| ident == own),
+            _ => false,
+        })
+    }
+    has_other(ty.to_token_stream())
 }
 
 /// Sets how editors show a field, if it has attributes for that.

@@ -172,6 +172,7 @@ impl Through<'_> {
             &emit! {
                 const __MIN: _persist::usize = #stored::MIN;
                 const __LEAF: _persist::bool = true;
+                const __VIA: _persist::bool = true;
 
                 fn persist_kind() -> _persist::Kind { #stored::kind() }
                 fn persist_name() -> _persist::String { #stored::name() }

@@ -25,7 +25,8 @@ use crate::ctxt::Ctxt;
 
 /// The type; `None` if it is of a sort that cannot derive.
 pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
-    let (attributes, mut class_only) = TypeAttributes::parse(cx, &items(cx, &input.attrs));
+    let items = items(cx, &input.attrs);
+    let (attributes, mut class_only) = TypeAttributes::parse(cx, &items);
     let others = ["transparent", "via", "crate", "bound", "default", "empty", "ignore_serde"];
     match &attributes.save_as {
         // Of those only two are for the parts themselves.
@@ -97,6 +98,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
             context: attributes.context,
         },
         migration: attributes.migration,
+        code: written::code(&items, &["migrate", "validate"]),
         packed: packed(&input.attrs),
         serde: serde::items(&input.attrs),
         ignore_serde: attributes.ignore_serde,
@@ -154,6 +156,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         aliases: attributes.aliases,
         ty: input.ty.clone(),
         written: written::field(input),
+        code: written::code(&items, &["with", "with_iter", "serde", "via", "default"]),
         store: match (&attributes.skip, adapter) {
             (Some(_), None) => Store::Skip,
             (None, None) => Store::Plain,

@@ -1,7 +1,9 @@
 //! A field as it stands in the source, for messages.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
-use quote::ToTokens as _;
+use quote::ToTokens;
+
+use super::items::Item;
 
 /// Name and type of a field; of a field without a name the type.
 pub fn field(field: &syn::Field) -> String {
@@ -15,6 +17,26 @@ pub fn field(field: &syn::Field) -> String {
 /// The source of a type.
 pub fn ty(ty: &syn::Type) -> String {
     tokens(ty.to_token_stream())
+}
+
+/// The items of these names.
+pub fn code(items: &[Item], names: &[&str]) -> Vec<String> {
+    let named = items.iter().filter(|item| names.iter().any(|name| item.name == name));
+    let text = |item: &Item| {
+        let Item { name, value, ty, list } = item;
+        let value = value.as_ref().map(ToTokens::to_token_stream);
+        let value = value.or_else(|| ty.as_ref().map(ToTokens::to_token_stream));
+        match (value, list) {
+            (Some(value), _) => format!("{name} = {}", tokens(value)),
+            (None, Some(list)) => {
+                let list: Vec<String> =
+                    list.iter().map(|part| tokens(part.to_token_stream())).collect();
+                format!("{name}({})", list.join(", "))
+            }
+            (None, None) => name.to_string(),
+        }
+    };
+    named.map(text).collect()
 }
 
 /// The source of a type, with spaces where rustfmt has them.

@@ -41,6 +41,9 @@ pub trait BoxOf<C: ?Sized> {
     /// Like [`Persist::__NULLABLE`].
     const NULLABLE: bool;
 
+    /// Like [`Persist::__VIA`].
+    const VIA: bool = false;
+
     /// Like [`Persist::persist_kind`].
     fn kind() -> Kind;
 
@@ -84,6 +87,7 @@ impl<T: Persist> BoxOf<T> for AsCell {
     // saved.
     const MIN: usize = if size_of::<T>() == 0 { 0 } else { 1 };
     const NULLABLE: bool = false;
+    const VIA: bool = T::__VIA;
 
     fn kind() -> Kind {
         T::persist_kind()
@@ -135,6 +139,7 @@ impl<T: Persist> BoxOf<T> for AsCell {
 impl<C: ?Sized + CellContent> Persist for Box<C> {
     const __MIN: usize = <C::As as BoxOf<C>>::MIN;
     const __NULLABLE: bool = <C::As as BoxOf<C>>::NULLABLE;
+    const __VIA: bool = <C::As as BoxOf<C>>::VIA;
 
     fn persist_kind() -> Kind {
         <C::As as BoxOf<C>>::kind()

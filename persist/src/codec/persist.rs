@@ -225,6 +225,10 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __COMPACT: bool = false;
 
+    /// True if values are restored by code of the program, `via` another type, wherever in the type.
+    #[doc(hidden)]
+    const __VIA: bool = false;
+
     /// Bytes of a value that are on the stack while [`__decode_boxed`](Persist::__decode_boxed) reads what is inside.
     #[doc(hidden)]
     const __ON_STACK: usize = size_of::<Self>();

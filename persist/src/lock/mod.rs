@@ -88,6 +88,7 @@
 //! ```
 
 pub(crate) mod check;
+mod code;
 mod compare;
 mod folder;
 mod load;

@@ -1,5 +1,6 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::code::ClassCode;
 use crate::World;
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::schema::{ClassSchema, KindSchema};
@@ -24,6 +25,8 @@ pub(super) struct Section {
     pub(super) traits: Vec<(String, Vec<usize>)>,
     /// Class and holder of what may be an object, ascending.
     pub(super) objects: Vec<(usize, Holder)>,
+    /// What the version does to the values of each class.
+    pub(super) code: HashMap<usize, ClassCode>,
 }
 
 impl PartialEq for Section {

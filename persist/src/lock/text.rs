@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::code::ClassCode;
 use super::section::{Section, SectionEntries};
 use crate::format::as_value::{
     ClassNames, ClassReader, Read, cell_of, holder, list, parts, shown, text, with,
@@ -51,7 +52,11 @@ pub(super) fn entries(registry: &Registry) -> SectionEntries {
         let holder = cell_of(holder).into();
         with(Record::new("Object"), [("class", names.class(class)), ("holder", holder)])
     });
-    let entries = classes.chain(traits).chain(objects);
+    let code = (0..registry.program().classes.len()).filter_map(|class| {
+        let code = ClassCode::of(registry.program(), class);
+        (code != ClassCode::default()).then(|| code.entry(names.class(class)))
+    });
+    let entries = classes.chain(traits).chain(objects).chain(code);
     entries.map(|it| (known_by(&it).to_string(), it.into())).collect()
 }
 
@@ -107,9 +112,9 @@ fn names(after: Option<&Value>) -> Read<BTreeSet<String>> {
 fn entries_of(schemas: Option<&Value>) -> Read<SectionEntries> {
     let mut entries = SectionEntries::new();
     for entry in list(schemas, "schemas")? {
-        let is_entry = |it: &&Record| matches!(it.class(), "Class" | "Trait" | "Object");
+        let is_entry = |it: &&Record| ["Class", "Trait", "Object", "Code"].contains(&it.class());
         let Some(record) = entry.as_record().filter(is_entry) else {
-            return Err(format!("{} is no `Class`, `Trait` or `Object`", shown(entry)));
+            return Err(format!("{} is no `Class`, `Trait`, `Object` or `Code`", shown(entry)));
         };
         if entries.insert(known_by(record).to_string(), entry.clone()).is_some() {
             return Err(format!("{} stands there twice", shown(entry)));
@@ -185,6 +190,12 @@ pub(super) fn section(
     if objects.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(String::from("an object stands there twice"));
     }
+    let code = all("Code").map(|entry| {
+        let class = entry.as_record().and_then(|it| it.get("class"));
+        let class = class.ok_or("a `Code` has no `class`")?;
+        Ok((reader.class(class)?, ClassCode::read(entry)?))
+    });
+    let code = code.collect::<Read<HashMap<usize, ClassCode>>>()?;
     drop(reader);
-    Ok(Section { version: version.to_owned(), after, entries, classes, traits, objects })
+    Ok(Section { version: version.to_owned(), after, entries, classes, traits, objects, code })
 }

@@ -27,6 +27,8 @@ pub struct Class {
     /// The source of each stored field, in the order of [`all_fields`](Self::all_fields): `level: u32`, or
     /// the type alone for a field without a name. Empty where it is not known.
     pub(crate) written: &'static [&'static str],
+    /// The attributes that change, make or refuse values: those of the class at 0, those of the stored fields from 1 on.
+    pub(crate) code: &'static [(usize, &'static str)],
     /// Fields of a struct, variants of an enum.
     #[doc(hidden)]
     pub body: Body,
@@ -158,6 +160,7 @@ impl Class {
             aliases: &[],
             removed: &[],
             written: &[],
+            code: &[],
             body,
             size: size_of::<T>(),
             before_save: false,
@@ -183,6 +186,8 @@ impl Class {
         removed(removed: &'static [&'static str]) => removed: removed;
         /// Sets the source text of the stored fields.
         written(written: &'static [&'static str]) => written: written;
+        /// Sets the attributes that change, make or refuse values.
+        code(code: &'static [(usize, &'static str)]) => code: code;
         /// Sets the prototype.
         prototype(prototype: Prototype) => prototype: prototype;
         /// Sets how records of older versions are migrated.
@@ -413,6 +418,8 @@ pub struct FieldRecord {
     pub has_default: bool,
     /// True if the field is stored as another type, through `with`, `with_iter` or `via`.
     pub has_module: bool,
+    /// True if its type, or one inside of it, is stored `via` another one.
+    pub(crate) is_via: bool,
     /// True if the field has an empty value of its own.
     pub(crate) has_empty: bool,
     /// True if the field holds the stored fields that the program does not have.
@@ -474,6 +481,7 @@ impl FieldRecord {
             converts: &[],
             has_default: false,
             has_module: false,
+            is_via: false,
             has_empty: false,
             keeps_unknown: false,
             skips_failed: false,
@@ -509,6 +517,8 @@ impl FieldRecord {
         with_empty() => has_empty: true;
         /// Sets how an editor is to show the field.
         hints(hints: &'static EditorHints) => hints: hints;
+        /// Says whether the type of the field is stored `via` another one.
+        via(is_via: bool) => is_via: is_via;
         /// Marks the field as stored as another type.
         with_module() => has_module: true;
     }
@@ -531,7 +541,7 @@ impl FieldRecord {
 
     /// True if the field names the kinds that it takes, so that no other becomes it.
     pub(crate) fn names_its_kinds(&self) -> bool {
-        !self.converts.is_empty() || self.has_module
+        !self.converts.is_empty() || self.has_module || self.is_via
     }
 
     /// The class inside, if the field is a struct or an enum of its own.

@@ -33,6 +33,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     const __FIXED: bool = Inline::<T>::FIXED;
     const __MIN: usize = N * T::__MIN;
     const __LEAF: bool = T::__LEAF;
+    const __VIA: bool = T::__VIA;
     const __POD: bool = T::__POD;
     const __COST: usize = 2 + Inline::<T>::COST;
     const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);

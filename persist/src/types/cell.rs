@@ -18,6 +18,7 @@ impl<T: Persist + Copy> Persist for Cell<T> {
     const __FIXED: bool = T::__FIXED;
     const __MIN: usize = T::__MIN;
     const __LEAF: bool = T::__LEAF;
+    const __VIA: bool = T::__VIA;
     const __COST: usize = T::__COST;
     const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
@@ -116,6 +117,7 @@ macro_rules! guarded {
         impl<T: Persist> Persist for $cell<T> {
             const __MIN: usize = T::__MIN;
             const __LEAF: bool = T::__LEAF;
+            const __VIA: bool = T::__VIA;
             const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             fn persist_kind() -> Kind {
@@ -239,6 +241,7 @@ macro_rules! once {
         impl<T: Persist> Persist for $cell<T> {
             const __HEAD: usize = 1;
             const __LEAF: bool = T::__LEAF;
+            const __VIA: bool = T::__VIA;
             const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             whole_items!();

@@ -138,6 +138,7 @@ where
         K::persist_name(),
         V::persist_name()
     );
+    const __VIA: bool = K::__VIA || V::__VIA;
     hashed_map_items!(K, V);
 
     const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
@@ -254,6 +255,7 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         K::persist_name(),
         V::persist_name()
     );
+    const __VIA: bool = K::__VIA || V::__VIA;
 
     const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
 

@@ -13,6 +13,7 @@ use crate::reflect::Kind;
 impl<T: Persist> Persist for Option<T> {
     const __HEAD: usize = 1;
     const __LEAF: bool = T::__LEAF;
+    const __VIA: bool = T::__VIA;
     const __COST: usize = 1 + Inline::<T>::COST;
     const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 

@@ -122,6 +122,7 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
 
 impl<T: Persist> Persist for Vec<T> {
     counted_items!(Kind::List(T::persist_kind), "Vec<{}>", T::persist_name());
+    const __VIA: bool = T::__VIA;
     skipping_items!(Vec<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
@@ -195,6 +196,7 @@ impl<T: Persist> Persist for Vec<T> {
 
 impl<T: Persist> Persist for Box<[T]> {
     counted_items!(Kind::List(T::persist_kind), "Box<[{}]>", T::persist_name());
+    const __VIA: bool = T::__VIA;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);
@@ -229,6 +231,7 @@ impl<T: Persist> Persist for Box<[T]> {
 
 impl<T: Persist> Persist for VecDeque<T> {
     counted_items!(Kind::List(T::persist_kind), "VecDeque<{}>", T::persist_name());
+    const __VIA: bool = T::__VIA;
     skipping_items!(VecDeque<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
@@ -271,6 +274,7 @@ impl<T: Persist> Persist for VecDeque<T> {
 /// Owned after a load.
 impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
     counted_items!(Kind::List(T::persist_kind), "Cow<[{}]>", T::persist_name());
+    const __VIA: bool = T::__VIA;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);
@@ -305,6 +309,7 @@ impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
 
 impl<T: Persist> Persist for LinkedList<T> {
     counted_items!(Kind::List(T::persist_kind), "LinkedList<{}>", T::persist_name());
+    const __VIA: bool = T::__VIA;
     skipping_items!(LinkedList<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
@@ -348,6 +353,7 @@ fn in_order<T: Ord>(heap: &BinaryHeap<T>) -> Vec<&T> {
 /// their history; elements that compare equal keep their order in the heap.
 impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     counted_items!(Kind::List(T::persist_kind), "BinaryHeap<{}>", T::persist_name());
+    const __VIA: bool = T::__VIA;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(in_order(this).into_iter(), out);

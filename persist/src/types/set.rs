@@ -214,6 +214,7 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
+    const __VIA: bool = T::__VIA;
     hashed_set_items!(T);
     skipping_items!(HashSet<Skipping<Same>, ()>);
 }
@@ -259,6 +260,7 @@ pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
 /// are not found when they are saved, but refused by the load.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
+    const __VIA: bool = T::__VIA;
     skipping_items!(BTreeSet<Skipping<Same>>);
 
     fn __reach(types: &mut TypeSet) {

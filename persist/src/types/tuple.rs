@@ -23,6 +23,7 @@ macro_rules! tuples {
             const __FIXED: bool = true $(&& Inline::<$part>::FIXED)+;
             const __MIN: usize = 0 $(+ $part::__MIN)+;
             const __LEAF: bool = true $(&& $part::__LEAF)+;
+            const __VIA: bool = false $(|| $part::__VIA)+;
             const __COST: usize = 1 $(+ Inline::<$part>::COST)+;
             const __ON_STACK: usize = on_stack::<Self>(&[$($part::__ON_STACK),+]);
 

@@ -22,6 +22,7 @@ macro_rules! wrappers {
             const __FIXED: bool = T::__FIXED;
             const __MIN: usize = T::__MIN;
             const __LEAF: bool = T::__LEAF;
+            const __VIA: bool = T::__VIA;
             const __NULLABLE: bool = T::__NULLABLE;
             const __COST: usize = T::__COST;
             const __ON_STACK: usize = T::__ON_STACK;

@@ -67,9 +67,11 @@ pub(super) fn check_classes(
             for (i, field) in part.fields.iter().enumerate() {
                 let Some(kind) = program.field_kind(index, variant, i) else { continue };
                 let old = program.old_kinds.get(&(index, variant, i)).map_or(&[][..], |old| old);
-                // Of one that a version is given for, the version tells them apart.
+                // Of one that a version is given for, the version tells them apart; and one may say that it is the same.
                 let mut converts = field.converts.iter().zip(old);
-                let same = converts.find(|(from, old)| from.version.is_none() && *old == kind);
+                let same = converts.find(|(from, old)| {
+                    from.version.is_none() && from.function.is_some() && *old == kind
+                });
                 let why = if field.keeps_unknown
                     && let Some(before) = keeper.replace(field.name)
                 {

@@ -7,6 +7,7 @@ use super::judge::Finding;
 use super::kinds::{Guess, sure};
 use super::moves::GoneField;
 use super::versions::ItemName;
+use crate::lock::code::ClassCode;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::schema::{
@@ -184,6 +185,8 @@ impl<'c> VersionComparison<'c> {
             self.findings
                 .push(finding.paste(format!("#[persist(class = \"new.{name}\")]"), head.clone()));
         }
+        self.class_code(class, target);
+        let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
         let change = format!("version {} became {}", old.version, new.version);
         if old.version < new.version {
             self.findings.push(Finding::new(name, Verdict::Safe, change).shown_by(class));
@@ -196,6 +199,50 @@ impl<'c> VersionComparison<'c> {
             finding.of.kind = ErrorKind::Unsupported;
             self.findings
                 .push(finding.paste(format!("#[persist(version = {})]", old.version), head));
+        }
+    }
+
+    /// What is said of migrations that are gone, and of a check that came or became another.
+    fn class_code(&mut self, class: usize, target: usize) {
+        let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
+        let (name, head) = (&*new.name, source::head(self.program, target));
+        let now = self.versions.code_now(target);
+        let steps = now.steps();
+        let is_due = |step: &u32| old.version <= *step && *step < new.version;
+        let lost = self.versions.later_code(self.version, target).find_map(|(version, code)| {
+            let mut then = code.steps().into_iter();
+            let (step, function) =
+                then.find(|(step, _)| is_due(step) && !steps.contains_key(step))?;
+            Some((version.to_owned(), step, function.to_owned()))
+        });
+        if let Some((version, step, function)) = lost {
+            let function = function.rsplit("::").next().unwrap_or_default().to_owned();
+            let mut all: Vec<(u32, &str)> = steps.iter().map(|(step, it)| (*step, *it)).collect();
+            all.push((step, &function));
+            all.sort_unstable();
+            let all = all.iter().map(|(step, function)| format!("{step} = {function}"));
+            let all: Vec<String> = all.collect();
+            let change = format!(
+                "{version} migrated records of version {step} by {function}, and the program takes them as they are: let it migrate them again, by a function that does nothing if they mean the same, or delete the locked versions that you do not support any more"
+            );
+            let finding = Finding::new(name, Verdict::Loses, change);
+            let mut finding =
+                finding.paste(format!("#[persist(migrate({}))]", all.join(", ")), &head);
+            finding.of.code = Some(format!(
+                "fn {function}(record: &mut persist::Record, from: u32) {{\n    todo!()\n}}"
+            ));
+            self.findings.push(finding);
+        }
+        let then = self.section.code.get(&class).and_then(ClassCode::validate);
+        if let Some(check) = now.validate().filter(|check| then != Some(*check)) {
+            let was = match then {
+                Some(then) => format!("was `validate = {then}` and is `validate = {check}`"),
+                None => format!("came, `validate = {check}`"),
+            };
+            let change = format!(
+                "the check of its values {was}: does it take every value that old saves have?"
+            );
+            self.findings.push(Finding::new(name, Verdict::Untested, change));
         }
     }
 
@@ -394,6 +441,12 @@ impl<'c> VersionComparison<'c> {
         places: &[Option<usize>],
     ) -> Option<String> {
         let thing = |variant: usize| [ItemName::Now(class), ItemName::Now(variant)];
+        let mut later = self.versions.later_code(self.version, class);
+        if let Some((version, _)) = later.find(|(_, code)| code.removed.contains(&was.name)) {
+            return Some(format!(
+                "{version} said that the variant is `removed`, and old values of it would become the new one; give the new one another name in the save, or an `alias` of the old name, if it is the same again"
+            ));
+        }
         let absence = self.versions.absence_alone(self.version, &thing(variant))?;
         let may_be = |other: &usize| {
             !places.contains(&Some(*other))

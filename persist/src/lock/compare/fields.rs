@@ -7,6 +7,7 @@ use super::moves::GoneField;
 use super::versions::{ItemName, ItemPath};
 use crate::Error;
 use crate::ErrorKind::MissingField;
+use crate::lock::code::{ConvertCode, FieldCode, kind_text, path};
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::names::is_near;
@@ -57,7 +58,14 @@ impl<'p> Pair<'p> {
 
     /// A field as an error names it.
     fn path(&self, field: &str) -> String {
-        self.variant.map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
+        path(self.variant, field)
+    }
+
+    /// The name that one of the program's fields has today, after that of its variant.
+    fn path_now(&self, program: &Program, field: usize) -> String {
+        let described = program.targets[self.new.class].map(|target| target.class);
+        let variant = self.variant.and_then(|_| Some(described?.variants()[self.new.variant].name));
+        path(variant, self.new.records[field].name)
     }
 
     /// What is said of a field.
@@ -160,7 +168,9 @@ impl VersionComparison<'_> {
                     came.push(field);
                     let is_default = pair.new.records[field].has_default;
                     let from = if is_default { "its default" } else { "what `migrate` makes" };
-                    let change = format!("the field came; old saves get {from}");
+                    let was = is_default.then(|| self.other_default(pair, field)).flatten();
+                    let change =
+                        format!("the field came; old saves get {from}{}", was.unwrap_or_default());
                     let finding = pair.finding(name, Verdict::Safe, change);
                     self.findings.push(finding.shown_by(pair.stored.0));
                 }
@@ -425,8 +435,15 @@ impl VersionComparison<'_> {
             self.findings.push(pair.finding(&new.name, Verdict::Safe, change));
         }
         let is_same = self.is_same_kind(&old.kind, &new.kind);
-        let reused = self.reused(pair, field, source, is_same);
-        if is_same && reused.is_none() {
+        let reused = self.reused(pair, field, source, is_same).map(|why| {
+            let above = source::field(self.program, pair.place(field), new);
+            (why, another_name(pair, source, field), above)
+        });
+        let is_code = reused.is_none();
+        let reused = reused.or_else(|| self.other_code(pair, field, source));
+        let is_restored =
+            is_same && reused.is_none() && self.is_newly_restored(pair, field, source);
+        if is_same && reused.is_none() && !is_restored {
             return;
         }
         // True if the `convert` of the field takes every value of the stored kind.
@@ -439,23 +456,24 @@ impl VersionComparison<'_> {
         });
         let fit = fit(&old.kind, &new.kind);
         let change = match is_same {
+            true if is_restored => {
+                String::from("the field is stored by a function of the program now")
+            }
+            true if is_code => String::from("its code changed"),
             true => String::from("the field is another"),
             false => self.both_kinds(&old.kind, &new.kind),
         };
         let mut finding = self.of_stored(pair, source, Verdict::Safe, change);
-        if !is_taken && self.may_be_another_unit(&old.kind, &new.kind) {
+        if !is_taken && (is_restored || self.may_be_another_unit(&old.kind, &new.kind)) {
             finding.of.change.push_str(
                 "; no sample shows whether its unit changed: if it did, give the field a `convert`",
             );
         }
         if is_taken {
             finding.of.change.push_str(", by its `convert`");
-        } else if let Some(reused) = reused {
-            finding.worsen(Verdict::Loses, &reused);
-            finding = finding.paste(
-                another_name(pair, source, field),
-                source::field(self.program, pair.place(field), new),
-            );
+        } else if let Some((why, attribute, above)) = reused {
+            finding.worsen(Verdict::Loses, &why);
+            finding = finding.paste(attribute, above);
         } else if let Fit::Shorter(from, to) = fit {
             finding.worsen(Verdict::Loses, &format!(
                 "elements {} to {from} of old values are lost; keep the length, or give the field a `convert`",
@@ -482,6 +500,91 @@ impl VersionComparison<'_> {
         is_newtype && old.classes().is_empty() && !old.refers()
     }
 
+    /// True for a field that was stored as its own type, and is by a function of the program now.
+    fn is_newly_restored(&self, pair: &Pair<'_>, field: usize, source: usize) -> bool {
+        let then = self.code_then(pair, source).and_then(FieldCode::module);
+        let now = self.code_now(pair, field).and_then(FieldCode::module);
+        then.is_none() && now.is_some()
+    }
+
+    /// What the version that is compared did to a stored field.
+    fn code_then(&self, pair: &Pair<'_>, source: usize) -> Option<&FieldCode> {
+        self.section.code.get(&pair.stored.0)?.fields.get(&pair.path(&pair.old[source].name))
+    }
+
+    /// What the program does to a field.
+    fn code_now(&self, pair: &Pair<'_>, field: usize) -> Option<&FieldCode> {
+        let path = pair.path_now(self.program, field);
+        self.versions.code_now(pair.new.class).fields.get(&path)
+    }
+
+    /// What is wrong with the values of a field if a version in between made them by code that is gone: the question,
+    /// and the attribute that says that their meaning is the same.
+    fn other_code(
+        &self,
+        pair: &Pair<'_>,
+        field: usize,
+        source: usize,
+    ) -> Option<(String, String, String)> {
+        let (class, old) = (pair.stored.0, &pair.old[source]);
+        let kind = kind_text(&old.kind, &self.stored);
+        let now = self.code_now(pair, field);
+        let version = self.section.classes[class].version;
+        let takes = |convert: &&ConvertCode| {
+            convert.takes == kind && convert.until.is_none_or(|until| version <= until)
+        };
+        let converts = now.map_or(&[][..], |now| &now.converts);
+        if converts.iter().any(|convert| takes(&convert)) {
+            return None;
+        }
+        let path = pair.path_now(self.program, field);
+        let mut later = self.versions.later_code(self.version, pair.new.class);
+        let lost = later.find_map(|(version, code)| {
+            let mut converts = code.fields.get(&path)?.converts.iter();
+            let lost = converts.find(|it| it.by.is_some() && takes(it))?;
+            Some((version, lost.by.as_deref().unwrap_or_default()))
+        });
+        let then = self.code_then(pair, source).and_then(FieldCode::module);
+        let module = now.and_then(FieldCode::module);
+        let why = match (lost, then) {
+            (Some((version, function)), _) => format!(
+                "{version} made the value by `convert`, with {function}, and the program takes {kind} as it is: give the field that `convert` again, or say that a value of {kind} means the same"
+            ),
+            (None, Some(then)) if module.as_ref() != Some(&then) => {
+                let now =
+                    module.map_or_else(|| String::from("as it is"), |it| format!("by `{it}`"));
+                format!(
+                    "it was stored by `{then}`, and is stored {now}: if that counts in another unit, give the class a `version`, and the field a `convert({version} = function)`; if it means the same, say so"
+                )
+            }
+            _ => return None,
+        };
+        let parts = pair.new.records[field].converts.iter().zip(converts);
+        let parts = parts.map(|(from, convert)| from.text(&convert.takes));
+        let parts: Vec<_> = parts.chain([format!("as {kind}")]).collect();
+        let above = source::field(self.program, pair.place(field), &pair.new.fields[field]);
+        Some((why, format!("#[persist(convert({}))]", parts.join(", ")), above))
+    }
+
+    /// How the default of a field differs from that of a later version.
+    fn other_default(&self, pair: &Pair<'_>, field: usize) -> Option<String> {
+        let path = pair.path_now(self.program, field);
+        let now = self.code_now(pair, field)?.given_default()?;
+        let later = self.versions.later_code(self.version, pair.new.class);
+        let mut later = later.filter_map(|(version, code)| {
+            Some((version, code.fields.get(&path)?.given_default()?))
+        });
+        let (version, was) = later.find(|(_, was)| *was != now)?;
+        Some(format!(", which was `{was}` in {version} and is `{now}`: is that the same to them?"))
+    }
+
+    /// The first later version that says that a stored field is gone for good.
+    fn said_removed(&self, pair: &Pair<'_>, source: usize) -> Option<&str> {
+        let path = pair.path(&pair.old[source].name);
+        let mut later = self.versions.later_code(self.version, pair.new.class);
+        later.find_map(|(version, code)| code.removed.contains(&path).then_some(version))
+    }
+
     /// What is wrong with a name that was free in between, if it now seems to mean another thing.
     fn reused(
         &self,
@@ -491,6 +594,7 @@ impl VersionComparison<'_> {
         is_same: bool,
     ) -> Option<String> {
         let (old, record) = (&pair.old[source], &pair.new.records[field]);
+        let removed = self.said_removed(pair, source);
         let absence = self.versions.absence(self.version, &pair.now(field))?;
         let came_then = |other: &usize| {
             pair.sources()[*other].is_none()
@@ -502,13 +606,24 @@ impl VersionComparison<'_> {
         // A number alone does not tell that it is the same thing again.
         let is_named = old.name == record.name;
         let is_said = !is_named && record.aliases.contains(&&*old.name);
-        if is_said || is_same && is_named && old.id == record.id && other.is_none() {
+        if is_said
+            || is_same && is_named && old.id == record.id && other.is_none() && removed.is_none()
+        {
             return None;
         }
         let but = other.map_or_else(String::new, |other| format!(", but {other}"));
+        let why = match removed {
+            Some(version) => {
+                format!("{version} said that it is `removed`, and old values of {}", old.name)
+            }
+            None => format!(
+                "{} had no such field{but}, and saves of it may keep an old value of {}, which",
+                self.versions.name(absence),
+                old.name
+            ),
+        };
         Some(format!(
-            "{} had no such field{but}, and saves of it may keep an old value of {name}, which would become the new one; give the new field another {} in the save, and `#[persist(removed = {name:?})]` to its type, or `#[persist(alias = {name:?})]` to the field, if it is the same again",
-            self.versions.name(absence),
+            "{why} would become the new one; give the new field another {} in the save, and `#[persist(removed = {name:?})]` to its type, or `#[persist(alias = {name:?})]` to the field, if it is the same again",
             if is_named { "name" } else { "number" },
             name = old.name,
         ))

@@ -1,10 +1,11 @@
 //! What the locked versions say of one another: which classes, variants and fields were there at once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use crate::lock::code::{ClassCode, path};
 use crate::lock::section::Section;
 use crate::reflect::FieldRecord;
-use crate::schema::{FieldSchema, Form, Program, find_variant};
+use crate::schema::{FieldSchema, Form, Program, find_variant, pair};
 
 /// A step on the way to a class, a variant or a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +24,9 @@ pub(in crate::lock) struct Versions {
     versions: Vec<(String, HashSet<ItemPath>)>,
     /// For each, those that came after it.
     later: Vec<Vec<usize>>,
+    /// What each does to the values of the program's classes, and what the program does.
+    code: Vec<HashMap<usize, ClassCode>>,
+    code_now: HashMap<usize, ClassCode>,
 }
 
 impl Versions {
@@ -35,6 +39,10 @@ impl Versions {
         Self {
             versions: sections.iter().map(of).collect(),
             later: sections.iter().map(later).collect(),
+            code: sections.iter().map(|section| code(section, program)).collect(),
+            code_now: (0..program.classes.len())
+                .map(|class| (class, ClassCode::of(program, class)))
+                .collect(),
         }
     }
 
@@ -47,6 +55,21 @@ impl Versions {
 
     pub(super) fn had(&self, version: usize, item: &[ItemName]) -> bool {
         self.has(version, item) == Some(true)
+    }
+
+    /// What the program does to the values of one of its classes.
+    pub(super) fn code_now(&self, class: usize) -> &ClassCode {
+        &self.code_now[&class]
+    }
+
+    /// What the versions after one did to the values of a class of the program, whose names its fields have.
+    pub(super) fn later_code(
+        &self,
+        version: usize,
+        class: usize,
+    ) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let later = self.later[version].iter();
+        later.filter_map(move |at| Some((self.name(*at), self.code[*at].get(&class)?)))
     }
 
     pub(super) fn name(&self, version: usize) -> &str {
@@ -83,6 +106,36 @@ impl Versions {
     fn since(&self, version: usize) -> impl Iterator<Item = usize> {
         std::iter::once(version).chain(self.later[version].iter().copied())
     }
+}
+
+/// What a version does to the values of the program's classes, by the names that their fields have in the program.
+fn code(section: &Section, program: &Program) -> HashMap<usize, ClassCode> {
+    let mut all = HashMap::new();
+    for (class, code) in &section.code {
+        let stored = &section.classes[*class];
+        let Some(target) = program.find(stored) else { continue };
+        let mut code = code.clone();
+        let variants = match &stored.form {
+            Form::Enum(variants) => Some(variants),
+            _ => None,
+        };
+        for (row, sides) in program.sides(stored, target).into_iter().enumerate() {
+            let Some(new) = sides.new else { continue };
+            let was = variants.map(|variants| &*variants[row].name);
+            let described = program.targets[target].map(|target| target.class);
+            let is = was.and_then(|_| Some(described?.variants()[new.variant].name));
+            let sources = pair(sides.old, new.records).sources;
+            for (record, source) in new.records.iter().zip(sources) {
+                let Some(source) = source else { continue };
+                let old = path(was, &sides.old[source].name);
+                if let Some(of_field) = code.fields.remove(&old) {
+                    code.fields.insert(path(is, record.name), of_field);
+                }
+            }
+        }
+        all.insert(target, code);
+    }
+    all
 }
 
 fn items(section: &Section, program: &Program) -> HashSet<ItemPath> {

@@ -20,6 +20,7 @@ macro_rules! maps_and_sets {
             S: BuildHasher + Default + 'static,
         {
             counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
+            const __VIA: bool = K::__VIA || V::__VIA;
             hashed_map_items!(K, V);
         }
 
@@ -39,6 +40,7 @@ macro_rules! maps_and_sets {
             S: BuildHasher + Default + 'static,
         {
             counted_items!(Kind::Set(T::persist_kind));
+            const __VIA: bool = T::__VIA;
             hashed_set_items!(T);
         }
 

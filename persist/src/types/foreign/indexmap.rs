@@ -23,6 +23,7 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
+    const __VIA: bool = K::__VIA || V::__VIA;
 
     compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
         this, out => {
@@ -96,6 +97,7 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind));
+    const __VIA: bool = T::__VIA;
 
     compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
         this, out => {

@@ -92,6 +92,7 @@ macro_rules! secondary_maps {
             for $map<K, V $(, $hasher)?>
         {
             counted_items!(Kind::Map(u64::persist_kind, V::persist_kind));
+            const __VIA: bool = V::__VIA;
 
             compact_items!(true, Kind::Map(u64::__compact_kind, V::__compact_kind);
                 this, out => {

@@ -1,0 +1,252 @@
+//! What the program does to values is part of the lock: what is dropped, and what another version did.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+use persist::lock::{Lock, LockReport, Verdict};
+use persist::save::Registry;
+use persist::{Persist, Record};
+use persist_tests::support::registry;
+
+/// Types of one class, each with its fields.
+macro_rules! purses {
+    ($($(#[$attribute:meta])* $name:ident { $($fields:tt)* })*) => {
+        $(
+            #[derive(Persist)]
+            #[persist(class = "Purse")]
+            $(#[$attribute])*
+            struct $name { $($fields)* }
+        )*
+    };
+}
+
+/// What a lock with these versions says of a program.
+fn report(versions: &[Registry], now: &Registry) -> LockReport {
+    let mut lock = Lock::new();
+    for (at, registry) in versions.iter().enumerate() {
+        lock.update(&format!("0.{}.0", at + 1), registry).unwrap();
+    }
+    // A lock is the same after it was written and read.
+    lock.to_string().parse::<Lock>().unwrap().compare(now)
+}
+
+fn to_gold(cents: u32) -> u64 {
+    u64::from(cents / 100)
+}
+
+fn migrated(record: &mut Record, _: u32) {
+    let _ = record.get("cents");
+}
+
+mod seconds {
+    pub(super) type Stored = u32;
+    pub(super) fn store(time: &std::time::Duration) -> u32 {
+        u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
+    }
+    pub(super) fn restore(seconds: u32) -> Result<std::time::Duration, std::convert::Infallible> {
+        Ok(std::time::Duration::from_secs(seconds.into()))
+    }
+}
+
+mod millis {
+    pub(super) type Stored = u32;
+    pub(super) fn store(time: &std::time::Duration) -> u32 {
+        u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+    }
+    pub(super) fn restore(millis: u32) -> Result<std::time::Duration, std::convert::Infallible> {
+        Ok(std::time::Duration::from_millis(millis.into()))
+    }
+}
+
+mod moved {
+    pub(super) use super::seconds;
+}
+
+purses! {
+    Cents { cents: u32 }
+    Gold { #[persist(alias = "cents", convert = to_gold)] gold: u64 }
+    GoldAsIs { #[persist(alias = "cents")] gold: u64 }
+    GoldMeant { #[persist(alias = "cents", convert(as u32))] gold: u64 }
+    GoldOther { #[persist(alias = "cents", convert = to_silver)] gold: u64 }
+}
+
+fn to_silver(cents: u32) -> u64 {
+    u64::from(cents / 10)
+}
+
+#[test]
+fn a_convert_that_is_dropped_is_a_question() {
+    let versions = [registry::<Cents>(), registry::<Gold>()];
+    let now = report(&versions, &registry::<GoldAsIs>());
+    assert!(!now.loads());
+    insta::assert_snapshot!(now.to_string());
+    for now in [registry::<Gold>(), registry::<GoldMeant>()] {
+        let now = report(&versions, &now);
+        assert!(now.loads(), "{now}");
+    }
+    // Without the version in between nothing says that it was no number of gold.
+    let first = report(&versions[..1], &registry::<GoldAsIs>());
+    assert!(first.loads(), "{first}");
+}
+
+purses! {
+    #[persist(version = 2, migrate(1 = migrated))]
+    Migrated { cents: u32 }
+    #[persist(version = 2)]
+    NotMigrated { cents: u32 }
+    #[persist(version = 3, migrate(1 = migrated, 2 = migrated))]
+    MigratedTwice { cents: u32 }
+}
+
+#[test]
+fn a_migration_that_is_dropped_is_a_question() {
+    let versions = [registry::<Cents>(), registry::<Migrated>()];
+    let now = report(&versions, &registry::<NotMigrated>());
+    assert!(!now.loads());
+    insta::assert_snapshot!(now.to_string());
+    for now in [registry::<Migrated>(), registry::<MigratedTwice>()] {
+        let now = report(&versions, &now);
+        assert!(now.loads(), "{now}");
+    }
+    // Nothing is due where no locked version is as old.
+    let now = report(&versions[1..], &registry::<NotMigrated>());
+    assert!(now.loads(), "{now}");
+}
+
+purses! {
+    Fast { name: String, speed: f32 }
+    #[persist(removed = "speed")]
+    Slow { name: String }
+    FastAgain { name: String, #[persist(default)] speed: f32 }
+    #[persist(removed = "speed")]
+    OtherSpeed { name: String, #[persist(rename = "new_speed", default)] speed: f32 }
+    SameSpeed { name: String, #[persist(rename = "new_speed", alias = "speed", default)] speed: f32 }
+}
+
+#[test]
+fn a_field_that_was_removed_does_not_come_back_unasked() {
+    let versions = [registry::<Fast>(), registry::<Slow>()];
+    let now = report(&versions, &registry::<FastAgain>());
+    assert!(!now.loads());
+    insta::assert_snapshot!(now.to_string());
+    for now in [registry::<Slow>(), registry::<OtherSpeed>(), registry::<SameSpeed>()] {
+        let now = report(&versions, &now);
+        assert!(now.loads(), "{now}");
+    }
+}
+
+mod moods {
+    #[derive(persist::Persist)]
+    pub(super) enum Mood {
+        Calm,
+        Angry,
+        #[persist(other)]
+        Other,
+    }
+
+    pub(super) mod without {
+        #[derive(persist::Persist)]
+        #[persist(removed = "Angry")]
+        pub(crate) enum Mood {
+            Calm,
+            #[persist(other)]
+            Other,
+        }
+    }
+}
+
+#[test]
+fn a_variant_that_was_removed_does_not_come_back_unasked() {
+    let with = registry::<moods::Mood>();
+    let versions = [with, registry::<moods::without::Mood>()];
+    let now = report(&versions, &registry::<moods::Mood>());
+    assert!(!now.loads());
+    insta::assert_snapshot!(now.to_string());
+}
+
+purses! {
+    Seconds { #[persist(with = seconds)] time: std::time::Duration }
+    SecondsMoved { #[persist(with = moved::seconds)] time: std::time::Duration }
+    Millis { #[persist(with = millis)] time: std::time::Duration }
+    MillisMeant { #[persist(with = millis, convert(as u32))] time: std::time::Duration }
+    Plain { time: u32 }
+    PlainMeant { #[persist(convert(as u32))] time: u32 }
+    PlainWide { time: u64 }
+}
+
+#[test]
+fn a_module_that_becomes_another_is_a_question() {
+    let versions = [registry::<Seconds>()];
+    let now = report(&versions, &registry::<Millis>());
+    assert!(!now.loads());
+    insta::assert_snapshot!("another", now.to_string());
+    let now = report(&versions, &registry::<Plain>());
+    assert!(!now.loads());
+    insta::assert_snapshot!("none", now.to_string());
+    let now = report(&versions, &registry::<PlainWide>());
+    assert!(!now.loads(), "{now}");
+    for now in [
+        registry::<Seconds>(),
+        registry::<SecondsMoved>(),
+        registry::<MillisMeant>(),
+        registry::<PlainMeant>(),
+    ] {
+        let now = report(&versions, &now);
+        assert!(now.loads() && now.differences().is_empty(), "{now}");
+    }
+    // As of a newtype, nobody knows.
+    let now = report(&[registry::<Plain>()], &registry::<Seconds>());
+    assert_eq!(now.differences()[0].verdict, Verdict::Safe);
+    insta::assert_snapshot!("first", now.to_string());
+}
+
+purses! {
+    Empty { name: String }
+    Five { name: String, #[persist(default = 5)] gold: u32 }
+    Ten { name: String, #[persist(default = 10)] gold: u32 }
+    #[persist(validate = check)]
+    Checked { name: String }
+    #[persist(validate = check_more)]
+    CheckedMore { name: String }
+}
+
+impl Checked {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.name.len() > 1 << 20 { Err("a long name") } else { Ok(()) }
+    }
+}
+
+impl CheckedMore {
+    fn check_more(&self) -> Result<(), &'static str> {
+        if self.name.len() > 1 << 10 { Err("a long name") } else { Ok(()) }
+    }
+}
+
+fn check(checked: &Checked) -> Result<(), &'static str> {
+    checked.check()
+}
+
+fn check_more(checked: &CheckedMore) -> Result<(), &'static str> {
+    checked.check_more()
+}
+
+#[test]
+fn another_default_or_check_is_a_row_that_passes() {
+    let now = report(&[registry::<Empty>(), registry::<Five>()], &registry::<Ten>());
+    assert!(now.loads());
+    insta::assert_snapshot!("defaults", now.to_string());
+    let now = report(&[registry::<Empty>(), registry::<Checked>()], &registry::<CheckedMore>());
+    assert!(now.loads());
+    insta::assert_snapshot!("checks", now.to_string());
+}
+
+#[test]
+fn the_code_of_a_version_is_in_its_file() {
+    let mut lock = Lock::new();
+    lock.update("0.1.0", &registry::<MigratedTwice>()).unwrap();
+    lock.update("0.2.0", &registry::<Slow>()).unwrap();
+    lock.update("0.3.0", &registry::<GoldOther>()).unwrap();
+    lock.update("0.4.0", &registry::<Millis>()).unwrap();
+    insta::assert_snapshot!(lock.to_string());
+    // Code alone is a change of the program.
+    assert!(!lock.is_current("0.4.0", &registry::<Seconds>()));
+}
