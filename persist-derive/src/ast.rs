@@ -158,6 +158,8 @@ pub struct Field {
     pub unknown: Option<Given<()>>,
     /// Its integers take as few bytes as they need, since it or the type says so.
     pub is_compact: bool,
+    /// What returns a value that the field may have, for the samples of a lock.
+    pub sample: Option<Given<ExprPath>>,
     /// Elements of it that cannot be loaded are skipped.
     pub skip_failed: Option<Given<()>>,
     /// How editors show it.

@@ -258,7 +258,7 @@ macro_rules! assert_lock {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::codec::boxed::{apart, boxed, on_stack};
-    pub use crate::codec::class::kind_of_class;
+    pub use crate::codec::class::{SAMPLE, kind_of_class};
     pub use crate::codec::content::CellContent;
     pub use crate::codec::convert::{FieldConversion, convert, converted};
     pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};

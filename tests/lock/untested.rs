@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use persist::Record;
+use persist::lock::Verdict;
 use persist::save::Registry;
 
 use super::{bad, locked, registry, report};
@@ -117,6 +118,36 @@ impl TryFrom<String> for Email {
     }
 }
 
+fn an_email() -> Email {
+    Email("ada@example.com".to_owned())
+}
+
+fn no_email() -> Email {
+    Email("ada".to_owned())
+}
+
+struct Emails;
+
+impl Emails {
+    fn some() -> Vec<Email> {
+        vec![an_email()]
+    }
+}
+
+mod plain_email {
+    use super::Email;
+
+    pub(super) type Stored = String;
+
+    pub(super) fn store(email: &Email) -> &String {
+        &email.0
+    }
+
+    pub(super) fn restore(text: Stored) -> Result<Email, String> {
+        Email::try_from(text)
+    }
+}
+
 versions! {
     with_email {
         pub(super) struct User { #[persist(via = "String")] email: Email, age: u8 }
@@ -129,6 +160,21 @@ versions! {
     with_email_and_refusal {
         #[persist(version = 2, migrate(1 = refuses))]
         pub(super) struct User { #[persist(via = "String")] email: Email, age: u8 }
+        pub(super) struct Account { user: Option<Rc<RefCell<User>>> }
+    }
+    with_email_sample {
+        pub(super) struct User { #[persist(via = "String", sample = an_email)] email: Email, age: u8 }
+        pub(super) struct Account { user: Option<Rc<RefCell<User>>> }
+    }
+    with_email_sample_and_more {
+        pub(super) struct User {
+            #[persist(via = "String", sample = an_email)] email: Email, age: u16,
+            #[persist(default, with = "Vec<plain_email>", sample = Emails::some)] more: Vec<Email>
+        }
+        pub(super) struct Account { user: Option<Rc<RefCell<User>>> }
+    }
+    with_wrong_sample {
+        pub(super) struct User { #[persist(via = "String", sample = no_email)] email: Email, age: u8 }
         pub(super) struct Account { user: Option<Rc<RefCell<User>>> }
     }
     email_as_text {
@@ -151,6 +197,27 @@ fn a_type_that_checks_its_content_is_a_note() {
     // What a change refuses is no check of the content.
     let refusal = report::<with_email::Account, with_email_and_refusal::Account>();
     assert_eq!(bad(&refusal), ["breaks: User"], "{refusal}");
+}
+
+#[test]
+fn a_type_that_checks_its_content_is_tested_by_the_sample_that_the_program_gives() {
+    for program in [
+        report::<with_email::Account, with_email_sample::Account>(),
+        report::<with_email_sample::Account, with_email_sample_and_more::Account>(),
+        report::<with_email_sample_and_more::Account, with_email_sample_and_more::Account>(),
+        report::<email_as_text::Account, with_email_sample::Account>(),
+    ] {
+        assert!(program.loads(), "{program}");
+        assert_eq!(program.not_tested().count(), 0, "{program}");
+        assert!(program.notes().is_empty(), "{program}");
+        assert!(
+            program.differences().iter().all(|it| it.verdict == Verdict::Safe),
+            "nothing is untested: {program}"
+        );
+    }
+    // What a migration refuses is not hidden any more.
+    let wrong = report::<with_email::Account, with_wrong_sample::Account>();
+    assert_eq!(wrong.not_tested().collect::<Vec<_>>(), ["User"], "{wrong}");
 }
 
 pub(super) struct Names(Vec<String>);

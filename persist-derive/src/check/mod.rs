@@ -345,6 +345,7 @@ fn skip(cx: &Ctxt, field: &Field) {
         ("compact", "takes no bytes"),
         ("skip_failed", "has no elements"),
         ("empty", "has what `default` gives it"),
+        ("sample", "is in no sample"),
         ("with", "is not stored as another type"),
     ];
     for (name, why) in reasons {

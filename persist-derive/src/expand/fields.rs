@@ -1,10 +1,12 @@
 //! The path by index: the variant, and one field of a value.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use syn::spanned::Spanned as _;
 
 use super::convert::conversions;
 use super::{Access, adapter_call, container_default, field_default, path, stored};
-use crate::ast::{Body, Field, Fields, Input};
+use crate::ast::{Body, Field, Fields, Given, Input};
 
 pub fn expand(input: &Input) -> TokenStream {
     let variant = variant(input);
@@ -77,7 +79,15 @@ fn select(input: &Input, value: fn(Access, &Field) -> TokenStream) -> TokenStrea
     }
 }
 
-/// `persist_make_field`, where a field has a default or a `convert`; the trait knows what to do else.
+/// The call that writes a value of a field.
+fn write(field: &Field, value: &TokenStream) -> TokenStream {
+    adapter_call(field, "put", value).unwrap_or_else(|| {
+        let stored = stored(&field.ty);
+        emit! { #stored::persist_encode(#value) }
+    })
+}
+
+/// `persist_make_field`, where a field has a default, a `sample` or a `convert`; the trait knows what to do else.
 fn make(input: &Input) -> Option<TokenStream> {
     let mut arms = TokenStream::new();
     let container = container_default(input);
@@ -96,13 +106,22 @@ fn make(input: &Input) -> Option<TokenStream> {
                         (emit! { let __value: #ty = #default; }, emit! { &__value, __out })
                     }
                 };
-                let write = adapter_call(field, "put", &value).unwrap_or_else(|| {
-                    let stored = stored(ty);
-                    emit! { #stored::persist_encode(#value) }
-                });
+                let write = write(field, &value);
                 arms.extend(emit! {
                     (#variant, #index, _persist::Option::None) => {
                         #default
+                        #write
+                    }
+                });
+            }
+            if let Some(Given { value: function, .. }) = &field.sample {
+                let ty = &field.ty;
+                let span = function.span().resolved_at(Span::mixed_site());
+                let value = quote_spanned! {span=> let __value: #ty = #function(); };
+                let write = write(field, &emit! { &__value, __out });
+                arms.extend(emit! {
+                    (#variant, #index, _persist::Option::Some((_persist::SAMPLE, _))) => {
+                        #value
                         #write
                     }
                 });

@@ -126,6 +126,7 @@ attributes! {
         "unknown": unknown Option<()> = flag;
         "compact": compact Option<()> = flag;
         "skip_failed": skip_failed Option<()> = flag;
+        "sample": sample Option<ExprPath> = |cx, it| it.path(cx, "an_address");
         "label": label Option<String> = hints::label;
         "help": help Option<String> = hints::help;
         "range": range Option<ValueRange> = hints::range;

@@ -171,6 +171,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         convert: attributes.convert,
         unknown: attributes.unknown,
         is_compact: attributes.compact.is_some(),
+        sample: attributes.sample,
         skip_failed: attributes.skip_failed,
         hints,
     }

@@ -42,7 +42,7 @@ pub trait Reflect: Persist {
     const __ROWS: &'static [&'static [FieldCodec]];
 
     /// Writes a field that a save does not have as it is: what the function of a number in its `convert` makes of the
-    /// older value in `from`, or its default if there is none.
+    /// older value in `from`, its `sample` if the number is [`SAMPLE`], or its default if there is none.
     ///
     /// # Errors
     ///
@@ -58,6 +58,10 @@ pub trait Reflect: Persist {
         Err(out.no_field())
     }
 }
+
+/// The number by which [`persist_make_field`](Reflect::persist_make_field) is asked for the `sample` of a field.
+#[doc(hidden)]
+pub const SAMPLE: usize = usize::MAX;
 
 /// The kind of a class.
 #[doc(hidden)]

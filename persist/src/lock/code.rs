@@ -75,7 +75,8 @@ impl ClassCode {
                     by: from.function.map(str::to_owned),
                     until: from.version,
                 });
-                let mut found = FieldCode { attributes: said(number), converts: converts.collect() };
+                let mut found =
+                    FieldCode { attributes: said(number), converts: converts.collect() };
                 // That of the whole struct.
                 if field.has_default && found.given_default().is_none() {
                     found.attributes.push(String::from("default"));

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-use super::sample::{ProgramReads, Samples};
+use super::sample::{ProgramReads, Samples, given};
 use super::section::Section;
 use super::text;
 use crate::env::Trial;
@@ -220,12 +220,15 @@ impl Loads {
         let objects = objects.filter_map(|refusal| Some((refusal.object?, refusal)));
         let notes = objects.map(|(object, refusal)| {
             let name = samples.made.object(object);
-            let as_own = match refusal.cause {
-                Cause::Content => " as it does one of the program's own schema",
-                _ => "",
+            let (as_own, cure) = match refusal.cause {
+                Cause::Content => (
+                    " as it does one of the program's own schema",
+                    "; give the field that checks its content a `#[persist(sample = function)]`",
+                ),
+                _ => ("", ""),
             };
             let why = described(&refusal.error);
-            format!("{name} is tested by few loads or none: the program refuses a plain sample{as_own}: {why}")
+            format!("{name} is tested by few loads or none: the program refuses a plain sample{as_own}: {why}{cure}")
         });
         let notes: Vec<String> = notes.collect();
         self.notes.extend(notes);
@@ -372,7 +375,10 @@ impl<'t> Trials<'t> {
 fn own_refusals(saves: &Saves) -> Vec<Error> {
     let refusals = || {
         let section = text::section("", BTreeSet::new(), text::entries(&saves.registry())).ok()?;
-        let reads = ProgramReads::default();
+        let registry = saves.registry();
+        let program = registry.program();
+        let samples = given(&section, program, |class| program.find(&section.classes[class]));
+        let reads = ProgramReads { samples, ..ProgramReads::default() };
         let mut trials = Trials::new(&section, saves, &reads).ok()?;
         let mut errors = Vec::new();
         while let Ok(Attempt::Refused(_, _, error)) = trials.next(Trial::WithoutHooks) {

@@ -18,7 +18,7 @@ use self::moves::Moves;
 pub(super) use self::versions::Versions;
 use super::load::Loads;
 use super::report::{Difference, NotTested, Verdict};
-use super::sample::ProgramReads;
+use super::sample::{ProgramReads, given};
 use super::section::Section;
 use super::source;
 use crate::format::as_value::cell_of;
@@ -260,7 +260,8 @@ impl VersionComparison<'_> {
         };
         let unknown = section.objects.iter().enumerate().filter(|(_, object)| !is_known(object));
         let unknown = unknown.map(|(object, _)| object).collect();
-        let mut reads = ProgramReads { unknown, ..ProgramReads::default() };
+        let samples = given(section, program, |class| resolved[class]);
+        let mut reads = ProgramReads { unknown, samples, ..ProgramReads::default() };
         for (class, target) in resolved.iter().enumerate() {
             let Some(target) = *target else { continue };
             let sides = program.sides(&section.classes[class], target);

@@ -292,6 +292,9 @@ impl<'v> Maker<'v> {
             part.size = SampleSize::Small;
         }
         let (stored, site) = (self.context.stored, part.node);
+        if let Some(given) = self.context.reads.samples.get(&site) {
+            return Ok(Some(given.clone()));
+        }
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
         let is_full = part.size == SampleSize::Full;
         let is_there = kind.parts().iter().all(|part| self.is_there(part));

@@ -10,12 +10,14 @@
 //! once where the program reads it, once where it does not, and once in each field where the class becomes something
 //! else.
 
+mod given;
 mod maker;
 mod scalars;
 mod smallest;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
+pub(super) use self::given::given;
 use self::maker::{Basic, Choice, Choices, SampleContext, SampleFindings, make};
 use self::smallest::SmallestValues;
 use super::section::{PART, Section};
@@ -24,6 +26,7 @@ use crate::env::Env;
 use crate::format::as_value::cell_of;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::schema::{Stored, Strict, Texts, write_value};
+use crate::value::Value;
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -53,6 +56,8 @@ pub(super) struct ProgramReads {
     pub(super) unread: HashSet<usize>,
     /// The nodes of the fields in which classes become something else than anywhere else.
     pub(super) apart: HashSet<usize>,
+    /// The values that the program gives as samples, by the nodes of their fields.
+    pub(super) samples: HashMap<usize, Value>,
 }
 
 /// An object of a sample.
