@@ -28,6 +28,8 @@ HOLDERS = {pointer << 4 | cell: f"{name}<{around}>"
 OWN_CLASS = 5, 6  # cells that belong to the class of the value, too
 MARK = 0x80  # bit 7 of a holder: added by the program; of a reference: weak
 STRUCT, ENUM, BARE = range(3)
+SINCE = 0x80  # bit 7 of a form: the lowest version follows that may read the class
+MADE_UP = 2  # version of the class of a made-up value
 
 # This program's own limits: values in values, and values that have no bytes, whose number nothing else
 # bounds. A list or array of such values counts as one of them, since nobody goes through it.
@@ -374,6 +376,9 @@ class Save:
         if cls.id in self.class_ids:
             raise Refused(at, f"class id {cls.id:#x} belongs to class {self.class_ids[cls.id]} already")
         refuse(not cls.version, at, "versions of a class begin with 1")
+        cls.since = body.count() if cls.form & SINCE else None
+        refuse(cls.since is not None and not 1 <= cls.since <= cls.version, at, f"class for versions from {cls.since} on")
+        cls.form &= ~SINCE
         if cls.form == STRUCT:
             cls.groups = [self.read_fields(body, cls)]
         elif cls.form == ENUM:
@@ -490,7 +495,7 @@ class Save:
             is_field = cls.form == STRUCT and len(cls.groups[0]) == 1
             refuse(not is_field, at, f"what is kept of object {ident} is not one field")
             refuse(ident not in self.records, at, f"something is kept of object {ident}, which is not in the save")
-            prefix = f"#{ident} has kept "
+            prefix = f"#{ident} has {'made up' if cls.version == MADE_UP else 'kept'} "
         under_way = [self.value(payload, Kind(CLASS, (), number), prefix, 1)]
         while under_way:  # values in values, without recursion
             inner = next(under_way[-1], None)
@@ -632,7 +637,8 @@ def describe(save, within=False):
         yield f"  {name}: {content!r}"
     for number, cls in enumerate(save.classes, 1):
         form = ("struct", "enum", "bare value")[cls.form]
-        yield f"  class {number}: {form} {show(cls.name)}, version {cls.version}, id {cls.id:#018x}"
+        yield f"  class {number}: {form} {show(cls.name)}, version {cls.version}, id {cls.id:#018x}" + (
+            f", for versions from {cls.since} on" if cls.since else "")
         for index, fields in enumerate(cls.groups):
             if cls.form == ENUM:
                 yield f"    {index}: {show(cls.variants[index])}"

@@ -25,6 +25,8 @@ pub struct Input {
     pub name_markers: Option<Given<()>>,
     pub id: Option<Given<u64>>,
     pub version: Option<Given<u32>>,
+    /// The lowest version that may read what this one writes.
+    pub since: Option<Given<u32>>,
     pub aliases: Vec<Given<String>>,
     /// Names of fields or variants that older saves hold and that are gone for good.
     pub removed: Vec<Given<String>>,

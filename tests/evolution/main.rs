@@ -8,6 +8,7 @@ mod counted_pointers;
 mod dangling;
 mod disarranged;
 mod game;
+mod going_back;
 mod hostile;
 mod matrix;
 mod meanings;

@@ -9,6 +9,7 @@ mod driver;
 mod evolution;
 mod evolution_of_documents;
 mod failing;
+mod going_back;
 mod golden;
 mod gone_classes;
 mod held;

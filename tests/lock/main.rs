@@ -21,6 +21,7 @@ mod classes;
 mod code;
 mod components;
 mod covered;
+mod downgrades;
 mod format;
 mod hostile;
 mod losses;

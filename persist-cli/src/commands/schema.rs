@@ -56,7 +56,8 @@ fn print(class: &ClassSchema, classes: &[ClassSchema], out: &mut Out) -> Result<
         _ => "value",
     };
     let name = out.styled(NAME, &class.name);
-    let rest = format!("version {}, id {:#018x}", class.version, class.id.0);
+    let since = class.since.map_or_else(String::new, |since| format!(", since {since}"));
+    let rest = format!("version {}{since}, id {:#018x}", class.version, class.id.0);
     let (what, rest) = (out.styled(HEADING, what), out.styled(DIM, rest));
     writeln!(out, "{what} {name}  {rest}")?;
     match &class.form {
@@ -100,6 +101,8 @@ struct Class<'c> {
     name: &'c str,
     id: String,
     version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<u32>,
     form: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     fields: Option<Vec<Field<'c>>>,
@@ -139,6 +142,7 @@ impl<'c> Class<'c> {
             // More bits than every reader of JSON takes.
             id: format!("{:#018x}", class.id.0),
             version: class.version,
+            since: class.since,
             form: "value",
             fields: None,
             variants: None,

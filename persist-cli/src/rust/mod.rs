@@ -217,6 +217,7 @@ impl<'d> Types<'d> {
         if schema.version != 1 {
             attributes.push(format!("version = {}", schema.version));
         }
+        attributes.extend(schema.since.map(|since| format!("since = {since}")));
         attribute(&attributes, "", out);
         match &schema.form {
             Form::Struct(fields) => {

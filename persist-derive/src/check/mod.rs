@@ -71,6 +71,18 @@ fn version(cx: &Ctxt, input: &Input) {
     if let Some(Given { span, value: 0 }) = input.version {
         cx.error(span, "versions begin at 1, which is also the version of a type without one");
     }
+    let version = input.version.as_ref().map_or(1, |given| given.value);
+    match input.since {
+        Some(Given { span, value: 0 }) => cx.error(
+            span,
+            "versions begin at 1, so that `since = 0` keeps no program out; write the lowest version that may read this one",
+        ),
+        Some(Given { span, value }) if value > version => cx.error(
+            span,
+            format!("the class has version {version}, and a program of it could not read its own saves; write `since = {version}` or less, or raise `version`"),
+        ),
+        _ => {}
+    }
 }
 
 /// True for what `bitflags!` of version 2 makes of flags: a struct around `<Flags as PublicFlags>::Internal`.

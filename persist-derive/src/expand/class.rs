@@ -44,6 +44,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let id = input.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let version =
         input.version.as_ref().map(|given| given.value).map(|version| emit! { .version(#version) });
+    let since = input.since.as_ref().map(|given| given.value).map(|since| emit! { .since(#since) });
     let aliases = named(&emit! { aliases }, &input.aliases);
     let removed = named(&emit! { removed }, &input.removed);
     let written: Vec<&str> =
@@ -70,7 +71,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     emit! {
         const CLASS: &'static _persist::Class =
             &_persist::Class::new::<Self>(#name, _persist::Body::#body)
-                #arguments #id #version #aliases #removed #written #code #hooks #prototype #migration;
+                #arguments #id #version #since #aliases #removed #written #code #hooks #prototype #migration;
         const FIELDS: &'static [_persist::FieldRecord] = &[#fields];
         const VARIANTS: &'static [_persist::VariantRecord] = &[#variants];
     }

@@ -86,6 +86,7 @@ attributes! {
         "name_markers": name_markers Option<()> = flag;
         "id": id Option<u64> = |cx, it| it.integer::<u64>(cx, "7");
         "version": version Option<u32> = |cx, it| it.integer::<u32>(cx, "2");
+        "since": since Option<u32> = |cx, it| it.integer::<u32>(cx, "2");
         "alias": aliases Vec<String> = |cx, it| it.save_name(cx, "\"old.Hero\"");
         "removed": removed Vec<String> = |cx, it| it.save_name(cx, "\"old_name\"");
         "rename_all": rename_all Option<Case> = case;

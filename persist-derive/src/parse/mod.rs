@@ -79,6 +79,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         name_markers: attributes.name_markers,
         id: attributes.id,
         version: attributes.version,
+        since: attributes.since,
         aliases: attributes.aliases,
         removed: attributes.removed,
         transparent: attributes.transparent,

@@ -72,6 +72,15 @@ struct Metres(#[persist(id = 1, convert = f, unknown)] f32);",
         "#[persist(version = 4294967295, migrate(4294967294 = f))] struct Hero;",
     ];
 
+    versions_that_could_not_read_their_own: [
+        "#[persist(since = 0)] struct Hero;",
+        "#[persist(since = 2)] struct Hero;",
+        "#[persist(version = 2, since = 3)] enum Mood { Calm }",
+        "#[persist(version = 2, since = 2, since = 1)] struct Hero;",
+        "#[persist(version = 2, since = \"2\")] struct Hero;",
+        "#[persist(transparent, since = 1)] struct Metres(f32);",
+    ];
+
     migrations_that_are_no_functions: [
         "#[persist(version = 2, migrate)] struct Hero;",
         "#[persist(version = 2, migrate = \"f\")] struct Hero;",
@@ -139,6 +148,12 @@ snapshots! { expanded:
 fn a_bare_variant_may_stand_for_unknown_ones() {
     let code = lines("enum Shape { Dot, #[persist(other)] Lost }", &["other", "keeps_unknown"]);
     assert_eq!(code, "other: false,\nother: true,\n");
+}
+
+#[test]
+fn a_class_says_which_versions_may_read_it() {
+    let code = lines("#[persist(version = 3, since = 2)] struct Hero;", &["since"]);
+    assert_eq!(code, ".since(2u32);\n");
 }
 
 #[test]

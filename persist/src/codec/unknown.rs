@@ -58,6 +58,8 @@ pub(crate) struct ForeignClass {
     pub(crate) schema: Arc<dyn Any + Send + Sync>,
     /// Index of the class in it.
     pub(crate) index: usize,
+    /// True for the copy of a value that this program made up for a field.
+    pub(crate) is_made_up: bool,
 }
 
 /// A part of the bytes that means something in one save only.
@@ -90,9 +92,11 @@ impl Unknown {
         self.pieces.first().map_or("", |piece| &piece.class.name)
     }
 
-    /// The names of all that is kept, as [`class`](Self::class) has them.
+    /// The names of all that is kept, as [`class`](Self::class) has them. Copies of made-up defaults, which are kept
+    /// beside it, have none.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().map(|piece| &*piece.class.name)
+        let kept = self.pieces.iter().filter(|piece| !piece.class.is_made_up);
+        kept.map(|piece| &*piece.class.name)
     }
 
     /// True if nothing is kept.

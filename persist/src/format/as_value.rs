@@ -33,6 +33,7 @@ impl<'c> ClassNames<'c> {
     pub(crate) fn definition(&self, class: &ClassSchema) -> Record {
         let (name, id) = ((&*class.name).into(), class.id.to_string().into());
         let head = [("name", name), ("id", id), ("version", class.version.into())];
+        let since = class.since.map(|since| ("since", since.into()));
         let form = match &class.form {
             Form::Struct(fields) => ("fields", self.fields(fields)),
             Form::Value(kind) => ("value", self.kind(kind)),
@@ -41,7 +42,9 @@ impl<'c> ClassNames<'c> {
                 ("variants", Value::Map(variants.iter().map(fields).collect()))
             }
         };
-        with(with(Record::new("Class"), head), [form])
+        let mut record = with(Record::new("Class"), head);
+        since.into_iter().for_each(|(name, since)| record.push(name, since));
+        with(record, [form])
     }
 
     /// The name of a class, with its id if others have the name too.
@@ -117,22 +120,30 @@ impl<'v> ClassReader<'v> {
     ) -> Read<Vec<ClassSchema>> {
         let (mut heads, mut ids) = (Vec::new(), HashSet::new());
         for entry in entries {
-            let names = ["name", "id", "version", "fields", "variants", "value"];
-            let [name, id, version, fields, variants, value] = parts(entry, "Class", names)?;
+            let names = ["name", "id", "version", "since", "fields", "variants", "value"];
+            let [name, id, version, since, fields, variants, value] = parts(entry, "Class", names)?;
             let (name, id) = (text(name, "name")?, class_id(id)?);
             let version = version.and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
             let version = version
                 .filter(|version| *version > 0)
                 .ok_or_else(|| format!("class {name}: its `version` is no number from 1 on"))?;
+            let number = |since: &Value| since.as_u64().and_then(|it| u32::try_from(it).ok());
+            let is_right = |since: &u32| (1..=version).contains(since);
+            let since = match since {
+                None => None,
+                Some(since) => Some(number(since).filter(is_right).ok_or_else(|| {
+                    format!("class {name}: its `since` is no number from 1 to its version")
+                })?),
+            };
             if !ids.insert(id) {
                 return Err(format!("class id {id} stands there twice"));
             }
             self.known.entry(name).or_default().push((id, heads.len()));
-            heads.push((name, id, version, [fields, variants, value]));
+            heads.push((name, id, (version, since), [fields, variants, value]));
         }
-        let classes = heads.into_iter().map(|(name, id, version, form)| {
+        let classes = heads.into_iter().map(|(name, id, (version, since), form)| {
             let form = self.form(form).map_err(|what| format!("class {name}: {what}"))?;
-            Ok(ClassSchema { id, name: name.to_owned(), version, form })
+            Ok(ClassSchema { id, name: name.to_owned(), version, since, form })
         });
         let classes = classes.collect::<Read<Vec<_>>>()?;
         if let Err(class) = inner_first(&classes) {

@@ -18,6 +18,9 @@ const FORM_STRUCT: u8 = 0;
 const FORM_ENUM: u8 = 1;
 const FORM_VALUE: u8 = 2;
 
+/// The bit of a form that says that the lowest version follows that may read the class.
+const SINCE: u8 = 0x80;
+
 /// The bit of a field's flags that says that a number follows.
 const FIELD_ID: u8 = 0x01;
 
@@ -90,13 +93,20 @@ fn write(class: &ClassSchema, number: NumberOf<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&class.id.0.to_le_bytes());
     write_text(&class.name, out);
     count::push(u64::from(class.version), out);
+    let push_form = |form: u8, out: &mut Vec<u8>| match class.since {
+        None => out.push(form),
+        Some(since) => {
+            out.push(form | SINCE);
+            count::push(u64::from(since), out);
+        }
+    };
     match &class.form {
         Form::Struct(fields) => {
-            out.push(FORM_STRUCT);
+            push_form(FORM_STRUCT, out);
             write_fields(fields, number, out);
         }
         Form::Enum(variants) => {
-            out.push(FORM_ENUM);
+            push_form(FORM_ENUM, out);
             count::push(variants.len() as u64, out);
             for variant in variants {
                 write_text(&variant.name, out);
@@ -104,7 +114,7 @@ fn write(class: &ClassSchema, number: NumberOf<'_>, out: &mut Vec<u8>) {
             }
         }
         Form::Value(kind) => {
-            out.push(FORM_VALUE);
+            push_form(FORM_VALUE, out);
             write_kind(kind, number, out);
         }
     }
@@ -220,7 +230,15 @@ fn read_class(input: &mut Decoder<'_>, name: &mut String) -> Result<ClassSchema>
         .ok()
         .filter(|version| *version > 0)
         .ok_or_else(|| bad("the version of a class is 0 or over 4294967295"))?;
-    let form = match input.value::<u8>()? {
+    let tag = input.value::<u8>()?;
+    if !matches!(tag & !SINCE, FORM_STRUCT | FORM_ENUM | FORM_VALUE) {
+        return Err(unknown("form", tag));
+    }
+    let since = match tag & SINCE {
+        0 => None,
+        _ => Some(read_since(version, input)?),
+    };
+    let form = match tag & !SINCE {
         FORM_STRUCT => Form::Struct(read_fields(input)?),
         FORM_ENUM => {
             let count = elements(input)?;
@@ -236,10 +254,16 @@ fn read_class(input: &mut Decoder<'_>, name: &mut String) -> Result<ClassSchema>
             unique("variants", variants.iter().map(|variant| &variant.name))?;
             Form::Enum(variants)
         }
-        FORM_VALUE => Form::Value(read_kind(input, KIND_DEPTH)?),
-        tag => return Err(unknown("form", tag)),
+        _ => Form::Value(read_kind(input, KIND_DEPTH)?),
     };
-    Ok(ClassSchema { id, name: name.clone(), version, form })
+    Ok(ClassSchema { id, name: name.clone(), version, since, form })
+}
+
+/// Reads the lowest version that may read a class of this version.
+fn read_since(version: u32, input: &mut Decoder<'_>) -> Result<u32> {
+    let since = count::decode(input)?;
+    let since = u32::try_from(since).ok().filter(|since| (1..=version).contains(since));
+    since.ok_or_else(|| bad("the lowest version that may read a class is 0 or over its own"))
 }
 
 /// A count of things of at least one byte each.

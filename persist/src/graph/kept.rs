@@ -15,7 +15,7 @@ use crate::codec::{
 };
 use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, LocalValue, length};
+use crate::schema::{LoadEvent, LocalValue, Stored, length};
 use crate::types::WorldObjects;
 use crate::{ErrorKind, Result};
 
@@ -30,7 +30,10 @@ impl Table<'_> {
         class: usize,
         bytes: &[u8],
     ) -> Result<(UnknownPiece, usize, usize)> {
-        let stored = self.plans.stored.clone();
+        let stored = match Stored::is_made_up(class) {
+            true => self.registry.program().layout().clone(),
+            false => self.plans.stored.clone(),
+        };
         let mut parts = Vec::new();
         let mut references = Vec::new();
         let mut handles = Vec::new();
@@ -70,7 +73,8 @@ impl Table<'_> {
             class.map_or_else(|| Arc::from(""), |class| Arc::from(&*class.name))
         });
         let name = name.clone();
-        let class = ForeignClass { name, schema: stored, index: class };
+        let is_made_up = Stored::is_made_up(class);
+        let class = ForeignClass { name, schema: stored, index: class, is_made_up };
         let mut bytes = bytes[..length].to_vec();
         for (start, (arena, name), bits) in handles {
             let found = self.handles.find(arena, bits, self.record, &mut self.tally);
@@ -102,7 +106,10 @@ impl Table<'_> {
     pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
         let stored = &self.plans.stored;
         let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
-        let is_known = |class: &usize| *class < stored.len() || stored.alone(*class).is_some();
+        let is_known = |class: &usize| match Stored::is_made_up(*class) {
+            true => self.registry.program().layout().alone(*class).is_some(),
+            false => *class < stored.len() || stored.alone(*class).is_some(),
+        };
         let Some(class) = class.filter(is_known) else {
             bail!(
                 ErrorKind::InvalidValue,

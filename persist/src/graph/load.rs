@@ -43,6 +43,8 @@ pub(crate) struct Loader<'l> {
     is_checked: bool,
     /// Payloads of values that have become objects.
     pub(super) made: Vec<(Vec<u8>, Vec<DefaultedField>)>,
+    /// What was made up for fields of the record that was rewritten last.
+    pub(super) made_up: Vec<(usize, Vec<u8>)>,
     /// The next id for one while it is decoded, and after that the first free one.
     pub(super) next_id: u64,
     pub(super) first_free: u64,
@@ -95,6 +97,7 @@ impl<'l> Loader<'l> {
             before,
             is_checked: false,
             made: Vec::new(),
+            made_up: Vec::new(),
             next_id: FIRST_MADE,
             first_free,
             waiting: HashSet::new(),

@@ -1,6 +1,7 @@
 //! Records that are not in the program's form: rewritten, and what is left of them kept.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::mem::take;
 
 use super::load::{FIRST_MADE, Loader};
 use super::references::PendingReference;
@@ -10,7 +11,7 @@ use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
 use crate::schema::{
-    InlinedObject, Keeps, KeptLocation, LoadEvent, SharedValue, SourceRecord, transcode,
+    InlinedObject, Keeps, KeptLocation, LoadEvent, PlannedRow, SharedValue, SourceRecord, transcode,
 };
 use crate::{ErrorKind, Result};
 
@@ -43,6 +44,7 @@ impl<'l> Loader<'l> {
         self.scratch.reserve(2 * payload.len());
         let rest = transcode(plans, &source, &found, &mut self.next_id, env, &mut self.scratch)?;
         self.table.defaulted = DefaultedFields::new(rest.defaulted, self.scratch.len());
+        self.made_up = rest.made_up;
         for value in rest.shared {
             self.add_shared(value)?;
         }
@@ -73,7 +75,9 @@ impl<'l> Loader<'l> {
             return Ok(());
         }
         let mut pieces: Vec<UnknownPiece> = Vec::new();
-        for (class, bytes) in keeps {
+        let made_up = take(&mut self.made_up);
+        let made_up = made_up.iter().map(|(class, bytes)| (*class, &bytes[..]));
+        for (class, bytes) in keeps.into_iter().chain(made_up) {
             pieces.push(self.table.unknown_whole(class, bytes)?.0);
             if let Ok(class) = u32::try_from(class)
                 && (class as usize) < self.table.plans.stored.len()
@@ -294,7 +298,8 @@ impl<'l> Loader<'l> {
             .in_object(object)
             .in_class(class)
         };
-        for (row, run) in self.table.plans.events().filter(|(row, _)| !row.is_accepted()) {
+        let is_loss = |row: &PlannedRow| !row.is_accepted() && !row.is_harmless();
+        for (row, run) in self.table.plans.events().filter(|(row, _)| is_loss(row)) {
             let what = match row.event {
                 LoadEvent::Defaulted | LoadEvent::Converted | LoadEvent::Migrated => continue,
                 LoadEvent::Filled => "a field that the save does not have was made empty",

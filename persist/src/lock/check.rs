@@ -57,6 +57,26 @@ pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Re
     check_file(folder.as_ref().join(FOLDER), version, registry, Mode::of_environment()?)
 }
 
+/// Like [`check`], and checks whether the programs of all versions refuse what this one writes, or read it, but guess
+/// nothing.
+///
+/// # Errors
+///
+/// Those of [`check_file`]; [`ErrorKind::NewerFormat`] if one of them guesses, with the whole report as its message.
+pub fn check_downgrades(
+    folder: impl AsRef<Path>,
+    version: &str,
+    registry: &Registry,
+) -> Result<LockReport> {
+    let mut report = check(&folder, version, registry)?;
+    let lock = Lock::load(folder.as_ref().join(FOLDER))?;
+    lock.add_downgrades(&mut report, registry);
+    match report.goes_back() {
+        true => Ok(report),
+        false => Err(Error::new(ErrorKind::NewerFormat, report.to_string())),
+    }
+}
+
 /// Checks a lock, whatever the environment says.
 ///
 /// # Errors
@@ -134,9 +154,12 @@ fn broken(report: &LockReport) -> Option<ErrorKind> {
 ///
 /// It returns the [`LockReport`], with the changes that are safe, and prints it if there are any. See [`lock`](crate::lock) for how the lock is begun and updated.
 ///
+/// `assert_lock!(registry, downgrades)` also tests the way back: whether the program of each locked version refuses what
+/// this one writes, or reads it as what it is. Of those it knows what is in the lock.
+///
 /// # Panics
 ///
-/// With the whole report if old saves do not load, if there is no lock, or if it cannot be read or written.
+/// With the whole report if old saves do not load, if an older program would guess, if there is no lock, or if it cannot be read or written.
 ///
 /// # Example
 ///
@@ -149,8 +172,8 @@ fn broken(report: &LockReport) -> Option<ErrorKind> {
 /// ```
 #[macro_export]
 macro_rules! assert_lock {
-    ($registry:expr $(,)?) => {
-        match $crate::__private::check(
+    (@ $check:ident, $registry:expr) => {
+        match $crate::__private::$check(
             ::std::env!("CARGO_MANIFEST_DIR"),
             ::std::env!("CARGO_PKG_VERSION"),
             &$registry,
@@ -163,5 +186,11 @@ macro_rules! assert_lock {
             }
             ::std::result::Result::Err(error) => ::std::panic!("{error}"),
         }
+    };
+    ($registry:expr $(,)?) => {
+        $crate::assert_lock!(@ check, $registry)
+    };
+    ($registry:expr, downgrades $(,)?) => {
+        $crate::assert_lock!(@ check_downgrades, $registry)
     };
 }

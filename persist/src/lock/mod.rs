@@ -236,6 +236,16 @@ impl Lock {
         report
     }
 
+    /// Adds what the programs of the versions do to saves of this one.
+    fn add_downgrades(&self, report: &mut LockReport, registry: &Registry) {
+        report.downgrades = Some(Vec::new());
+        for section in &self.sections {
+            let found = compare::downgrades(section, registry.program());
+            report.add_downgrades(&section.version, &found);
+        }
+        report.sort();
+    }
+
     /// Makes a save that the program may have written when it had this version: a few objects of each type, in
     /// format 1, from the schema alone.
     ///

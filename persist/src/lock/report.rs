@@ -14,6 +14,8 @@ pub struct LockReport {
     pub(super) versions: usize,
     pub(super) newest: Vec<String>,
     pub(super) is_current: bool,
+    /// What the programs of the versions do to saves of this one, if that was asked for.
+    pub(super) downgrades: Option<Vec<Difference>>,
 }
 
 /// What a change means for the saves of older versions.
@@ -109,6 +111,18 @@ pub(super) struct NotTested {
     pub(super) is_excused: bool,
 }
 
+/// Adds what was found out about a version to what is known.
+fn merge(all: &mut Vec<Difference>, found: &[Difference], version: &str) {
+    for new in found {
+        let known = all.iter().position(|known| known.is_same(new));
+        let at = known.unwrap_or_else(|| {
+            all.push(new.clone());
+            all.len() - 1
+        });
+        all[at].versions.push(version.to_owned());
+    }
+}
+
 impl LockReport {
     /// Adds what was found out about a version.
     pub(super) fn add(
@@ -118,14 +132,7 @@ impl LockReport {
         not_tested: &[NotTested],
     ) {
         self.versions += 1;
-        for new in differences {
-            let known = self.differences.iter().position(|known| known.is_same(new));
-            let at = known.unwrap_or_else(|| {
-                self.differences.push(new.clone());
-                self.differences.len() - 1
-            });
-            self.differences[at].versions.push(version.to_owned());
-        }
+        merge(&mut self.differences, differences, version);
         for new in not_tested {
             match self.not_tested.iter_mut().find(|known| known.class == new.class) {
                 Some(known) => known.is_excused &= new.is_excused,
@@ -145,6 +152,19 @@ impl LockReport {
     /// Puts what is worst first.
     pub(super) fn sort(&mut self) {
         self.differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
+        if let Some(downgrades) = &mut self.downgrades {
+            downgrades.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
+        }
+    }
+
+    /// Adds what the program of a version does to saves of this one.
+    pub(super) fn add_downgrades(&mut self, version: &str, found: &[Difference]) {
+        merge(self.downgrades.get_or_insert_default(), found, version);
+    }
+
+    /// True unless the program of a version guesses what a save of this one means.
+    pub(super) fn goes_back(&self) -> bool {
+        !self.downgrades.iter().flatten().any(|found| found.verdict.is_bad())
     }
 
     /// What changed, worst first.
@@ -215,6 +235,18 @@ impl fmt::Display for LockReport {
         }
         for difference in &self.differences {
             write!(f, "\n{difference}")?;
+        }
+        if let Some(downgrades) = &self.downgrades {
+            match self.goes_back() {
+                true => f.write_str("\nplayers may go back to the locked versions\n")?,
+                false => f.write_str(
+                    "\nplayers who go back lose values: a locked version takes what this one writes for something else\n",
+                )?,
+            }
+            for difference in downgrades {
+                let it = difference.to_string().replacen(" (since ", " (in ", 1);
+                write!(f, "\n{it}")?;
+            }
         }
         if !self.notes.is_empty() {
             f.write_str("\n")?;

@@ -211,7 +211,7 @@ fn fields(
 }
 
 /// Fields by their numbers, or by their names if one of two has no number.
-struct KnownFields<'f> {
+pub(super) struct KnownFields<'f> {
     by_number: HashMap<u32, usize>,
     by_name: HashMap<&'f str, usize>,
     /// Names of the fields without a number.
@@ -219,7 +219,7 @@ struct KnownFields<'f> {
 }
 
 impl<'f> KnownFields<'f> {
-    fn of(fields: &'f [FieldSchema]) -> Self {
+    pub(super) fn of(fields: &'f [FieldSchema]) -> Self {
         let all = || fields.iter().enumerate().rev();
         let unnumbered = all().filter(|(_, field)| field.id.is_none());
         Self {
@@ -230,7 +230,7 @@ impl<'f> KnownFields<'f> {
     }
 
     /// The first that is the same field.
-    fn find(&self, field: &FieldSchema) -> Option<usize> {
+    pub(super) fn find(&self, field: &FieldSchema) -> Option<usize> {
         let name = &*field.name;
         let Some(number) = field.id else { return self.by_name.get(name).copied() };
         let found = [self.by_number.get(&number), self.unnumbered.get(name)];

@@ -20,6 +20,8 @@ pub struct Class {
     given_id: Option<u64>,
     /// Version of the class, 1 unless given.
     pub version: u32,
+    /// The lowest version of the class whose programs may read what this one writes, if given.
+    pub since: Option<u32>,
     /// Names under which older saves may hold the class.
     pub aliases: &'static [&'static str],
     /// Names of fields or variants that older saves may hold and that are gone for good.
@@ -157,6 +159,7 @@ impl Class {
             arguments: &[],
             given_id: None,
             version: 1,
+            since: None,
             aliases: &[],
             removed: &[],
             written: &[],
@@ -180,6 +183,8 @@ impl Class {
         id_number(id: u64) => given_id: Some(id);
         /// Sets the version of the class.
         version(version: u32) => version: version;
+        /// Sets the lowest version that may read what this one writes.
+        since(since: u32) => since: Some(since);
         /// Sets the older names of the class.
         aliases(aliases: &'static [&'static str]) => aliases: aliases;
         /// Names the fields or variants that are gone for good.

@@ -6,7 +6,7 @@ use super::Salvage;
 use super::source::Rescue;
 use crate::format::Header;
 use crate::graph::LoadOutcome;
-use crate::schema::{LoadEvent, Occurrences, PlannedRow};
+use crate::schema::{IN_PLACE_OF_DEFAULT, LoadEvent, Occurrences, PlannedRow};
 use crate::storage::Recovery;
 use crate::{ObjectId, trace};
 
@@ -77,6 +77,7 @@ impl LoadCounts {
         let count = row.count.max(1);
         match row.event {
             _ if row.is_declared => {}
+            LoadEvent::Restored if row.detail.as_deref() == Some(IN_PLACE_OF_DEFAULT) => {}
             LoadEvent::Kept => self.kept += count,
             LoadEvent::Clamped
             | LoadEvent::Replaced

@@ -5,10 +5,24 @@ use std::borrow::Cow;
 use super::{ClassSchema, FieldSchema, Form, Stored, VariantSchema};
 use crate::reflect::ClassId;
 
+/// The bit of an index that says that the class is of a value that a program made up.
+const MADE_UP_BIT: usize = 1 << (usize::BITS - 1);
+
 /// A part of a class that is kept as a class of its own.
 pub(crate) enum Alone<'s> {
-    Field { class: &'s str, variant: Option<&'s str>, field: &'s FieldSchema, node: usize },
-    Variant { class: &'s ClassSchema, variant: &'s VariantSchema, first: usize },
+    Field {
+        class: &'s str,
+        variant: Option<&'s str>,
+        field: &'s FieldSchema,
+        node: usize,
+        /// True for the value that a program made up for the field.
+        is_made_up: bool,
+    },
+    Variant {
+        class: &'s ClassSchema,
+        variant: &'s VariantSchema,
+        first: usize,
+    },
 }
 
 impl Alone<'_> {
@@ -19,12 +33,13 @@ impl Alone<'_> {
             Self::Field { field, .. } => Form::Struct(vec![(*field).clone()]),
             Self::Variant { variant, .. } => Form::Enum(vec![(*variant).clone()]),
         };
-        let version = match self {
-            Self::Field { .. } => 1,
+        let (version, since) = match self {
+            Self::Field { is_made_up: false, .. } => (1, None),
+            Self::Field { is_made_up: true, .. } => (ClassSchema::MADE_UP_VERSION, None),
             // It is migrated from there when a program knows it again.
-            Self::Variant { class, .. } => class.version,
+            Self::Variant { class, .. } => (class.version, class.since),
         };
-        ClassSchema { id: ClassId::of(&name), name, version, form }
+        ClassSchema { id: ClassId::of(&name), name, version, since, form }
     }
 
     /// Its name: that of the class with that of the part.
@@ -46,6 +61,16 @@ impl Stored {
         self.classes.len() + node
     }
 
+    /// The index of a field as the class of the value that a program made up for it.
+    pub(crate) fn made_up_field(&self, node: usize) -> usize {
+        MADE_UP_BIT | self.field_alone(node)
+    }
+
+    /// True for the index of such a class. The fields are those of the program, not of the save.
+    pub(crate) fn is_made_up(index: usize) -> bool {
+        index & MADE_UP_BIT != 0
+    }
+
     /// The index of a variant as a class of its own, an enum with this variant alone.
     pub(crate) fn variant_alone(&self, class: usize, variant: usize) -> usize {
         // The root of the class's variants, as no field has it.
@@ -54,7 +79,8 @@ impl Stored {
 
     /// What a class index is of; `None` if it is of none.
     pub(crate) fn alone(&self, index: usize) -> Option<Alone<'_>> {
-        let index = index.checked_sub(self.classes.len())?;
+        let is_made_up = Self::is_made_up(index);
+        let index = (index & !MADE_UP_BIT).checked_sub(self.classes.len())?;
         if let Some(variant) = index.checked_sub(self.nodes.len()) {
             let (class, variant) = (variant >> 16, variant & 0xffff);
             let schema = self.classes.get(class)?;
@@ -74,7 +100,8 @@ impl Stored {
             Form::Value(_) => return None,
         };
         let field = fields.get(index - self.first(class, variant))?;
-        Some(Alone::Field { class: &self.classes[class].name, variant: name, field, node: index })
+        let class = &*self.classes[class].name;
+        Some(Alone::Field { class, variant: name, field, node: index, is_made_up })
     }
 
     /// A class of the save, or what is kept as one.

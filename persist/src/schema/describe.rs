@@ -39,6 +39,8 @@ pub struct ClassSchema {
     pub name: String,
     /// Its own version, for migrations.
     pub version: u32,
+    /// The lowest version of the class that may read it, if the program that wrote it said so.
+    pub since: Option<u32>,
     /// What its values are made of.
     pub form: Form,
 }
@@ -416,6 +418,15 @@ impl ClassSchema {
         let Form::Struct(fields) = &self.form else { return None };
         let [field] = &fields[..] else { return None };
         Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
+    }
+
+    /// The version of the class of a value that a program made up for a field that it did not find. Classes of kept fields
+    /// have version 1.
+    pub(crate) const MADE_UP_VERSION: u32 = 2;
+
+    /// True for the class of such a value, among those of what was kept.
+    pub(crate) fn is_made_up(&self) -> bool {
+        self.version == Self::MADE_UP_VERSION && self.kept_field().is_some()
     }
 
     /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.

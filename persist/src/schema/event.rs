@@ -39,7 +39,8 @@ pub enum LoadEvent {
     Kept,
     /// Stored or kept fields were dropped, since another one took their place.
     Superseded,
-    /// Fields that an older program kept came back, in place of what `migrate` made of its other fields.
+    /// Fields that an older program kept came back, in place of a default that it had made up and not changed, or of what
+    /// `migrate` made of its other fields.
     Restored,
     /// Handles for which the [`Remap`](crate::types::Remap) had no new id became null.
     Nulled,
@@ -90,10 +91,18 @@ pub(crate) struct PlannedRow {
 /// The detail of what was lost because the program's `removed` says so.
 pub(crate) const REMOVED: &str = "as `removed` says";
 
+/// The detail of a kept field that came back in place of a value that an older program made up.
+pub(crate) const IN_PLACE_OF_DEFAULT: &str = "in place of a default";
+
 impl PlannedRow {
     /// True for what the program says is meant to be lost.
     pub(crate) fn is_accepted(&self) -> bool {
         &*self.detail == REMOVED
+    }
+
+    /// True if only a made-up value was lost.
+    pub(crate) fn is_harmless(&self) -> bool {
+        self.event == LoadEvent::Restored && &*self.detail == IN_PLACE_OF_DEFAULT
     }
 }
 

@@ -1,6 +1,6 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
-use super::event::{REMOVED, shortened};
+use super::event::{IN_PLACE_OF_DEFAULT, REMOVED, shortened};
 use super::meaning::Meaning;
 use super::ops::{
     Conversion, FieldName, FieldSource, KeepStep, Member, Piece, RecordPlan, RecordStep,
@@ -10,6 +10,7 @@ use super::pairing::pair;
 use super::plan::Plans;
 use super::program::ProgramFields;
 use super::{FieldPlace, Form, KindSchema, LoadEvent, ProgramClass};
+use crate::value::Origin;
 use crate::{Error, ErrorKind, Result};
 
 /// Records of more pieces are no small ones.
@@ -63,17 +64,21 @@ impl<'p> Plans<'p> {
             sources: Vec::new(),
             steps: Vec::new(),
             keeps: Vec::new(),
+            marks: false,
             has_room: new.records.iter().any(|record| record.keeps_unknown),
             rows: Vec::new(),
             growth: None,
         };
         let mut is_free = vec![true; old.members.len()];
+        // The fields with made-up values, and where their sources are.
+        let mut made_up = Vec::new();
         for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
             let wanted = &new.fields[field];
             let Some(mut source) = source else {
                 let (source, event) = self.without_source(old, new, field)?;
                 if let Some(event) = event {
                     plan.rows.push(self.rows.row(event, old.class, &old.path(&wanted.name), ""));
+                    made_up.push((field, plan.sources.len()..plan.sources.len() + 1));
                 }
                 plan.sources.push(source);
                 continue;
@@ -89,16 +94,18 @@ impl<'p> Plans<'p> {
             let mut conversion = convert(self, source);
             if let Some(made) = made {
                 is_free[made] = false;
-                let event = if conversion.is_some() {
-                    LoadEvent::Restored
+                let is_made_up = old.members[made].origin == Origin::MadeUp;
+                let (event, detail) = if conversion.is_some() {
+                    (LoadEvent::Restored, if is_made_up { IN_PLACE_OF_DEFAULT } else { "" })
                 } else {
                     // A migration may also have left it as it is stored, under another name.
                     source = made;
                     conversion = convert(self, source);
-                    LoadEvent::Superseded
+                    (LoadEvent::Superseded, "")
                 };
-                plan.rows.push(self.rows.row(event, old.class, &path, ""));
+                plan.rows.push(self.rows.row(event, old.class, &path, detail));
             }
+            let first = plan.sources.len();
             let in_wanted = |error: Error| error.in_field(&old.path(&wanted.name));
             match (old.members[source].stored, conversion) {
                 (None, _) => {
@@ -117,10 +124,17 @@ impl<'p> Plans<'p> {
                     return Err(in_wanted(self.field_mismatch(old.class, node, new, field)));
                 }
             }
+            if old.members[source].is_made_up {
+                made_up.push((field, first..plan.sources.len()));
+            }
         }
         for (piece, member) in old.members.iter().enumerate().filter(|(i, _)| is_free[*i]) {
             let path = old.path(&member.name);
             let mut row = |event, detail| self.rows.row(event, old.class, &path, detail);
+            if member.origin == Origin::MadeUp {
+                // Nobody has chosen it. If it was kept, it would count as chosen for the next program that has it.
+                continue;
+            }
             if pairing.is_superseded[piece] {
                 plan.rows.push(row(LoadEvent::Superseded, ""));
                 continue;
@@ -138,6 +152,9 @@ impl<'p> Plans<'p> {
                     plan.rows.push(row(LoadEvent::Dropped, detail));
                 }
             }
+        }
+        if !plan.keeps.is_empty() && !made_up.is_empty() {
+            plan.mark(&made_up);
         }
         Ok(plan)
     }

@@ -205,6 +205,7 @@ impl MigrationWriter<'_, '_> {
         let Some(target) = self.plans.resolve_moved(class) else { return Ok(()) };
         let Some(described) = self.plans.program.targets[target] else { return Ok(()) };
         let (version, described) = (self.plans.stored[class].version, described.class);
+        self.plans.check_since(class, target)?;
         if is_older(version, described) {
             self.bring_on(record, version, (target, described))?;
         }
@@ -300,6 +301,17 @@ impl MigrationWriter<'_, '_> {
         let records = self.plans.program.wanted(target, variant).records;
         let mut rest = Vec::new();
         for part in parts {
+            let copy = part.as_record().filter(|part| {
+                part.origin.is_some_and(|class| stored[class].is_made_up()) && part.len() == 1
+            });
+            if let Some(copy) = copy.map(|copy| &copy.fields[0]) {
+                let is_it = |it: &&mut Field| (&it.name, it.number) == (&copy.name, copy.number);
+                let field = record.fields.iter_mut().find(is_it);
+                let is_same =
+                    |it: &&mut Field| it.origin == Origin::Written && it.value == copy.value;
+                field.filter(is_same).into_iter().for_each(|it| it.origin = Origin::MadeUp);
+                continue;
+            }
             match part {
                 Value::Struct(Record { mut fields, .. })
                     if fields.len() == 1 && records.iter().any(|it| it.may_be(&&fields[0])) =>

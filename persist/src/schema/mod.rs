@@ -42,7 +42,7 @@ pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
 pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
-pub(crate) use event::{Occurrences, PlannedRow, REMOVED};
+pub(crate) use event::{IN_PLACE_OF_DEFAULT, Occurrences, PlannedRow, REMOVED};
 pub(crate) use instances::contested;
 pub(crate) use matching::Matched;
 pub(crate) use order::inner_first;

@@ -64,10 +64,24 @@ pub(super) struct RecordPlan {
     pub(super) keeps: Vec<KeepStep>,
     /// True if the program's class has a field for what is unknown.
     pub(super) has_room: bool,
+    /// True if something is kept and something is made up: then what was made up is kept, too, so that a later program
+    /// sees whether it was changed.
+    pub(super) marks: bool,
     /// What is reported of each record.
     pub(super) rows: Vec<usize>,
     /// By how many bytes each record grows, if records of it are rewritten in a loop of their own.
     pub(super) growth: Option<usize>,
+}
+
+impl RecordPlan {
+    /// Notes which sources make up the value of a field.
+    pub(super) fn mark(&mut self, made_up: &[(usize, Range<usize>)]) {
+        self.marks = true;
+        for (field, sources) in made_up.iter().rev() {
+            self.sources.insert(sources.end, FieldSource::End);
+            self.sources.insert(sources.start, FieldSource::MadeUp(*field));
+        }
+    }
 }
 
 /// A stored field, or several that are taken over or skipped together.
@@ -131,6 +145,9 @@ pub(super) enum FieldSource {
     Empty(usize),
     /// What is kept.
     Unknown,
+    /// What follows, up to the next `End`, was made up for this field.
+    MadeUp(usize),
+    End,
 }
 
 /// What a stored class or variant has, or one record of it.
@@ -150,6 +167,8 @@ pub(super) struct Member<'a> {
     pub(super) name: Arc<str>,
     pub(super) number: Option<u32>,
     pub(super) origin: Origin,
+    /// True if a program made it up, also if a migration has renamed it.
+    pub(super) is_made_up: bool,
     /// The version to which a migration came that made or renamed it; 0 if none has.
     pub(super) since: u32,
     /// Its node; `None` of what a migration has made.

@@ -4,7 +4,8 @@
 //! 1. Where both fields have a number, the number decides. They are the same field if it is the same number,
 //!    whatever their names are.
 //! 2. Else the name decides, then the aliases.
-//! 3. What the program that wrote the save stored itself wins over what it kept for another program.
+//! 3. What the program that wrote the save stored itself wins over what it kept for another program, unless it had made
+//!    the value up.
 //! 4. What it kept wins over what a migration made. Of what is not kept, the field to which a migration gave
 //!    the name comes first; it has no number.
 //!
@@ -56,7 +57,7 @@ impl StoredField for &Field {
 pub(crate) struct Pairing {
     /// For each field of the program its stored field. No stored field stands twice.
     pub(crate) sources: Vec<Option<usize>>,
-    /// For each field of the program whose kept field is its source, what a migration made of it.
+    /// For each field of the program whose kept field is its source, what a migration or an older program made of it.
     pub(crate) made: Vec<Option<usize>>,
     /// For each stored field, whether it is dropped: kept ones that are copies of another field of the record, and
     /// those that a field could have as its source, but has another.
@@ -93,12 +94,19 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
     pairs.take(&|stored, field| {
         matches!(stored.origin(), Origin::Written | Origin::Made) && is_alias(stored, field)
     });
+    let is_made_up = |stored: &dyn StoredField| stored.origin() == Origin::MadeUp;
+    if stored.iter().any(|stored| is_made_up(*stored)) {
+        pairs.take(&|stored, field| is_made_up(stored) && is_numbered(stored, field));
+        pairs.take(&|stored, field| is_made_up(stored) && is_named(stored, field));
+        pairs.take(&|stored, field| is_made_up(stored) && is_alias(stored, field));
+    }
     let clash = pairs.clash();
     // Kept ones take the place of what was made.
     let mut made = vec![None; records.len()];
     let written = pairs.sources.clone();
     for (source, made) in pairs.sources.iter_mut().zip(&mut made) {
-        *made = source.take_if(|source| stored[*source].origin() == Origin::Made);
+        let origin = |source: usize| stored[source].origin();
+        *made = source.take_if(|it| matches!(origin(*it), Origin::Made | Origin::MadeUp));
     }
     let is_kept = |stored: &dyn StoredField| stored.origin() == Origin::Kept;
     pairs.take(&|stored, field| is_kept(stored) && is_numbered(stored, field));
@@ -223,7 +231,7 @@ impl PairingBuilder<'_> {
             sources.any(|(source, record)| source.is_some() && record.may_be(stored))
         };
         let lost = |(i, stored): (usize, &&dyn StoredField)| {
-            matches!(stored.origin(), Origin::Written | Origin::Kept)
+            matches!(stored.origin(), Origin::Written | Origin::Kept | Origin::MadeUp)
                 && !self.is_taken[i]
                 && (self.copies[i] || is_source(*stored))
         };
@@ -239,7 +247,7 @@ fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
         return copies;
     }
     let mut known = StoredNames::default();
-    for (i, field) in of(Origin::Written).chain(of(Origin::Kept)) {
+    for (i, field) in of(Origin::Written).chain(of(Origin::MadeUp)).chain(of(Origin::Kept)) {
         let is_known = known.has(field.number(), field.name());
         copies[i] = is_known && field.origin() == Origin::Kept;
         known.insert(*field);

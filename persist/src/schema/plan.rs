@@ -260,6 +260,25 @@ impl<'p> Plans<'p> {
         })
     }
 
+    /// Refuses values of a class that says that programs with this version of it must not read them.
+    pub(super) fn check_since(&self, class: usize, target: usize) -> Result<()> {
+        let stored = &self.stored[class];
+        let version = self.program.targets[target].map(|target| target.class.version);
+        let Some((since, version)) = stored.since.zip(version).filter(|(since, own)| since > own)
+        else {
+            return Ok(());
+        };
+        let name = &stored.name;
+        Err(Error::new(
+            ErrorKind::NewerFormat,
+            format!(
+                "the save holds version {} of {name}, which says that only programs with version {since} or later may read it, and this program has version {version}; load it with a newer version of the program",
+                stored.version
+            ),
+        )
+        .in_class(&**name))
+    }
+
     /// The row of records that are of a newer version of their class.
     pub(super) fn newer(&mut self, class: usize, target: usize) -> Option<usize> {
         let stored = &self.stored[class];
@@ -301,6 +320,7 @@ impl<'p> Plans<'p> {
         let program = self.program;
         let all = self.stored.clone();
         let (stored, compiled) = (&all[class], &program.classes[index]);
+        self.check_since(class, index)?;
         let has_kept = stored.kinds().any(|kind| *kind == KindSchema::Unknown);
         if self.is_migrated(class, index) || has_kept {
             return Ok(Plan::Named);

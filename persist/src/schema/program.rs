@@ -30,7 +30,7 @@ pub(crate) struct Program {
 
 /// The program's classes laid out.
 struct ProgramLayout {
-    stored: Stored,
+    stored: Arc<Stored>,
     /// The fields that name the kinds that they take, by their nodes.
     naming: HashMap<usize, FieldPlace>,
     /// The node of the first kind that the `convert` of each field takes; the others follow as classes of their own.
@@ -39,7 +39,7 @@ struct ProgramLayout {
 
 impl Program {
     /// The classes laid out, as if a save had all of them.
-    pub(crate) fn layout(&self) -> &Stored {
+    pub(crate) fn layout(&self) -> &Arc<Stored> {
         &self.all_layout().stored
     }
 
@@ -64,10 +64,11 @@ impl Program {
                     id: ClassId::of(""),
                     name: String::new(),
                     version: 1,
+                    since: None,
                     form: Form::Value(kind.clone()),
                 }));
             }
-            let stored = Stored::new(classes);
+            let stored = Arc::new(Stored::new(classes));
             let mut naming = HashMap::new();
             for class in 0..self.classes.len() {
                 let variants = match &self.classes[class].form {

@@ -22,7 +22,7 @@ pub(crate) fn same_classes(
     }
     while let Some((a, b)) = pairs.next.pop() {
         let (a, b) = (&a_list[a], &b_list[b]);
-        let head = |class: &ClassSchema| (class.id, class.version);
+        let head = |class: &ClassSchema| (class.id, class.version, class.since);
         if head(a) != head(b) || a.name != b.name {
             return false;
         }

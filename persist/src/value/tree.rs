@@ -318,6 +318,8 @@ pub(crate) enum Origin {
     OtherVariant,
     /// A migration made it, or gave it its name.
     Made,
+    /// The program that wrote the save did not find it in an older one, and still had what it made up then.
+    MadeUp,
 }
 
 impl Record {

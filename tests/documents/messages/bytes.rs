@@ -109,6 +109,7 @@ fn definitions_and_records() {
     table.add("a holder", load(&save(&[class("Sword", SWORD), record(1, 0x17, 1, &[5])])));
     table.add("a class of version 0", load(&of_form(&[0])));
     table.add("a form", load(&of_form(&[1, 9])));
+    table.add("a class that no program may read", load(&of_form(&[1, 0x80, 2, 0])));
     table.add("an enum without variants", load(&of_form(&[1, 1, 0])));
     table.add(
         "a field's number",

@@ -100,6 +100,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("save/objects.rs", "the object ids are used up", HUGE),
     ("save/slots.rs", "the user has no home folder", "it takes a user without a home"),
     ("schema/event.rs", "as `removed` says", "a detail in a load report"),
+    ("schema/event.rs", "in place of a default", "a detail in a load report"),
     ("schema/fields.rs", "elements {from} to {}", "a detail in a load report"),
     (
         "schema/migrate.rs",

@@ -118,6 +118,7 @@ fn texts_that_are_no_lock() {
         ("an id that stands there twice", format!("{class}, {}", class.replace("\"A\"", "\"B\""))),
         ("no id", class.replace("0x1", "1")),
         ("no version of a class", class.replace("version: 1", "version: 0")),
+        ("a class that no program may read", class.replace("version: 1", "version: 1, since: 2")),
         ("no form", class.replace("fields: {}", "")),
         ("no fields", of("fields: 3")),
         ("a field without a name", of("fields: { 3: \"u8\" }")),

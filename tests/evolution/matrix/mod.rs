@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 mod enums;
-mod harness;
+pub(crate) mod harness;
 mod kept;
 mod kept_freed;
 mod migrations;

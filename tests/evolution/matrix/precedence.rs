@@ -96,7 +96,7 @@ fn kept_copies_do_not_pile_up() {
     let first = save(renamed::Case { health: 1 });
     let mut last = first.clone();
     let mut lengths = Vec::new();
-    for round in 0..15 {
+    for round in 1..15 {
         last = pass::<before::Case>(&last, |case| case.hp = round);
         lengths.push(last.len());
         last = pass::<renamed::Case>(&last, |case| assert_eq!(case.health, round));

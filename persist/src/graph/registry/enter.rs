@@ -298,6 +298,7 @@ impl<'r> Entering<'r> {
             id,
             name,
             version,
+            since: target.and_then(|target| target.class.since),
             form: Form::Value(KindSchema::Unit),
         });
         program.targets.push(target);

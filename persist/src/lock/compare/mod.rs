@@ -4,6 +4,7 @@
 //! loads of samples show.
 
 mod classes;
+mod downgrades;
 mod fields;
 mod judge;
 mod kinds;
@@ -12,6 +13,7 @@ mod versions;
 
 use std::sync::Arc;
 
+pub(super) use self::downgrades::downgrades;
 use self::judge::{Finding, judge};
 pub(super) use self::kinds::{Fit, fit};
 use self::moves::Moves;

@@ -10,6 +10,8 @@ use crate::schema::FieldPlace;
 pub(crate) struct RecordExtras {
     /// Values that are kept of the object: the class of each, and where it is.
     pub(crate) kept: Vec<(usize, KeptLocation)>,
+    /// What was made up for fields of the object, to be kept with those.
+    pub(crate) made_up: Vec<(usize, Vec<u8>)>,
     /// Values that are objects of their own now.
     pub(crate) shared: Vec<SharedValue>,
     /// Fields with defaults that are not read from the payload, in its order.

@@ -6,6 +6,7 @@
 mod chain;
 mod distinct;
 mod extras;
+mod made_up;
 mod named;
 mod record;
 mod skipping;
@@ -13,6 +14,7 @@ mod skipping;
 use self::chain::ByteChain;
 use self::distinct::DistinctParts;
 pub(crate) use self::extras::{DefaultedField, KeptLocation, RecordExtras, SharedValue};
+use self::made_up::MadeUpValues;
 use self::record::RecordFrame;
 use self::skipping::SkippingFrame;
 use super::event::shortened;
@@ -91,6 +93,7 @@ pub(crate) fn transcode<'s>(
         early_defaulted: Vec::new(),
         defaults: Buffer::new(),
         chain: &chain,
+        made_up: MadeUpValues::default(),
         replaced: Vec::new(),
         distinct: 0,
         skipping: 0,
@@ -148,6 +151,8 @@ struct Transcoder<'t, 's, 'p> {
     defaults: Buffer,
     /// What migrations have made.
     chain: &'t ByteChain,
+    /// The made-up values of open records, and where their kept fields go.
+    made_up: MadeUpValues,
     /// The rows of the values inside of open keys and elements of sets that became an `other` variant without a field.
     replaced: Vec<usize>,
     /// How many of those maps and sets are open.

@@ -2,6 +2,7 @@
 //! what an earlier program did not know.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{KeptLocation, TranscodeFrame, Transcoder};
@@ -13,7 +14,9 @@ use crate::schema::migrate::{MigrationWriter, migrate};
 use crate::schema::ops::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::walk::{dynamic, fault};
-use crate::schema::{FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value};
+use crate::schema::{
+    ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value,
+};
 use crate::value::{Field, Origin, Record, Seen, Value};
 
 /// What a field of such a record takes, in memory and in time, beside its bytes and those of its name.
@@ -51,6 +54,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let (variant, place) = (head.variant.map(|(_, name)| name), KeptLocation::Kept(i));
             found.extend(self.kept_field(*class, variant, bytes, place));
         }
+        self.settle_made_up(&mut found);
         let names = found.iter().map(|field| field.name.len());
         let work = found.len() * FIELD + names.sum::<usize>();
         self.plans.reader(&self.env.limits).charge(1, work)?;
@@ -223,6 +227,34 @@ impl<'t> Transcoder<'t, '_, '_> {
             found.push(member.ok_or_else(|| fault(Fail::Value))?);
         }
         Ok(())
+    }
+
+    /// Finds the fields that still have the values that a program made up for them, and drops the copies of those.
+    fn settle_made_up(&self, found: &mut Vec<Member<'t>>) {
+        let stored = self.stored;
+        let is_copy = |member: &Member<'_>| {
+            let class = member.kept.filter(|_| member.origin != Origin::Written);
+            class.is_some_and(|class| stored.get(class).is_some_and(ClassSchema::is_made_up))
+        };
+        if !found.iter().any(is_copy) {
+            return;
+        }
+        let (copies, mut fields): (Vec<_>, Vec<_>) = found.drain(..).partition(is_copy);
+        let mut by_name: HashMap<(Arc<str>, Option<u32>), usize> = HashMap::new();
+        for (at, field) in fields.iter().enumerate() {
+            if field.origin == Origin::Written {
+                by_name.insert((field.name.clone(), field.number), at);
+            }
+        }
+        let kind = |node: Option<usize>| node.map(|node| &stored.node(node).kind);
+        for copy in copies.iter().filter(|copy| copy.origin == Origin::Kept) {
+            let Some(at) = by_name.get(&(copy.name.clone(), copy.number)) else { continue };
+            let field = &mut fields[*at];
+            if field.bytes == copy.bytes && kind(field.stored) == kind(copy.stored) {
+                (field.origin, field.is_made_up) = (Origin::MadeUp, true);
+            }
+        }
+        *found = fields;
     }
 
     /// Where the bytes are in the payload that were taken last.

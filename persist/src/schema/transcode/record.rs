@@ -34,6 +34,8 @@ pub(super) struct RecordFrame<'t> {
     order: PieceOrder<'t>,
     /// Where its converted pieces begin that wait.
     waiting: usize,
+    /// Where its made-up values begin in those of all open records.
+    made_up: usize,
     /// Of an object, where its bytes begin in the payload.
     start: usize,
     /// Where the pieces lie that do not follow one another.
@@ -67,6 +69,10 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Rewrites the first of `count` elements, if they are small records; returns how many.
     pub(super) fn small_elements(&mut self, of: usize, count: u64) -> Result<u64> {
         let Conversion::Class(place) = self.plans.conversions[of] else { return Ok(0) };
+        if count == 0 {
+            // Nothing is asked of a class of which there is no value.
+            return Ok(0);
+        }
         let Plan::Struct(plan) = self.plans.plan(place)? else { return Ok(0) };
         self.small_records(&plan, count)
     }
@@ -160,6 +166,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             piece: None,
             order: PieceOrder::Nothing,
             waiting: self.waiting.len(),
+            made_up: self.made_up.len(),
             start,
             places,
         }));
@@ -245,6 +252,11 @@ impl<'t> Transcoder<'t, '_, '_> {
                                 self.input.go_back(self.pieces[*first + of]);
                                 return Ok(Some(conversion));
                             }
+                            FieldSource::MadeUp(field) => self.made_up.begin(field, self.out.len()),
+                            FieldSource::End => self.made_up.end(self.out.len()),
+                            FieldSource::Unknown if plan.marks => {
+                                self.made_up.leave_room(self.out.len());
+                            }
                             source => {
                                 *piece = None;
                                 self.make(plan, source, *first)?;
@@ -286,6 +298,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Keeps of an object what the program does not have, if its class has no room for it.
     fn keep(&mut self, record: &mut RecordFrame<'t>) -> Result<()> {
         let plan = record.plan.clone();
+        if plan.marks {
+            self.keep_made_up(&plan, record.first, record.made_up)?;
+        }
         let (mut piece, mut start) = (0, record.start);
         for keep in &plan.keeps {
             let is_kept = plan.has_room || self.is_object();
@@ -310,6 +325,51 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Makes the field for what is unknown, in `defaults`; `made_up` follows what is kept.
+    fn unknown(
+        &mut self,
+        plan: &RecordPlan,
+        first: usize,
+        made_up: &[(usize, Vec<u8>)],
+    ) -> Result<()> {
+        let pieces = &self.pieces[first..];
+        self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
+            count::encode((plan.keeps.len() + made_up.len()) as u64, out)?;
+            let kept = plan.keeps.iter().map(|keep| (keep.class, pieces[keep.piece]));
+            let made_up = made_up.iter().map(|(class, bytes)| (*class, &bytes[..]));
+            for (class, bytes) in kept.chain(made_up) {
+                count::encode(class as u64 + 1, out)?;
+                out.bytes(bytes)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Keeps what was made up for the fields of a record that is whole, and writes what is unknown of it.
+    fn keep_made_up(&mut self, plan: &RecordPlan, first: usize, noted: usize) -> Result<()> {
+        let noted = self.made_up.take_from(noted);
+        let room = noted.room;
+        if room.is_none() && !self.is_object() {
+            return Ok(());
+        }
+        let (program, env) = (self.plans.program, self.env);
+        let (layout, limits) = (program.layout(), &env.limits);
+        let fields = layout.first(plan.target.0, plan.target.1);
+        let copies = noted.copies(layout, fields, self.out, limits);
+        let bytes: usize = copies.iter().map(|(_, bytes)| KEPT + bytes.len()).sum();
+        self.plans.reader(limits).charge(bytes, 1)?;
+        let Some(room) = room else {
+            self.extras.made_up = copies;
+            return Ok(());
+        };
+        self.unknown(plan, first, &copies)?;
+        let bytes = self.defaults.gather();
+        DefaultedField::follow(&mut self.extras.defaulted, room, room + bytes.len());
+        self.out.splice(room..room, bytes.iter().copied());
+        self.check(self.out.len())
     }
 
     /// Notes that what comes next, from `defaults`, is the default of a field that a module stores.
@@ -345,18 +405,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     .in_field(name)
                 })
             }
-            FieldSource::Unknown => {
-                let pieces = &self.pieces[first..];
-                self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
-                    count::encode(plan.keeps.len() as u64, out)?;
-                    for keep in &plan.keeps {
-                        count::encode(keep.class as u64 + 1, out)?;
-                        out.bytes(pieces[keep.piece])?;
-                    }
-                    Ok(())
-                })?;
-                Ok(())
-            }
+            FieldSource::Unknown => self.unknown(plan, first, &[]),
             // A piece of the record.
             _ => Ok(()),
         }

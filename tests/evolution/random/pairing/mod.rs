@@ -39,6 +39,8 @@ struct Stored {
     value: Number,
     /// True if it was kept of another variant.
     is_other: bool,
+    /// True for what a program made up for a field, which is no field itself.
+    is_made_up: bool,
 }
 
 /// What is stored of a class `Case`.
@@ -117,9 +119,22 @@ impl Spec {
             number: field.number,
             value: value(i),
             is_other: false,
+            is_made_up: false,
         });
         stored.collect()
     }
+}
+
+/// Sometimes what a program made up for some of its fields, of which it has changed a few.
+fn made_up(fields: &[Stored], rng: &mut Pcg64) -> Vec<Stored> {
+    let is_any = rng.gen_ratio(1, 3);
+    let made_up = fields.iter().filter(|_| is_any && rng.r#gen()).cloned();
+    let made_up: Vec<Stored> = made_up.map(|field| Stored { is_made_up: true, ..field }).collect();
+    let changed = |it: Stored| match rng.gen_ratio(1, 3) {
+        true => Stored { value: Number::U32(1), ..it },
+        false => it,
+    };
+    made_up.into_iter().map(changed).collect()
 }
 
 impl Save {
@@ -148,13 +163,15 @@ impl Save {
             // A class has each number once.
             let number = number(rng)
                 .filter(|number| fields.iter().all(|f: &Stored| f.number != Some(*number)));
-            fields.push(Stored { name, number, value: value(rng), is_other: false });
+            let value = value(rng);
+            fields.push(Stored { name, number, value, is_other: false, is_made_up: false });
         }
         if rng.gen_bool(0.7) {
             let value = if rng.r#gen() { Number::U8(255) } else { Number::U32(256) };
             let number = rng.gen_bool(0.3).then_some(9);
             let place = rng.gen_range(0..=fields.len());
-            fields.insert(place, Stored { name: "extra", number, value, is_other: false });
+            let extra = Stored { name: "extra", number, value, is_other: false, is_made_up: false };
+            fields.insert(place, extra);
         }
         let mut kept = |rng: &mut Pcg64| {
             let count = [0, 0, 1, 2, 3, 4].choose(rng).copied().expect("one");
@@ -164,11 +181,12 @@ impl Save {
                     number: number(rng),
                     value: value(rng),
                     is_other: rng.gen_ratio(1, 8),
+                    is_made_up: false,
                 })
                 .collect()
         };
-        let inside: Vec<Stored> = kept(rng);
-        let behind = kept(rng);
+        let mut inside: Vec<Stored> = kept(rng);
+        let mut behind = kept(rng);
         // Sometimes it is the program's own form, but for a field.
         let is_own = rng.gen_ratio(1, 4) && (spec.has_room || inside.is_empty());
         if is_own {
@@ -181,6 +199,10 @@ impl Save {
                     fields.retain(|field| field.name != "e");
                 }
             }
+            if spec.has_room {
+                inside.extend(made_up(&fields, rng));
+            }
+            behind.extend(made_up(&fields, rng));
             return Self {
                 version: spec.version,
                 room: spec.has_room.then_some(fields.len()),
@@ -190,6 +212,8 @@ impl Save {
                 drop_unknown: false,
             };
         }
+        inside.extend(made_up(&fields, rng));
+        behind.extend(made_up(&fields, rng));
         let has_room = !inside.is_empty() || rng.gen_ratio(1, 3);
         Self {
             version: rng.gen_range(1..=2),
@@ -246,7 +270,7 @@ impl Save {
             let id = if i == 0 { name.clone() } else { format!("{name}#{i}") };
             let mut out = forge::id_of(&id).to_le_bytes().to_vec();
             out.extend(forge::text(&name));
-            out.extend([1, 0, 1]);
+            out.extend([1 + u8::from(stored.is_made_up), 0, 1]);
             field(stored, &mut out);
             items.push(Item::Definition(out));
         }
@@ -384,6 +408,7 @@ fn kept_in(save: &[u8], spec: &Spec, before: usize, times: usize) -> Vec<Stored>
         let mut rest = &class[8..];
         let class = short(&mut rest);
         assert_eq!(rest[1..3], [0, 1], "one field in {class}");
+        let is_made_up = rest[0] == 2;
         rest = &rest[3..];
         let name = short(&mut rest);
         assert!(class.ends_with(&format!(".{name}")), "{name} of {class}");
@@ -395,6 +420,7 @@ fn kept_in(save: &[u8], spec: &Spec, before: usize, times: usize) -> Vec<Stored>
             number,
             value: Number::read(kind, bytes),
             is_other: class.contains("::W."),
+            is_made_up,
         }
     };
     for item in &forged.items {

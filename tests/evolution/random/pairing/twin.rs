@@ -50,6 +50,8 @@ enum Source {
     Other,
     /// A migration made it.
     Made,
+    /// The writer stored it itself, and it is what the writer made up for it.
+    MadeUp,
 }
 
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ struct Field {
     name: String,
     stored: Stored,
     from: Source,
+    /// Also if a migration has renamed it.
+    is_made_up: bool,
 }
 
 impl Field {
@@ -89,8 +93,19 @@ fn fit(field: &Field, wanted: &Wanted) -> Option<Fit> {
 }
 
 /// For each of the reader's fields the index of its source, best fits first.
-fn sources(fields: &[Field], wanted: &[Wanted], of: &[Source]) -> Vec<Option<usize>> {
-    let mut found = vec![None; wanted.len()];
+fn sources(fields: &[Field], wanted: &[Wanted]) -> Vec<Option<usize>> {
+    let found = vec![None; wanted.len()];
+    let found = more_sources(fields, wanted, &[Source::Written, Source::Made], found);
+    // Nobody has chosen what was made up.
+    more_sources(fields, wanted, &[Source::MadeUp], found)
+}
+
+fn more_sources(
+    fields: &[Field],
+    wanted: &[Wanted],
+    of: &[Source],
+    mut found: Vec<Option<usize>>,
+) -> Vec<Option<usize>> {
     for rank in [Fit::Made, Fit::Number, Fit::Name, Fit::Alias] {
         for (w, wanted) in wanted.iter().enumerate() {
             for (f, field) in fields.iter().enumerate() {
@@ -118,7 +133,8 @@ fn drop_copies(fields: &mut Vec<Field>, found: &mut Found) {
     let mut place = 0;
     fields.retain(|field| {
         place += 1;
-        let is_written = all.iter().any(|a| a.from == Source::Written && is_same(a, field));
+        let is_written = |a: &Field| matches!(a.from, Source::Written | Source::MadeUp);
+        let is_written = all.iter().any(|a| is_written(a) && is_same(a, field));
         let mut earlier = all[..place - 1].iter().filter(|a| a.from == Source::Kept);
         let is_copy =
             field.from == Source::Kept && (is_written || earlier.any(|a| is_same(a, field)));
@@ -132,8 +148,8 @@ fn drop_copies(fields: &mut Vec<Field>, found: &mut Found) {
 /// Rules 3 and 4: for each of the reader's fields its source, and what a migration made that this
 /// source wins over.
 fn pairs(fields: &[Field], wanted: &[Wanted]) -> Vec<(Option<usize>, Option<usize>)> {
-    let first = sources(fields, wanted, &[Source::Written, Source::Made]);
-    let is_made = |f: usize| fields[f].from == Source::Made;
+    let first = sources(fields, wanted);
+    let is_made = |f: usize| matches!(fields[f].from, Source::Made | Source::MadeUp);
     let open: Vec<usize> = (0..wanted.len()).filter(|w| first[*w].is_none_or(is_made)).collect();
     // Kept fields are left for those that have no stored source.
     let mut kept = vec![None; wanted.len()];
@@ -170,13 +186,15 @@ fn drop_superseded(
             && taken.any(|(wanted, _)| fit(field, wanted).is_some())
     });
     let lost: Vec<usize> = lost.map(|(f, _)| f).collect();
-    lost.iter().for_each(|f| found.report(LoadEvent::Superseded, &fields[*f].name));
+    for f in lost.iter().filter(|f| fields[**f].from != Source::MadeUp) {
+        found.report(LoadEvent::Superseded, &fields[*f].name);
+    }
     lost
 }
 
 /// Number and name say different things of a field.
 fn clashes(fields: &[Field], wanted: &[Wanted]) -> Vec<(ErrorKind, String)> {
-    let first = sources(fields, wanted, &[Source::Written, Source::Made]);
+    let first = sources(fields, wanted);
     let mut errors = Vec::new();
     for (w, field) in wanted.iter().enumerate() {
         let is_name = |name: &str| name == field.name || field.aliases.contains(&name);
@@ -212,8 +230,15 @@ fn clashes(fields: &[Field], wanted: &[Wanted]) -> Vec<(ErrorKind, String)> {
 fn migrate(mut fields: Vec<Field>, steps: &[Op]) -> Vec<Field> {
     let made = |name: &str, number: Number| Field {
         name: name.to_owned(),
-        stored: Stored { name: "made", number: None, value: number, is_other: false },
+        stored: Stored {
+            name: "made",
+            number: None,
+            value: number,
+            is_other: false,
+            is_made_up: false,
+        },
         from: Source::Made,
+        is_made_up: false,
     };
     let set = |fields: &mut Vec<Field>, new: Field| match fields
         .iter_mut()
@@ -263,10 +288,19 @@ pub(super) fn load(
     drop_unknown: bool,
 ) -> Outcome {
     let mut found = Found::default();
-    let field =
-        |stored: &Stored, from| Field { name: stored.name.into(), stored: stored.clone(), from };
+    let (copies, kept): (Vec<&Stored>, Vec<&Stored>) = kept.iter().partition(|it| it.is_made_up);
+    let field = |stored: &Stored, from| Field {
+        name: stored.name.into(),
+        stored: stored.clone(),
+        from,
+        is_made_up: from == Source::MadeUp,
+    };
+    let from_writer = |stored: &Stored| {
+        let is_it = |copy: &&Stored| Stored { is_made_up: false, ..(**copy).clone() } == *stored;
+        if copies.iter().any(is_it) { Source::MadeUp } else { Source::Written }
+    };
     let from = |stored: &Stored| if stored.is_other { Source::Other } else { Source::Kept };
-    let written = written.iter().map(|stored| field(stored, Source::Written));
+    let written = written.iter().map(|stored| field(stored, from_writer(stored)));
     let mut fields: Vec<Field> =
         written.chain(kept.iter().map(|stored| field(stored, from(stored)))).collect();
     drop_copies(&mut fields, &mut found);
@@ -295,16 +329,19 @@ pub(super) fn load(
     }
     let pairs = pairs(&fields, spec.fields);
     let sources: Vec<Option<usize>> = pairs.iter().map(|(source, _)| *source).collect();
-    let of = [Source::Written, Source::Kept];
+    let of = [Source::Written, Source::Kept, Source::MadeUp];
+    let mut made_up = Vec::new();
     let mut gone = drop_superseded((&fields, &of), spec.fields, &sources, &mut found);
     for (wanted, (source, made)) in spec.fields.iter().zip(pairs) {
         let Some(source) = source else {
             found.report(LoadEvent::Defaulted, wanted.name);
             found.values.push(wanted.default);
+            made_up.push((wanted, wanted.default));
             continue;
         };
         gone.push(source);
         let (of, value) = (&fields[source], fields[source].stored.value.number());
+        let mut is_made_up = of.is_made_up;
         let value = match (made, value) {
             (None, value) => value,
             (Some(_), Some(value)) => {
@@ -315,11 +352,15 @@ pub(super) fn load(
             (Some(made), None) => {
                 found.report(LoadEvent::Superseded, &of.name);
                 gone.push(made);
+                is_made_up = fields[made].is_made_up;
                 fields[made].stored.value.number()
             }
         };
         match value {
-            Some(value) => found.values.push(value),
+            Some(value) => {
+                found.values.push(value);
+                made_up.extend(is_made_up.then_some((wanted, value)));
+            }
             None => errors.push((ErrorKind::KindMismatch, wanted.name.to_owned())),
         }
     }
@@ -327,7 +368,7 @@ pub(super) fn load(
         return Outcome::Refused(errors);
     }
     for (f, field) in fields.iter().enumerate() {
-        if gone.contains(&f) {
+        if gone.contains(&f) || field.from == Source::MadeUp {
             continue;
         }
         let has_room = spec.has_room || place == Place::Object;
@@ -337,6 +378,16 @@ pub(super) fn load(
         } else {
             found.report(LoadEvent::Dropped, &field.name);
         }
+    }
+    if !found.kept.is_empty() {
+        // A later program sees by a copy whether it was changed.
+        found.kept.extend(made_up.into_iter().map(|(wanted, value)| Stored {
+            name: wanted.name,
+            number: wanted.number,
+            value: Number::U32(value),
+            is_other: false,
+            is_made_up: true,
+        }));
     }
     Outcome::Loaded(found)
 }

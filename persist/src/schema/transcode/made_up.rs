@@ -1,0 +1,80 @@
+//! Values that a program makes up for fields that it does not find in a save.
+//!
+//! The save of a newer program may have such a field under another name, which is unknown here and kept. What was made
+//! up is kept with it. If the field still has that value when the save comes back, nobody has chosen it, and the kept one
+//! wins. Such values come from the output, since a default may be another one each time.
+
+use std::ops::Range;
+
+use crate::Limits;
+use crate::schema::Stored;
+use crate::schema::walk::{LocalValue, length};
+
+/// The made-up values of all open records.
+#[derive(Default)]
+pub(super) struct MadeUpValues(Vec<MadeUp>);
+
+/// A made-up value in the output, or the place for what is unknown.
+struct MadeUp {
+    /// The field; `None` of that place.
+    field: Option<usize>,
+    bytes: Range<usize>,
+}
+
+/// The made-up values of one record, and where its unknown fields go.
+pub(super) struct OfRecord {
+    values: Vec<MadeUp>,
+    pub(super) room: Option<usize>,
+}
+
+impl MadeUpValues {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
+    /// What is written from here on was made up for this field.
+    pub(super) fn begin(&mut self, field: usize, at: usize) {
+        self.0.push(MadeUp { field: Some(field), bytes: at..at });
+    }
+
+    pub(super) fn end(&mut self, at: usize) {
+        self.0.last_mut().into_iter().for_each(|last| last.bytes.end = at);
+    }
+
+    /// What is unknown is written here when all that was made up is known.
+    pub(super) fn leave_room(&mut self, at: usize) {
+        self.0.push(MadeUp { field: None, bytes: at..at });
+    }
+
+    /// Takes those of a record that is whole, the last one.
+    pub(super) fn take_from(&mut self, first: usize) -> OfRecord {
+        let values = self.0.split_off(first);
+        let room = values.iter().find(|it| it.field.is_none()).map(|it| it.bytes.start);
+        OfRecord { values, room }
+    }
+}
+
+impl OfRecord {
+    /// The values with the classes of the program as which they are kept; `fields` is the node of its first field.
+    pub(super) fn copies(
+        self,
+        layout: &Stored,
+        fields: usize,
+        out: &[u8],
+        limits: &Limits,
+    ) -> Vec<(usize, Vec<u8>)> {
+        let copy = |it: MadeUp| {
+            let (class, bytes) = (layout.made_up_field(fields + it.field?), &out[it.bytes]);
+            // Ids of objects and numbers of classes are those of this save, and mean nothing in a copy.
+            let mut is_same_anywhere =
+                |met: LocalValue<'_>, _, _| matches!(met, LocalValue::Handle { .. });
+            let length = length(class, layout, bytes, limits, &mut is_same_anywhere);
+            (length.ok() == Some(bytes.len())).then(|| (class, bytes.to_vec()))
+        };
+        self.values.into_iter().filter_map(copy).collect()
+    }
+}
