@@ -66,6 +66,11 @@ struct Errors;
 #[doc = include_str!("../docs/reference/conversions.md")]
 struct Conversions;
 
+/// The examples of the page on going back, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reference/going-back.md")]
+struct GoingBack;
+
 /// The examples of the reference on histories, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reference/histories.md")]

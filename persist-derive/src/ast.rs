@@ -50,7 +50,7 @@ pub struct Input {
     pub hooks: Hooks,
     /// How older records are brought to the version.
     pub migration: Option<Given<Vec<Step>>>,
-    /// Those of its attributes that change or refuse values.
+    /// The attributes that change or refuse values.
     pub code: Vec<String>,
     /// Attributes that need field records: class, id, ..., with their names.
     pub class_only: Vec<Given<&'static str>>,
@@ -139,7 +139,7 @@ pub struct Field {
     pub ty: Type,
     /// Name and type, or type alone, as they stand in the source.
     pub written: String,
-    /// Those of its attributes that make values of it.
+    /// The attributes that make values of it.
     pub code: Vec<String>,
     pub store: Store,
     /// Its first attribute.

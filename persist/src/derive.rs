@@ -43,6 +43,7 @@
 /// | `name_markers` | Of a generic type: the class is named with all type parameters, also with markers: those whose values are not stored, such as the `T` of a `PhantomData<T>`. They must be `Persist`. |
 /// | `id = 7` | Number of the class in the save; else a hash of its name. |
 /// | `version = 2` | Version of the class, from 1; else 1. |
+/// | `since = 2` | The lowest version of the class whose programs may read it; those with a lower one refuse it by name. |
 /// | `alias = "old.Hero"` | A name under which older saves may hold the class, and no other class; may be repeated. |
 /// | `removed = "hp"` | A field of a struct, or a variant of an enum, that is gone for good: what older saves hold of it is dropped and not kept; may be repeated. See below. |
 /// | `rename_all = "camelCase"` | Style of the names of a struct's fields or an enum's variants: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. |

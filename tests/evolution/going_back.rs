@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+mod places;
 mod renamed;
 mod since;
 mod table;

@@ -23,8 +23,10 @@ fn to_gold(cents: u64) -> u32 {
     u32::try_from(cents / 100).unwrap_or(u32::MAX)
 }
 
-fn from_seconds(seconds: u32) -> u64 {
-    seconds.into()
+fn in_minutes(purse: &mut Record, _: u32) {
+    if let Some(seconds) = purse.get("time").and_then(persist::Value::as_u64) {
+        purse.set("time", u32::try_from(seconds / 60).unwrap());
+    }
 }
 
 fn in_tenths(purse: &mut Record, _: u32) {
@@ -75,8 +77,8 @@ purses! {
     #[persist(version = 2, migrate(1 = into_coins))]
     Coins { coins: u64 }
     Seconds { #[persist(with = seconds)] time: u64 }
-    #[persist(version = 2)]
-    Minutes { #[persist(with = minutes, convert(1 = from_seconds))] time: u64 }
+    #[persist(version = 2, migrate(1 = in_minutes))]
+    Minutes { #[persist(with = minutes)] time: u64 }
 }
 
 /// What the lock says, and what the older program makes of a save of the newer one.

@@ -16,11 +16,13 @@ macro_rules! versions {
 
 mod alarms;
 mod branches;
+mod changes;
 mod check;
 mod classes;
 mod code;
 mod components;
 mod covered;
+mod cures;
 mod downgrades;
 mod format;
 mod hostile;
@@ -212,7 +214,7 @@ fn a_field_that_may_be_either_of_two_is_not_guessed() {
     let report = report::<two_of_a_kind::Hero, one_of_them::Hero>();
     let worst = worst(&report);
     assert_eq!(worst.verdict, Verdict::NeedsDefault);
-    let question = "if it is what hp was, give it `#[persist(alias = \"hp\")]`; if it is what mp was, give it `#[persist(alias = \"mp\")]`, else a default";
+    let question = "if it is what hp was, give it `#[persist(alias = \"hp\")]`; if it is what mp was, give it `#[persist(alias = \"mp\")]`, else a default, and `#[persist(removed = \"hp\", removed = \"mp\")]` on struct Hero";
     assert!(worst.change.ends_with(question), "{}", worst.change);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::format::as_value::{Read, list, parts, text, with};
-use crate::reflect::VariantRecord;
+use crate::reflect::{Kind, VariantRecord};
 use crate::schema::{KindSchema, Program};
 use crate::value::{Record, Value};
 
@@ -77,8 +77,10 @@ impl ClassCode {
                 });
                 let mut found =
                     FieldCode { attributes: said(number), converts: converts.collect() };
-                // That of the whole struct.
-                if field.has_default && found.given_default().is_none() {
+                // That of the whole struct. Every option has one.
+                let is_given = field.has_default && !field.keeps_unknown;
+                let is_option = matches!(field.kind(), Kind::Option(_));
+                if is_given && !is_option && found.given_default().is_none() {
                     found.attributes.push(String::from("default"));
                 }
                 if found != FieldCode::default() {

@@ -220,10 +220,11 @@ impl Lock {
             let before = at.checked_sub(1).map(|before| &self.sections[before]);
             // What came after the one before, but this one, came after this one.
             let is_same = before.is_some_and(|before| {
-                let later = self.sections[at + 1..].iter().filter(|later| later.is_after(before));
+                let mut later =
+                    self.sections[at + 1..].iter().filter(|later| later.is_after(before));
                 before.entries == section.entries
                     && section.is_after(before)
-                    && later.map(|later| later.is_after(section)).all(|is_after| is_after)
+                    && later.all(|later| later.is_after(section))
             });
             if !is_same {
                 let is_newest = self.newest().any(|newest| newest.entries == section.entries);

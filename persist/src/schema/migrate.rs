@@ -1,5 +1,6 @@
 //! Records of older versions, migrated by the program's functions.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ pub(super) fn migrate(
 ) -> Result<()> {
     // By their places, since a step may rename them.
     let names = record.fields.iter().filter(|field| field.place.is_some() && env.is_trial());
-    let names: Vec<_> = names.map(|field| (field.place, field.name.clone())).collect();
+    let mut names: Vec<_> = names.map(|field| (field.place, field.name.clone())).collect();
     let variant = record.variant().filter(|_| env.is_trial()).map(str::to_owned);
     let stored = record.class.clone();
     let mut waiting = waiting_converts(record, from, class, plans);
@@ -48,17 +49,21 @@ pub(super) fn migrate(
         if let Some(waiting) = waiting.iter().find(|it| it.was_seen_too_early(record, version)) {
             return Err(waiting.error(record, version));
         }
-        for field in &record.fields {
-            if field.seen.take()
-                && let Some((_, name)) = names.iter().find(|(place, _)| *place == field.place)
-            {
-                let path = match &variant {
-                    Some(variant) => format!("{variant}.{name}"),
-                    None => name.to_string(),
-                };
-                plans.happened(LoadEvent::Migrated, &stored, &path, "looked at", id);
-            }
-        }
+        names.retain(|(place, name)| {
+            let mut fields = record.fields.iter();
+            let left = fields.find(|it| it.place == *place && it.origin != Origin::Made);
+            let what = match left {
+                Some(field) if field.seen.take() => "looked at",
+                Some(_) => return true,
+                None => "taken",
+            };
+            let path = match &variant {
+                Some(variant) => format!("{variant}.{name}"),
+                None => name.to_string(),
+            };
+            plans.happened(LoadEvent::Migrated, &stored, &path, what, id);
+            left.is_some()
+        });
     }
     Ok(())
 }
@@ -299,19 +304,14 @@ impl MigrationWriter<'_, '_> {
         };
         let variant = record.variant().and_then(|name| self.variant(target, name)).unwrap_or(0);
         let records = self.plans.program.wanted(target, variant).records;
+        let is_copy = |part: &Value| {
+            let class = part.as_record().and_then(|part| part.origin);
+            class.is_some_and(|class| stored[class].is_made_up())
+        };
+        let (copies, parts): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_copy);
+        note_made_up(record, &copies);
         let mut rest = Vec::new();
         for part in parts {
-            let copy = part.as_record().filter(|part| {
-                part.origin.is_some_and(|class| stored[class].is_made_up()) && part.len() == 1
-            });
-            if let Some(copy) = copy.map(|copy| &copy.fields[0]) {
-                let is_it = |it: &&mut Field| (&it.name, it.number) == (&copy.name, copy.number);
-                let field = record.fields.iter_mut().find(is_it);
-                let is_same =
-                    |it: &&mut Field| it.origin == Origin::Written && it.value == copy.value;
-                field.filter(is_same).into_iter().for_each(|it| it.origin = Origin::MadeUp);
-                continue;
-            }
             match part {
                 Value::Struct(Record { mut fields, .. })
                     if fields.len() == 1 && records.iter().any(|it| it.may_be(&&fields[0])) =>
@@ -368,6 +368,23 @@ impl MigrationWriter<'_, '_> {
         let fields = fields_of(&self.plans.stored, class, record);
         fields.is_some_and(|fields| fields.len() == record.len())
             && record.fields.iter().all(|field| field.origin == Origin::Written)
+    }
+}
+
+/// Marks the fields of a record that still have the values that a program made up for them.
+fn note_made_up(record: &mut Record, copies: &[Value]) {
+    if copies.is_empty() {
+        return;
+    }
+    let written = record.fields.iter_mut().filter(|field| field.origin == Origin::Written);
+    let mut by_name: HashMap<_, _> =
+        written.map(|field| ((field.name.clone(), field.number), field)).collect();
+    for copy in copies.iter().filter_map(|copy| copy.as_record()?.fields.first()) {
+        if let Some(field) = by_name.get_mut(&(copy.name.clone(), copy.number))
+            && field.value == copy.value
+        {
+            field.origin = Origin::MadeUp;
+        }
     }
 }
 

@@ -151,6 +151,32 @@ pub(crate) fn is_said(parts: &[impl AsRef<str>], snapshots: &str) -> bool {
     })
 }
 
+/// The reports of the cases whose cures `tests/lock/cures` applies.
+const CURES: &str =
+    include_str!("../../lock/cures/snapshots/lock__cures__the_reports_of_the_cases.snap");
+
+/// Messages of the lock that name code, and have no cure that a test applies: how they begin, and why.
+const WITHOUT_CURE: &[(&str, &str)] = &[
+    ("the field is stored by other code, and `migrate`", ACCEPTED),
+    ("it is refused by name, `since", ACCEPTED),
+    ("a {is} is read as {kind}", "tests/lock/downgrades.rs applies the `since` that is printed"),
+    ("was `validate = {then}`", "whether a check takes old values is a question"),
+    ("came, `validate = {check}`", "whether a check takes old values is a question"),
+    (", which was `{was}` in {version}", "which default is right is a question"),
+    ("is `removed`; values of it become", ACCEPTED),
+    ("the field is `removed`; its old values", ACCEPTED),
+    ("what `migrate` makes", ACCEPTED),
+    (", by its `convert`", ACCEPTED),
+    ("the field went; `migrate` looks at it", ACCEPTED),
+    ("the field went; `migrate` takes it", ACCEPTED),
+    (
+        "elements {} to {from} of old values",
+        "a load refuses every shorter array, which is said instead",
+    ),
+];
+
+const ACCEPTED: &str = "it says that the program has the cure";
+
 fn is_error(sentence: &Sentence) -> bool {
     !NO_ERRORS.iter().any(|(file, _)| sentence.file.starts_with(file))
 }
@@ -202,5 +228,34 @@ fn sentences_are_lower_case_and_without_a_full_stop() {
             && !text.contains('(');
         assert!(!is_capital, "{report}");
         assert!(!text.ends_with('.') || text.ends_with("..."), "{report}");
+    }
+}
+
+#[test]
+fn every_cure_of_the_lock_is_applied_by_a_test() {
+    let sentences = sentences();
+    let named: Vec<&Sentence> = sentences
+        .iter()
+        .filter(|sentence| sentence.file.starts_with("lock/compare/"))
+        .filter(|sentence| sentence.text.contains('`'))
+        .collect();
+    assert!(named.len() > 30, "{}", named.len());
+    let is_excused =
+        |it: &Sentence| WITHOUT_CURE.iter().any(|(start, _)| it.text.starts_with(start));
+    let missing: Vec<String> = named
+        .iter()
+        .filter(|sentence| !is_excused(sentence) && !is_said(&sentence.pieces, CURES))
+        .map(|sentence| sentence.report())
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "no case of tests/lock/cures has these, so that nothing shows that their cures help:\n{}",
+        missing.join("\n"),
+    );
+    for (start, why) in WITHOUT_CURE {
+        let mut meant = named.iter().filter(|it| it.text.starts_with(start)).peekable();
+        assert!(meant.peek().is_some(), "the lock does not say {start:?} ({why})");
+        let is_shown = meant.all(|sentence| is_said(&sentence.pieces, CURES));
+        assert!(!is_shown, "a case has {start:?}; remove it here");
     }
 }

@@ -141,6 +141,13 @@ fn texts_that_are_no_lock() {
                 "{class}, Object {{ class: A {{}}, holder: \"Rc\" }}, Object {{ class: A {{ id: \"0x1\" }}, holder: \"Rc\" }}"
             ),
         ),
+        ("code of no fields", format!("{class}, Code {{ class: A {{}}, fields: 3 }}")),
+        (
+            "a function until no version",
+            format!(
+                "{class}, Code {{ class: A {{}}, fields: {{ \"a\": [Convert {{ takes: \"u8\", until: \"x\" }}] }} }}"
+            ),
+        ),
         (
             "a class of a trait twice",
             format!("{class}, Trait {{ name: \"T\", classes: [A {{}}, A {{}}] }}"),

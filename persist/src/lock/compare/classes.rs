@@ -114,8 +114,13 @@ impl<'c> VersionComparison<'c> {
             };
             let new = &program.classes[guess.new].name;
             let mostly = if guess.score > 1 { "" } else { "mostly " };
+            // A field that holds it does not load what the program says is removed.
+            let or_another = match self.holding_field(class) {
+                Some(field) => format!("say so by a `convert` of {field}, which holds it"),
+                None => format!("say so by `registry.removed_class({name:?})?`"),
+            };
             let change = format!(
-                "the class went, and {new} of {mostly}the same fields came; if it is another, say so by `registry.removed_class({name:?})?`"
+                "the class went, and {new} of {mostly}the same fields came; if it is another, {or_another}"
             );
             let finding = Finding::new(name, Verdict::NeedsAlias, change);
             let head = source::head(program, guess.new);
@@ -131,6 +136,22 @@ impl<'c> VersionComparison<'c> {
         self.plans = self.plans_with_names(&all);
         self.stored = self.plans.stored.clone();
         self.resolved = (0..classes.len()).map(|class| self.plans.resolve(class)).collect();
+    }
+
+    /// A field of a struct that held a class by value, and that the program still has.
+    fn holding_field(&self, class: usize) -> Option<String> {
+        let classes = self.section.classes.iter().zip(&self.resolved);
+        classes.filter_map(|(holder, target)| Some((holder, (*target)?))).find_map(
+            |(holder, target)| {
+                let new = &self.program.classes[target];
+                let Form::Struct(fields) = &new.form else { return None };
+                let is_holding = |(field, kind): &(&str, &KindSchema)| {
+                    kind.classes().contains(&class) && fields.iter().any(|it| it.name == *field)
+                };
+                let (field, _) = holder.named_kinds().find(is_holding)?;
+                Some(format!("{}.{field}", new.name))
+            },
+        )
     }
 
     /// The classes that went, with those that came and seem to be the same.
@@ -197,8 +218,17 @@ impl<'c> VersionComparison<'c> {
             );
             let mut finding = Finding::new(name, Verdict::Breaks, change);
             finding.of.kind = ErrorKind::Unsupported;
-            self.findings
-                .push(finding.paste(format!("#[persist(version = {})]", old.version), head));
+            let target = self.program.targets[target];
+            // With a `migrate`, the version alone does not compile: each version before it needs a step.
+            if target.is_some_and(|target| !target.class.migration.is_empty()) {
+                finding.of.change.push_str(&format!(
+                    "; give {head} `version = {}` again, with a step of `migrate` for each version before it",
+                    old.version
+                ));
+            } else {
+                finding = finding.paste(format!("#[persist(version = {})]", old.version), head);
+            }
+            self.findings.push(finding);
         }
     }
 
@@ -229,7 +259,7 @@ impl<'c> VersionComparison<'c> {
             let mut finding =
                 finding.paste(format!("#[persist(migrate({}))]", all.join(", ")), &head);
             finding.of.code = Some(format!(
-                "fn {function}(record: &mut persist::Record, from: u32) {{\n    todo!()\n}}"
+                "fn {function}(record: &mut persist::Record, _: u32) {{\n    todo!()\n}}"
             ));
             self.findings.push(finding);
         }
@@ -443,8 +473,10 @@ impl<'c> VersionComparison<'c> {
         let thing = |variant: usize| [ItemName::Now(class), ItemName::Now(variant)];
         let mut later = self.versions.later_code(self.version, class);
         if let Some((version, _)) = later.find(|(_, code)| code.removed.contains(&was.name)) {
+            let head = source::head(self.program, class);
             return Some(format!(
-                "{version} said that the variant is `removed`, and old values of it would become the new one; give the new one another name in the save, or an `alias` of the old name, if it is the same again"
+                "{version} said that the variant is `removed`, and old values of it would become the new one; give the new one another name in the save, and `#[persist(removed = {:?})]` to {head}, or the new one the `alias`, if it is the same again",
+                was.name
             ));
         }
         let absence = self.versions.absence_alone(self.version, &thing(variant))?;

@@ -6,7 +6,7 @@ use crate::lock::report::{Difference, Verdict};
 use crate::lock::saved::KnownFields;
 use crate::lock::section::Section;
 use crate::lock::source;
-use crate::schema::{ClassSchema, FieldSchema, Form, Program, VariantSchema};
+use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Program, VariantSchema};
 
 /// A class of a version and of the program, to which saves of the program go back.
 struct Downgrade<'d> {
@@ -115,7 +115,8 @@ impl Downgrade<'_> {
         let said = |old: &FieldSchema| {
             let then = self.then.fields.get(&path(variant, &old.name));
             let Some(new) = known.find(old).map(|new| &news[new]) else {
-                let has_default = then.and_then(FieldCode::given_default).is_some();
+                let is_free = matches!(old.kind, KindSchema::Option(_) | KindSchema::Unknown);
+                let has_default = is_free || then.and_then(FieldCode::given_default).is_some();
                 let why = match has_default {
                     true => return None,
                     false => "saves without it are refused by name: it has no default there",

@@ -266,7 +266,12 @@ impl VersionComparison<'_> {
             let likely: Vec<&Guess> = likely.collect();
             if !likely.is_empty() {
                 let question = self.question(pair, &likely, Asked::Old);
-                change.push_str(&format!("; {question}, else a default"));
+                let removed = likely.iter().map(|guess| &*pair.old[guess.old].name);
+                let removed: Vec<&str> = removed.collect();
+                // With a default alone the old values would be lost.
+                let (removed, place) = (removed_attribute(&removed), self.owner(pair));
+                change
+                    .push_str(&format!("; {question}, else a default, and `{removed}` on {place}"));
             }
             let above = source::field(self.program, pair.place(field), wanted);
             let finding = row(Verdict::NeedsDefault, change).paste("#[persist(default)]", above);
@@ -282,10 +287,10 @@ impl VersionComparison<'_> {
             Some(variant) => variant.to_owned(),
             None => source::head(self.program, pair.new.class),
         };
-        let removed = format!("#[persist(removed = {name:?})]");
-        let owner = if pair.variant.is_some() { "variant " } else { "" };
+        let removed = removed_attribute(&[name]);
+        let owner = self.owner(pair);
         let or_removed =
-            format!("say that {name} is not needed any more, by `{removed}` on {owner}{head}");
+            format!("say that {name} is not needed any more, by `{removed}` on {owner}");
         let has_room = pair.new.records.iter().any(|record| record.keeps_unknown);
         let finding = if !news.is_empty() {
             let names = news.iter().map(|guess| &*pair.new.fields[guess.new].name);
@@ -335,6 +340,14 @@ impl VersionComparison<'_> {
             finding: self.findings.len(),
         });
         self.findings.push(finding);
+    }
+
+    /// What an attribute of a whole struct or variant stands on.
+    fn owner(&self, pair: &Pair<'_>) -> String {
+        match pair.variant {
+            Some(variant) => format!("variant {variant}"),
+            None => source::head(self.program, pair.new.class),
+        }
     }
 
     /// The attribute by which a new field takes over the values of an old one.
@@ -439,8 +452,9 @@ impl VersionComparison<'_> {
             let above = source::field(self.program, pair.place(field), new);
             (why, another_name(pair, source, field), above)
         });
-        let is_code = reused.is_none();
+        let is_reused = reused.is_some();
         let reused = reused.or_else(|| self.other_code(pair, field, source));
+        let is_code = !is_reused && reused.is_some();
         let is_restored =
             is_same && reused.is_none() && self.is_newly_restored(pair, field, source);
         if is_same && reused.is_none() && !is_restored {
@@ -481,8 +495,9 @@ impl VersionComparison<'_> {
             ));
         }
         self.findings.push(Finding {
-            is_converted: !is_taken,
+            is_converted: !is_taken && (!is_same || is_reused),
             is_accepted: is_taken,
+            is_restored: is_code,
             may_narrow: !is_taken && fit != Fit::Whole,
             ..finding.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
@@ -551,10 +566,15 @@ impl VersionComparison<'_> {
                 "{version} made the value by `convert`, with {function}, and the program takes {kind} as it is: give the field that `convert` again, or say that a value of {kind} means the same"
             ),
             (None, Some(then)) if module.as_ref() != Some(&then) => {
-                let now =
-                    module.map_or_else(|| String::from("as it is"), |it| format!("by `{it}`"));
+                let (now, by) = match module {
+                    Some(now) => (format!("by `{now}`"), "a `migrate` that sets it".to_owned()),
+                    None => {
+                        let convert = format!("the field a `convert({version} = function)`");
+                        (String::from("as it is"), convert)
+                    }
+                };
                 format!(
-                    "it was stored by `{then}`, and is stored {now}: if that counts in another unit, give the class a `version`, and the field a `convert({version} = function)`; if it means the same, say so"
+                    "it was stored by `{then}`, and is stored {now}: if that counts in another unit, give the class a `version` and {by}; if it means the same, say so"
                 )
             }
             _ => return None,
@@ -628,6 +648,12 @@ impl VersionComparison<'_> {
             name = old.name,
         ))
     }
+}
+
+/// The attribute by which fields are gone for good.
+fn removed_attribute(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("removed = {name:?}")).collect();
+    format!("#[persist({})]", names.join(", "))
 }
 
 /// The attribute by which a field is not the stored one any more.

@@ -25,6 +25,8 @@ pub(super) struct Finding {
     pub(super) may_narrow: bool,
     /// True for a field that the class's `migrate` may take.
     pub(super) is_migrated: bool,
+    /// True for a field that is stored by other code, which the class's `migrate` may answer.
+    pub(super) is_restored: bool,
     /// True if the program says that what is lost is meant to be.
     pub(super) is_accepted: bool,
     /// The stored classes whose samples load if what is said does not matter.
@@ -41,6 +43,7 @@ impl Finding {
             is_converted: false,
             may_narrow: false,
             is_migrated: false,
+            is_restored: false,
             is_accepted: false,
             doubt: None,
         }
@@ -188,7 +191,9 @@ fn reported(findings: &mut Vec<Finding>, today: impl Fn(&str) -> String, found: 
         LoadEvent::Unshared => {
             "objects that several pointers share become copies; keep the pointer, or accept the copies by a `version` and a `migrate` that looks at the field, `let _ = record.get(..);`"
         }
-        LoadEvent::Unregistered => "in an `Option` they become `None`",
+        LoadEvent::Unregistered => {
+            "in an `Option` they become `None`; keep `register_as` for its trait, or name a stand-in by `#[persist::dynamic(unknown = Type)]`"
+        }
         _ => return,
     };
     if let Some(finding) = findings.iter_mut().find(|finding| finding.is_of(found)) {
@@ -208,7 +213,14 @@ fn failed(
     (what, error): (&str, &Error),
     notes: &mut Vec<String>,
 ) {
-    if findings.iter().any(|finding| finding.cause.as_deref() == Some(error.message())) {
+    // A field that holds a renamed class asks for the alias that the class needs.
+    let is_known = |finding: &Finding| {
+        let aliases = finding.of.attribute.as_ref();
+        let aliases = aliases.filter(|_| finding.of.verdict == Verdict::NeedsAlias);
+        finding.cause.as_deref() == Some(error.message())
+            || aliases.is_some_and(|it| error.message().ends_with(&format!("give it `{it}`")))
+    };
+    if findings.iter().any(is_known) {
         return;
     }
     let class = today(error.class().unwrap_or("the save"));
@@ -259,6 +271,13 @@ fn untested(finding: &mut Finding, loads: &Loads) {
             false => "the field went; `migrate` takes it",
         });
         (finding.of.attribute, finding.of.above, finding.of.code) = (None, None, None);
+    }
+    if finding.is_restored && is_tested && has(LoadEvent::Migrated) {
+        finding.of.verdict = Verdict::Safe;
+        finding.of.change = String::from(
+            "the field is stored by other code, and `migrate` takes it or looks at it",
+        );
+        (finding.of.attribute, finding.of.above) = (None, None);
     }
     // What is not safe without a sample, either.
     let is_known = finding.of.verdict != Verdict::Safe && !finding.is_migrated;

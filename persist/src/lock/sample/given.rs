@@ -10,7 +10,7 @@ use crate::lock::section::Section;
 use crate::schema::{FieldPlace, KindSchema, Program, Reader, Stored};
 use crate::value::Value;
 
-/// Those of the fields of a version that have the kind that they have today, by their nodes; `resolved` has the
+/// The samples of the fields of a version that have the kind that they have today, by their nodes; `resolved` has the
 /// program's class for each of the version's.
 pub(in crate::lock) fn given(
     section: &Section,
