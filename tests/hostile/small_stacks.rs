@@ -361,7 +361,7 @@ fn deep_samples_of_a_lock_are_made_or_refused() {
             let chain = (1..depth).map(|i| class(i, &format!("{open}C{} {{}}{close}", i + 1)));
             let classes: String = chain.chain([class(depth, "\"u8\"")]).collect();
             let text = format!(
-                "Lock {{ format: 2, versions: [Version {{ name: \"1\", added: [{classes} Object {{ class: C1 {{}}, holder: \"Rc\" }}] }}] }}"
+                "Lock {{ format: 3, versions: [Version {{ name: \"1\", after: [], schemas: [{classes} Object {{ class: C1 {{}}, holder: \"Rc\" }}] }}] }}"
             );
             text.parse::<Lock>().unwrap().sample("1", Values::Plain).map(drop)
         };
