@@ -91,6 +91,7 @@
 /// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
 /// | `convert = path`, `convert(path, as u32)`, `convert(1 = path)` | Functions `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type, types that are taken as they are, and the version up to which a function takes values. The field takes its own type and these, and no other; see below. |
 /// | `compact` | The integers of the field take as few bytes as they need, as for a type. |
+/// | `sample = f` | A function that returns a value of the field, for the samples of a lock: for a type that checks its content, which refuses what the library makes up. |
 /// | `skip_failed` | Elements of the field that cannot be loaded are skipped, with a row each in the load report: of an `Option`, or of a list, set or map of the standard library. |
 /// | `label = "Radius"`, `help = "In metres"` | What editors call the field, and say of it. These and the next four are in [`FieldRecord::hints`](crate::reflect::FieldRecord::hints), change no byte of a save, and are not checked by it. |
 /// | `range = 0.0..=1.0` | The numbers that editors offer, of the field or of those in it; one end may be left out. |

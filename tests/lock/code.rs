@@ -97,6 +97,27 @@ purses! {
     MigratedTwice { cents: u32 }
 }
 
+purses! {
+    Wide { gold: u16 }
+    Narrow { #[persist(convert(as u16))] gold: u8 }
+    NarrowByFunction { #[persist(convert = to_u8)] gold: u8 }
+}
+
+fn to_u8(gold: u16) -> u8 {
+    u8::try_from(gold).unwrap_or(u8::MAX)
+}
+
+/// Only a function takes every value: a kind that is taken as it is may not fit.
+#[test]
+fn a_narrower_kind_is_not_accepted_by_saying_that_it_means_the_same() {
+    let now = report(&[registry::<Wide>()], &registry::<Narrow>());
+    assert!(!now.loads(), "{now}");
+    let save = persist::to_vec(&Wide { gold: 700 }).unwrap();
+    assert!(persist::from_slice::<Narrow>(&save).is_err());
+    let now = report(&[registry::<Wide>()], &registry::<NarrowByFunction>());
+    assert!(now.loads(), "{now}");
+}
+
 #[test]
 fn a_migration_that_is_dropped_is_a_question() {
     let versions = [registry::<Cents>(), registry::<Migrated>()];

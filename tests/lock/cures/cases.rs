@@ -264,6 +264,10 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     ),
+    advice(
+        "module_added",
+        &[ByHand("give the class a `version` and a `migrate` that sets the field", "migrated")],
+    ),
     case(
         "module_other",
         &[Printed, ByHand("give the class a `version` and a `migrate` that sets it", "migrated")],

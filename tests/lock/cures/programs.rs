@@ -392,6 +392,38 @@ sources! {
             fn from_tens(tens: u32) -> u32 { tens.saturating_mul(10) }
         }
     }
+    module_added {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: u32 }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { #[persist(with = tens)] pub gold: u32 }
+            mod tens {
+                pub type Stored = u32;
+                pub fn store(gold: &u32) -> u32 { gold / 10 }
+                pub fn restore(tens: u32) -> Result<u32, std::convert::Infallible> { Ok(tens.saturating_mul(10)) }
+            }
+        }
+        migrated {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = to_tens))]
+            pub struct Hero { #[persist(with = tens)] pub gold: u32 }
+            fn to_tens(record: &mut persist::Record, _: u32) {
+                let gold = record.take("gold").and_then(|gold| gold.as_u64()).and_then(|gold| u32::try_from(gold).ok());
+                record.set("gold", gold.unwrap_or_default() / 10);
+            }
+            mod tens {
+                pub type Stored = u32;
+                pub fn store(gold: &u32) -> u32 { gold / 10 }
+                pub fn restore(tens: u32) -> Result<u32, std::convert::Infallible> { Ok(tens.saturating_mul(10)) }
+            }
+        }
+    }
     module_other {
         before {
             register |registry| { registry.register::<Hero>()?; }

@@ -460,14 +460,16 @@ impl VersionComparison<'_> {
         if is_same && reused.is_none() && !is_restored {
             return;
         }
-        // True if the `convert` of the field takes every value of the stored kind.
-        let taken = self.program.old_kinds.get(&pair.place(field));
-        let is_taken = taken.is_some_and(|taken| {
-            taken.iter().any(|taken| {
-                fit(&old.kind, taken) == Fit::Whole
-                    && atoms(&old.kind, &self.stored) == atoms(taken, &self.program.classes)
-            })
+        // Whether the `convert` of the field takes every value of the stored kind by a function, or says that it is taken
+        // as it is.
+        let kinds = self.program.old_kinds.get(&pair.place(field)).map_or(&[][..], |kinds| kinds);
+        let converts = pair.new.records[field].converts.iter().zip(kinds);
+        let fitting = converts.filter(|(_, taken)| {
+            fit(&old.kind, taken) == Fit::Whole
+                && atoms(&old.kind, &self.stored) == atoms(taken, &self.program.classes)
         });
+        let by_function: Vec<bool> = fitting.map(|(from, _)| from.function.is_some()).collect();
+        let (is_taken, is_said) = (by_function.contains(&true), by_function.contains(&false));
         let fit = fit(&old.kind, &new.kind);
         let change = match is_same {
             true if is_restored => {
@@ -478,11 +480,17 @@ impl VersionComparison<'_> {
             false => self.both_kinds(&old.kind, &new.kind),
         };
         let mut finding = self.of_stored(pair, source, Verdict::Safe, change);
-        if !is_taken && (is_restored || self.may_be_another_unit(&old.kind, &new.kind)) {
-            finding.of.change.push_str(
+        let hint = match is_restored {
+            _ if is_taken || is_said => None,
+            // A function of a `convert` beside a module is refused.
+            true => Some(
+                "; no sample shows whether its unit changed: if it did, give the class a `version` and a `migrate` that sets the field",
+            ),
+            false => self.may_be_another_unit(&old.kind, &new.kind).then_some(
                 "; no sample shows whether its unit changed: if it did, give the field a `convert`",
-            );
-        }
+            ),
+        };
+        finding.of.change.push_str(hint.unwrap_or_default());
         if is_taken {
             finding.of.change.push_str(", by its `convert`");
         } else if let Some((why, attribute, above)) = reused {
@@ -497,7 +505,7 @@ impl VersionComparison<'_> {
         self.findings.push(Finding {
             is_converted: !is_taken && (!is_same || is_reused),
             is_accepted: is_taken,
-            is_restored: is_code,
+            is_restored: is_code || is_restored,
             may_narrow: !is_taken && fit != Fit::Whole,
             ..finding.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
