@@ -221,7 +221,12 @@ fn a_text_that_is_no_lock_is_refused_with_its_place() {
         version("1", "1", ""),
         version("1", "\"1\"", ""),
         format!("{}, {}", version("1", "\"2\"", ""), version("2", "\"1\"", "")),
-        format!("{}, {}", version("2", "\"1\"", ""), version("3", "\"2\"", "")),
+        format!(
+            "{}, {}, {}",
+            version("1", "\"3\"", ""),
+            version("2", "\"1\"", ""),
+            version("3", "\"2\"", "")
+        ),
         one("Klass { name: \"A\" }"),
         one("3"),
         one("Class { name: \"A\", id: 1, version: 1, fields: {} }"),

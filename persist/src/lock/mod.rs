@@ -115,7 +115,8 @@ use crate::{Error, ErrorKind, Result, World};
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
 /// It is a folder of text files, one for each version, so that branches add theirs without a conflict. A version says
-/// which others were locked when it was: those came before it, and no order is assumed of any two others.
+/// which others were the newest when it was locked: those came before it, with what they came after, and no order is
+/// assumed of any two others.
 ///
 /// The text of a file is that of a [`Value`](crate::Value), and that of a lock with one version.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -156,8 +157,8 @@ impl Lock {
 
     /// The versions that no other came after: the newest of each branch.
     fn newest(&self) -> impl Iterator<Item = &Section> {
-        let is_newest = |it: &&Section| !self.sections.iter().any(|other| other.is_after(it));
-        self.sections.iter().filter(is_newest)
+        let named: HashSet<&String> = self.sections.iter().flat_map(|it| &it.after).collect();
+        self.sections.iter().filter(move |section| !named.contains(&section.version))
     }
 
     /// Makes the schemas of a program those of a version: a new one, which came after all others, or one that no other
@@ -169,29 +170,30 @@ impl Lock {
     /// released version never change.
     pub fn update(&mut self, version: &str, registry: &Registry) -> Result<bool> {
         let entries = text::entries(registry);
-        let known = self.sections.iter().find(|known| known.version == version);
-        if known.is_some_and(|known| known.entries == entries) {
+        let place = self.sections.iter().position(|known| known.version == version);
+        if place.is_some_and(|place| self.sections[place].entries == entries) {
             return Ok(false);
         }
-        let later = known.and_then(|known| self.sections.iter().find(|it| it.is_after(known)));
-        if let Some(later) = later {
+        if place.is_some()
+            && let Some(later) = self.sections.iter().find(|it| it.after.contains(version))
+        {
             bail!(
                 ErrorKind::Unsupported,
                 "version {version} is locked, and {} was locked after it; a released version does not change, so raise the version of the program",
                 later.version
             );
         }
-        let names = self.sections.iter().flat_map(|it| it.after.iter().chain([&it.version]));
-        let after = known.map_or_else(|| names.cloned().collect(), |known| known.after.clone());
-        let mut sections = self.sections.clone();
-        sections.retain(|known| known.version != version);
+        let after = match place {
+            Some(place) => self.sections[place].after.clone(),
+            None => self.newest().map(|newest| newest.version.clone()).collect(),
+        };
         let section = text::section(version, after, entries).map_err(|what| {
             error!(ErrorKind::Unsupported, "the program cannot be locked: {what}")
         })?;
-        sections.push(section);
-        self.sections = text::in_order(sections).map_err(|what| {
-            error!(ErrorKind::Unsupported, "the program cannot be locked: {what}")
-        })?;
+        match place {
+            Some(place) => self.sections[place] = section,
+            None => self.sections.push(section),
+        }
         Ok(true)
     }
 
@@ -217,14 +219,8 @@ impl Lock {
         let versions = compare::Versions::new(&self.sections, registry.program());
         let mut found = compare::Compared::default();
         for (at, section) in self.sections.iter().enumerate() {
-            let before = at.checked_sub(1).map(|before| &self.sections[before]);
-            // What came after the one before, but this one, came after this one.
-            let is_same = before.is_some_and(|before| {
-                let mut later =
-                    self.sections[at + 1..].iter().filter(|later| later.is_after(before));
-                before.entries == section.entries
-                    && section.is_after(before)
-                    && later.all(|later| later.is_after(section))
+            let is_same = at.checked_sub(1).is_some_and(|before| {
+                self.sections[before].entries == section.entries && versions.are_one(before, at)
             });
             if !is_same {
                 let is_newest = self.newest().any(|newest| newest.entries == section.entries);

@@ -16,7 +16,7 @@ pub(super) type SectionEntries = BTreeMap<String, Value>;
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) version: String,
-    /// The versions that were locked before it, and those that they came after.
+    /// The versions that were the newest of each branch when it was locked.
     pub(super) after: BTreeSet<String>,
     /// What the rest was read from.
     pub(super) entries: SectionEntries,
@@ -37,11 +37,6 @@ impl PartialEq for Section {
 }
 
 impl Section {
-    /// True if it came after another: their versions are on one branch.
-    pub(super) fn is_after(&self, other: &Self) -> bool {
-        self.after.contains(&other.version)
-    }
-
     /// This section with the components and resources of worlds as objects, so that samples can have them.
     pub(super) fn with_parts(&self) -> Self {
         let mut section = self.clone();

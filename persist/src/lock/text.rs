@@ -124,32 +124,40 @@ fn entries_of(schemas: Option<&Value>) -> Read<SectionEntries> {
 }
 
 /// Sections in the order in which they came; those of branches by their names.
-pub(super) fn in_order(mut sections: Vec<Section>) -> Read<Vec<Section>> {
-    let mut by_name = HashMap::new();
-    for section in &sections {
-        if by_name.insert(&*section.version, section).is_some() {
+pub(super) fn in_order(sections: Vec<Section>) -> Read<Vec<Section>> {
+    let mut places = HashMap::new();
+    for (at, section) in sections.iter().enumerate() {
+        if places.insert(section.version.clone(), at).is_some() {
             return Err(format!("version {} stands there twice", section.version));
         }
     }
-    for section in &sections {
-        let version = &section.version;
-        if section.after.contains(version) {
-            return Err(format!("version {version}: it came after itself"));
+    // How many versions that are there each still waits for, and those that wait for each. One that was deleted is not
+    // there.
+    let (mut waits, mut next) = (vec![0; sections.len()], vec![Vec::new(); sections.len()]);
+    for (at, section) in sections.iter().enumerate() {
+        for before in section.after.iter().filter_map(|name| places.get(name)) {
+            waits[at] += 1;
+            next[*before].push(at);
         }
-        // Whoever deletes versions deletes no names of them: so it is known what came after what.
-        let before = section.after.iter().filter_map(|name| by_name.get(&**name));
-        for before in before {
-            if let Some(missing) = before.after.difference(&section.after).next() {
-                return Err(format!(
-                    "version {version}: it came after {}, and so after {missing}, which it does not name",
-                    before.version
-                ));
+    }
+    let key = |at: usize, section: &Section| (by_number(&section.version), at);
+    let ready = sections.iter().enumerate().filter(|(at, _)| waits[*at] == 0);
+    let mut ready: BTreeSet<_> = ready.map(|(at, section)| key(at, section)).collect();
+    let mut order = Vec::with_capacity(sections.len());
+    while let Some((_, at)) = ready.pop_first() {
+        order.push(at);
+        for later in &next[at] {
+            waits[*later] -= 1;
+            if waits[*later] == 0 {
+                ready.insert(key(*later, &sections[*later]));
             }
         }
     }
-    // What came after another names more.
-    sections.sort_by_cached_key(|section| (section.after.len(), by_number(&section.version)));
-    Ok(sections)
+    if let Some(at) = waits.iter().position(|waits| *waits > 0) {
+        return Err(format!("version {} came after itself", sections[at].version));
+    }
+    let mut sections: Vec<Option<Section>> = sections.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|at| sections[at].take()).collect())
 }
 
 /// A version such that 0.10.0 is after 0.9.0.

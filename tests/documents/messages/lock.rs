@@ -99,10 +99,6 @@ fn texts_that_are_no_lock() {
             "Lock { format: 3, versions: [Version { name: \"1\", after: [\"1\"], schemas: [] }] }",
         ),
         (
-            "a version that forgot what it came after",
-            "Lock { format: 3, versions: [Version { name: \"1\", after: [\"0\"], schemas: [] }, Version { name: \"2\", after: [\"1\"], schemas: [] }] }",
-        ),
-        (
             "another part of a version",
             "Lock { format: 3, versions: [Version { name: \"1\", gone: [] }] }",
         ),

@@ -1,6 +1,6 @@
 //! What the locked versions say of one another: which classes, variants and fields were there at once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::lock::code::{ClassCode, path};
 use crate::lock::section::Section;
@@ -32,13 +32,19 @@ pub(in crate::lock) struct Versions {
 impl Versions {
     pub(in crate::lock) fn new(sections: &[Section], program: &Program) -> Self {
         let of = |section: &Section| (section.version.clone(), items(section, program));
-        let later = |of: &Section| {
-            let is_later = |at: &usize| sections[*at].is_after(of);
-            (0..sections.len()).filter(is_later).collect()
-        };
+        // In the order of the sections, what came after one stands after it.
+        let places = sections.iter().enumerate().map(|(at, section)| (&section.version, at));
+        let places: HashMap<&String, usize> = places.collect();
+        let mut later = vec![BTreeSet::new(); sections.len()];
+        for (at, section) in sections.iter().enumerate().rev() {
+            let after_it: Vec<usize> = later[at].iter().copied().chain([at]).collect();
+            for before in section.after.iter().filter_map(|name| places.get(name)) {
+                later[*before].extend(after_it.iter().copied());
+            }
+        }
         Self {
             versions: sections.iter().map(of).collect(),
-            later: sections.iter().map(later).collect(),
+            later: later.into_iter().map(|later| later.into_iter().collect()).collect(),
             code: sections.iter().map(|section| code(section, program)).collect(),
             code_now: (0..program.classes.len())
                 .map(|class| (class, ClassCode::of(program, class)))
@@ -55,6 +61,11 @@ impl Versions {
 
     pub(super) fn had(&self, version: usize, item: &[ItemName]) -> bool {
         self.has(version, item) == Some(true)
+    }
+
+    /// True if the first of two came right before the second, so that the same came after both.
+    pub(in crate::lock) fn are_one(&self, first: usize, second: usize) -> bool {
+        matches!(&self.later[first][..], [next, rest @ ..] if *next == second && *rest == self.later[second])
     }
 
     /// What the program does to the values of one of its classes.
