@@ -32,6 +32,9 @@ heroes! {
         name: String, #[persist(default)] level: u32, #[persist(default)] mana: u32,
         #[persist(default)] seat: u8,
     }
+    Cents { name: String, #[persist(default)] money: u32 }
+    Gold { name: String, #[persist(default, convert = to_gold)] money: u64 }
+    GoldAsIs { name: String, #[persist(default)] money: u64 }
     OtherMana { name: String, #[persist(default)] level: u32, #[persist(default)] mana: String }
     OtherSeat { name: String, #[persist(default)] level: u32, #[persist(default)] seat: Vec<String> }
 }
@@ -152,15 +155,72 @@ fn one_version_that_two_branches_lock_is_a_conflict_of_its_file_alone() {
     project.git(&["checkout", "-q", "other"]);
     project.release("other", "0.2.0", &registry::<Hotfix>());
     let mut git = Command::new("git");
-    let git = git.current_dir(project.path()).args(["merge", "-q", "main"]).output().unwrap();
+    let git = git.current_dir(project.path()).args(["merge", "main"]).output().unwrap();
     assert!(!git.status.success());
-    let error = Lock::load(project.path().join("persist.lock")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Damaged);
-    assert!(error.message().contains("0.2.0.txt"), "{error}");
+    let said = String::from_utf8(git.stdout).unwrap();
+    assert!(said.contains("CONFLICT") && said.contains("0.2.0.txt"), "{said}");
     // The way out: one of them gets another version.
     project.git(&["checkout", "--ours", "persist.lock/0.2.0.txt"]);
     project.check("0.2.1", &registry::<Joined>(), Mode::Update).unwrap();
     assert_eq!(project.lock().versions().count(), 3);
+}
+
+/// git would join lines of both to schemas that nobody has released.
+#[test]
+fn one_version_that_two_branches_replace_is_a_conflict_and_not_joined() {
+    let project = Project::new();
+    let both = |hero: Registry| {
+        let mut registry = hero;
+        registry.register::<Other>().unwrap();
+        registry
+    };
+    project.release("main", "0.2.0", &both(registry::<Released>()));
+    project.git(&["branch", "other"]);
+    let replace = |registry: &Registry, what: &str| {
+        project.check("0.2.0", registry, Mode::Replace).unwrap();
+        project.git(&["commit", "-q", "-a", "-m", what]);
+    };
+    replace(&both(registry::<Main>()), "a change of one class");
+    project.git(&["checkout", "-q", "other"]);
+    let mut changed = registry::<Released>();
+    changed.register::<OtherChanged>().unwrap();
+    replace(&changed, "a change of another class");
+    let mut git = Command::new("git");
+    let git = git.current_dir(project.path()).args(["merge", "-q", "main"]).output().unwrap();
+    assert!(!git.status.success(), "{git:?}");
+}
+
+#[derive(Persist)]
+#[persist(class = "Zone")]
+struct Other {
+    name: String,
+}
+
+#[derive(Persist)]
+#[persist(class = "Zone")]
+struct OtherChanged {
+    name: String,
+    #[persist(default)]
+    size: u32,
+}
+
+/// What one branch converted or removed, a program of both does not take as it is.
+#[test]
+fn code_of_another_branch_is_asked_about() {
+    let project = Project::new();
+    project.git(&["branch", "hotfix"]);
+    project.release("main", "0.2.0", &registry::<Gold>());
+    project.git(&["checkout", "-q", "hotfix"]);
+    project.release("hotfix", "0.1.1", &registry::<Cents>());
+    project.git(&["merge", "-q", "--no-edit", "main"]);
+    let report = project.check("0.3.0", &registry::<GoldAsIs>(), Mode::Check).unwrap_err();
+    assert!(report.message().contains("loses: Hero.money (since 0.1.1)"), "{report}");
+    assert!(report.message().contains("0.2.0 made the value by `convert`"), "{report}");
+    project.check("0.3.0", &registry::<Gold>(), Mode::Check).unwrap();
+}
+
+fn to_gold(cents: u32) -> u64 {
+    u64::from(cents / 100)
 }
 
 #[test]

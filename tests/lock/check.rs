@@ -38,6 +38,7 @@ struct BrokenHero {
 /// The files of a lock.
 fn files(path: &Path) -> BTreeMap<String, String> {
     let files = fs::read_dir(path).unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "txt"));
     let name = |file: &Path| file.file_name().unwrap().to_str().unwrap().to_owned();
     files.map(|file| (name(&file), fs::read_to_string(&file).unwrap())).collect()
 }

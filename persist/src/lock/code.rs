@@ -162,6 +162,7 @@ impl FieldCode {
         let (name, of) = module.split_once(" = ").unwrap_or((module, ""));
         let mut plain = String::new();
         let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let of: String = of.split_whitespace().collect();
         for part in of.split("::") {
             plain.truncate(plain.trim_end_matches(is_word).len());
             plain.push_str(part);

@@ -12,6 +12,10 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// What follows the version in the name of its file.
 const ENDING: &str = "txt";
 
+/// Says to git that it joins no lines of two branches in a file of a version: they would be the schemas of no version
+/// that was released. The same holds where it takes one file for another that was renamed.
+const ATTRIBUTES: (&str, [&str; 2]) = (".gitattributes", ["*.txt", "-merge"]);
+
 pub(super) fn load(folder: &Path) -> Result<Lock> {
     if folder.is_file() {
         bail!(
@@ -62,6 +66,11 @@ fn file(path: &Path) -> Result<Lock> {
 
 pub(super) fn save(lock: &Lock, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
+    let attributes = folder.join(ATTRIBUTES.0);
+    if !lock.sections.is_empty() && !attributes.exists() {
+        fs::write(&attributes, ATTRIBUTES.1.join(" ") + "\n")
+            .map_err(|error| Error::io("write", &attributes, error))?;
+    }
     for section in &lock.sections {
         let version = &section.version;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);

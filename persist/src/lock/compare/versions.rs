@@ -73,14 +73,16 @@ impl Versions {
         &self.code_now[&class]
     }
 
-    /// What the versions after one did to the values of a class of the program, whose names its fields have.
+    /// What the versions that did not come before one did to the values of a class of the program, whose names its
+    /// fields have: those after it, and those of other branches.
     pub(super) fn later_code(
         &self,
         version: usize,
         class: usize,
     ) -> impl Iterator<Item = (&str, &ClassCode)> {
-        let later = self.later[version].iter();
-        later.filter_map(move |at| Some((self.name(*at), self.code[*at].get(&class)?)))
+        let is_before = move |at: usize| self.later[at].binary_search(&version).is_ok();
+        let all = (0..self.versions.len()).filter(move |at| *at != version && !is_before(*at));
+        all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
     }
 
     pub(super) fn name(&self, version: usize) -> &str {
