@@ -14,10 +14,11 @@ use persist_tests::support::registry;
 
 /// Types of one class.
 macro_rules! heroes {
-    ($($name:ident { $($fields:tt)* })*) => {
+    ($($(#[$attribute:meta])* $name:ident { $($fields:tt)* })*) => {
         $(
             #[derive(Persist)]
             #[persist(class = "Hero")]
+            $(#[$attribute])*
             struct $name { $($fields)* }
         )*
     };
@@ -35,6 +36,8 @@ heroes! {
     Cents { name: String, #[persist(default)] money: u32 }
     Gold { name: String, #[persist(default, convert = to_gold)] money: u64 }
     GoldAsIs { name: String, #[persist(default)] money: u64 }
+    #[persist(removed = "mana")]
+    WithoutMana { name: String }
     OtherMana { name: String, #[persist(default)] level: u32, #[persist(default)] mana: String }
     OtherSeat { name: String, #[persist(default)] level: u32, #[persist(default)] seat: Vec<String> }
 }
@@ -217,6 +220,19 @@ fn code_of_another_branch_is_asked_about() {
     assert!(report.message().contains("loses: Hero.money (since 0.1.1)"), "{report}");
     assert!(report.message().contains("0.2.0 made the value by `convert`"), "{report}");
     project.check("0.3.0", &registry::<Gold>(), Mode::Check).unwrap();
+}
+
+#[test]
+fn a_field_that_another_branch_removed_does_not_come_back_unasked() {
+    let project = Project::new();
+    project.git(&["branch", "hotfix"]);
+    project.release("main", "0.2.0", &registry::<WithoutMana>());
+    project.git(&["checkout", "-q", "hotfix"]);
+    project.release("hotfix", "0.1.1", &registry::<Hotfix>());
+    project.git(&["merge", "-q", "--no-edit", "main"]);
+    let report = project.check("0.3.0", &registry::<Hotfix>(), Mode::Check).unwrap_err();
+    assert!(report.message().contains("0.2.0 said that it is `removed`"), "{report}");
+    project.check("0.3.0", &registry::<WithoutMana>(), Mode::Check).unwrap();
 }
 
 fn to_gold(cents: u32) -> u64 {

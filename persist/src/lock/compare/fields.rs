@@ -623,10 +623,14 @@ impl VersionComparison<'_> {
     ) -> Option<String> {
         let (old, record) = (&pair.old[source], &pair.new.records[field]);
         let removed = self.said_removed(pair, source);
-        let absence = self.versions.absence(self.version, &pair.now(field))?;
+        // Where another branch removed it, it may have been in all versions after this one.
+        let absence = self.versions.absence(self.version, &pair.now(field));
+        if absence.is_none() && removed.is_none() {
+            return None;
+        }
         let came_then = |other: &usize| {
             pair.sources()[*other].is_none()
-                && self.versions.had(absence, &pair.now(*other))
+                && absence.is_some_and(|absence| self.versions.had(absence, &pair.now(*other)))
                 && self.is_akin(&old.kind, &pair.new.fields[*other].kind)
         };
         let other =
@@ -646,7 +650,7 @@ impl VersionComparison<'_> {
             }
             None => format!(
                 "{} had no such field{but}, and saves of it may keep an old value of {}, which",
-                self.versions.name(absence),
+                self.versions.name(absence?),
                 old.name
             ),
         };
