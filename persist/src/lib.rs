@@ -277,7 +277,9 @@ pub mod __private {
     pub use crate::fields::typed_path::{Identifier, TypedPath};
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};
-    pub use crate::reflect::class::{Argument, Body, Migrate, MigrationSteps, OldKind, Prototype};
+    pub use crate::reflect::class::{
+        Argument, Body, Migrate, MigrationSteps, OldKind, Prototype, TypeCode,
+    };
     pub use crate::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
     pub use crate::save::Saves;
     pub use crate::save::content::{Sink, WriteContent, prepare_parts, write_parts};

@@ -14,6 +14,7 @@ mod matrix;
 mod meanings;
 mod mod_switched_off;
 mod module_defaults;
+mod newtypes;
 mod order;
 mod random;
 mod registration;

@@ -378,7 +378,10 @@ mod via {
 
 #[test]
 fn a_type_that_is_stored_via_another_takes_no_narrower_number_wherever_it_stands() {
+    use std::cell::RefCell;
     use std::collections::HashMap;
+    use std::ops::Range;
+    use std::rc::Rc;
 
     #[derive(Persist, Debug, Clone)]
     #[persist(class = "Clock")]
@@ -428,14 +431,32 @@ fn a_type_that_is_stored_via_another_takes_no_narrower_number_wherever_it_stands
     insta::assert_snapshot!(format!("{first}\n{second}"));
     let told = load::<Told>(old, |it| format!("{:?} {:?}", it.time, it.all)).unwrap();
     assert_eq!(told, "Millis(7) [Millis(8)]", "the program has said so");
+    #[derive(Persist, Debug, Clone)]
+    #[persist(transparent)]
+    struct Through<T>(T);
+    #[derive(Persist, Debug)]
+    struct Around(via::Millis);
     for message in [
         refused::<Option<via::Seconds>, Option<via::Millis>>(None),
         refused::<[via::Seconds; 1], [via::Millis; 1]>([via::Seconds(1)]),
         refused::<(u8, via::Seconds), (u8, via::Millis)>((1, via::Seconds(1))),
         refused::<HashMap<via::Seconds, u8>, HashMap<via::Millis, u8>>(HashMap::new()),
         refused::<Box<via::Seconds>, Box<via::Millis>>(Box::new(via::Seconds(1))),
+        refused::<Through<via::Seconds>, Through<via::Millis>>(Through(via::Seconds(1))),
+        refused::<Vec<Through<via::Seconds>>, Vec<Through<via::Millis>>>(Vec::new()),
+        refused::<Result<via::Seconds, u8>, Result<via::Millis, u8>>(Ok(via::Seconds(1))),
+        refused::<Range<via::Seconds>, Range<via::Millis>>(via::Seconds(1)..via::Seconds(2)),
+        refused::<u32, Around>(1),
     ] {
         assert!(message.contains("restored by a function"), "{message}");
+    }
+    // What stands in a pointer has no field of its own.
+    let second = || Rc::new(RefCell::new(via::Seconds(1)));
+    for message in [
+        refused::<Rc<via::Seconds>, Rc<via::Millis>>(Rc::new(via::Seconds(1))),
+        refused::<Vec<Rc<RefCell<via::Seconds>>>, Vec<Rc<RefCell<via::Millis>>>>(vec![second()]),
+    ] {
+        assert!(message.starts_with("the save holds u32 where u32 is u64"), "{message}");
     }
 }
 

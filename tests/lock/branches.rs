@@ -1,6 +1,10 @@
 //! Versions of branches: a lock after merges by git.
 
-#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "the helpers are part of the tests"
+)]
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +13,7 @@ use std::process::Command;
 use persist::__private::{Mode, check_file};
 use persist::lock::{Lock, LockReport, Verdict};
 use persist::save::Registry;
-use persist::{ErrorKind, Persist};
+use persist::{ErrorKind, Persist, Record};
 use persist_tests::support::registry;
 
 /// Types of one class.
@@ -38,6 +42,24 @@ heroes! {
     GoldAsIs { name: String, #[persist(default)] money: u64 }
     #[persist(removed = "mana")]
     WithoutMana { name: String }
+    #[persist(version = 2, migrate(1 = renamed))]
+    Raised { name: String, #[persist(default)] level: u32 }
+    #[persist(version = 2, migrate(1 = trimmed))]
+    RaisedElse { name: String, #[persist(default)] mana: u32 }
+    #[persist(version = 2)]
+    RaisedByConvert { #[persist(convert(1 = trim))] name: String }
+    #[persist(version = 2, migrate(1 = renamed))]
+    RaisedJoined {
+        name: String, #[persist(default)] level: u32, #[persist(default)] mana: u32,
+    }
+    #[persist(version = 2, migrate(1 = renamed))]
+    RaisedByBoth {
+        #[persist(convert(1 = trim))] name: String, #[persist(default)] level: u32,
+    }
+    #[persist(version = 3, migrate(1 = renamed, 2 = tell_apart))]
+    RaisedMore {
+        name: String, #[persist(default)] level: u32, #[persist(default)] mana: u32,
+    }
     OtherMana { name: String, #[persist(default)] level: u32, #[persist(default)] mana: String }
     OtherSeat { name: String, #[persist(default)] level: u32, #[persist(default)] seat: Vec<String> }
 }
@@ -233,6 +255,43 @@ fn a_field_that_another_branch_removed_does_not_come_back_unasked() {
     let report = project.check("0.3.0", &registry::<Hotfix>(), Mode::Check).unwrap_err();
     assert!(report.message().contains("0.2.0 said that it is `removed`"), "{report}");
     project.check("0.3.0", &registry::<WithoutMana>(), Mode::Check).unwrap();
+}
+
+fn renamed(hero: &mut Record, _: u32) {
+    hero.set("name", "Ada");
+}
+
+fn trimmed(_: &mut Record, _: u32) {}
+
+fn tell_apart(_: &mut Record, _: u32) {}
+
+fn trim(name: String) -> String {
+    name.trim().to_owned()
+}
+
+#[test]
+fn one_version_of_a_class_that_two_branches_made_is_asked_about() {
+    let project = Project::new();
+    project.release("main", "0.2.0", &registry::<Raised>());
+    project.git(&["checkout", "-q", "-B", "hotfix", "HEAD~1"]);
+    project.release("hotfix", "0.1.1", &registry::<RaisedElse>());
+    project.git(&["checkout", "-q", "main"]);
+    project.git(&["merge", "-q", "--no-edit", "hotfix"]);
+    let now = project.lock().compare(&registry::<RaisedJoined>());
+    assert!(!now.loads(), "{now}");
+    insta::assert_snapshot!("raised", now.to_string());
+    let now = project.lock().compare(&registry::<RaisedMore>());
+    assert!(now.loads(), "{now}");
+    // Nor does it matter by which attribute.
+    let project = Project::new();
+    project.release("main", "0.2.0", &registry::<Raised>());
+    project.git(&["checkout", "-q", "-B", "hotfix", "HEAD~1"]);
+    project.release("hotfix", "0.1.1", &registry::<RaisedByConvert>());
+    project.git(&["checkout", "-q", "main"]);
+    project.git(&["merge", "-q", "--no-edit", "hotfix"]);
+    let now = project.lock().compare(&registry::<RaisedByBoth>());
+    let rows = now.differences().iter().filter(|row| row.verdict == Verdict::Loses);
+    assert_eq!(rows.count(), 2, "each lacks what the other did: {now}");
 }
 
 fn to_gold(cents: u32) -> u64 {

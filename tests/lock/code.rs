@@ -271,3 +271,201 @@ fn the_code_of_a_version_is_in_its_file() {
     // Code alone is a change of the program.
     assert!(!lock.is_current("0.4.0", &registry::<Seconds>()));
 }
+
+/// A time by seconds, and by minutes.
+mod via {
+    use persist::Persist;
+
+    #[derive(Persist, Debug, Clone)]
+    #[persist(via = u32)]
+    pub(super) struct Seconds(u64);
+    #[derive(Persist, Debug, Clone)]
+    #[persist(via = u32)]
+    pub(super) struct Minutes(u64);
+
+    impl From<&Seconds> for u32 {
+        fn from(seconds: &Seconds) -> Self {
+            Self::try_from(seconds.0).unwrap_or(Self::MAX)
+        }
+    }
+    impl From<u32> for Seconds {
+        fn from(seconds: u32) -> Self {
+            Self(seconds.into())
+        }
+    }
+    impl From<&Minutes> for u32 {
+        fn from(minutes: &Minutes) -> Self {
+            Self::try_from(minutes.0 / 60).unwrap_or(Self::MAX)
+        }
+    }
+    impl From<u32> for Minutes {
+        fn from(minutes: u32) -> Self {
+            Self(u64::from(minutes) * 60)
+        }
+    }
+}
+
+#[derive(Persist)]
+#[persist(transparent)]
+struct Through<T>(T);
+
+#[derive(Persist)]
+#[persist(transparent)]
+struct OfSeconds(#[persist(with = seconds)] std::time::Duration);
+
+purses! {
+    ViaSeconds { time: via::Seconds }
+    ViaMinutes { time: via::Minutes }
+    ThroughSeconds { time: Through<via::Seconds> }
+    Listed { time: Vec<via::Seconds> }
+    ListedMinutes { time: std::collections::VecDeque<via::Minutes> }
+    Shared { time: std::rc::Rc<via::Seconds> }
+    SharedMinutes { time: std::rc::Rc<via::Minutes> }
+    OfType { time: OfSeconds }
+}
+
+#[test]
+fn the_code_of_a_type_is_that_of_the_fields_that_hold_it() {
+    let ask = |was: Registry, is: Registry| {
+        let now = report(&[was], &is);
+        assert!(!now.loads(), "{now}");
+        now.to_string()
+    };
+    insta::assert_snapshot!("type", ask(registry::<ViaSeconds>(), registry::<ViaMinutes>()));
+    ask(registry::<ViaSeconds>(), registry::<Plain>());
+    ask(registry::<ThroughSeconds>(), registry::<Plain>());
+    ask(registry::<OfType>(), registry::<Plain>());
+    ask(registry::<Listed>(), registry::<ListedMinutes>());
+    ask(registry::<Shared>(), registry::<SharedMinutes>());
+    let same = |was: Registry, is: Registry| {
+        let now = report(&[was], &is);
+        assert!(now.loads() && now.differences().is_empty(), "{now}");
+    };
+    same(registry::<ViaSeconds>(), registry::<ThroughSeconds>());
+    same(registry::<Seconds>(), registry::<OfType>());
+}
+
+/// What stands on the fields of a newtype.
+mod newtypes {
+    use persist::Persist;
+
+    use super::{migrated_gold, seconds, to_gold};
+
+    #[derive(Persist)]
+    #[persist(class = "Time")]
+    pub(super) struct Time(#[persist(with = seconds)] std::time::Duration);
+    #[derive(Persist)]
+    #[persist(class = "Time")]
+    pub(super) struct Number(u32);
+    #[derive(Persist)]
+    #[persist(class = "Time")]
+    pub(super) struct Converted(#[persist(convert = to_gold)] u64);
+    #[derive(Persist)]
+    #[persist(class = "Time", version = 2, migrate(1 = migrated_gold))]
+    pub(super) struct Migrated(u32);
+    #[derive(Persist)]
+    #[persist(class = "Time")]
+    pub(super) struct Wide(u64);
+}
+
+fn migrated_gold(gold: &mut Record, _: u32) {
+    let cents = gold.get("0").and_then(persist::Value::as_u64).unwrap_or_default();
+    gold.set("0", cents / 100);
+}
+
+purses! {
+    TimeAround { time: newtypes::Time }
+    NumberAround { time: newtypes::Number }
+    ConvertedAround { time: newtypes::Converted }
+    MigratedAround { time: newtypes::Migrated }
+    WideAround { time: newtypes::Wide }
+    Pairs { time: Vec<(u8, u32)> }
+    #[persist(version = 2, migrate(1 = keep_time))]
+    Looked { time: u32 }
+}
+
+fn keep_time(record: &mut Record, _: u32) {
+    let _ = record.get("time");
+}
+
+#[test]
+fn the_code_of_a_newtype_is_that_of_what_is_inside() {
+    let ask = |versions: &[Registry], is: Registry| {
+        let now = report(versions, &is);
+        assert!(!now.loads(), "{now}");
+        now.to_string()
+    };
+    // It came without the code that the field had, and it went with its own.
+    ask(&[registry::<Seconds>()], registry::<NumberAround>());
+    insta::assert_snapshot!("went", ask(&[registry::<TimeAround>()], registry::<Plain>()));
+    let now = report(&[registry::<Seconds>()], &registry::<TimeAround>());
+    assert!(now.loads(), "{now}");
+    let now = report(&[registry::<TimeAround>()], &registry::<Looked>());
+    assert!(now.loads(), "{now}");
+    // A version in between converted what is inside.
+    let inside = [registry::<Plain>(), registry::<ConvertedAround>()];
+    ask(&inside, registry::<PlainWide>());
+    ask(&inside, registry::<WideAround>());
+    let now = report(&inside, &registry::<ConvertedAround>());
+    assert!(now.loads(), "{now}");
+    let inside = [registry::<NumberAround>(), registry::<ConvertedAround>()];
+    insta::assert_snapshot!("converted", ask(&inside, registry::<PlainWide>()));
+    let inside = [registry::<NumberAround>(), registry::<MigratedAround>()];
+    insta::assert_snapshot!("migrated_around", ask(&inside, registry::<Plain>()));
+}
+
+fn halved(gold: u64) -> u64 {
+    gold / 2
+}
+
+purses! {
+    Whole { gold: u64 }
+    #[persist(version = 2)]
+    Half { #[persist(convert(1 = halved))] gold: u64 }
+    #[persist(version = 3)]
+    Quarter { #[persist(convert(1 = halved, 2 = to_quarter))] gold: u64 }
+    #[persist(version = 3)]
+    OnlyQuarter { #[persist(convert(2 = to_quarter))] gold: u64 }
+    #[persist(version = 3)]
+    HalfAgain { #[persist(convert(2 = halved))] gold: u64 }
+    #[persist(version = 3)]
+    HalfStill { #[persist(convert(1 = halved))] gold: u64 }
+    #[persist(version = 3, migrate(1 = migrated, 2 = migrated))]
+    MigratedThen { gold: u64 }
+    #[persist(version = 3, migrate(1 = as_before, 2 = migrated))]
+    MigratedElse { gold: u64 }
+}
+
+fn as_before(_: &mut Record, _: u32) {}
+
+fn to_quarter(half: u64) -> u64 {
+    half / 2
+}
+
+#[test]
+fn a_step_of_a_convert_that_is_dropped_or_runs_again_is_a_question() {
+    let versions = [registry::<Whole>(), registry::<Half>(), registry::<Quarter>()];
+    let now = report(&versions, &registry::<OnlyQuarter>());
+    assert!(!now.loads(), "{now}");
+    insta::assert_snapshot!("step", now.to_string());
+    let now = report(&versions, &registry::<Quarter>());
+    assert!(now.loads(), "{now}");
+    let now = report(&versions[..2], &registry::<HalfAgain>());
+    assert!(!now.loads(), "{now}");
+    insta::assert_snapshot!("again", now.to_string());
+    for now in [registry::<HalfStill>(), registry::<Quarter>()] {
+        let now = report(&versions[..2], &now);
+        assert!(now.loads(), "{now}");
+    }
+}
+
+#[test]
+fn another_function_for_the_same_values_is_a_row_that_passes() {
+    let now = report(&[registry::<Cents>(), registry::<Gold>()], &registry::<GoldOther>());
+    assert!(now.loads(), "{now}");
+    insta::assert_snapshot!("function", now.to_string());
+    let versions = [registry::<Whole>(), registry::<MigratedThen>()];
+    let now = report(&versions, &registry::<MigratedElse>());
+    assert!(now.loads(), "{now}");
+    insta::assert_snapshot!("migration", now.to_string());
+}

@@ -119,9 +119,9 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let default = field.has_default().then(|| emit! { .with_default() });
     let with = matches!(field.store, Store::With(_)).then(|| emit! { .with_module() });
     let is_plain = matches!(field.store, Store::Plain) && field.unknown.is_none();
-    let via = (is_plain && may_be_via(ty)).then(|| {
+    let type_code = (is_plain && may_have_code(ty)).then(|| {
         let stored = stored(ty);
-        emit! { .via(#stored::__VIA) }
+        emit! { .type_code(#stored::__CODE) }
     });
     let empty = field.empty.as_ref().map(|_| emit! { .with_empty() });
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
@@ -152,12 +152,12 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     };
     emit! {
         _persist::FieldRecord::#new(#name, _persist::Option::#offset, #kind)
-            #aliases #default #with #via #empty #id #convert #skips #hints
+            #aliases #default #with #type_code #empty #id #convert #skips #hints
     }
 }
 
 /// True unless a type is made of types of the standard library alone, which are stored as themselves.
-fn may_be_via(ty: &Type) -> bool {
+fn may_have_code(ty: &Type) -> bool {
     const OWN: [&str; 31] = [
         "bool",
         "char",

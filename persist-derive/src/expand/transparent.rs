@@ -34,6 +34,12 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             value: emit! { self.#member },
             whole: &whole,
             prototype,
+            code: inner
+                .code
+                .iter()
+                .find(|it| !it.starts_with("default"))
+                .cloned()
+                .unwrap_or_default(),
         };
         let persist = items.persist(bounds);
         let (names, pointee) = (super::class::names(input, bounds), super::pointee(bounds));
@@ -60,6 +66,7 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             const __FIXED: #bool = #stored::__FIXED;
             const __MIN: #usize = #stored::__MIN;
             const __LEAF: #bool = #stored::__LEAF;
+            const __CODE: &'static _persist::TypeCode = #stored::__CODE;
             const __NULLABLE: #bool = #stored::__NULLABLE;
             const __COST: #usize = #stored::__COST;
             const __ON_STACK: #usize = _persist::on_stack::<Self>(&[#stored::__ON_STACK]);
@@ -140,6 +147,8 @@ pub fn expand_via(input: &Input, via: &Given<Adapter>, bounds: &Bounds) -> Token
         value: emit! { *self },
         whole: &Clone::clone,
         prototype: super::persist_empty(&empty),
+        // Another type that is stored as the same one is restored by other code.
+        code: format!("{}: {}", input.ident, input.code.join(", ")),
     };
     let persist = items.persist(bounds);
     let pointee = super::pointee(bounds);
@@ -156,12 +165,14 @@ struct Through<'a> {
     /// The whole of such a value.
     whole: &'a dyn Fn(&TokenStream) -> TokenStream,
     prototype: TokenStream,
+    /// What its attribute says, for the lock.
+    code: String,
 }
 
 impl Through<'_> {
     /// The `impl Persist`.
     fn persist(&self, bounds: &Bounds) -> TokenStream {
-        let Self { given, ty, value, whole, prototype } = self;
+        let Self { given, ty, value, whole, prototype, code } = self;
         let stored = adapter::as_adapter(given, ty);
         let call = |name, arguments: &TokenStream| adapter::call(given, ty, name, arguments);
         let put = call("put", &emit! { &#value, __out });
@@ -172,7 +183,7 @@ impl Through<'_> {
             &emit! {
                 const __MIN: _persist::usize = #stored::MIN;
                 const __LEAF: _persist::bool = true;
-                const __VIA: _persist::bool = true;
+                const __CODE: &'static _persist::TypeCode = &_persist::TypeCode::Attribute(#code);
 
                 fn persist_kind() -> _persist::Kind { #stored::kind() }
                 fn persist_name() -> _persist::String { #stored::name() }

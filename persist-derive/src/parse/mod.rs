@@ -99,7 +99,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
             context: attributes.context,
         },
         migration: attributes.migration,
-        code: written::code(&items, &["migrate", "validate"]),
+        code: written::code(&items, &["migrate", "validate", "via"]),
         packed: packed(&input.attrs),
         serde: serde::items(&input.attrs),
         ignore_serde: attributes.ignore_serde,

@@ -13,7 +13,7 @@ use super::type_set::TypeSet;
 use super::value::empty_box;
 use super::visitor::Visitor;
 use crate::Result;
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 
 /// What may stand in a `Box`, and in a cell behind a shared pointer: every
 /// [`Persist`] type, and the trait objects of `#[persist::dynamic]` traits.
@@ -41,8 +41,8 @@ pub trait BoxOf<C: ?Sized> {
     /// Like [`Persist::__NULLABLE`].
     const NULLABLE: bool;
 
-    /// Like [`Persist::__VIA`].
-    const VIA: bool = false;
+    /// Like [`Persist::__CODE`].
+    const CODE: &'static TypeCode = &TypeCode::None;
 
     /// Like [`Persist::persist_kind`].
     fn kind() -> Kind;
@@ -87,7 +87,7 @@ impl<T: Persist> BoxOf<T> for AsCell {
     // saved.
     const MIN: usize = if size_of::<T>() == 0 { 0 } else { 1 };
     const NULLABLE: bool = false;
-    const VIA: bool = T::__VIA;
+    const CODE: &'static TypeCode = T::__CODE;
 
     fn kind() -> Kind {
         T::persist_kind()
@@ -139,7 +139,7 @@ impl<T: Persist> BoxOf<T> for AsCell {
 impl<C: ?Sized + CellContent> Persist for Box<C> {
     const __MIN: usize = <C::As as BoxOf<C>>::MIN;
     const __NULLABLE: bool = <C::As as BoxOf<C>>::NULLABLE;
-    const __VIA: bool = <C::As as BoxOf<C>>::VIA;
+    const __CODE: &'static TypeCode = <C::As as BoxOf<C>>::CODE;
 
     fn persist_kind() -> Kind {
         <C::As as BoxOf<C>>::kind()

@@ -14,7 +14,7 @@ use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;
 use crate::Result;
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 
 /// A value that can be saved and loaded.
 ///
@@ -225,9 +225,9 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __COMPACT: bool = false;
 
-    /// True if values are restored by code of the program, `via` another type, wherever in the type.
+    /// The code of the program that restores values, `via` another type, wherever in the type.
     #[doc(hidden)]
-    const __VIA: bool = false;
+    const __CODE: &'static TypeCode = &TypeCode::None;
 
     /// Bytes of a value that are on the stack while [`__decode_boxed`](Persist::__decode_boxed) reads what is inside.
     #[doc(hidden)]

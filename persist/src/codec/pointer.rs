@@ -23,7 +23,7 @@ use super::persist::Persist;
 use super::type_set::{Draft, LoadedObject, ObjectType, TypeSet};
 use super::visitor::Visitor;
 use crate::Result;
-use crate::reflect::{Cell, Holder, Pointer, Target};
+use crate::reflect::{Cell, Holder, Pointer, Target, TypeCode};
 
 /// `Rc` or `Arc`, with its `Weak`.
 pub trait Family: Sized + 'static {
@@ -193,6 +193,9 @@ pub trait Pointee: 'static {
 
 /// How a `P` is pointed at. The library implements it; see [`Pointee`].
 pub trait PointTo<P: ?Sized + 'static> {
+    /// Like [`Persist::__CODE`].
+    const CODE: &'static TypeCode = &TypeCode::None;
+
     /// What a reference to it leads to.
     fn target() -> Target;
 
@@ -255,6 +258,7 @@ fn object_type<F: Family, P: ?Sized + Pointee, V: Persist>(
         holder: Holder::new(F::POINTER, P::CELL),
         kind: V::persist_kind,
         name,
+        code: V::__CODE,
         make,
         fill: no_fill,
         look: |_, _, _| {},
@@ -350,10 +354,12 @@ fn look_at<T: Any>(value: &dyn Any, _: Duration, look: &mut dyn FnMut(&dyn Any))
 
 /// Pointed at as a value that cannot change once it is shared.
 impl<T: Persist + Pointee> PointTo<T> for T {
+    const CODE: &'static TypeCode = T::__CODE;
+
     sized_items!(T);
 
     fn target() -> Target {
-        Target::Value { kind: T::persist_kind, name: T::persist_name }
+        Target::Value { kind: T::persist_kind, name: T::persist_name, code: T::__CODE }
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {
@@ -411,10 +417,16 @@ fn look_into<X: OpenCell>(object: &dyn Any, wait: Duration, look: &mut dyn FnMut
 }
 
 impl<X: OpenCell> PointTo<X> for AsCell {
+    const CODE: &'static TypeCode = X::Value::__CODE;
+
     sized_items!(X);
 
     fn target() -> Target {
-        Target::Value { kind: X::Value::persist_kind, name: X::Value::persist_name }
+        Target::Value {
+            kind: X::Value::persist_kind,
+            name: X::Value::persist_name,
+            code: X::Value::__CODE,
+        }
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {
@@ -531,7 +543,7 @@ fn lengthy<F: Family, P: ?Sized + Lengthy>(
 
 impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
     fn target() -> Target {
-        Target::Value { kind: P::Draft::persist_kind, name: P::name }
+        Target::Value { kind: P::Draft::persist_kind, name: P::name, code: &TypeCode::None }
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {

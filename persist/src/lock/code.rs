@@ -1,6 +1,6 @@
 //! What a version does to values: the attributes that change, make or refuse them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::format::as_value::{Read, list, parts, text, with};
 use crate::reflect::{Kind, VariantRecord};
@@ -37,9 +37,26 @@ pub(super) struct ConvertCode {
     pub(super) until: Option<u32>,
 }
 
+impl ConvertCode {
+    /// The name of the function, without the modules in which it lies.
+    pub(super) fn function(&self) -> Option<&str> {
+        self.by.as_deref().map(last_part)
+    }
+
+    /// True if it takes what a version of the class stored as this kind.
+    pub(super) fn takes_of(&self, kind: &str, version: u32) -> bool {
+        self.takes == kind && self.until.is_none_or(|until| version <= until)
+    }
+}
+
 /// A kind as the code of a version names it: how compact its numbers are says nothing about what they mean.
 pub(super) fn kind_text(kind: &KindSchema, classes: &[crate::schema::ClassSchema]) -> String {
     kind.display(classes).replace("compact ", "")
+}
+
+/// The name of a function, without the modules in which it lies.
+pub(super) fn last_part(function: &str) -> &str {
+    function.rsplit("::").next().unwrap_or(function)
 }
 
 /// A field's name, after that of its variant.
@@ -48,7 +65,12 @@ pub(super) fn path(variant: Option<&str>, name: &str) -> String {
 }
 
 impl ClassCode {
-    /// What a program does.
+    /// What a program does, by its classes.
+    pub(super) fn all(program: &Program) -> HashMap<usize, Self> {
+        (0..program.classes.len()).map(|class| (class, Self::of(program, class))).collect()
+    }
+
+    /// What a program does to the values of a class.
     pub(super) fn of(program: &Program, class: usize) -> Self {
         let Some(target) = program.targets[class] else { return Self::default() };
         let described = target.class;
@@ -77,6 +99,9 @@ impl ClassCode {
                 });
                 let mut found =
                     FieldCode { attributes: said(number), converts: converts.collect() };
+                // What stands on its type, or on one inside of it.
+                let of_type = field.type_code.texts().into_iter();
+                found.attributes.extend(of_type.map(str::to_owned));
                 // That of the whole struct. Every option has one.
                 let is_given = field.has_default && !field.keeps_unknown;
                 let is_option = matches!(field.kind(), Kind::Option(_));
@@ -138,6 +163,28 @@ impl ClassCode {
             .collect()
     }
 
+    /// The attribute that migrates records of one version more, of a class that may be raised for it.
+    pub(super) fn migrate_with(&self, raised: Option<u32>, step: u32, function: &str) -> String {
+        let mut all: Vec<_> = self.steps().into_iter().chain([(step, function)]).collect();
+        all.sort_unstable();
+        let all: Vec<_> = all.iter().map(|(step, by)| format!("{step} = {by}")).collect();
+        let version = raised.map(|version| format!("version = {version}, ")).unwrap_or_default();
+        format!("#[persist({version}migrate({}))]", all.join(", "))
+    }
+
+    /// What makes records of one version those of the next, by that version and by what it is: `migrate`, or the
+    /// `convert` of a field.
+    pub(super) fn raises(&self) -> BTreeMap<(u32, String), &str> {
+        let steps = self.steps().into_iter();
+        let steps = steps.map(|(step, by)| ((step, String::from("migrate")), last_part(by)));
+        let converts = self.fields.iter().flat_map(|(path, code)| {
+            code.converts.iter().filter_map(move |it| {
+                Some(((it.until?, format!("{path} from {}", it.takes)), it.function()?))
+            })
+        });
+        steps.chain(converts).collect()
+    }
+
     /// The function that checks values.
     pub(super) fn validate(&self) -> Option<&str> {
         self.attributes.iter().find_map(|attribute| attribute.strip_prefix("validate = "))
@@ -158,22 +205,28 @@ impl FieldCode {
 
     /// How the field is stored as another type, without the modules in which things lie: they may move.
     pub(super) fn module(&self) -> Option<String> {
-        let module = self.attributes.iter().find(|it| !it.starts_with("default"))?;
-        let (name, of) = module.split_once(" = ").unwrap_or((module, ""));
-        let mut plain = String::new();
-        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let of: String = of.split_whitespace().collect();
-        for part in of.split("::") {
-            plain.truncate(plain.trim_end_matches(is_word).len());
-            plain.push_str(part);
-        }
-        let plain = plain.trim_matches('"');
-        Some(if plain.is_empty() { name.to_owned() } else { format!("{name} = {plain}") })
+        let all = self.attributes.iter().filter(|it| !it.starts_with("default"));
+        let all: Vec<String> = all.map(|attribute| without_modules(attribute)).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 
     pub(super) fn given_default(&self) -> Option<&str> {
         self.attributes.iter().map(|it| &**it).find(|attribute| attribute.starts_with("default"))
     }
+}
+
+/// An attribute, with the last parts of the paths in its value.
+fn without_modules(attribute: &str) -> String {
+    let (name, of) = attribute.split_once(" = ").unwrap_or((attribute, ""));
+    let mut plain = String::new();
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let of: String = of.split_whitespace().collect();
+    for part in of.split("::") {
+        plain.truncate(plain.trim_end_matches(is_word).len());
+        plain.push_str(part);
+    }
+    let plain = plain.trim_matches('"');
+    if plain.is_empty() { name.to_owned() } else { format!("{name} = {plain}") }
 }
 
 fn texts(value: Option<&Value>) -> Read<Vec<String>> {

@@ -92,6 +92,7 @@ mod code;
 mod compare;
 mod folder;
 mod load;
+mod newtypes;
 mod report;
 mod sample;
 mod saved;

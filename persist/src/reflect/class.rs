@@ -423,8 +423,8 @@ pub struct FieldRecord {
     pub has_default: bool,
     /// True if the field is stored as another type, through `with`, `with_iter` or `via`.
     pub has_module: bool,
-    /// True if its type, or one inside of it, is stored `via` another one.
-    pub(crate) is_via: bool,
+    /// The code that restores its type, or those inside of it.
+    pub(crate) type_code: &'static TypeCode,
     /// True if the field has an empty value of its own.
     pub(crate) has_empty: bool,
     /// True if the field holds the stored fields that the program does not have.
@@ -463,6 +463,32 @@ impl OldKind {
     }
 }
 
+/// The code by which the values of a type are restored.
+#[derive(Clone, Copy, Debug)]
+pub enum TypeCode {
+    /// None: they are stored as they are.
+    None,
+    /// The attribute, after the name of the type if it stands on a type.
+    Attribute(&'static str),
+    /// That of types inside.
+    Parts(&'static [&'static TypeCode]),
+}
+
+impl TypeCode {
+    pub(crate) fn is_some(&self) -> bool {
+        !self.texts().is_empty()
+    }
+
+    /// The attributes.
+    pub(crate) fn texts(&self) -> Vec<&'static str> {
+        match self {
+            Self::None => Vec::new(),
+            Self::Attribute(text) => vec![text],
+            Self::Parts(parts) => parts.iter().flat_map(|part| part.texts()).collect(),
+        }
+    }
+}
+
 /// What may keep unknown fields, or an unknown variant: `Unknown` alone.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot keep what the type does not have: it is not `persist::Unknown`",
@@ -486,7 +512,7 @@ impl FieldRecord {
             converts: &[],
             has_default: false,
             has_module: false,
-            is_via: false,
+            type_code: &TypeCode::None,
             has_empty: false,
             keeps_unknown: false,
             skips_failed: false,
@@ -522,8 +548,8 @@ impl FieldRecord {
         with_empty() => has_empty: true;
         /// Sets how an editor is to show the field.
         hints(hints: &'static EditorHints) => hints: hints;
-        /// Says whether the type of the field is stored `via` another one.
-        via(is_via: bool) => is_via: is_via;
+        /// Sets the code that restores the type of the field.
+        type_code(code: &'static TypeCode) => type_code: code;
         /// Marks the field as stored as another type.
         with_module() => has_module: true;
     }
@@ -546,7 +572,7 @@ impl FieldRecord {
 
     /// True if the field names the kinds that it takes, so that no other becomes it.
     pub(crate) fn names_its_kinds(&self) -> bool {
-        !self.converts.is_empty() || self.has_module || self.is_via
+        !self.converts.is_empty() || self.has_module || self.type_code.is_some()
     }
 
     /// The class inside, if the field is a struct or an enum of its own.
@@ -703,6 +729,8 @@ pub enum Target {
         kind: KindFn,
         /// Name of its class.
         name: fn() -> String,
+        /// The code that restores it.
+        code: &'static TypeCode,
     },
     /// A value of any class that is registered for a trait.
     Trait(TraitName),

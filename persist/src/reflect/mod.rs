@@ -37,6 +37,6 @@ pub use crate::value::HandleValue;
 
 pub(crate) use class::{
     Argument, Body, Integer, KindFn, MigrationSteps, OldKind, Prototype, Reference, Target,
-    TraitName,
+    TraitName, TypeCode,
 };
 pub(crate) use holder::{Cell, Pointer};

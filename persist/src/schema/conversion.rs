@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::meaning::{Meaning, is_same_kind};
 use super::number::Width;
 use super::ops::{Conversion, FieldName, Member, StoredFields};
 use super::plan::Plans;
-use super::{ClassSchema, Form, KindSchema, LoadEvent, Stored};
+use super::{ClassSchema, Form, KindSchema, LoadEvent, ProgramFields, Stored, pair};
 
 /// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
 const DEEPEST: u32 = 100;
@@ -39,6 +40,21 @@ impl Plans<'_> {
         found
     }
 
+    /// The conversion of a bare value to that of a class; `None` if there is none.
+    pub(super) fn value_conversion(
+        &mut self,
+        node: usize,
+        target: usize,
+        place: &FieldName<'_>,
+    ) -> Option<usize> {
+        let program = self.program;
+        let Form::Value(wanted) = &program.classes[target].form else { return None };
+        // What code of the program restores is exactly what it stored.
+        let is_taken = !program.restored.contains(&target)
+            || is_same_kind(self, &self.stored.node(node).kind, wanted);
+        is_taken.then(|| self.conversion(node, wanted, place)).flatten()
+    }
+
     pub(super) fn enter(&mut self, conversion: Conversion) -> usize {
         self.conversions.push(conversion);
         self.conversions.len() - 1
@@ -47,6 +63,12 @@ impl Plans<'_> {
     /// True if values of the stored kind have the bytes of the program's.
     pub(super) fn is_identical_kind(&self, stored: &KindSchema, wanted: &KindSchema) -> bool {
         self.matched.is_compatible(stored, wanted) && self.has_same_classes(stored)
+    }
+
+    /// True if a value that becomes one of a class, as the version that first had the class made it, is one of today: no
+    /// later version has migrated the class.
+    pub(super) fn enters_as_it_is(&self, target: usize) -> bool {
+        self.program.targets[target].is_none_or(|it| it.class.migration.is_empty())
     }
 
     fn has_same_classes(&self, kind: &KindSchema) -> bool {
@@ -103,6 +125,7 @@ impl Compiler<'_, '_> {
         let s = &all.node(at).kind;
         if let K::Class(class) = s
             && all[*class].newtype().is_some()
+            && self.leaves_as_it_is(*class)
             && !self.is_in(w, classes, &|target| self.is_related(*class, target), DEEPEST)
         {
             let part = all.first(*class, 0);
@@ -110,9 +133,20 @@ impl Compiler<'_, '_> {
         }
         if let K::Class(target) = w
             && let Some(kind) = classes[*target].newtype()
+            && self.plans.enters_as_it_is(*target)
             && !self.is_in(s, all, &|class| self.is_related(class, *target), DEEPEST)
         {
-            return self.cross(NewtypeSide::In, |this| this.convert(at, kind, deep));
+            let wanted = self.plans.program.wanted(*target, 0);
+            if !wanted.records[0].names_its_kinds() {
+                return self.cross(NewtypeSide::In, |this| this.convert(at, kind, deep));
+            }
+            // The field inside says from what it is converted: what it does not take may be around such a value.
+            let place = self.place;
+            let field =
+                |this: &mut Self| this.plans.field_conversion((at, None), &wanted, 0, place);
+            if let Some(found) = self.cross(NewtypeSide::In, field) {
+                return Some(found);
+            }
         }
         let made = match (s, w) {
             (_, K::Option(b)) if !is_around_option(all, s) => {
@@ -222,7 +256,9 @@ impl Compiler<'_, '_> {
                 self.elements(part, &K::Tuple(b.to_vec().into()), (None, None), deep)?
             }
             (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, deep)?,
-            (K::Class(class), K::Tuple(b)) if self.is_tuple(*class, b.len()) => {
+            (K::Class(class), K::Tuple(b))
+                if self.is_tuple(*class, b.len()) && self.leaves_as_it_is(*class) =>
+            {
                 let first = self.all.first(*class, 0);
                 match self.all[*class].newtype() {
                     // A tuple of one part is no way from one newtype to another.
@@ -242,11 +278,17 @@ impl Compiler<'_, '_> {
                 Conversion::Number { from, to, clamped: self.row(LoadEvent::Clamped, s, w) }
             }
             (K::Tuple(parts), K::Class(target)) => self.tuple(at, parts, *target)?,
-            (K::Text, K::Class(target)) if self.has_unit_variant(*target) => {
+            (K::Text, K::Class(target))
+                if self.has_unit_variant(*target) && self.plans.enters_as_it_is(*target) =>
+            {
                 let lost = self.row(LoadEvent::Replaced, s, w);
                 Conversion::Variant { node: at, class: *target, lost }
             }
-            (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
+            (K::Class(class), K::Text)
+                if self.is_unit_enum(*class) && self.leaves_as_it_is(*class) =>
+            {
+                Conversion::Name(*class)
+            }
             _ => return None,
         })
     }
@@ -313,7 +355,7 @@ impl Compiler<'_, '_> {
             records.iter().any(|field| field.name == name || field.aliases.contains(&&*name))
         });
         let first = self.part(at, 0);
-        if !named || self.is_other_newtype(parts, target) {
+        if !named || self.is_other_newtype(parts, target) || !self.plans.enters_as_it_is(target) {
             return None;
         }
         let members = (0..parts.len()).map(|i| Member {
@@ -325,7 +367,7 @@ impl Compiler<'_, '_> {
         let given = StoredFields {
             class: &program.classes[target].name,
             variant: None,
-            version: u32::MAX,
+            version: None,
             members: &members,
         };
         let wanted = self.plans.program.wanted(target, 0);
@@ -364,6 +406,28 @@ impl Compiler<'_, '_> {
             }
             _ => false,
         }
+    }
+
+    /// True if a value that a class holds means the same without it: the program, if it still has the class, neither
+    /// migrates nor converts what is in it.
+    fn leaves_as_it_is(&self, class: usize) -> bool {
+        let Some(target) = self.plans.resolve(class) else { return true };
+        let program = self.plans.program;
+        let means_the_same = |variant: usize, wanted: ProgramFields<'_>| {
+            let members = self.all.members(class, variant);
+            let sources = pair(&members, wanted.records).sources.into_iter().enumerate();
+            let mut stored = sources.filter_map(|(i, source)| Some((i, members[source?].stored?)));
+            stored.all(|(i, node)| {
+                let (version, record) = (Some(self.all[class].version), &wanted.records[i]);
+                let found = Meaning::of_stored(self.plans, node, version, record, wanted.place(i));
+                found == Some(Meaning::Own)
+            })
+        };
+        let sides = program.sides(&self.all[class], target).into_iter().enumerate();
+        !self.plans.is_migrated(class, target)
+            && sides
+                .filter_map(|(i, sides)| Some((i, sides.new?)))
+                .all(|(i, it)| means_the_same(i, it))
     }
 
     /// The node of a part.

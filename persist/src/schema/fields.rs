@@ -88,7 +88,7 @@ impl<'p> Plans<'p> {
             let place = FieldName { class: old.class, field: &path };
             let convert = |plans: &mut Self, source: usize| {
                 let member = &old.members[source];
-                let version = member.since.max(old.version);
+                let version = old.version.map(|version| member.since.max(version));
                 plans.field_conversion((member.stored?, version), new, field, &place)
             };
             let mut conversion = convert(self, source);
@@ -292,10 +292,11 @@ impl<'p> Plans<'p> {
         }
     }
 
-    /// The conversion of a value that a version of a class stored to a field of the program.
+    /// The conversion of a value that a version of a class stored to a field of the program; the version is `None` for a
+    /// value that stood without the class.
     pub(super) fn field_conversion(
         &mut self,
-        (node, version): (usize, u32),
+        (node, version): (usize, Option<u32>),
         new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,
@@ -444,6 +445,17 @@ impl<'p> Plans<'p> {
         let stored = &self.stored.node(node).kind;
         let (wanted, record) = (&new.fields[field], &new.records[field]);
         let name = &wanted.name;
+        // What stands around the field of a newtype that says from what it is converted.
+        if let KindSchema::Class(target) = wanted.kind
+            && self.program.classes[target].newtype().is_some()
+            && stored.classes().is_empty()
+            && let inner = self.program.wanted(target, 0)
+            && inner.records[0].names_its_kinds()
+            && inner.fields[0].kind != *stored
+            && !record.names_its_kinds()
+        {
+            return self.field_mismatch(&self.program.classes[target].name, node, &inner, 0);
+        }
         if !record.names_its_kinds() {
             return self.mismatch(&format!("field {name} of {class}"), stored, &wanted.kind);
         }

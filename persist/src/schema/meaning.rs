@@ -20,16 +20,17 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// What a stored value is to a field; `None` if that cannot be known. `version` is that of the class that stored it.
+    /// What a stored value is to a field; `None` if that cannot be known. `version` is that of the class that stored it,
+    /// if one did.
     pub(super) fn of_stored(
         plans: &Plans<'_>,
         node: usize,
-        version: u32,
+        version: Option<u32>,
         record: &FieldRecord,
         field: FieldPlace,
     ) -> Option<Self> {
         let stored = &plans.stored.node(node).kind;
-        Self::find(plans, record, field, Some(version), &|kind| is_same_kind(plans, stored, kind))
+        Self::find(plans, record, field, version, &|kind| is_same_kind(plans, stored, kind))
     }
 
     /// What a value that a migration has made is to a field; `version` is that of the class that has it so, if that is
@@ -76,7 +77,7 @@ impl Meaning {
 }
 
 /// True if two kinds differ at most in the fields of classes of one name, and in how compact their numbers are.
-fn is_same_kind(plans: &Plans<'_>, stored: &KindSchema, kind: &KindSchema) -> bool {
+pub(super) fn is_same_kind(plans: &Plans<'_>, stored: &KindSchema, kind: &KindSchema) -> bool {
     let classes = &plans.program.classes;
     plain(stored).is_like(&plain(kind), false, &mut |class, target| {
         plans.resolve(class) == Some(target)

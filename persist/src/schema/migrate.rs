@@ -478,6 +478,19 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         true
     }
 
+    fn check_bare(&self, class: usize) -> Result<()> {
+        if self.plans.enters_as_it_is(class) {
+            return Ok(());
+        }
+        let name = &self.plans.program.classes[class].name;
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "`migrate` has made a bare value where {name} is wanted, which has migrations; make a record of the version that it is of, `Record::new({name:?}).at_version(1)`"
+            ),
+        ))
+    }
+
     fn class_of(&mut self, record: &Record) -> Result<(usize, u64)> {
         let by_origin = record.origin.and_then(|origin| self.plans.resolve(origin));
         let named =

@@ -156,8 +156,8 @@ pub(super) struct StoredFields<'a> {
     pub(super) class: &'a str,
     /// Name of the variant.
     pub(super) variant: Option<&'a str>,
-    /// The version of the class that stored them.
-    pub(super) version: u32,
+    /// The version of the class that stored them; `None` for the parts of a tuple.
+    pub(super) version: Option<u32>,
     pub(super) members: &'a [Member<'a>],
 }
 
@@ -208,7 +208,7 @@ impl<'a> StoredFields<'a> {
             Form::Enum(variants) => Some(&*variants[variant].name),
             _ => None,
         };
-        Self { class: &all[class].name, variant: name, version: all[class].version, members }
+        Self { class: &all[class].name, variant: name, version: Some(all[class].version), members }
     }
 
     /// A field's name, after that of its variant.

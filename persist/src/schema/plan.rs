@@ -346,7 +346,7 @@ impl<'p> Plans<'p> {
             }
             (Form::Value(old), Form::Value(new)) => {
                 let place = FieldName { class: &stored.name, field: "" };
-                match self.conversion(all.first(class, 0), new, &place) {
+                match self.value_conversion(all.first(class, 0), index, &place) {
                     Some(conversion) => {
                         Ok(Plan::Value(conversion, self.converted(old, new, &place)))
                     }

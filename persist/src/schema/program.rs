@@ -20,6 +20,8 @@ pub(crate) struct Program {
     pub(crate) objects: HashMap<usize, Vec<Holder>>,
     /// Names of classes that are gone for good.
     pub(crate) removed: HashSet<String>,
+    /// The classes of bare values that code of the program restores, `via` another type.
+    pub(crate) restored: HashSet<usize>,
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
     /// By field: the kinds that the field's `convert` takes, in its order.

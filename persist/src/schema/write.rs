@@ -72,6 +72,11 @@ pub(crate) trait WriteTarget {
         false
     }
 
+    /// Checks that a value that stands without a newtype may become it.
+    fn check_bare(&self, _class: usize) -> Result<()> {
+        Ok(())
+    }
+
     /// True if floats are rounded to those of the kind.
     fn rounds(&self) -> bool {
         false
@@ -175,6 +180,7 @@ impl<'r> ValueWriter<'r> {
                     && stored[*class].newtype().is_some()
                     && !matches!(value, Value::Struct(_)) =>
             {
+                self.target.check_bare(*class)?;
                 let frame = WalkFrame::fields(stored, *class, 0);
                 Some(WriteFrame::new(frame, RemainingParts::One(Some(value))))
             }

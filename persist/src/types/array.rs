@@ -6,7 +6,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part, is_bulky,
     on_stack, unboxed,
 };
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 use crate::{Error, ErrorKind, Result};
 
 /// Makes an array in a box, without a copy on the stack.
@@ -33,7 +33,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     const __FIXED: bool = Inline::<T>::FIXED;
     const __MIN: usize = N * T::__MIN;
     const __LEAF: bool = T::__LEAF;
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     const __POD: bool = T::__POD;
     const __COST: usize = 2 + Inline::<T>::COST;
     const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);

@@ -11,14 +11,14 @@ use crate::codec::{
     AsCell, CellContent, Decoder, Encoder, Fail, LockCell, OpenCell, Persist, Phase, Pointee,
     Prototypes, Stop, TypeSet, Visitor, Within, boxed_with, on_stack,
 };
-use crate::reflect::{self, Kind};
+use crate::reflect::{self, Kind, TypeCode};
 
 impl<T: Persist + Copy> Persist for Cell<T> {
     const __HEAD: usize = T::__HEAD;
     const __FIXED: bool = T::__FIXED;
     const __MIN: usize = T::__MIN;
     const __LEAF: bool = T::__LEAF;
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     const __COST: usize = T::__COST;
     const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
@@ -117,7 +117,7 @@ macro_rules! guarded {
         impl<T: Persist> Persist for $cell<T> {
             const __MIN: usize = T::__MIN;
             const __LEAF: bool = T::__LEAF;
-            const __VIA: bool = T::__VIA;
+            const __CODE: &'static TypeCode = T::__CODE;
             const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             fn persist_kind() -> Kind {
@@ -241,7 +241,7 @@ macro_rules! once {
         impl<T: Persist> Persist for $cell<T> {
             const __HEAD: usize = 1;
             const __LEAF: bool = T::__LEAF;
-            const __VIA: bool = T::__VIA;
+            const __CODE: &'static TypeCode = T::__CODE;
             const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             whole_items!();

@@ -19,7 +19,7 @@ use crate::codec::{
     Visitor, count,
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 use crate::sorting::sort_by;
 
 pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
@@ -138,7 +138,7 @@ where
         K::persist_name(),
         V::persist_name()
     );
-    const __VIA: bool = K::__VIA || V::__VIA;
+    const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
     hashed_map_items!(K, V);
 
     const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
@@ -255,7 +255,7 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         K::persist_name(),
         V::persist_name()
     );
-    const __VIA: bool = K::__VIA || V::__VIA;
+    const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
 
     const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
 

@@ -8,12 +8,12 @@ use crate::codec::with::Same;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, apart, on_stack,
 };
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 
 impl<T: Persist> Persist for Option<T> {
     const __HEAD: usize = 1;
     const __LEAF: bool = T::__LEAF;
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     const __COST: usize = 1 + Inline::<T>::COST;
     const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 

@@ -10,7 +10,7 @@ use crate::codec::{
     Pointed, Pointee, Prototypes, RcFamily, ReferenceSlot, Referent, Stop, TypeSet, Unsized,
     Visitor, count, give,
 };
-use crate::reflect::{Holder, Kind, Pointer, Reference};
+use crate::reflect::{Holder, Kind, Pointer, Reference, TypeCode};
 use crate::{ErrorKind, Result};
 
 /// The kind of a pointer to a `P`.
@@ -105,6 +105,7 @@ macro_rules! pointers {
             const __MIN: usize = 1;
             const __LEAF: bool = false;
             const __NULLABLE: bool = true;
+            const __CODE: &'static TypeCode = P::As::CODE;
             const __COST: usize = 8;
 
             fn persist_kind() -> Kind {
@@ -169,6 +170,7 @@ macro_rules! pointers {
         impl<P: ?Sized + Pointee> Persist for $weak {
             const __MIN: usize = 1;
             const __LEAF: bool = false;
+            const __CODE: &'static TypeCode = P::As::CODE;
             const __COST: usize = 8;
 
             fn persist_kind() -> Kind {

@@ -15,7 +15,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count, decode_vec,
 };
 use crate::codec::{FieldAccess, ListAccess};
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 
 /// Writes what follows the head of a sequence.
 #[inline(always)]
@@ -122,7 +122,7 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
 
 impl<T: Persist> Persist for Vec<T> {
     counted_items!(Kind::List(T::persist_kind), "Vec<{}>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(Vec<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
@@ -196,7 +196,7 @@ impl<T: Persist> Persist for Vec<T> {
 
 impl<T: Persist> Persist for Box<[T]> {
     counted_items!(Kind::List(T::persist_kind), "Box<[{}]>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);
@@ -231,7 +231,7 @@ impl<T: Persist> Persist for Box<[T]> {
 
 impl<T: Persist> Persist for VecDeque<T> {
     counted_items!(Kind::List(T::persist_kind), "VecDeque<{}>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(VecDeque<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
@@ -274,7 +274,7 @@ impl<T: Persist> Persist for VecDeque<T> {
 /// Owned after a load.
 impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
     counted_items!(Kind::List(T::persist_kind), "Cow<[{}]>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);
@@ -309,7 +309,7 @@ impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
 
 impl<T: Persist> Persist for LinkedList<T> {
     counted_items!(Kind::List(T::persist_kind), "LinkedList<{}>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(LinkedList<Skipping<Same>>);
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
@@ -353,7 +353,7 @@ fn in_order<T: Ord>(heap: &BinaryHeap<T>) -> Vec<&T> {
 /// their history; elements that compare equal keep their order in the heap.
 impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     counted_items!(Kind::List(T::persist_kind), "BinaryHeap<{}>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(in_order(this).into_iter(), out);

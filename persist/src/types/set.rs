@@ -12,7 +12,7 @@ use crate::codec::{
     Buffer, Decoder, Encoder, Fail, KeyLinks, Persist, Prototypes, Stop, TypeSet, count,
 };
 use crate::env::Env;
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 use crate::sorting::order;
 use crate::{ErrorKind, Result};
 
@@ -214,7 +214,7 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     hashed_set_items!(T);
     skipping_items!(HashSet<Skipping<Same>, ()>);
 }
@@ -260,7 +260,7 @@ pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
 /// are not found when they are saved, but refused by the load.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(BTreeSet<Skipping<Same>>);
 
     fn __reach(types: &mut TypeSet) {

@@ -24,14 +24,14 @@ macro_rules! std_enums {
                 VariantRecord {
                     name: stringify!($first),
                     aliases: &[],
-                    fields: &[FieldRecord::new::<$a>("0", None, <$a as Persist>::persist_kind)],
+                    fields: &[FieldRecord::new::<$a>("0", None, <$a as Persist>::persist_kind).type_code(<$a as Persist>::__CODE)],
                     other: false,
                     removed: &[],
                 },
                 VariantRecord {
                     name: stringify!($second),
                     aliases: &[],
-                    fields: &[FieldRecord::new::<$b>("0", None, <$b as Persist>::persist_kind)],
+                    fields: &[FieldRecord::new::<$b>("0", None, <$b as Persist>::persist_kind).type_code(<$b as Persist>::__CODE)],
                     other: false,
                     removed: &[],
                 },

@@ -8,7 +8,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
     apart, on_stack,
 };
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 
 macro_rules! tuples {
     ($(($($part:ident $index:tt),+))*) => {$(
@@ -23,7 +23,7 @@ macro_rules! tuples {
             const __FIXED: bool = true $(&& Inline::<$part>::FIXED)+;
             const __MIN: usize = 0 $(+ $part::__MIN)+;
             const __LEAF: bool = true $(&& $part::__LEAF)+;
-            const __VIA: bool = false $(|| $part::__VIA)+;
+            const __CODE: &'static TypeCode = &TypeCode::Parts(&[$($part::__CODE),+]);
             const __COST: usize = 1 $(+ Inline::<$part>::COST)+;
             const __ON_STACK: usize = on_stack::<Self>(&[$($part::__ON_STACK),+]);
 

@@ -9,7 +9,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
     apart,
 };
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 
 macro_rules! wrappers {
     ($($wrapper:ident)*) => {$(
@@ -22,7 +22,7 @@ macro_rules! wrappers {
             const __FIXED: bool = T::__FIXED;
             const __MIN: usize = T::__MIN;
             const __LEAF: bool = T::__LEAF;
-            const __VIA: bool = T::__VIA;
+            const __CODE: &'static TypeCode = T::__CODE;
             const __NULLABLE: bool = T::__NULLABLE;
             const __COST: usize = T::__COST;
             const __ON_STACK: usize = T::__ON_STACK;

@@ -162,7 +162,7 @@ const WITHOUT_CURE: &[(&str, &str)] = &[
     ("a {is} is read as {kind}", "tests/lock/downgrades.rs applies the `since` that is printed"),
     ("was `validate = {then}`", "whether a check takes old values is a question"),
     ("came, `validate = {check}`", "whether a check takes old values is a question"),
-    (", which was `{was}` in {version}", "which default is right is a question"),
+    (", which was `{was}` in {name}", "which default is right is a question"),
     ("is `removed`; values of it become", ACCEPTED),
     ("the field is `removed`; its old values", ACCEPTED),
     ("what `migrate` makes", ACCEPTED),
@@ -170,8 +170,8 @@ const WITHOUT_CURE: &[(&str, &str)] = &[
     ("the field went; `migrate` looks at it", ACCEPTED),
     ("the field went; `migrate` takes it", ACCEPTED),
     (
-        "elements {} to {from} of old values",
-        "a load refuses every shorter array, which is said instead",
+        "{branch}, of another branch, made records",
+        "tests/lock/branches.rs applies the `migrate` that is printed",
     ),
 ];
 

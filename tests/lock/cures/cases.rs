@@ -273,6 +273,18 @@ pub(super) const CASES: &[Case] = &[
         &[Printed, ByHand("give the class a `version` and a `migrate` that sets it", "migrated")],
     ),
     case(
+        "type_other",
+        &[Printed, ByHand("give the class a `version` and a `migrate` that sets it", "migrated")],
+    ),
+    case("newtype_went", &[Printed]),
+    case("newtype_converted", &[Printed]),
+    case("newtype_went_beside_migrate", &[ByHand("let touch look at it", "looked")]),
+    case("step_dropped", &[Printed]),
+    case(
+        "step_again",
+        &[Printed, ByHand("or give it another name if they are to change once more", "named")],
+    ),
+    case(
         "reused_id",
         &[
             Named(

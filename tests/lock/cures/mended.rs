@@ -315,6 +315,61 @@ sources! {
             }
         }
     }
+    type_other {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { #[persist(convert(as u32))] pub time: Minutes }
+            #[derive(Persist, Clone)]
+            #[persist(via = u32)]
+            pub struct Minutes(u64);
+            impl From<&Minutes> for u32 { fn from(minutes: &Minutes) -> Self { u32::try_from(minutes.0 / 60).unwrap_or(u32::MAX) } }
+            impl From<u32> for Minutes { fn from(minutes: u32) -> Self { Self(u64::from(minutes) * 60) } }
+        }
+    }
+    newtype_went {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = keep_gold))]
+            pub struct Hero { pub gold: u32 }
+            fn keep_gold(record: &mut persist::Record, _: u32) {
+                let _ = record.get("gold");
+            }
+        }
+    }
+    newtype_converted {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = keep_gold))]
+            pub struct Hero { pub gold: u64 }
+            fn keep_gold(record: &mut persist::Record, _: u32) {
+                let _ = record.get("gold");
+            }
+        }
+    }
+    step_dropped {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 3)]
+            pub struct Hero { #[persist(convert(1 = halved, 2 = to_quarter))] pub gold: u64 }
+            fn to_quarter(half: u64) -> u64 { half / 2 }
+            fn halved(old: u64) -> u64 {
+                old / 2
+            }
+        }
+    }
+    step_again {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 3)]
+            pub struct Hero { #[persist(convert(1 = halved))] pub gold: u64 }
+            fn halved(gold: u64) -> u64 { gold / 2 }
+        }
+    }
     reused_id {
         named_0 {
             register |registry| { registry.register::<Hero>()?; }

@@ -120,10 +120,14 @@ impl Source {
             Some(at) => {
                 let at = start + at;
                 let before = self.text[..at].strip_suffix("pub ").map_or(at, str::len);
-                // A number takes the place of the one that is there.
+                // A number, or a `convert` with one more part, takes the place of the one that is there.
                 let last = self.text[..before].rfind("#[persist(").unwrap_or(before);
-                let is_id = |text: &str| text.starts_with("#[persist(id = ");
-                if is_id(attribute) && is_id(&self.text[last..]) {
+                let is_one = |text: &str| {
+                    ["#[persist(id = ", "#[persist(convert("]
+                        .iter()
+                        .position(|it| text.starts_with(it))
+                };
+                if is_one(attribute).is_some() && is_one(attribute) == is_one(&self.text[last..]) {
                     self.text.replace_range(last..before, "");
                     self.text.insert_str(last, &format!("{attribute} "));
                 } else {

@@ -392,6 +392,162 @@ sources! {
             fn from_tens(tens: u32) -> u32 { tens.saturating_mul(10) }
         }
     }
+    type_other {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub time: Seconds }
+            #[derive(Persist, Clone)]
+            #[persist(via = u32)]
+            pub struct Seconds(u64);
+            impl From<&Seconds> for u32 { fn from(seconds: &Seconds) -> Self { u32::try_from(seconds.0).unwrap_or(u32::MAX) } }
+            impl From<u32> for Seconds { fn from(seconds: u32) -> Self { Self(seconds.into()) } }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub time: Minutes }
+            #[derive(Persist, Clone)]
+            #[persist(via = u32)]
+            pub struct Minutes(u64);
+            impl From<&Minutes> for u32 { fn from(minutes: &Minutes) -> Self { u32::try_from(minutes.0 / 60).unwrap_or(u32::MAX) } }
+            impl From<u32> for Minutes { fn from(minutes: u32) -> Self { Self(u64::from(minutes) * 60) } }
+        }
+        migrated {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = in_minutes))]
+            pub struct Hero { pub time: Minutes }
+            fn in_minutes(hero: &mut persist::Record, _: u32) {
+                let seconds = hero.get("time").and_then(persist::Value::as_u64).unwrap_or_default();
+                hero.set("time", u32::try_from(seconds / 60).unwrap_or_default());
+            }
+            #[derive(Persist, Clone)]
+            #[persist(via = u32)]
+            pub struct Minutes(u64);
+            impl From<&Minutes> for u32 { fn from(minutes: &Minutes) -> Self { u32::try_from(minutes.0 / 60).unwrap_or(u32::MAX) } }
+            impl From<u32> for Minutes { fn from(minutes: u32) -> Self { Self(u64::from(minutes) * 60) } }
+        }
+    }
+    newtype_went {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: Tens }
+            #[derive(Persist)]
+            pub struct Tens(#[persist(with = tens)] u32);
+            mod tens {
+                pub type Stored = u32;
+                pub fn store(gold: &u32) -> u32 { gold / 10 }
+                pub fn restore(tens: u32) -> Result<u32, std::convert::Infallible> { Ok(tens.saturating_mul(10)) }
+            }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: u32 }
+        }
+    }
+    newtype_converted {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: Gold }
+            #[derive(Persist)]
+            pub struct Gold(u32);
+        }
+        between {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: Gold }
+            #[derive(Persist)]
+            pub struct Gold(#[persist(convert = from_cents)] u64);
+            fn from_cents(cents: u32) -> u64 { u64::from(cents / 100) }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: u64 }
+        }
+    }
+    newtype_went_beside_migrate {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: Tens, pub level: u8 }
+            #[derive(Persist)]
+            pub struct Tens(#[persist(with = tens)] u32);
+            mod tens {
+                pub type Stored = u32;
+                pub fn store(gold: &u32) -> u32 { gold / 10 }
+                pub fn restore(tens: u32) -> Result<u32, std::convert::Infallible> { Ok(tens.saturating_mul(10)) }
+            }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = touch))]
+            pub struct Hero { pub gold: u32, pub level: u8 }
+            fn touch(record: &mut persist::Record, _: u32) { record.set("level", 1_u8); }
+        }
+        looked {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = touch))]
+            pub struct Hero { pub gold: u32, pub level: u8 }
+            fn touch(record: &mut persist::Record, _: u32) {
+                let _ = record.get("gold");
+                record.set("level", 1_u8);
+            }
+        }
+    }
+    step_dropped {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: u64 }
+        }
+        between {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 3)]
+            pub struct Hero { #[persist(convert(1 = halved, 2 = to_quarter))] pub gold: u64 }
+            fn halved(gold: u64) -> u64 { gold / 2 }
+            fn to_quarter(half: u64) -> u64 { half / 2 }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 3)]
+            pub struct Hero { #[persist(convert(2 = to_quarter))] pub gold: u64 }
+            // todo: old / 2
+            fn to_quarter(half: u64) -> u64 { half / 2 }
+        }
+    }
+    step_again {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2)]
+            pub struct Hero { #[persist(convert(1 = halved))] pub gold: u64 }
+            fn halved(gold: u64) -> u64 { gold / 2 }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 3)]
+            pub struct Hero { #[persist(convert(2 = halved))] pub gold: u64 }
+            fn halved(gold: u64) -> u64 { gold / 2 }
+        }
+        named {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 3)]
+            pub struct Hero { #[persist(convert(1 = halved, 2 = halved_again))] pub gold: u64 }
+            fn halved(gold: u64) -> u64 { gold / 2 }
+            fn halved_again(gold: u64) -> u64 { gold / 2 }
+        }
+    }
     module_added {
         before {
             register |registry| { registry.register::<Hero>()?; }

@@ -10,7 +10,9 @@ use super::known::{check_prototype, traits_of_kind};
 use super::rules::{check_aliases, check_classes, check_removed_classes, check_unvisited};
 use super::{ObjectEntry, Registry};
 use crate::codec::{ObjectType, TypeSet};
-use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName};
+use crate::reflect::{
+    self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName, TypeCode,
+};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, ProgramClass, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
@@ -475,8 +477,12 @@ impl<'r> Entering<'r> {
             Kind::Reference(Reference {
                 holder,
                 weak,
-                target: reflect::Target::Value { kind, name },
-            }) => KindSchema::Reference { holder, weak, class: self.class_of_kind(kind(), name)? },
+                target: reflect::Target::Value { kind, name, code },
+            }) => KindSchema::Reference {
+                holder,
+                weak,
+                class: self.class_of_kind(kind(), name, code)?,
+            },
             Kind::Reference(Reference { holder, weak, target: reflect::Target::Trait(of) }) => {
                 KindSchema::TraitReference { holder, weak, name: of.name.into() }
             }
@@ -497,11 +503,23 @@ impl<'r> Entering<'r> {
     }
 
     /// The class of a record that holds a value of this kind.
-    pub(super) fn class_of_kind(&mut self, kind: Kind, name: fn() -> String) -> Result<usize> {
+    pub(super) fn class_of_kind(
+        &mut self,
+        kind: Kind,
+        name: fn() -> String,
+        code: &'static TypeCode,
+    ) -> Result<usize> {
         if let Kind::Class(class) = kind {
             return self.class_index(class());
         }
-        let name = name();
+        let class = self.class_of_bare_value(kind, name())?;
+        if code.is_some() {
+            self.registry.program.restored.insert(class);
+        }
+        Ok(class)
+    }
+
+    fn class_of_bare_value(&mut self, kind: Kind, name: String) -> Result<usize> {
         let id = ClassId::of(&name);
         if let Some(index) = self.registry.by_id.get(&id).copied() {
             // One name, one kind; a struct of that name is another class.
@@ -524,7 +542,7 @@ impl<'r> Entering<'r> {
         if self.registry.by_pointee.contains_key(&(pointer, kind.pointee)) {
             return Ok(());
         }
-        let class = self.class_of_kind((kind.kind)(), kind.name)?;
+        let class = self.class_of_kind((kind.kind)(), kind.name, kind.code)?;
         if !self.clashes.is_empty() {
             // The registration ends with those. A type that clashes has the class of the other one until then.
             return Ok(());

@@ -7,7 +7,7 @@ use super::judge::Finding;
 use super::kinds::{Guess, sure};
 use super::moves::GoneField;
 use super::versions::ItemName;
-use crate::lock::code::ClassCode;
+use crate::lock::code::{ClassCode, last_part};
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::schema::{
@@ -246,24 +246,33 @@ impl<'c> VersionComparison<'c> {
             Some((version.to_owned(), step, function.to_owned()))
         });
         if let Some((version, step, function)) = lost {
-            let function = function.rsplit("::").next().unwrap_or_default().to_owned();
-            let mut all: Vec<(u32, &str)> = steps.iter().map(|(step, it)| (*step, *it)).collect();
-            all.push((step, &function));
-            all.sort_unstable();
-            let all = all.iter().map(|(step, function)| format!("{step} = {function}"));
-            let all: Vec<String> = all.collect();
+            let function = last_part(&function).to_owned();
             let change = format!(
                 "{version} migrated records of version {step} by {function}, and the program takes them as they are: let it migrate them again, by a function that does nothing if they mean the same, or delete the locked versions that you do not support any more"
             );
             let finding = Finding::new(name, Verdict::Loses, change);
-            let mut finding =
-                finding.paste(format!("#[persist(migrate({}))]", all.join(", ")), &head);
+            let mut finding = finding.paste(now.migrate_with(None, step, &function), &head);
             finding.of.code = Some(format!(
                 "fn {function}(record: &mut persist::Record, _: u32) {{\n    todo!()\n}}"
             ));
             self.findings.push(finding);
         }
-        let then = self.section.code.get(&class).and_then(ClassCode::validate);
+        let none = ClassCode::default();
+        let then = self.section.code.get(&class).unwrap_or(&none);
+        if let Some(finding) = self.raised_twice(then, class, target) {
+            self.findings.push(finding);
+        }
+        let other = self.versions.later_code(self.version, target).find_map(|(version, code)| {
+            let mut due = code.steps().into_iter().filter(|(step, _)| is_due(step));
+            due.find_map(|(step, was)| {
+                let is = last_part(steps.get(&step)?);
+                (is != last_part(was)).then(|| format!("records of version {step} were migrated by {} in {version}, and are by {is}: does it make the same of them?", last_part(was)))
+            })
+        });
+        if let Some(change) = other {
+            self.findings.push(Finding::new(name, Verdict::Untested, change));
+        }
+        let then = then.validate();
         if let Some(check) = now.validate().filter(|check| then != Some(*check)) {
             let was = match then {
                 Some(then) => format!("was `validate = {then}` and is `validate = {check}`"),
@@ -274,6 +283,41 @@ impl<'c> VersionComparison<'c> {
             );
             self.findings.push(Finding::new(name, Verdict::Untested, change));
         }
+    }
+
+    /// What is asked if two branches raised the version of a class, each by other functions: of a record of that version
+    /// nobody knows which of them made it.
+    fn raised_twice(&self, then: &ClassCode, class: usize, target: usize) -> Option<Finding> {
+        let (version, new) = (self.section.classes[class].version, &self.program.classes[target]);
+        let now = self.versions.code_now(target);
+        let (mine, now_raises) = (then.raises(), now.raises());
+        let branches = self.versions.code_of_branches(self.version, target);
+        let (branch, step, function) = branches.into_iter().find_map(|(name, code)| {
+            // A step that came since tells the records apart.
+            let is_told = now.steps().keys().any(|step| {
+                *step >= version
+                    && !code.steps().contains_key(step)
+                    && !then.steps().contains_key(step)
+            });
+            let theirs = code.raises();
+            let mut made = now_raises.iter().filter(|((step, _), _)| *step < version && !is_told);
+            let (what, function) = made
+                .find(|(what, by)| theirs.get(*what) == Some(by) && mine.get(*what) != Some(by))?;
+            Some((name, what.0, *function))
+        })?;
+        let change = format!(
+            "{branch}, of another branch, made records of version {} by {function}, and this version did not: give it a version more, and a `migrate` that tells the two apart by their fields, or does nothing if they mean the same",
+            step + 1
+        );
+        let step = version.max(new.version);
+        let mut finding = Finding::new(&new.name, Verdict::Loses, change).paste(
+            now.migrate_with(Some(step + 1), step, "tell_apart"),
+            source::head(self.program, target),
+        );
+        finding.of.code = Some(String::from(
+            "fn tell_apart(record: &mut persist::Record, _: u32) {\n    todo!()\n}",
+        ));
+        Some(finding)
     }
 
     /// A finding of values that become what others become, too: which they were is lost.

@@ -2,6 +2,7 @@
 //! guess nothing.
 
 use crate::lock::code::{ClassCode, ConvertCode, FieldCode, kind_text, path};
+use crate::lock::newtypes::{Newtypes, modules};
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::saved::KnownFields;
 use crate::lock::section::Section;
@@ -15,18 +16,23 @@ struct Downgrade<'d> {
     new: usize,
     then: &'d ClassCode,
     now: ClassCode,
+    newtypes: Newtypes<'d>,
 }
 
 /// What the program of a version makes of what this one writes, where it is not what it reads as its own.
 pub(in crate::lock) fn downgrades(section: &Section, program: &Program) -> Vec<Difference> {
     let none = ClassCode::default();
+    let all_now = ClassCode::all(program);
+    let newtypes = Newtypes { classes: &program.classes, code: &all_now };
     let mut found = Vec::new();
     for (class, old) in section.classes.iter().enumerate() {
         // A class that it does not know by this number is unknown to it, and kept.
         let same = program.classes.iter().position(|new| new.id == old.id);
         let Some(new) = same.filter(|_| !matches!(old.form, Form::Value(_))) else { continue };
-        let (then, now) = (section.code.get(&class).unwrap_or(&none), ClassCode::of(program, new));
-        found.extend(Downgrade { program, old: (section, class), new, then, now }.findings());
+        let then = section.code.get(&class).unwrap_or(&none);
+        let now = newtypes.with_inner(&program.classes[new], &all_now[&new]);
+        let downgrade = Downgrade { program, old: (section, class), new, then, now, newtypes };
+        found.extend(downgrade.findings());
     }
     found
 }
@@ -126,9 +132,7 @@ impl Downgrade<'_> {
             let now = self.now.fields.get(&path(variant, &new.name));
             let kind = kind_text(&old.kind, &self.old.0.classes);
             let version = self.old_class().version;
-            let takes = |convert: &&ConvertCode| {
-                convert.takes == kind && convert.until.is_none_or(|until| version <= until)
-            };
+            let takes = |convert: &&ConvertCode| convert.takes_of(&kind, version);
             let convert = now.and_then(|now| now.converts.iter().find(takes));
             if let Some(ConvertCode { by, .. }) = convert {
                 let by = by.as_ref()?;
@@ -138,8 +142,12 @@ impl Downgrade<'_> {
                     format!("a {is} is read as {kind}, which `convert` tells from it by {by}"),
                 ));
             }
-            let module = |code: Option<&FieldCode>| code.and_then(FieldCode::module);
-            let (was, is) = (module(then), module(now));
+            let olds = Newtypes { classes: &self.old.0.classes, code: &self.old.0.code };
+            let (was, is) = modules(
+                olds.field(&old.kind, then),
+                self.newtypes.field(&new.kind, now),
+                |old, new| self.old.0.classes[old].id == self.program.classes[new].id,
+            );
             (was != is && was.is_some()).then(|| {
                 let by = |it: Option<String>| {
                     it.map_or_else(|| "as it is".into(), |it| format!("by `{it}`"))

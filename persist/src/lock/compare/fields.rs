@@ -1,97 +1,18 @@
 //! The fields of a class that both sides have.
 
 use super::VersionComparison;
+use super::code::{FieldHistory, Question, other_default};
 use super::judge::Finding;
 use super::kinds::{Fit, Guess, atoms, fit, sure};
 use super::moves::GoneField;
-use super::versions::{ItemName, ItemPath};
+use super::pair::Pair;
+use super::versions::ItemName;
 use crate::Error;
 use crate::ErrorKind::MissingField;
-use crate::lock::code::{ConvertCode, FieldCode, kind_text, path};
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::names::is_near;
-use crate::schema::{
-    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Program, ProgramFields, pair,
-};
-
-/// A struct or a variant that both sides have.
-struct Pair<'p> {
-    /// The stored class, and the variant; 0 for a struct.
-    stored: (usize, usize),
-    /// The program's name of the class, and that of the stored variant.
-    class: &'p str,
-    variant: Option<&'p str>,
-    old: &'p [FieldSchema],
-    new: ProgramFields<'p>,
-    pairing: Pairing,
-}
-
-impl<'p> Pair<'p> {
-    /// The structs of two classes, or their variants.
-    fn all(
-        (class, old): (usize, &'p ClassSchema),
-        (target, program): (usize, &'p Program),
-    ) -> impl Iterator<Item = Self> {
-        let name = &*program.classes[target].name;
-        let variants = match &old.form {
-            Form::Enum(variants) => Some(variants),
-            _ => None,
-        };
-        program.sides(old, target).into_iter().enumerate().filter_map(move |(variant, sides)| {
-            let new = sides.new?;
-            Some(Self {
-                stored: (class, variant),
-                class: name,
-                variant: variants.map(|variants| &*variants[variant].name),
-                old: sides.old,
-                new,
-                pairing: pair(sides.old, new.records),
-            })
-        })
-    }
-
-    /// The program's class and variant.
-    fn target(&self) -> (usize, usize) {
-        (self.new.class, self.new.variant)
-    }
-
-    /// A field as an error names it.
-    fn path(&self, field: &str) -> String {
-        path(self.variant, field)
-    }
-
-    /// The name that one of the program's fields has today, after that of its variant.
-    fn path_now(&self, program: &Program, field: usize) -> String {
-        let described = program.targets[self.new.class].map(|target| target.class);
-        let variant = self.variant.and_then(|_| Some(described?.variants()[self.new.variant].name));
-        path(variant, self.new.records[field].name)
-    }
-
-    /// What is said of a field.
-    fn finding(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Finding {
-        Finding::new(self.class, verdict, change).in_field(Some(&self.path(field)))
-    }
-
-    /// The stored field for each of the program's.
-    fn sources(&self) -> &[Option<usize>] {
-        &self.pairing.sources
-    }
-
-    /// One of the program's fields, for its source.
-    fn place(&self, field: usize) -> (usize, usize, usize) {
-        (self.new.class, self.new.variant, field)
-    }
-
-    fn item(&self, name: ItemName) -> ItemPath {
-        let variant = self.variant.map(|_| ItemName::Now(self.new.variant));
-        [ItemName::Now(self.new.class)].into_iter().chain(variant).chain([name]).collect()
-    }
-
-    fn now(&self, field: usize) -> ItemPath {
-        self.item(ItemName::Now(field))
-    }
-}
+use crate::schema::{Form, KindSchema};
 
 /// Which field of a pair is asked for: one that went, or one that came.
 #[derive(Clone, Copy, PartialEq)]
@@ -168,7 +89,12 @@ impl VersionComparison<'_> {
                     came.push(field);
                     let is_default = pair.new.records[field].has_default;
                     let from = if is_default { "its default" } else { "what `migrate` makes" };
-                    let was = is_default.then(|| self.other_default(pair, field)).flatten();
+                    let was = is_default
+                        .then(|| {
+                            let path = pair.path_now(self.program, field);
+                            other_default((self.versions, self.version), pair.new.class, &path)
+                        })
+                        .flatten();
                     let change =
                         format!("the field came; old saves get {from}{}", was.unwrap_or_default());
                     let finding = pair.finding(name, Verdict::Safe, change);
@@ -448,15 +374,20 @@ impl VersionComparison<'_> {
             self.findings.push(pair.finding(&new.name, Verdict::Safe, change));
         }
         let is_same = self.is_same_kind(&old.kind, &new.kind);
-        let reused = self.reused(pair, field, source, is_same).map(|why| {
-            let above = source::field(self.program, pair.place(field), new);
-            (why, another_name(pair, source, field), above)
+        let reused = self.reused(pair, field, source, is_same).map(|why| Question {
+            why,
+            attribute: Some(another_name(pair, source, field)),
+            above: source::field(self.program, pair.place(field), new),
+            code: None,
         });
         let is_reused = reused.is_some();
-        let reused = reused.or_else(|| self.other_code(pair, field, source));
+        let history = self.history(pair, field, source);
+        let reused = reused.or_else(|| history.question());
         let is_code = !is_reused && reused.is_some();
-        let is_restored =
-            is_same && reused.is_none() && self.is_newly_restored(pair, field, source);
+        let is_restored = is_same && reused.is_none() && history.is_newly_restored();
+        if let Some(change) = history.other_function().filter(|_| reused.is_none()) {
+            self.findings.push(pair.finding(&new.name, Verdict::Untested, change));
+        }
         if is_same && reused.is_none() && !is_restored {
             return;
         }
@@ -469,7 +400,8 @@ impl VersionComparison<'_> {
                 && atoms(&old.kind, &self.stored) == atoms(taken, &self.program.classes)
         });
         let by_function: Vec<bool> = fitting.map(|(from, _)| from.function.is_some()).collect();
-        let (is_taken, is_said) = (by_function.contains(&true), by_function.contains(&false));
+        let is_taken = by_function.contains(&true) && reused.is_none();
+        let is_said = by_function.contains(&false);
         let fit = fit(&old.kind, &new.kind);
         let change = match is_same {
             true if is_restored => {
@@ -493,14 +425,10 @@ impl VersionComparison<'_> {
         finding.of.change.push_str(hint.unwrap_or_default());
         if is_taken {
             finding.of.change.push_str(", by its `convert`");
-        } else if let Some((why, attribute, above)) = reused {
+        } else if let Some(Question { why, attribute, above, code }) = reused {
             finding.worsen(Verdict::Loses, &why);
-            finding = finding.paste(attribute, above);
-        } else if let Fit::Shorter(from, to) = fit {
-            finding.worsen(Verdict::Loses, &format!(
-                "elements {} to {from} of old values are lost; keep the length, or give the field a `convert`",
-                to + 1
-            ));
+            (finding.of.above, finding.of.code) = (attribute.is_some().then_some(above), code);
+            finding.of.attribute = attribute;
         }
         self.findings.push(Finding {
             is_converted: !is_taken && (!is_same || is_reused),
@@ -523,87 +451,18 @@ impl VersionComparison<'_> {
         is_newtype && old.classes().is_empty() && !old.refers()
     }
 
-    /// True for a field that was stored as its own type, and is by a function of the program now.
-    fn is_newly_restored(&self, pair: &Pair<'_>, field: usize, source: usize) -> bool {
-        let then = self.code_then(pair, source).and_then(FieldCode::module);
-        let now = self.code_now(pair, field).and_then(FieldCode::module);
-        then.is_none() && now.is_some()
-    }
-
-    /// What the version that is compared did to a stored field.
-    fn code_then(&self, pair: &Pair<'_>, source: usize) -> Option<&FieldCode> {
-        self.section.code.get(&pair.stored.0)?.fields.get(&pair.path(&pair.old[source].name))
-    }
-
-    /// What the program does to a field.
-    fn code_now(&self, pair: &Pair<'_>, field: usize) -> Option<&FieldCode> {
-        let path = pair.path_now(self.program, field);
-        self.versions.code_now(pair.new.class).fields.get(&path)
-    }
-
-    /// What is wrong with the values of a field if a version in between made them by code that is gone: the question,
-    /// and the attribute that says that their meaning is the same.
-    fn other_code(
-        &self,
-        pair: &Pair<'_>,
-        field: usize,
-        source: usize,
-    ) -> Option<(String, String, String)> {
-        let (class, old) = (pair.stored.0, &pair.old[source]);
-        let kind = kind_text(&old.kind, &self.stored);
-        let now = self.code_now(pair, field);
-        let version = self.section.classes[class].version;
-        let takes = |convert: &&ConvertCode| {
-            convert.takes == kind && convert.until.is_none_or(|until| version <= until)
-        };
-        let converts = now.map_or(&[][..], |now| &now.converts);
-        if converts.iter().any(|convert| takes(&convert)) {
-            return None;
+    /// What the versions and the program do to the values of a field.
+    fn history<'h>(&'h self, pair: &'h Pair<'h>, field: usize, source: usize) -> FieldHistory<'h> {
+        FieldHistory {
+            section: self.section,
+            versions: self.versions,
+            version: self.version,
+            program: self.program,
+            resolved: &self.resolved,
+            pair,
+            field,
+            source,
         }
-        let path = pair.path_now(self.program, field);
-        let mut later = self.versions.later_code(self.version, pair.new.class);
-        let lost = later.find_map(|(version, code)| {
-            let mut converts = code.fields.get(&path)?.converts.iter();
-            let lost = converts.find(|it| it.by.is_some() && takes(it))?;
-            Some((version, lost.by.as_deref().unwrap_or_default()))
-        });
-        let then = self.code_then(pair, source).and_then(FieldCode::module);
-        let module = now.and_then(FieldCode::module);
-        let why = match (lost, then) {
-            (Some((version, function)), _) => format!(
-                "{version} made the value by `convert`, with {function}, and the program takes {kind} as it is: give the field that `convert` again, or say that a value of {kind} means the same"
-            ),
-            (None, Some(then)) if module.as_ref() != Some(&then) => {
-                let (now, by) = match module {
-                    Some(now) => (format!("by `{now}`"), "a `migrate` that sets it".to_owned()),
-                    None => {
-                        let convert = format!("the field a `convert({version} = function)`");
-                        (String::from("as it is"), convert)
-                    }
-                };
-                format!(
-                    "it was stored by `{then}`, and is stored {now}: if that counts in another unit, give the class a `version` and {by}; if it means the same, say so"
-                )
-            }
-            _ => return None,
-        };
-        let parts = pair.new.records[field].converts.iter().zip(converts);
-        let parts = parts.map(|(from, convert)| from.text(&convert.takes));
-        let parts: Vec<_> = parts.chain([format!("as {kind}")]).collect();
-        let above = source::field(self.program, pair.place(field), &pair.new.fields[field]);
-        Some((why, format!("#[persist(convert({}))]", parts.join(", ")), above))
-    }
-
-    /// How the default of a field differs from that of a later version.
-    fn other_default(&self, pair: &Pair<'_>, field: usize) -> Option<String> {
-        let path = pair.path_now(self.program, field);
-        let now = self.code_now(pair, field)?.given_default()?;
-        let later = self.versions.later_code(self.version, pair.new.class);
-        let mut later = later.filter_map(|(version, code)| {
-            Some((version, code.fields.get(&path)?.given_default()?))
-        });
-        let (version, was) = later.find(|(_, was)| *was != now)?;
-        Some(format!(", which was `{was}` in {version} and is `{now}`: is that the same to them?"))
     }
 
     /// The first later version that says that a stored field is gone for good.

@@ -67,8 +67,6 @@ pub(in crate::lock) enum Fit {
     Whole,
     /// Some may not be one of the other.
     Narrower,
-    /// An array loses elements: how many it had, and how many it has.
-    Shorter(usize, usize),
 }
 
 /// How the values of one kind fit another. The classes in them are compared by themselves.
@@ -79,7 +77,6 @@ pub(in crate::lock) fn fit(old: &KindSchema, new: &KindSchema) -> Fit {
         parts.map(|(old, new)| fit(old, new)).fold(at_best, Fit::max)
     };
     match (old, new) {
-        (K::Array(_, from), K::Array(_, to)) if from > to => Fit::Shorter(*from, *to),
         (K::Option(_), K::Option(_))
         | (K::List(_) | K::Set(_) | K::Array(..), K::List(_))
         | (K::Set(_), K::Set(_))

@@ -4,11 +4,13 @@
 //! loads of samples show.
 
 mod classes;
+mod code;
 mod downgrades;
 mod fields;
 mod judge;
 mod kinds;
 mod moves;
+mod pair;
 mod versions;
 
 use std::sync::Arc;

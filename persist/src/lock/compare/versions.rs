@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::lock::code::{ClassCode, path};
+use crate::lock::newtypes::Newtypes;
 use crate::lock::section::Section;
 use crate::reflect::FieldRecord;
 use crate::schema::{FieldSchema, Form, Program, find_variant, pair};
@@ -27,6 +28,8 @@ pub(in crate::lock) struct Versions {
     /// What each does to the values of the program's classes, and what the program does.
     code: Vec<HashMap<usize, ClassCode>>,
     code_now: HashMap<usize, ClassCode>,
+    /// What each does to the values of classes that the program does not have, by their names.
+    gone: Vec<HashMap<String, ClassCode>>,
 }
 
 impl Versions {
@@ -42,13 +45,24 @@ impl Versions {
                 later[*before].extend(after_it.iter().copied());
             }
         }
+        let now = ClassCode::all(program);
+        let newtypes = Newtypes { classes: &program.classes, code: &now };
+        let code_now = now
+            .iter()
+            .map(|(class, code)| (*class, newtypes.with_inner(&program.classes[*class], code)));
+        let code_now = code_now.collect();
+        let is_gone =
+            |section: &Section, class: usize| program.find(&section.classes[class]).is_none();
+        let gone = |section: &Section| {
+            let code = section.code.iter().filter(|(class, _)| is_gone(section, **class));
+            code.map(|(class, code)| (section.classes[*class].name.clone(), code.clone())).collect()
+        };
         Self {
             versions: sections.iter().map(of).collect(),
             later: later.into_iter().map(|later| later.into_iter().collect()).collect(),
             code: sections.iter().map(|section| code(section, program)).collect(),
-            code_now: (0..program.classes.len())
-                .map(|class| (class, ClassCode::of(program, class)))
-                .collect(),
+            code_now,
+            gone: sections.iter().map(gone).collect(),
         }
     }
 
@@ -73,6 +87,10 @@ impl Versions {
         &self.code_now[&class]
     }
 
+    pub(super) fn all_code_now(&self) -> &HashMap<usize, ClassCode> {
+        &self.code_now
+    }
+
     /// What the versions that did not come before one did to the values of a class of the program, whose names its
     /// fields have: those after it, and those of other branches.
     pub(super) fn later_code(
@@ -80,9 +98,33 @@ impl Versions {
         version: usize,
         class: usize,
     ) -> impl Iterator<Item = (&str, &ClassCode)> {
-        let is_before = move |at: usize| self.later[at].binary_search(&version).is_ok();
-        let all = (0..self.versions.len()).filter(move |at| *at != version && !is_before(*at));
+        let all = self.not_before(version);
         all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
+    }
+
+    /// What those versions did to the values of a class that the program does not have.
+    pub(super) fn later_code_of_gone(
+        &self,
+        version: usize,
+        class: &str,
+    ) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let all = self.not_before(version);
+        all.filter_map(move |at| Some((self.name(at), self.gone[at].get(class)?)))
+    }
+
+    /// What the versions of other branches did to the values of a class of the program.
+    pub(super) fn code_of_branches(
+        &self,
+        version: usize,
+        class: usize,
+    ) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let all = self.not_before(version).filter(move |at| !self.later[version].contains(at));
+        all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
+    }
+
+    fn not_before(&self, version: usize) -> impl Iterator<Item = usize> {
+        let is_before = move |at: usize| self.later[at].binary_search(&version).is_ok();
+        (0..self.versions.len()).filter(move |at| *at != version && !is_before(*at))
     }
 
     pub(super) fn name(&self, version: usize) -> &str {
@@ -124,10 +166,12 @@ impl Versions {
 /// What a version does to the values of the program's classes, by the names that their fields have in the program.
 fn code(section: &Section, program: &Program) -> HashMap<usize, ClassCode> {
     let mut all = HashMap::new();
-    for (class, code) in &section.code {
-        let stored = &section.classes[*class];
+    let newtypes = Newtypes { classes: &section.classes, code: &section.code };
+    let none = ClassCode::default();
+    for (class, stored) in section.classes.iter().enumerate() {
+        let code = section.code.get(&class).unwrap_or(&none);
         let Some(target) = program.find(stored) else { continue };
-        let mut code = code.clone();
+        let mut code = newtypes.with_inner(stored, code);
         let variants = match &stored.form {
             Form::Enum(variants) => Some(variants),
             _ => None,

@@ -114,7 +114,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let given = StoredFields {
             class: &stored[class].name,
             variant,
-            version: stored[class].version,
+            version: Some(stored[class].version),
             members: &found,
         };
         let wanted = plans.program.wanted(target.0, target.1);
@@ -374,7 +374,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 Origin::OtherVariant => withheld.push(field),
                 Origin::Kept if pairing.is_superseded[i] => {
                     let name = &self.stored[class].name;
-                    let path = StoredFields { class: name, variant, version: 0, members: &[] }
+                    let path = StoredFields { class: name, variant, version: None, members: &[] }
                         .path(&field.name);
                     self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
                 }

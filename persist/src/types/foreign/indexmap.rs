@@ -10,7 +10,7 @@ use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
 };
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map, set};
 
@@ -23,7 +23,7 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
-    const __VIA: bool = K::__VIA || V::__VIA;
+    const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
 
     compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
         this, out => {
@@ -97,7 +97,7 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind));
-    const __VIA: bool = T::__VIA;
+    const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
         this, out => {

@@ -23,7 +23,7 @@ macro_rules! slice_list {
             #[diagnostic::do_not_recommend]
             impl<$($generics)*> Persist for $list {
                 $crate::types::counted_items!(Kind::List(<$item>::persist_kind));
-                const __VIA: bool = <$item>::__VIA;
+                const __CODE: &'static $crate::reflect::TypeCode = <$item>::__CODE;
 
                 $crate::types::compact_items!(
                     <$item>::__COMPACT, Kind::List(<$item>::__compact_kind);

@@ -15,7 +15,7 @@ use crate::codec::with::{Adapter, Same};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
 };
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map};
 
@@ -92,7 +92,7 @@ macro_rules! secondary_maps {
             for $map<K, V $(, $hasher)?>
         {
             counted_items!(Kind::Map(u64::persist_kind, V::persist_kind));
-            const __VIA: bool = V::__VIA;
+            const __CODE: &'static TypeCode = V::__CODE;
 
             compact_items!(true, Kind::Map(u64::__compact_kind, V::__compact_kind);
                 this, out => {

@@ -1,0 +1,290 @@
+//! What the versions and the program do to the values of a field, and what of it is gone.
+
+use super::pair::Pair;
+use super::versions::Versions;
+use crate::lock::code::{ConvertCode, FieldCode, kind_text};
+use crate::lock::newtypes::{Newtypes, modules};
+use crate::lock::section::Section;
+use crate::lock::source;
+use crate::schema::{KindSchema, Program};
+
+/// A field that a version and the program have.
+#[derive(Clone, Copy)]
+pub(super) struct FieldHistory<'h> {
+    pub(super) section: &'h Section,
+    pub(super) versions: &'h Versions,
+    /// The index of the version.
+    pub(super) version: usize,
+    pub(super) program: &'h Program,
+    /// The program's class for each of the version's.
+    pub(super) resolved: &'h [Option<usize>],
+    pub(super) pair: &'h Pair<'h>,
+    pub(super) field: usize,
+    pub(super) source: usize,
+}
+
+/// What is asked about a field, and the line by which the program answers.
+pub(super) struct Question {
+    pub(super) why: String,
+    pub(super) attribute: Option<String>,
+    /// What the line stands on.
+    pub(super) above: String,
+    /// The function that it names.
+    pub(super) code: Option<String>,
+}
+
+impl<'h> FieldHistory<'h> {
+    fn stored_kind(&self) -> &'h KindSchema {
+        &self.pair.old[self.source].kind
+    }
+
+    fn wanted_kind(&self) -> &'h KindSchema {
+        &self.pair.new.fields[self.field].kind
+    }
+
+    /// The stored kind, as code names it.
+    fn kind(&self) -> String {
+        kind_text(self.stored_kind(), &self.section.classes)
+    }
+
+    /// The version of the class that stored the value.
+    fn class_version(&self) -> u32 {
+        self.section.classes[self.pair.stored.0].version
+    }
+
+    /// What the version that is compared does to it.
+    fn then(&self) -> Option<&'h FieldCode> {
+        let path = self.pair.path(&self.pair.old[self.source].name);
+        self.section.code.get(&self.pair.stored.0)?.fields.get(&path)
+    }
+
+    /// What the program does to it.
+    fn now(&self) -> Option<&'h FieldCode> {
+        let path = self.pair.path_now(self.program, self.field);
+        self.versions.code_now(self.pair.new.class).fields.get(&path)
+    }
+
+    fn converts(&self) -> &'h [ConvertCode] {
+        self.now().map_or(&[], |now| &now.converts)
+    }
+
+    /// What each version that did not come before does to it.
+    fn later(&self) -> impl Iterator<Item = (&'h str, &'h FieldCode)> {
+        let path = self.pair.path_now(self.program, self.field);
+        let later = self.versions.later_code(self.version, self.pair.new.class);
+        later.filter_map(move |(version, code)| Some((version, code.fields.get(&path)?)))
+    }
+
+    /// How it was stored, and is: as another type, by what stands on it, or on a newtype that only one of the two has.
+    fn modules(&self) -> (Option<String>, Option<String>) {
+        let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
+        let now = Newtypes { classes: &self.program.classes, code: self.versions.all_code_now() };
+        modules(
+            then.field(self.stored_kind(), self.then()),
+            now.field(self.wanted_kind(), self.now()),
+            |class, target| self.resolved[class] == Some(target),
+        )
+    }
+
+    /// True for a field that was stored as its own type, and is by a function of the program now.
+    pub(super) fn is_newly_restored(&self) -> bool {
+        let (then, now) = self.modules();
+        then.is_none() && now.is_some()
+    }
+
+    /// What is asked if a version made values of the field by code that is gone, or that runs again.
+    pub(super) fn question(&self) -> Option<Question> {
+        let (kind, version, converts) = (self.kind(), self.class_version(), self.converts());
+        let taken = converts.iter().find(|convert| convert.takes_of(&kind, version));
+        // The program says that the kind is taken as it is.
+        if taken.is_some_and(|convert| convert.by.is_none()) {
+            return None;
+        }
+        if let Some(question) = self.lost_step().or_else(|| self.step_again(taken?)) {
+            return Some(question);
+        }
+        if taken.is_some() {
+            return None;
+        }
+        let lost = self.later().find_map(|(name, code)| {
+            let mut converts = code.converts.iter();
+            let lost = converts.find(|it| it.by.is_some() && it.takes_of(&kind, version))?;
+            Some((name, lost.by.as_deref()?))
+        });
+        if let Some((name, function)) = lost {
+            return Some(self.ask(format!(
+                "{name} made the value by `convert`, with {function}, and the program takes {kind} as it is: give the field that `convert` again, or say that a value of {kind} means the same"
+            )));
+        }
+        if let Some((name, attribute, function)) = self.lost_with_newtype() {
+            return Some(self.ask(format!(
+                "{name} made the value by the `{attribute}` of a class around it, with {function}, and the program takes {kind} as it is: convert it again, or say that it means the same"
+            )));
+        }
+        let (then, now) = self.modules();
+        let then = then.filter(|then| now.as_ref() != Some(then))?;
+        let (now, by) = match now {
+            Some(now) => (format!("by `{now}`"), "a `migrate` that sets it".to_owned()),
+            None => {
+                let convert = format!("the field a `convert({version} = function)`");
+                (String::from("as it is"), convert)
+            }
+        };
+        Some(self.ask(format!(
+            "it was stored by `{then}`, and is stored {now}: if that counts in another unit, give the class a `version` and {by}; if it means the same, say so"
+        )))
+    }
+
+    /// A question with the line that says that the meaning is the same.
+    fn ask(&self, why: String) -> Question {
+        let (program, kind) = (self.program, self.kind());
+        let is_there = |class: usize| self.resolved[class].is_some();
+        if self.stored_kind().classes().into_iter().all(is_there) {
+            let mut parts = self.parts();
+            parts.push(format!("as {kind}"));
+            let attribute = Some(convert(&parts));
+            return Question { why, attribute, above: self.above(), code: None };
+        }
+        // No type is the class of the value any more: only a migration can name it.
+        let (name, version) = (&self.pair.old[self.source].name, self.class_version());
+        let target = self.pair.new.class;
+        let above = source::head(program, target);
+        let steps = self.versions.code_now(target).steps();
+        let look = format!("let _ = record.get({name:?});");
+        if let Some(function) = steps.get(&version) {
+            let why = format!("{why}; let {function} look at it, `{look}`");
+            return Question { why, attribute: None, above, code: None };
+        }
+        let is_ident = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let function = format!("keep_{}", if is_ident { name } else { "value" });
+        let raised = (version == program.classes[target].version).then_some(version + 1);
+        let attribute = self.versions.code_now(target).migrate_with(raised, version, &function);
+        let code =
+            format!("fn {function}(record: &mut persist::Record, _: u32) {{\n    {look}\n}}");
+        Question { why, attribute: Some(attribute), above, code: Some(code) }
+    }
+
+    /// The field in the source.
+    fn above(&self) -> String {
+        let place = (self.pair.new.class, self.pair.new.variant, self.field);
+        source::field(self.program, place, &self.pair.new.fields[self.field])
+    }
+
+    /// The parts of the `convert` that stands on the field.
+    fn parts(&self) -> Vec<String> {
+        let own = self.pair.new.records[self.field].converts.iter().zip(self.converts());
+        own.map(|(from, convert)| from.text(&convert.takes)).collect()
+    }
+
+    /// A later version converted the value at a version of the class, and the program does not.
+    fn lost_step(&self) -> Option<Question> {
+        let (kind, version, converts) = (self.kind(), self.class_version(), self.converts());
+        let is_there = |lost: &ConvertCode| {
+            converts.iter().any(|it| it.until == lost.until || it.function() == lost.function())
+        };
+        let (name, step, lost) = self.later().find_map(|(name, code)| {
+            let mut all = code.converts.iter();
+            all.clone().find(|it| it.by.is_some() && it.takes_of(&kind, version))?;
+            all.find_map(|it| {
+                let step = it.until.filter(|until| *until >= version && it.by.is_some())?;
+                (!is_there(it)).then_some((name, step, it))
+            })
+        })?;
+        let function = lost.function().unwrap_or_default();
+        let why = format!(
+            "{name} converted values of version {step} by {function}, and the program does not: let it convert them again, by a function that changes nothing if they mean the same"
+        );
+        let code = (lost.takes == kind).then(|| {
+            let from = source::kind(&self.section.classes, self.stored_kind());
+            let above = self.above();
+            let (_, ty) = above.split_once(": ").unwrap_or(("", &above));
+            format!("fn {function}(old: {from}) -> {ty} {{\n    todo!()\n}}")
+        });
+        // The first that takes a value is the one that runs.
+        let is_after = |it: &ConvertCode| it.until.is_none_or(|until| until > step);
+        let mut parts = self.parts();
+        let place = converts.iter().position(is_after).unwrap_or(parts.len());
+        parts.insert(place, format!("{step} = {function}"));
+        Some(Question { why, attribute: Some(convert(&parts)), above: self.above(), code })
+    }
+
+    /// What converts the value now has made it already, where it was for an earlier version of the class.
+    fn step_again(&self, taken: &ConvertCode) -> Option<Question> {
+        let (kind, version) = (self.kind(), self.class_version());
+        let own = [(&*self.section.version, self.then()?)].into_iter();
+        let (name, step) = own.chain(self.later()).find_map(|(name, code)| {
+            let is_same = |it: &&ConvertCode| it.takes == kind && it.function() == taken.function();
+            let mut all = code.converts.iter().filter(is_same);
+            let is_due = all.clone().any(|it| it.takes_of(&kind, version));
+            let step = all.find_map(|it| it.until.filter(|until| *until < version))?;
+            (!is_due).then_some((name, step))
+        })?;
+        let function = taken.function()?;
+        let place = self.converts().iter().position(|it| it == taken);
+        let why = format!(
+            "{name} made values of version {version} by {function}, and the program runs it on them once more: let it take those of version {step} again, or give it another name if they are to change once more"
+        );
+        let mut parts = self.parts();
+        *parts.get_mut(place?)? = format!("{step} = {function}");
+        Some(Question { why, attribute: Some(convert(&parts)), above: self.above(), code: None })
+    }
+
+    /// What a later version did to what lies in a newtype that the program does not have: its name, the attribute, and
+    /// the function.
+    fn lost_with_newtype(&self) -> Option<(&'h str, &'static str, &'h str)> {
+        let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
+        let is_gone = |class: &usize| self.resolved[*class].is_none();
+        then.within(self.stored_kind()).into_iter().filter(is_gone).find_map(|class| {
+            let schema = &self.section.classes[class];
+            let mut later = self.versions.later_code_of_gone(self.version, &schema.name);
+            later.find_map(|(name, code)| {
+                let mut steps = code.steps().into_iter();
+                if let Some((_, step)) = steps.find(|(step, _)| *step >= schema.version) {
+                    return Some((name, "migrate", step));
+                }
+                schema.named_kinds().find_map(|(field, kind)| {
+                    let kind = kind_text(kind, &self.section.classes);
+                    let mut all = code.fields.get(field)?.converts.iter();
+                    let lost = all.find(|it| it.by.is_some() && it.takes_of(&kind, schema.version));
+                    Some((name, "convert", lost?.by.as_deref()?))
+                })
+            })
+        })
+    }
+
+    /// What is said if another function converts the value than in a later version.
+    pub(super) fn other_function(&self) -> Option<String> {
+        let (kind, version) = (self.kind(), self.class_version());
+        let by = |code: &'h [ConvertCode]| {
+            let taken = code.iter().find(|it| it.takes_of(&kind, version))?;
+            taken.function()
+        };
+        let now = by(self.converts())?;
+        let (name, was) = self.later().find_map(|(name, code)| {
+            let was = by(&code.converts).filter(|was| *was != now)?;
+            Some((name, was))
+        })?;
+        Some(format!(
+            "{kind} was converted by {was} in {name}, and is by {now}: does it make the same of old values?"
+        ))
+    }
+}
+
+/// The attribute with these parts.
+fn convert(parts: &[String]) -> String {
+    format!("#[persist(convert({}))]", parts.join(", "))
+}
+
+/// How the default of a field differs from that of a later version.
+pub(super) fn other_default(
+    (versions, version): (&Versions, usize),
+    class: usize,
+    path: &str,
+) -> Option<String> {
+    let now = versions.code_now(class).fields.get(path)?.given_default()?;
+    let mut later = versions
+        .later_code(version, class)
+        .filter_map(|(name, code)| Some((name, code.fields.get(path)?.given_default()?)));
+    let (name, was) = later.find(|(_, was)| *was != now)?;
+    Some(format!(", which was `{was}` in {name} and is `{now}`: is that the same to them?"))
+}
