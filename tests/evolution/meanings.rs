@@ -450,6 +450,8 @@ fn a_type_that_is_stored_via_another_takes_no_narrower_number_wherever_it_stands
     ] {
         assert!(message.contains("restored by a function"), "{message}");
     }
+    let message = refused::<HashMap<via::Seconds, u8>, HashMap<via::Millis, u8>>(HashMap::new());
+    assert!(message.contains("convert(as HashMap<u32, u8>)"), "a type that there is: {message}");
     // What stands in a pointer has no field of its own.
     let second = || Rc::new(RefCell::new(via::Seconds(1)));
     for message in [

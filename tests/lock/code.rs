@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+use std::collections::VecDeque;
+
 use persist::lock::{Lock, LockReport, Verdict};
 use persist::save::Registry;
 use persist::{Persist, Record};
@@ -318,10 +320,14 @@ purses! {
     ViaMinutes { time: via::Minutes }
     ThroughSeconds { time: Through<via::Seconds> }
     Listed { time: Vec<via::Seconds> }
-    ListedMinutes { time: std::collections::VecDeque<via::Minutes> }
+    ListedMinutes { time: VecDeque<via::Minutes> }
     Shared { time: std::rc::Rc<via::Seconds> }
     SharedMinutes { time: std::rc::Rc<via::Minutes> }
     OfType { time: OfSeconds }
+    ListOfSeconds { #[persist(with = "Vec<seconds>")] time: Vec<std::time::Duration> }
+    QueueOfSeconds {
+        #[persist(with = "VecDeque<seconds>")] time: VecDeque<std::time::Duration>
+    }
 }
 
 #[test]
@@ -343,6 +349,7 @@ fn the_code_of_a_type_is_that_of_the_fields_that_hold_it() {
     };
     same(registry::<ViaSeconds>(), registry::<ThroughSeconds>());
     same(registry::<Seconds>(), registry::<OfType>());
+    same(registry::<ListOfSeconds>(), registry::<QueueOfSeconds>());
 }
 
 /// What stands on the fields of a newtype.

@@ -1,7 +1,7 @@
 //! Lines of the program's source, to be found and pasted.
 
 use crate::reflect::Body;
-use crate::schema::{ClassSchema, FieldSchema, KindSchema, Program};
+use crate::schema::{FieldSchema, Program, rust_type};
 
 /// The name of a class's type in the source, without modules and arguments.
 pub(super) fn type_name(program: &Program, class: usize) -> &str {
@@ -35,22 +35,7 @@ pub(super) fn field(
         target.class.written.get(before + field)
     });
     written.map_or_else(
-        || format!("{}: {}", schema.name, kind(&program.classes, &schema.kind)),
+        || format!("{}: {}", schema.name, rust_type(&schema.kind.display(&program.classes))),
         |written| (*written).to_owned(),
     )
-}
-
-/// A kind by the type that is most usual for it.
-pub(super) fn kind(classes: &[ClassSchema], kind: &KindSchema) -> String {
-    let text = kind.display(classes);
-    let mut source = String::new();
-    for (at, letter) in text.char_indices() {
-        let is_inside = source.ends_with(|before: char| before.is_alphanumeric() || before == '_');
-        let is_collection = ["Map<", "Set<"].iter().any(|word| text[at..].starts_with(word));
-        if is_collection && !is_inside {
-            source.push_str("Hash");
-        }
-        source.push(letter);
-    }
-    source
 }

@@ -490,6 +490,21 @@ impl ClassSchema {
     }
 }
 
+/// A kind by the type that is most usual for it, from how messages show it. How compact its numbers are is no part of a
+/// type.
+pub(crate) fn rust_type(kind: &str) -> String {
+    let (mut source, kind) = (String::new(), kind.replace("compact ", ""));
+    for (at, letter) in kind.char_indices() {
+        let is_inside = source.ends_with(|before: char| before.is_alphanumeric() || before == '_');
+        let is_collection = ["Map<", "Set<"].iter().any(|word| kind[at..].starts_with(word));
+        if is_collection && !is_inside {
+            source.push_str("Hash");
+        }
+        source.push(letter);
+    }
+    source
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

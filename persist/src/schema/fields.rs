@@ -9,7 +9,7 @@ use super::ops::{
 use super::pairing::pair;
 use super::plan::Plans;
 use super::program::ProgramFields;
-use super::{FieldPlace, Form, KindSchema, LoadEvent, ProgramClass};
+use super::{FieldPlace, Form, KindSchema, LoadEvent, ProgramClass, rust_type};
 use crate::value::Origin;
 use crate::{Error, ErrorKind, Result};
 
@@ -474,8 +474,9 @@ impl<'p> Plans<'p> {
                 "a function that takes {stored}, where a struct or an enum has the name that it had, `#[persist(class = \"...\")]`"
             ),
         };
-        let parts = record.converts.iter().zip(&kinds).map(|(from, kind)| from.text(kind));
-        let parts: Vec<_> = parts.chain([format!("as {stored}")]).collect();
+        let parts = record.converts.iter().zip(&kinds);
+        let parts = parts.map(|(from, kind)| from.text(&rust_type(kind)));
+        let parts: Vec<_> = parts.chain([format!("as {}", rust_type(&stored))]).collect();
         Error::new(
             ErrorKind::KindMismatch,
             format!(

@@ -40,6 +40,7 @@ mod write;
 pub(crate) use alone::Alone;
 pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
+pub(crate) use describe::rust_type;
 pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
 pub(crate) use event::{IN_PLACE_OF_DEFAULT, Occurrences, PlannedRow, REMOVED};

@@ -6,7 +6,7 @@ use crate::lock::code::{ConvertCode, FieldCode, kind_text};
 use crate::lock::newtypes::{Newtypes, modules};
 use crate::lock::section::Section;
 use crate::lock::source;
-use crate::schema::{KindSchema, Program};
+use crate::schema::{KindSchema, Program, rust_type};
 
 /// A field that a version and the program have.
 #[derive(Clone, Copy)]
@@ -122,7 +122,8 @@ impl<'h> FieldHistory<'h> {
             )));
         }
         let (then, now) = self.modules();
-        let then = then.filter(|then| now.as_ref() != Some(then))?;
+        let is_same = |then: &String| now.as_ref().is_some_and(|now| words(now) == words(then));
+        let then = then.filter(|then| !is_same(then))?;
         let (now, by) = match now {
             Some(now) => (format!("by `{now}`"), "a `migrate` that sets it".to_owned()),
             None => {
@@ -141,7 +142,7 @@ impl<'h> FieldHistory<'h> {
         let is_there = |class: usize| self.resolved[class].is_some();
         if self.stored_kind().classes().into_iter().all(is_there) {
             let mut parts = self.parts();
-            parts.push(format!("as {kind}"));
+            parts.push(format!("as {}", rust_type(&kind)));
             let attribute = Some(convert(&parts));
             return Question { why, attribute, above: self.above(), code: None };
         }
@@ -173,7 +174,7 @@ impl<'h> FieldHistory<'h> {
     /// The parts of the `convert` that stands on the field.
     fn parts(&self) -> Vec<String> {
         let own = self.pair.new.records[self.field].converts.iter().zip(self.converts());
-        own.map(|(from, convert)| from.text(&convert.takes)).collect()
+        own.map(|(from, convert)| from.text(&rust_type(&convert.takes))).collect()
     }
 
     /// A later version converted the value at a version of the class, and the program does not.
@@ -195,7 +196,7 @@ impl<'h> FieldHistory<'h> {
             "{name} converted values of version {step} by {function}, and the program does not: let it convert them again, by a function that changes nothing if they mean the same"
         );
         let code = (lost.takes == kind).then(|| {
-            let from = source::kind(&self.section.classes, self.stored_kind());
+            let from = rust_type(&self.stored_kind().display(&self.section.classes));
             let above = self.above();
             let (_, ty) = above.split_once(": ").unwrap_or(("", &above));
             format!("fn {function}(old: {from}) -> {ty} {{\n    todo!()\n}}")
@@ -268,6 +269,26 @@ impl<'h> FieldHistory<'h> {
             "{kind} was converted by {was} in {name}, and is by {now}: does it make the same of old values?"
         ))
     }
+}
+
+/// The words of an attribute but for the containers, which may come and go: a `Vec<seconds>`, a `VecDeque<seconds>`.
+fn words(attribute: &str) -> Vec<&str> {
+    const CONTAINERS: [&str; 12] = [
+        "Option",
+        "Box",
+        "Vec",
+        "VecDeque",
+        "LinkedList",
+        "HashMap",
+        "HashSet",
+        "BTreeMap",
+        "BTreeSet",
+        "Cell",
+        "RefCell",
+        "_",
+    ];
+    let words = attribute.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    words.filter(|word| !word.is_empty() && !CONTAINERS.contains(word)).collect()
 }
 
 /// The attribute with these parts.

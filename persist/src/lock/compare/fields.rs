@@ -12,7 +12,7 @@ use crate::ErrorKind::MissingField;
 use crate::lock::report::Verdict;
 use crate::lock::source;
 use crate::names::is_near;
-use crate::schema::{Form, KindSchema};
+use crate::schema::{Form, KindSchema, rust_type};
 
 /// Which field of a pair is asked for: one that went, or one that came.
 #[derive(Clone, Copy, PartialEq)]
@@ -320,7 +320,7 @@ impl VersionComparison<'_> {
         let is_ident = old.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let function = format!("from_{}", if is_ident { &old.name } else { "old" });
         let (_, ty) = above.split_once(": ").unwrap_or(("", &above));
-        let from = source::kind(&self.stored, &old.kind);
+        let from = rust_type(&old.kind.display(&self.stored));
         let code = format!("fn {function}(old: {from}) -> {ty} {{\n    todo!()\n}}");
         let attribute = format!("#[persist(alias = {:?}, convert = {function})]", old.name);
         (attribute, above, Some(code))

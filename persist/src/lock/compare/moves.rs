@@ -5,7 +5,7 @@ use super::kinds::is_named;
 use super::versions::{ItemName, ItemPath};
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
-use crate::schema::{FieldSchema, Form, KindSchema, Program};
+use crate::schema::{FieldSchema, Form, KindSchema, Program, rust_type};
 
 /// A stored field that went.
 pub(super) struct GoneField {
@@ -122,7 +122,8 @@ impl Moves {
         let Some((owner, body)) = found else {
             let change =
                 format!("{change}: keep the field, and move its values in an `after_load`; {or}");
-            let above = Some(format!("{name}: {}", source::kind(&comparison.stored, &left.kind)));
+            let above =
+                Some(format!("{name}: {}", rust_type(&left.kind.display(&comparison.stored))));
             let attribute = Some(String::from("#[persist(default)]"));
             return Difference { change, attribute, above, ..row };
         };
