@@ -81,6 +81,23 @@ purses! {
     Minutes { #[persist(with = minutes)] time: u64 }
 }
 
+#[derive(Persist)]
+struct Coins32(#[persist(convert = to_gold)] u32);
+
+#[derive(Persist)]
+struct Time(#[persist(with = minutes)] u64);
+
+#[derive(Persist)]
+#[persist(transparent)]
+struct OfSeconds(#[persist(with = seconds)] u64);
+
+purses! {
+    GoldAround { money: Coins32 }
+    MinutesAround { time: Time }
+    OfType { time: OfSeconds }
+    Number { time: u32 }
+}
+
 /// What the lock says, and what the older program makes of a save of the newer one.
 fn back<Old: Persist, New: Persist>(
     value: &New,
@@ -105,6 +122,19 @@ fn a_program_that_would_guess_fails_the_test_with_the_attribute_by_which_it_refu
     let (said, read) = back::<Cents, GoldSince>(&GoldSince { money: 250 }, |it| it.money);
     assert_eq!(read.unwrap_err(), "NewerFormat");
     insta::assert_snapshot!("since", said.unwrap());
+
+    // What stands inside of a newtype, or on the type of a field, is code of the field.
+    let (said, read) =
+        back::<Cents, GoldAround>(&GoldAround { money: Coins32(250) }, |it| it.money);
+    assert_eq!(read.unwrap(), 250, "it takes gold for cents");
+    insta::assert_snapshot!("inside", said.unwrap_err());
+    let around = MinutesAround { time: Time(120) };
+    let (said, read) = back::<Number, _>(&around, |it| it.time.into());
+    assert_eq!(read.unwrap(), 2, "it takes minutes for a number");
+    assert!(said.is_ok(), "which the lock cannot know: {said:?}");
+    let (said, read) = back::<OfType, Number>(&Number { time: 7 }, |it| it.time.0);
+    assert_eq!(read.unwrap(), 7, "it takes a number for seconds");
+    insta::assert_snapshot!("type", said.unwrap_err());
 
     let (said, read) = back::<Whole, Tenths>(&Tenths { gold: 70 }, |it| it.gold);
     assert_eq!(read.unwrap(), 70, "it takes tenths for whole ones");
