@@ -96,6 +96,8 @@ purses! {
     MinutesAround { time: Time }
     OfType { time: OfSeconds }
     Number { time: u32 }
+    #[persist(version = 2, migrate(1 = in_minutes))]
+    MinutesSince { #[persist(with = minutes)] time: u64 }
 }
 
 /// What the lock says, and what the older program makes of a save of the newer one.
@@ -132,8 +134,8 @@ fn a_program_that_would_guess_fails_the_test_with_the_attribute_by_which_it_refu
     let (said, read) = back::<Number, _>(&around, |it| it.time.into());
     assert_eq!(read.unwrap(), 2, "it takes minutes for a number");
     assert!(said.is_ok(), "which the lock cannot know: {said:?}");
-    let (said, read) = back::<OfType, Number>(&Number { time: 7 }, |it| it.time.0);
-    assert_eq!(read.unwrap(), 7, "it takes a number for seconds");
+    let (said, read) = back::<OfType, MinutesSince>(&MinutesSince { time: 120 }, |it| it.time.0);
+    assert_eq!(read.unwrap(), 2, "it takes minutes for seconds");
     insta::assert_snapshot!("type", said.unwrap_err());
 
     let (said, read) = back::<Whole, Tenths>(&Tenths { gold: 70 }, |it| it.gold);
