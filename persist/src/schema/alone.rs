@@ -77,7 +77,7 @@ impl Stored {
         self.classes.len() + self.nodes.len() + (class << 16) + variant
     }
 
-    /// What a class index is of; `None` if it is of none.
+    /// Returns the unknown part that a class index stands for, or `None` for a class of the save.
     pub(crate) fn alone(&self, index: usize) -> Option<Alone<'_>> {
         let is_made_up = Self::is_made_up(index);
         let index = (index & !MADE_UP_BIT).checked_sub(self.classes.len())?;

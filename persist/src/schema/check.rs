@@ -36,7 +36,7 @@ pub(crate) struct Checker<S> {
     /// Where the steps of all fields of a variant begin, by the node of the first.
     variants: Vec<u32>,
     open: Vec<CheckFrame>,
-    /// Of the open sets and maps.
+    /// The keys and elements of the open maps and sets.
     unique: Vec<Unique>,
 }
 
@@ -52,7 +52,7 @@ const MANY_STEPS: usize = 1 << 20;
 /// The most levels that one value opens whose parts are laid out, with those of what is fixed in it.
 const FRAME_LEVELS: usize = 2 * (INLINED_LEVELS as usize + 1);
 
-/// What is done for a part of a value.
+/// One step of a check, for one part of a value.
 #[derive(Clone, Copy)]
 enum CheckStep {
     /// That many bytes, and what is checked of them.
@@ -384,7 +384,7 @@ struct StepLayout<'c, S> {
 }
 
 impl<S: Borrow<Stored>> StepLayout<'_, S> {
-    /// Adds the steps of a node. What is in it is laid out with it if it is less than `inlined` levels in.
+    /// Adds the steps of a node. Its parts are laid out inline down to `inlined` levels.
     fn add(&mut self, mut node: usize, inlined: u32) {
         let stored: &Stored = self.checker.stored.borrow();
         let steps = &mut self.checker.steps;

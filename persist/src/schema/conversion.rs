@@ -12,8 +12,8 @@ use super::{ClassSchema, Form, KindSchema, LoadEvent, ProgramFields, Stored, pai
 /// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
 const DEEPEST: u32 = 100;
 
-/// Pairs of kinds that are tried for one conversion: each may be met in several ways, and a
-/// save made to harm has kinds in which there are many.
+/// Pairs of kinds that are tried for one conversion. A pair is reached in several ways, and the kinds of a corrupt or
+/// malicious save have many pairs.
 const MOST_TRIES: u32 = 4000;
 
 /// How deep tuples that become structs may nest.
@@ -30,7 +30,7 @@ impl Plans<'_> {
         let all = self.stored.clone();
         let mut compiler = Compiler { plans: self, all: &all, place, tries: 0, crossed: None };
         compiler.plans.tuples_in_tuples += 1;
-        // A tuple that becomes a struct is planned anew inside of another.
+        // Each nested tuple that becomes a struct is planned again, so the nesting is limited.
         let found = if compiler.plans.tuples_in_tuples > TUPLES {
             None
         } else {
@@ -49,7 +49,7 @@ impl Plans<'_> {
     ) -> Option<usize> {
         let program = self.program;
         let Form::Value(wanted) = &program.classes[target].form else { return None };
-        // What code of the program restores is exactly what it stored.
+        // Code of the program that restores values expects exactly the kind that it stored.
         let is_taken = !program.restored.contains(&target)
             || is_same_kind(self, &self.stored.node(node).kind, wanted);
         is_taken.then(|| self.conversion(node, wanted, place)).flatten()
@@ -65,8 +65,8 @@ impl Plans<'_> {
         self.matched.is_compatible(stored, wanted) && self.has_same_classes(stored)
     }
 
-    /// True if a value that becomes one of a class, as the version that first had the class made it, is one of today: no
-    /// later version has migrated the class.
+    /// True if a bare value may become a value of a class: the class has no `migrate`, which the value would have
+    /// missed.
     pub(super) fn enters_as_it_is(&self, target: usize) -> bool {
         self.program.targets[target].is_none_or(|it| it.class.migration.is_empty())
     }
@@ -152,7 +152,7 @@ impl Compiler<'_, '_> {
             (_, K::Option(b)) if !is_around_option(all, s) => {
                 Conversion::Some(self.convert(at, b, deep)?)
             }
-            // What is around an `Option` takes it as it is.
+            // A wrapper around an `Option` keeps the option.
             (K::Option(_), _) if !is_around_option(classes, w) && !is_list_of_options(w) => {
                 Conversion::Present(self.convert(self.part(at, 0), w, deep)?)
             }

@@ -8,7 +8,8 @@ use crate::{ErrorKind, Result};
 
 /// A class as a save defines it: its name, its version, and what its values are made of.
 ///
-/// [`Document::classes`](crate::Document::classes) has those of a save. Classes mention one another by their indices there.
+/// [`Document::classes`](crate::Document::classes) has those of a save. Classes mention one another by their indices
+/// there.
 ///
 /// # Example
 ///
@@ -41,11 +42,11 @@ pub struct ClassSchema {
     pub version: u32,
     /// The lowest version of the class that may read it, if the program that wrote it said so.
     pub since: Option<u32>,
-    /// What its values are made of.
+    /// The form of its values: fields, variants, or one bare value.
     pub form: Form,
 }
 
-/// What the values of a class are made of.
+/// The form of the values of a class.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Form {
@@ -65,7 +66,7 @@ pub struct FieldSchema {
     pub name: String,
     /// Number of the field, if the program gave it one.
     pub id: Option<u32>,
-    /// What its bytes mean.
+    /// The meaning of its bytes.
     pub kind: KindSchema,
 }
 
@@ -79,7 +80,7 @@ pub struct VariantSchema {
     pub fields: Vec<FieldSchema>,
 }
 
-/// What the bytes of a value in a save mean: a [`Kind`](crate::reflect::Kind) as data.
+/// The meaning of the bytes of a value in a save: a [`Kind`](crate::reflect::Kind) as data.
 ///
 /// Classes are indices into [`Document::classes`](crate::Document::classes).
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +156,7 @@ pub enum KindSchema {
     Dynamic(Arc<str>),
     /// A handle into the arena of this name.
     Handle(Arc<str>),
-    /// What a program had no place for: any number of parts, each the number of a class, then a value of that class.
+    /// Unknown data: any number of parts, each the number of a class, followed by a value of that class.
     Unknown,
 }
 
@@ -363,7 +364,7 @@ impl KindSchema {
             Self::TraitReference { holder, weak, name } => {
                 out.write_str(&holder.around(*weak, &format!("dyn {name}")))
             }
-            // What is unknown may be of any trait.
+            // Unknown data may belong to any trait.
             Self::Dynamic(name) if name.is_empty() => out.write_str("Unknown"),
             Self::Dynamic(name) => write!(out, "Box<dyn {name}>"),
             Self::Handle(name) if **name == *WorldObjects::NAME => out.write_str("ObjectId"),
@@ -402,7 +403,7 @@ impl Form {
 }
 
 impl ClassSchema {
-    /// What a newtype holds: a struct of one field without a name.
+    /// Returns the kind inside of a newtype, a struct of one unnamed field; `None` for other classes.
     pub(super) fn newtype(&self) -> Option<&KindSchema> {
         match &self.form {
             Form::Struct(fields) => match &fields[..] {
@@ -420,8 +421,8 @@ impl ClassSchema {
         Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
     }
 
-    /// The version of the class of a value that a program made up for a field that it did not find. Classes of kept fields
-    /// have version 1.
+    /// The version of the class of a value that a program made up for a field that it did not find. Classes of kept
+    /// fields have version 1.
     pub(crate) const MADE_UP_VERSION: u32 = 2;
 
     /// True for the class of such a value, among those of what was kept.

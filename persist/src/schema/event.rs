@@ -1,10 +1,10 @@
-//! What the plans did to records, for the report.
+//! Events of a load, counted for its report.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a [`ReportRow`](crate::save::ReportRow) is about.
+/// The kind of a [`ReportRow`](crate::save::ReportRow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LoadEvent {
@@ -39,8 +39,8 @@ pub enum LoadEvent {
     Kept,
     /// Stored or kept fields were dropped, since another one took their place.
     Superseded,
-    /// Fields that an older program kept came back, in place of a default that it had made up and not changed, or of what
-    /// `migrate` made of its other fields.
+    /// Fields that an older program kept came back, in place of a default that it had made up and not changed, or of
+    /// what `migrate` made of its other fields.
     Restored,
     /// Handles for which the [`Remap`](crate::types::Remap) had no new id became null.
     Nulled,
@@ -133,7 +133,7 @@ impl Rows {
         detail: &str,
     ) -> usize {
         let last = self.rows.last().map(|(row, _)| row);
-        // Those that follow one another are mostly of one class.
+        // Consecutive rows mostly share their class.
         let shared = |text: &str, of: fn(&PlannedRow) -> &Arc<str>| {
             let text = shortened(text);
             let last = last.map(of).filter(|last| ***last == *text);
@@ -172,7 +172,7 @@ impl Rows {
         self.count(row, 1, object);
     }
 
-    /// What happened, and how often.
+    /// Returns the rows that occurred, and how often.
     pub(super) fn happened(&self) -> impl Iterator<Item = &(PlannedRow, Occurrences)> {
         self.rows.iter().filter(|(_, run)| run.count > 0)
     }

@@ -200,8 +200,8 @@ impl<'p> Plans<'p> {
         plan.keeps.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
     }
 
-    /// Puts what is done with a record in order: a piece is converted where it is stored, and waits if the program has
-    /// other fields before it that are not known by then.
+    /// Orders the steps of a record. Each piece is converted in stored order. The result waits if the program has
+    /// earlier fields that are not known yet.
     fn order(&self, plan: &mut RecordPlan) {
         let RecordPlan { pieces, sources, steps, .. } = plan;
         let mut converted: Vec<(usize, usize, usize)> = Vec::new();
@@ -292,8 +292,8 @@ impl<'p> Plans<'p> {
         }
     }
 
-    /// The conversion of a value that a version of a class stored to a field of the program; the version is `None` for a
-    /// value that stood without the class.
+    /// The conversion of a value that a version of a class stored to a field of the program; the version is `None` for
+    /// a value that stood without the class.
     pub(super) fn field_conversion(
         &mut self,
         (node, version): (usize, Option<u32>),
@@ -381,7 +381,7 @@ impl<'p> Plans<'p> {
         Some(self.enter(Conversion::Longer { of, from, field: new.place(field), row }))
     }
 
-    /// What a field gets that the save does not have, and what to report of it.
+    /// Returns the source of a field that the save does not have, and its event for the report.
     fn without_source(
         &self,
         old: &StoredFields<'_>,
@@ -445,7 +445,7 @@ impl<'p> Plans<'p> {
         let stored = &self.stored.node(node).kind;
         let (wanted, record) = (&new.fields[field], &new.records[field]);
         let name = &wanted.name;
-        // What stands around the field of a newtype that says from what it is converted.
+        // The field inside of a newtype names the kinds that it takes, so the message is about that field.
         if let KindSchema::Class(target) = wanted.kind
             && self.program.classes[target].newtype().is_some()
             && stored.classes().is_empty()
@@ -504,7 +504,7 @@ impl<'p> Plans<'p> {
             let mut targets = self.program.targets.iter().flatten();
             targets.any(|ProgramClass { class, .. }| class.base_name() == name && !class.is_std())
         };
-        // Of what is known only the arguments differ.
+        // Known classes differ in their generic arguments alone.
         let is_unknown = |name: &str| {
             let mut classes = self.stored.iter().enumerate();
             classes.any(|(i, class)| class.name == name && self.resolve(i).is_none())

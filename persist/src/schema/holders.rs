@@ -96,8 +96,8 @@ impl PointerPairs {
         if is_claimed { stored } else { moved }
     }
 
-    /// True if some pointer of the save leads to objects of a class in this holder, or to trait objects, which may be of
-    /// any class.
+    /// True if some pointer of the save leads to objects of a class in this holder, or to trait objects, which may be
+    /// of any class.
     fn names(&self, class: usize, stored: Holder) -> bool {
         self.named.get(&class).is_some_and(|named| named.contains(&stored))
             || self.named_of_traits.contains(&stored)
@@ -120,7 +120,7 @@ fn nearest<'h>(stored: Holder, holders: impl Iterator<Item = &'h Holder> + Clone
     only(alike).or_else(|| only(all)).unwrap_or(stored)
 }
 
-/// What there is, unless there are several.
+/// Returns the holder if all are equal.
 fn only<'h>(mut holders: impl Iterator<Item = &'h Holder>) -> Option<Holder> {
     let first = holders.next()?;
     holders.all(|holder| holder == first).then_some(*first)

@@ -1,5 +1,6 @@
-//! Objects of an instance of a generic class that the program does not have, `Slot<u8>` where it has `Slot<u16>`: which
-//! of its instances they may become, and which of them belong to what the program does not know.
+//! Objects of a generic instance that the program does not have, such as `Slot<u8>` where it has `Slot<u16>`.
+//!
+//! This decides which instance of the program they may become, and which of them belong to unknown data.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -89,7 +90,7 @@ impl<'s> NamedClasses<'s> {
             self.resolved[class].is_none()
                 && (candidates.contains_key(&class) || is_bare(&self.stored[class]))
         };
-        // What these hold by value goes with them.
+        // Classes that these hold by value belong to them.
         let mut seen = HashSet::new();
         let mut next: Vec<usize> =
             (0..self.stored.len()).filter(|class| !is_open(*class)).collect();
@@ -116,7 +117,7 @@ impl<'s> NamedClasses<'s> {
         kept
     }
 
-    /// What was kept of the program's classes, each as a class of its own, with the fields of its owner.
+    /// Returns the unknown fields of known classes, each stored as a class of its own, with the fields of its owner.
     pub(super) fn kept_fields(&self) -> impl Iterator<Item = Sides<'s>> {
         self.unresolved().filter_map(|class| self.owner(class))
     }

@@ -8,7 +8,7 @@ use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
 use crate::reflect::{Class, ClassId, FieldRecord, Holder};
 
-/// Which of the program's classes those of a save are. It is the same for all saves of one schema.
+/// The program's class for each class of a save. All saves of one schema share it.
 pub(crate) struct Matched {
     pub(crate) stored: Arc<Stored>,
     /// The program's class for each stored one.
@@ -25,7 +25,7 @@ pub(crate) struct Matched {
     first: OnceLock<HashMap<usize, usize>>,
 }
 
-/// What stands in the same place on both sides.
+/// Two classes or holders in the same place of a save and of the program.
 enum Counterparts {
     /// A class of the save, and one of the program.
     Classes(usize, usize, Meeting),
@@ -34,7 +34,8 @@ enum Counterparts {
 }
 
 impl Counterparts {
-    /// What the fields of an older version say, which a migration may put anywhere: nothing of pointers that differ.
+    /// Filters the pairs from fields of an older version: a migration may move those, so differing pointers prove
+    /// nothing.
     fn of_migrated(self) -> Option<Self> {
         match self {
             Self::Classes(class, target, Meeting::Pointers(stored, wanted)) if stored != wanted => {
@@ -158,7 +159,7 @@ impl Matched {
 
     /// True if the two kinds differ at most in the fields of classes inside.
     pub(super) fn is_compatible(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
-        // Which classes a trait has is asked of each value; its name may change.
+        // The classes of a trait are looked up for each value, so the name of the trait may change.
         stored.is_like(compiled, false, &mut |a, b| self.resolved[a] == Some(b))
     }
 
@@ -189,7 +190,7 @@ impl Matched {
             let kept = named.kept(&candidates);
             let kinds = named.kept_fields().flat_map(Sides::kinds);
             kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
-            // What nothing unknown refers to is the program's.
+            // Classes that no unknown data refers to belong to the program.
             for class in (0..self.stored.len()).filter(|class| !kept.contains(class)) {
                 self.enter(class, &mut candidates);
             }
@@ -213,7 +214,7 @@ impl Matched {
             let forms = (&all[class].form, &program.classes[target].form);
             let is_related = self.is_related(class, program, target);
             if self.resolved[class].is_none() && meeting != Meeting::Value {
-                // What a bare value is, its use tells: a `Vec<u32>` where the program has a `Vec<u64>`.
+                // The place decides what a bare value is: a `Vec<u32>` where the program has a `Vec<u64>`.
                 if let (Form::Value(_), Form::Value(_)) = forms {
                     self.set(class, target);
                 } else if is_related {
@@ -269,7 +270,7 @@ impl Matched {
                         || self.knows(class, program, &kept)))
         };
         let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
-        // What holds a changed class is changed, and so on.
+        // A class that holds a changed class is changed, too, transitively.
         let (mut holders, mut dynamic) = (vec![Vec::new(); stored.len()], Vec::new());
         for (class, schema) in stored.iter().enumerate() {
             schema.kinds().for_each(|kind| {
@@ -297,7 +298,7 @@ impl Matched {
         identical
     }
 
-    /// True if the program's class has a variant, or a field, that was kept, or says that it is gone for good.
+    /// True if the program's class has the variant or field of some unknown data, or declares it `removed`.
     fn knows(&self, class: usize, program: &Program, kept: &KeptClasses<'_>) -> bool {
         let target = self.resolved[class].and_then(|target| program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
@@ -395,7 +396,7 @@ fn is_converted(version: u32, class: &Class) -> bool {
     converts.any(|old| old.version.is_some_and(|last| version <= last))
 }
 
-/// What there is, unless there are several.
+/// Returns the element if all are equal.
 fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
     let first = found.next()?;
     found.next().is_none().then_some(first)

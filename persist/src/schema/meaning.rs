@@ -1,8 +1,9 @@
-//! What a value is to a field: one of its own, or one that a function of its `convert` takes.
+//! The meaning of a value for a field: a value of the field's own kind, or the argument of one of its `convert`
+//! functions.
 //!
-//! A value is taken as it is only where its meaning cannot have changed: where the program says how to convert, it says
-//! from what, and nothing else goes that way. A number of cents that was widened on its way would be taken for gold.
-//! Both what a save holds and what a migration has made meets its field here.
+//! A value is taken as it is only where its meaning cannot have changed. A field with a `convert` names the kinds that
+//! it takes, and refuses all others: a number of cents that was widened first would be taken for gold. Stored values
+//! and values that a migration made both go through [`Meaning`].
 
 use super::number::Width;
 use super::plan::Plans;
@@ -10,7 +11,7 @@ use super::{FieldPlace, KindSchema};
 use crate::reflect::{FieldRecord, Integer, OldKind};
 use crate::value::Value;
 
-/// What a value is to a field.
+/// The meaning of a value for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// One of the field itself, which the rules of conversion fit to it.
@@ -20,8 +21,9 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// What a stored value is to a field; `None` if that cannot be known. `version` is that of the class that stored it,
-    /// if one did.
+    /// Returns the meaning of a stored value for a field, or `None` if it is ambiguous or refused.
+    ///
+    /// `version` is the version of the class that stored the value, or `None` for a value without a class around it.
     pub(super) fn of_stored(
         plans: &Plans<'_>,
         node: usize,
@@ -33,8 +35,9 @@ impl Meaning {
         Self::find(plans, record, field, version, &|kind| is_same_kind(plans, stored, kind))
     }
 
-    /// What a value that a migration has made is to a field; `version` is that of the class that has it so, if that is
-    /// known.
+    /// Returns the meaning of a value that a migration made.
+    ///
+    /// `version` is the version of the class for which the migration made it, if that is known.
     pub(super) fn of_made(
         plans: &Plans<'_>,
         value: &Value,

@@ -23,8 +23,8 @@ use crate::{Error, ErrorKind, Limits, Result};
 ///
 /// # Errors
 ///
-/// Returns an error if a step fails, or if it looked at a field whose `convert` may belong before it: what the field held
-/// in between is not known.
+/// Returns an error if a step fails, or if it looked at a field whose `convert` may belong before it: what the field
+/// held in between is not known.
 pub(super) fn migrate(
     record: &mut Record,
     from: u32,
@@ -174,8 +174,7 @@ pub(super) struct MigrationWriter<'w, 'p> {
     pub(super) plans: &'w mut Plans<'p>,
     pub(super) env: &'w Env<'w>,
     pub(super) id: u64,
-    /// Which of the bytes that were written are in their stored form, and by which conversion they become the
-    /// program's.
+    /// The ranges of written bytes that are still in stored form, each with the conversion to the program's form.
     pub(super) stored: Vec<(Range<usize>, usize)>,
     /// The version of the class that has the value so, until it is written.
     pub(super) since: Option<u32>,
@@ -219,8 +218,8 @@ impl MigrationWriter<'_, '_> {
         Ok(())
     }
 
-    /// Reports the fields of a changed record that nothing has looked at and the program does not have: they are lost,
-    /// as those of a record that no migration has changed.
+    /// Reports the fields of a changed record that are lost: the program does not have them, and no migration read
+    /// them.
     fn report_left(&mut self, record: &Record, class: usize, target: usize) {
         let variant = match record.variant() {
             Some(name) => self.variant(target, name),
@@ -470,7 +469,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
     }
 
     fn check_rest(&self, _: usize, _: usize, _: usize, _: &Record) -> Result<()> {
-        // What a migration leaves is not asked for.
+        // A migration may leave fields that the program does not have.
         Ok(())
     }
 

@@ -1,9 +1,38 @@
-//! What a save says of its own classes, and how it meets the program's.
+//! The schema of a save, and the plans that convert its records to the program's classes.
 //!
-//! The same description is made from the program's classes and read from a
-//! save. Where the two are equal, records are decoded straight; where they
-//! differ, a plan made once per class rewrites each record into the
-//! program's form first.
+//! A [`Stored`] schema is read from a save; a [`Program`] has the same description of the program's classes. Records of
+//! equal classes are decoded as they are. For other classes, a plan that is made once for each class rewrites every
+//! record into the program's form first.
+//!
+//! # Parts
+//!
+//! | step | file | result |
+//! | --- | --- | --- |
+//! | 1. describe | `describe`, `stored`, `program` | classes, fields and kinds as data, laid out as numbered nodes |
+//! | 2. match classes | `matching`, `instances`, `holders` | [`Matched`]: the program's class for each stored class |
+//! | 3. pair fields | `pairing` | the stored field that becomes each field of the program |
+//! | 4. plan | `plan`, `fields`, `meaning`, `conversion` | a `Plan` for each class, a `Conversion` for each pair of kinds |
+//! | 5. rewrite | `transcode`, `migrate`, `skipped` | each record in the program's form, unknown data apart, rows for the report |
+//! | without a program | `walk`, `check`, `read`, `write`, `cursor`, `usage` | a stored value walked, checked, read or written as data |
+//!
+//! ```text
+//! save ──> Stored ──┐                                   record's bytes ──> Transcoder ──> payload of the program
+//!                   ├──> Matched ──> Plans ──> Plan ──────────^   │
+//! program ─> Program┘                 (on first use)              └──> unknown data, events, copies of shared objects
+//! ```
+//!
+//! Plans are made on first use: a save may have thousands of classes, and a load mostly meets a few. A conversion
+//! between two kinds is compiled once into a tree of `Conversion`s, and then runs over bytes, without values in
+//! between.
+//!
+//! # Words
+//!
+//! - A *node* is the number of a kind within the layout of all classes; the parts of a kind follow it.
+//! - A *member* is a stored field of one record, or a value that a migration made for it; a *piece* is a run of members
+//!   that are copied together.
+//! - *Unknown* data is stored content that the program has no place for. *Made-up* values are defaults that an older
+//!   program wrote for fields that it did not find (law 26).
+//! - A *row* is a line of the load report. It is entered when a plan is made, and counted when the plan runs.
 
 mod alone;
 mod check;

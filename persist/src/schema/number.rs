@@ -28,7 +28,7 @@ pub(super) struct Widening {
     fill: Fill,
 }
 
-/// What the other bytes are.
+/// The value of the bytes that widening adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fill {
     Zeros,

@@ -1,4 +1,4 @@
-//! What the plans of a save are made of: how its records become the program's.
+//! The operations of a plan, which convert the records of one stored class.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -39,12 +39,12 @@ pub(super) struct Other {
     pub(super) row: usize,
 }
 
-/// What the field of an `other` variant holds of the stored one for which it stands.
+/// The content of an `other` variant that stands for a stored variant.
 #[derive(Clone, Copy)]
 pub(super) enum OtherField {
     /// There is no field.
     None,
-    /// Nothing: the stored variant is gone for good.
+    /// Nothing: the program declares the stored variant `removed`.
     Empty,
     /// The variant, as a value of this class.
     Kept(usize),
@@ -54,20 +54,20 @@ pub(super) enum OtherField {
 pub(super) struct RecordPlan {
     /// The program's class and variant.
     pub(super) target: (usize, usize),
-    /// What the record has, in stored order.
+    /// The pieces of the record, in stored order.
     pub(super) pieces: Vec<Piece>,
     /// The program's fields, in its order.
     pub(super) sources: Vec<FieldSource>,
-    /// What is done, in this order.
+    /// The steps of the conversion, in order.
     pub(super) steps: Vec<RecordStep>,
-    /// What the program does not have, and what may be kept.
+    /// The unknown fields, each kept or dropped.
     pub(super) keeps: Vec<KeepStep>,
     /// True if the program's class has a field for what is unknown.
     pub(super) has_room: bool,
     /// True if something is kept and something is made up: then what was made up is kept, too, so that a later program
     /// sees whether it was changed.
     pub(super) marks: bool,
-    /// What is reported of each record.
+    /// The rows that each record adds to the report.
     pub(super) rows: Vec<usize>,
     /// By how many bytes each record grows, if records of it are rewritten in a loop of their own.
     pub(super) growth: Option<usize>,
@@ -86,7 +86,7 @@ impl RecordPlan {
 
 /// A stored field, or several that are taken over or skipped together.
 pub(super) struct Piece {
-    /// Of the first one.
+    /// The name of the first field in it.
     pub(super) name: Arc<str>,
     pub(super) nodes: Range<usize>,
     /// Its bytes, if all records have as many.
@@ -101,7 +101,7 @@ impl Piece {
     }
 }
 
-/// What is done with a record next. Each piece is read once, in stored order.
+/// One step in the conversion of a record. Each piece is read once, in stored order.
 pub(super) enum RecordStep {
     /// Takes pieces as they are.
     Take(Range<usize>),
@@ -117,9 +117,10 @@ pub(super) struct KeepStep {
     pub(super) piece: usize,
     /// The class as which it is kept.
     pub(super) class: usize,
-    /// What is reported if it is kept; nothing of what was kept before, which is reported as a value of its class.
+    /// The row if the field is kept. Data that was unknown to an earlier program, too, is reported as a value of its
+    /// class.
     pub(super) kept: Option<usize>,
-    /// What is reported if it cannot be kept.
+    /// The row if the field cannot be kept.
     pub(super) dropped: Option<usize>,
 }
 
@@ -137,20 +138,20 @@ pub(super) enum FieldSource {
         piece: usize,
         by: Widening,
     },
-    /// What was converted early: the first such piece, the second, and so on.
+    /// The n-th piece that was converted early.
     Early(usize),
     /// The default of this field.
     Default(usize),
     /// An empty value of it.
     Empty(usize),
-    /// What is kept.
+    /// The unknown fields.
     Unknown,
-    /// What follows, up to the next `End`, was made up for this field.
+    /// Marks the operations up to the next `End` as a default that is made up for this field.
     MadeUp(usize),
     End,
 }
 
-/// What a stored class or variant has, or one record of it.
+/// The fields of a stored class or variant, or of one record.
 pub(super) struct StoredFields<'a> {
     /// Name of the class.
     pub(super) class: &'a str,
@@ -161,7 +162,7 @@ pub(super) struct StoredFields<'a> {
     pub(super) members: &'a [Member<'a>],
 }
 
-/// What a record has that may become a field.
+/// A stored value of a record that may become a field.
 #[derive(Default)]
 pub(super) struct Member<'a> {
     pub(super) name: Arc<str>,
@@ -173,11 +174,11 @@ pub(super) struct Member<'a> {
     pub(super) since: u32,
     /// Its node; `None` of what a migration has made.
     pub(super) stored: Option<usize>,
-    /// What a migration has made.
+    /// The value, if a migration made it.
     pub(super) made: Cell<Option<Value>>,
     /// The class as which it can be kept.
     pub(super) kept: Option<usize>,
-    /// Of one record: its bytes, and where they are kept from.
+    /// Its bytes in one record. `place` says where they stay if they are kept.
     pub(super) bytes: &'a [u8],
     pub(super) place: Option<KeptLocation>,
 }
@@ -307,8 +308,8 @@ pub(super) enum Conversion {
         of: usize,
         shared: usize,
     },
-    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part, or that
-    /// of the whole field if it is an option.
+    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part, or
+    /// that of the whole field if it is an option.
     Skipping {
         of: usize,
         node: usize,
@@ -319,7 +320,7 @@ pub(super) enum Conversion {
     Typed {
         of: usize,
         field: FieldPlace,
-        /// Which of its functions takes it.
+        /// The index of the function in the field's `convert`.
         number: usize,
     },
 }

@@ -1,15 +1,15 @@
-//! Which stored field becomes which field of the program. This is the one place that decides it: for
-//! identical, rewritten and migrated records, for kept fields, and for the lock.
+//! Pairs the fields of the program with stored fields. Identical, rewritten and migrated records, unknown fields and
+//! the lock all use this pairing.
 //!
 //! 1. Where both fields have a number, the number decides. They are the same field if it is the same number,
 //!    whatever their names are.
 //! 2. Else the name decides, then the aliases.
-//! 3. What the program that wrote the save stored itself wins over what it kept for another program, unless it had made
+//! 3. A value that the writing program stored itself wins over one that it kept for another program, unless it had made
 //!    the value up.
-//! 4. What it kept wins over what a migration made. Of what is not kept, the field to which a migration gave
-//!    the name comes first; it has no number.
+//! 4. A kept value wins over one that a migration made. Among the others, the field that a migration renamed comes
+//! first;    it has no number.
 //!
-//! What could be a field that has another source is superseded: the next save would store that field beside it.
+//! A stored field is superseded if its field has another source: the next save would store that field beside it.
 
 use std::collections::HashSet;
 
@@ -59,8 +59,8 @@ pub(crate) struct Pairing {
     pub(crate) sources: Vec<Option<usize>>,
     /// For each field of the program whose kept field is its source, what a migration or an older program made of it.
     pub(crate) made: Vec<Option<usize>>,
-    /// For each stored field, whether it is dropped: kept ones that are copies of another field of the record, and
-    /// those that a field could have as its source, but has another.
+    /// For each stored field, whether it is dropped. Kept copies of another field are, and so are fields whose target
+    /// has another source.
     pub(crate) is_superseded: Vec<bool>,
     clash: Option<Clash>,
 }

@@ -131,8 +131,8 @@ impl<'p> Plans<'p> {
         self.matched.candidates().contains_key(&class)
     }
 
-    /// An error of rewriting a record. It says so if the record is to become another instance of its generic class, or a
-    /// class of another name by its number.
+    /// An error of rewriting a record. It says so if the record is to become another instance of its generic class, or
+    /// a class of another name by its number.
     pub(crate) fn of_other_class(&self, class: usize, error: Error) -> Error {
         let fits = !matches!(error.kind(), ErrorKind::KindMismatch | ErrorKind::MissingField);
         let Some(place) = self.resolve(class).filter(|_| !fits) else { return error };
@@ -167,12 +167,12 @@ impl<'p> Plans<'p> {
             && target.is_some_and(|class| self.program.implementors.contains(&class))
     }
 
-    /// What was done to records that the save has, and how often.
+    /// Returns the events of the load, each with its count.
     pub(crate) fn events(&self) -> impl Iterator<Item = (PlannedRow, Occurrences)> {
         self.rows.happened().cloned()
     }
 
-    /// What the load is to do.
+    /// Returns the options of the load.
     pub(crate) fn options(&self) -> LoadOptions {
         self.options
     }
@@ -183,8 +183,8 @@ impl<'p> Plans<'p> {
             .is_some_and(|target| is_older(self.stored[class].version, target.class))
     }
 
-    /// The stored classes without a name of their own, such as that of an `Rc<str>`, whose objects go with the fields that
-    /// the program says are gone for good: no other field leads to them.
+    /// Returns the stored classes without a name of their own, such as that of an `Rc<str>`, that only `removed` fields
+    /// refer to. Their objects are dropped with those fields.
     pub(crate) fn removed_with_fields(
         &self,
         is_removed_class: impl Fn(&str) -> bool,
@@ -228,7 +228,7 @@ impl<'p> Plans<'p> {
             }
         };
         spread(&mut removed);
-        // What is in no removed field may be an object on its own.
+        // A class outside of all removed fields may have objects of its own.
         for class in (0..count).filter(|class| !removed[*class]) {
             leads[class].iter().for_each(|to| kept[*to] = true);
         }
@@ -239,7 +239,7 @@ impl<'p> Plans<'p> {
         (0..count).filter(|it| removed[*it] && !kept[*it]).filter(is_nameless).collect()
     }
 
-    /// True for a stored field, or its variant, that the program says is gone for good.
+    /// True if the program declares a stored field, or its variant, `removed`.
     fn is_removed_field(
         &self,
         class: usize,
@@ -414,7 +414,7 @@ impl<'p> Plans<'p> {
         self.plans[place].conversion
     }
 
-    /// What reads records as values, within what all that was rewritten so far may take.
+    /// Returns the reader of records as values. Its budget covers everything that was rewritten so far.
     pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
         let before = self.before;
         let reader = self.reader.get_or_insert_with(|| Reader::new(limits, before));

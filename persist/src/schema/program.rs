@@ -18,7 +18,7 @@ pub(crate) struct Program {
     pub(crate) targets: Vec<Option<ProgramClass>>,
     /// The classes that are registered as objects, with their holders.
     pub(crate) objects: HashMap<usize, Vec<Holder>>,
-    /// Names of classes that are gone for good.
+    /// The names that `removed_class` declared.
     pub(crate) removed: HashSet<String>,
     /// The classes of bare values that code of the program restores, `via` another type.
     pub(crate) restored: HashSet<usize>,
@@ -119,8 +119,8 @@ impl Program {
         ProgramFields { class, variant, fields, records, removed }
     }
 
-    /// The fields of a stored struct, or of each of its variants, with those that they become; of bare values, and where
-    /// a struct is an enum now, none.
+    /// The fields of a stored struct, or of each of its variants, with those that they become; of bare values, and
+    /// where a struct is an enum now, none.
     pub(crate) fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
         let described = self.targets[target].map(|target| target.class);
         match (&stored.form, &self.classes[target].form, described) {
@@ -147,7 +147,7 @@ pub(crate) struct ProgramFields<'a> {
     pub(crate) variant: usize,
     pub(crate) fields: &'a [FieldSchema],
     pub(crate) records: &'a [FieldRecord],
-    /// Names of stored fields that are gone for good.
+    /// The names that `removed` declares.
     pub(crate) removed: &'a [&'static str],
 }
 

@@ -125,7 +125,7 @@ impl Reader {
                     let Some(last) = open.last_mut() else { return Ok(part) };
                     last.put(part, self)?;
                 }
-                // Those that the walk has closed are whole.
+                // The walk has closed the frames above, so their values are complete.
                 if open.len() <= walk.open.len() {
                     break;
                 }
@@ -165,7 +165,7 @@ impl Reader {
 
 pub(super) struct RecordNames {
     class: Arc<str>,
-    /// Of a struct one, without a name.
+    /// The variants of an enum; a struct has one without a name.
     pub(super) variants: Vec<VariantNames>,
 }
 
@@ -258,7 +258,7 @@ impl PartialValue {
                 let is_set = matches!(kind, KindSchema::Set(_));
                 let sure = if is_sure { count } else { 0 };
                 let size = size_of::<Value>() + if is_set { size_of::<&[u8]>() } else { 0 };
-                // Those without bytes are counted by the walk.
+                // The walk counts elements without bytes.
                 let size = if has_bytes { size } else { 0 };
                 reader.charge(sure, size)?;
                 Self::Seq { sure, values: Vec::with_capacity(sure), size }

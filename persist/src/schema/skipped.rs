@@ -1,5 +1,7 @@
-//! How long a value is that could not be loaded: its bytes have the form of the program's type, and what is of a class
-//! that is found by its number has that of the program or that of the save.
+//! Measures a value that could not be loaded, so that the load continues after it.
+//!
+//! Its bytes have the form of the program's type. Values of classes that are found by number have the form of the
+//! program or of the save.
 
 use super::walk::{dynamic, fault, length, tag, text_bytes};
 use super::{Form, KindSchema, Plans};

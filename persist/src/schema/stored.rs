@@ -1,5 +1,7 @@
-//! The classes of a save, and what is asked of their kinds: worked out once for each kind, not for each value, as a
-//! hostile save may have long kinds and many values.
+//! The classes of a save, laid out as nodes with the facts that loads ask for: sizes, widths, depth.
+//!
+//! They are computed once for each kind and not for each value, since a hostile save may have long kinds and many
+//! values.
 
 use std::collections::HashSet;
 use std::ops::{Deref, Range};
@@ -29,7 +31,8 @@ pub(crate) struct Stored {
     fields: OnceLock<Vec<NamedFields>>,
 }
 
-/// A pointer in a save: its holder, whether it is weak, and the class that it leads to; `None` if that is any of a trait.
+/// A pointer in a save: its holder, whether it is weak, and the class that it leads to; `None` if that is any of a
+/// trait.
 pub(crate) type StoredPointer = (Holder, bool, Option<usize>);
 
 /// A kind, and what is known of all its values.
@@ -63,7 +66,7 @@ impl Size {
         Self { least: width, span: width, levels: 0, is_any: true, has_empty: false }
     }
 
-    /// Of a fixed width, where some bytes are no value.
+    /// The size of a value of fixed width whose bytes are not all valid, such as a `bool`.
     const fn fixed(span: u32) -> Self {
         Self { is_any: false, ..Self::number(span) }
     }
@@ -72,7 +75,7 @@ impl Size {
         Self { span: Self::VARIES, ..Self::fixed(least) }
     }
 
-    // What varies is the largest number, and stays it.
+    // A size that varies is the largest number, and saturates.
     fn and(self, next: Self) -> Self {
         Self {
             least: self.least.saturating_add(next.least),
@@ -92,7 +95,7 @@ impl Size {
         Self { least: times(self.least), span: times(self.span), has_empty, ..self }
     }
 
-    /// Of a value with parts of these.
+    /// The size of a value that holds parts of this size.
     fn opened(self) -> Self {
         Self { levels: self.levels.saturating_add(1), ..self }
     }
@@ -142,7 +145,7 @@ impl Stored {
             this.measure(start..ends[class]);
             this.nodes[class].size = this.size_of_class(class);
         }
-        // Those of the classes that not every value holds are known by now.
+        // The sizes of classes behind options and lists are known by now.
         this.measure(this.classes.len()..this.nodes.len());
         this
     }
@@ -248,7 +251,8 @@ impl Stored {
         nodes.iter().fold(Size::NONE, |sum, node| sum.and(node.size)).width() == Some(bytes.len())
     }
 
-    /// True if a value of any class may stand in the classes: what a program does not know may be inside of what it does.
+    /// True if a value of any class may stand in the classes: what a program does not know may be inside of what it
+    /// does.
     pub(crate) fn holds_any_class(&self) -> bool {
         self.any_kind(|kind| matches!(kind, KindSchema::Dynamic(_) | KindSchema::Unknown))
     }
@@ -308,7 +312,7 @@ impl Stored {
                     .flat_map(|variant| fields(variant).map(move |field| (variant, field)))
                     .collect();
                 let of = |(variant, field): &(usize, usize)| &self.fields(class, *variant)[*field];
-                // Of one variant the first counts; it stays before others of its name.
+                // The first variant of a name counts; the sort keeps it before the others.
                 all.sort_by(|a, b| of(a).name.cmp(&of(b).name).then(a.cmp(b)));
                 let mut named = Vec::new();
                 for all in all.chunk_by(|a, b| of(a).name == of(b).name) {
@@ -407,7 +411,8 @@ fn text_length(bytes: &[u8]) -> Option<usize> {
     bytes.first().filter(|first| **first <= SHORT).map(|first| 1 + usize::from(*first))
 }
 
-/// How deep values are passed over without a stack, and the most fields of a struct: a hostile save may have any number.
+/// How deep values are passed over without a stack, and the most fields of a struct: a hostile save may have any
+/// number.
 const LEVELS: u32 = 6;
 const FIELDS: usize = 64;
 

@@ -1,5 +1,5 @@
-//! What conversions make of the values of a save: texts that become variants of the program's enums, and classes that
-//! become others by their place.
+//! Lists the conversions of a save that depend on stored values: texts that become variants of the program's enums, and
+//! classes that become others by their place.
 
 use std::collections::{HashMap, HashSet};
 

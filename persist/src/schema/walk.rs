@@ -15,7 +15,7 @@ use crate::types::{Arena as _, WorldObjects};
 use crate::value::{levels, too_deep};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// What a walk meets that means something in one save only.
+/// A value that has a meaning within one save only.
 pub(crate) enum LocalValue<'s> {
     /// The id of an object; of a class, or of any.
     Reference { id: u64, weak: bool, class: Option<usize>, holder: Holder },
@@ -40,7 +40,7 @@ pub(super) fn skip(
     if stored.length(node, input.rest()).is_some_and(|length| input.take(length).is_ok()) {
         return Ok(());
     }
-    // What is taken over is checked by the decoder.
+    // The decoder checks the values that are copied.
     let mut walk = Walk::new(stored, input, Checks::Bytes);
     let result = walk.all(node, input, &mut |_, _, _| true);
     *frames = walk.open;
@@ -160,7 +160,7 @@ pub(super) fn left_behind(bytes: usize) -> Error {
     not_as_written(&left_over(bytes))
 }
 
-/// The checksum is right, hence it is not the disk's fault.
+/// Describes damage in a block whose checksum is right, so that the disk is not to blame.
 fn not_as_written(error: &Error) -> Error {
     let message = error.message();
     Error::new(
@@ -169,7 +169,7 @@ fn not_as_written(error: &Error) -> Error {
     )
 }
 
-/// What a walk checks.
+/// The checks of a walk.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub(super) enum Checks {
     /// That the bytes are there, and mean something, but for texts.
@@ -182,7 +182,7 @@ pub(super) enum Checks {
     Each,
 }
 
-/// What walks may do.
+/// The work that walks may still do.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
     /// Parts that may be met: a hostile schema may have any number without bytes.
@@ -230,7 +230,7 @@ pub(super) struct Walk<'s, 'd> {
     /// How many levels may be open.
     most: u32,
     pub(super) open: Vec<WalkFrame>,
-    /// Of the open sets and maps.
+    /// The keys and elements of the open maps and sets.
     unique: Vec<Unique>,
     /// Bytes that were left before the part that was taken last.
     pub(super) left: usize,
@@ -329,8 +329,8 @@ impl<'s, 'd> Walk<'s, 'd> {
         Ok(None)
     }
 
-    /// Takes a value without parts, or opens one with parts; returns the node of its kind, which no option, trait object
-    /// or bare value is around.
+    /// Takes a value without parts, or opens one with parts; returns the node of its kind, which no option, trait
+    /// object or bare value is around.
     pub(super) fn step(
         &mut self,
         mut node: usize,
@@ -504,7 +504,7 @@ impl<'s, 'd> Walk<'s, 'd> {
 
     #[inline(always)]
     fn check_levels(&self, around: u32, more: u16) -> Result<(), Fail> {
-        // What saturates is deeper than all limits.
+        // A saturated depth is above all limits.
         let more = if more == u16::MAX { u32::MAX } else { more.into() };
         let is_too_deep = more > 0 && around.saturating_add(more) > self.most;
         if is_too_deep { Err(Fail::Depth) } else { Ok(()) }
@@ -610,8 +610,9 @@ fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>)
     length.is_some_and(|length| input.take(length).is_ok())
 }
 
-/// What is being walked through, the next part counted on from the first: kinds by their nodes, or what becomes of
-/// them by their conversions. Small, since a value may be as deep as it has bytes.
+/// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
+///
+/// It is small, since a value may be as deep as it has bytes.
 #[derive(Clone, Copy)]
 pub(super) struct WalkFrame {
     pub(super) next: u64,
@@ -628,7 +629,7 @@ pub(super) struct WalkFrame {
     levels: u32,
 }
 
-/// What the parts are, which says how a path names them.
+/// The sort of the parts, which decides how a path names them.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum FrameParts {
     /// One without a name.

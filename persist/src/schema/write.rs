@@ -1,7 +1,6 @@
 //! Values without their types as bytes of a kind.
 //!
-//! A value need not be of the very kind: what it can be without loss is written,
-//! such as a `u8` as a `u32`; the rest is an error.
+//! A value of another kind is written if nothing is lost, such as a `u8` as a `u32`; all other values are an error.
 
 use std::collections::HashMap;
 use std::slice;
@@ -111,8 +110,8 @@ struct ValueWriter<'r> {
 }
 
 impl<'r> ValueWriter<'r> {
-    /// Appends a value. What is open is on a stack of its own: a value may nest deeper than the
-    /// calls of a small thread.
+    /// Appends a value. Open values are on a heap stack, since a value may nest deeper than the calls of a small thread
+    /// can.
     fn all(&mut self, node: usize, value: &'r Value) -> Result<()> {
         let mut open = Vec::new();
         let result = self.parts(node, value, &mut open);
@@ -198,7 +197,7 @@ impl<'r> ValueWriter<'r> {
                         return Ok(());
                     }
                     Value::Option(Some(value)) => value,
-                    // What is there is present.
+                    // A value without an option around it is present.
                     value => value,
                 };
                 self.out.push(1);
@@ -313,7 +312,7 @@ impl<'r> ValueWriter<'r> {
         for (i, byte) in bytes.iter().enumerate() {
             unique.mark(self.out.len());
             let (target, out) = (&mut *self.target, &mut *self.out);
-            // No byte lies in it in its turn.
+            // A byte has no parts, so this recursion ends at once.
             ValueWriter { target, stored: self.stored, out }
                 .all(node, &Value::U8(*byte))
                 .map_err(|error| error.in_element(i))?;
@@ -492,7 +491,7 @@ enum RemainingParts<'r> {
 struct WriteFrame<'r> {
     frame: WalkFrame,
     items: RemainingParts<'r>,
-    /// Of a set and a map: what must not stand twice.
+    /// The elements of a set or the keys of a map, which must be distinct.
     unique: Option<(Unique, &'static str)>,
 }
 
@@ -582,7 +581,7 @@ fn number(value: &Value) -> Option<Number> {
     })
 }
 
-/// What a value is, in a few words.
+/// Describes a value in a few words, for messages.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Bytes(bytes) => format!("a list of {} bytes", bytes.len()),

@@ -1,5 +1,5 @@
-//! Keys of maps and elements of sets that become one: those that hold variants that the program does not have, for which
-//! one `other` variant without a field stands.
+//! Keys of maps and elements of sets that become one: those that hold variants that the program does not have, for
+//! which one `other` variant without a field stands.
 
 use std::collections::HashSet;
 
@@ -16,9 +16,9 @@ pub(super) struct DistinctParts {
     pub(super) marks: Vec<PartMark>,
 }
 
-/// What there was when a part began.
+/// The lengths of outputs when a part began.
 pub(super) struct PartMark {
-    /// Of the output.
+    /// The length of the output.
     bytes: usize,
     /// Of values that became an `other` variant.
     replaced: usize,

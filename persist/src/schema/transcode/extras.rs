@@ -1,16 +1,16 @@
-//! What rewriting a record gives besides its payload.
+//! Results of rewriting a record besides its payload.
 
 use std::ops::Range;
 
 use crate::reflect::Holder;
 use crate::schema::FieldPlace;
 
-/// What a record leaves besides its payload.
+/// The results of rewriting a record besides its payload.
 #[derive(Default)]
 pub(crate) struct RecordExtras {
     /// Values that are kept of the object: the class of each, and where it is.
     pub(crate) kept: Vec<(usize, KeptLocation)>,
-    /// What was made up for fields of the object, to be kept with those.
+    /// The made-up defaults of the object's fields, which are kept beside its unknown fields.
     pub(crate) made_up: Vec<(usize, Vec<u8>)>,
     /// Values that are objects of their own now.
     pub(crate) shared: Vec<SharedValue>,

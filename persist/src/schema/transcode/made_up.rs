@@ -1,8 +1,8 @@
 //! Values that a program makes up for fields that it does not find in a save.
 //!
-//! The save of a newer program may have such a field under another name, which is unknown here and kept. What was made
-//! up is kept with it. If the field still has that value when the save comes back, nobody has chosen it, and the kept one
-//! wins. Such values come from the output, since a default may be another one each time.
+//! The save of a newer program may have such a field under another name, which is unknown here and kept. The made-up
+//! default is kept with it. If the field still has that value when the save comes back, nobody has chosen it, and the
+//! kept one wins. Such values are copied from the output, since a default may differ each time.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ impl MadeUpValues {
         self.0.truncate(len);
     }
 
-    /// What is written from here on was made up for this field.
+    /// Marks the output from here on as made up for this field.
     pub(super) fn begin(&mut self, field: usize, at: usize) {
         self.0.push(MadeUp { field: Some(field), bytes: at..at });
     }
@@ -45,7 +45,7 @@ impl MadeUpValues {
         self.0.last_mut().into_iter().for_each(|last| last.bytes.end = at);
     }
 
-    /// What is unknown is written here when all that was made up is known.
+    /// Leaves a place for the unknown fields, which are written when all made-up values are known.
     pub(super) fn leave_room(&mut self, at: usize) {
         self.0.push(MadeUp { field: None, bytes: at..at });
     }

@@ -32,7 +32,7 @@ use crate::env::Env;
 use crate::reflect::{Holder, VariantRecord};
 use crate::{Error, ErrorKind, Result};
 
-/// What a copy of an object that has become a value takes at least, in memory and in time.
+/// The minimum charge for a copy of an object that has become a value, in bytes: it stands for memory and time.
 const COPY: u64 = 128;
 
 /// A record of the save.
@@ -41,7 +41,7 @@ pub(crate) struct SourceRecord<'s> {
     pub(crate) class: usize,
     pub(crate) id: u64,
     pub(crate) payload: &'s [u8],
-    /// What a program kept of the object: the class of each value, and its bytes.
+    /// The unknown data that a program kept with the object: the class of each value, and its bytes.
     pub(crate) kept: &'s [(usize, &'s [u8])],
 }
 
@@ -142,14 +142,14 @@ struct Transcoder<'t, 's, 'p> {
     /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
     most: u64,
-    /// Of the open records.
+    /// The pieces of the open records.
     pieces: Vec<&'t [u8]>,
     /// Where each of their converted pieces that are not wanted yet begins in `early`.
     waiting: Vec<usize>,
     early: Vec<u8>,
     early_defaulted: Vec<DefaultedField>,
     defaults: Buffer,
-    /// What migrations have made.
+    /// The bytes that migrations made.
     chain: &'t ByteChain,
     /// The made-up values of open records, and where their kept fields go.
     made_up: MadeUpValues,
@@ -167,7 +167,7 @@ struct Transcoder<'t, 's, 'p> {
     shared_bytes: usize,
 }
 
-/// What is being rewritten, innermost last.
+/// A record or value that is being rewritten; the innermost is last on the stack.
 enum TranscodeFrame<'t> {
     Record(RecordFrame<'t>),
     /// Parts by their conversions.

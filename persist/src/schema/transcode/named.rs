@@ -19,12 +19,12 @@ use crate::schema::{
 };
 use crate::value::{Field, Origin, Record, Seen, Value};
 
-/// What a field of such a record takes, in memory and in time, beside its bytes and those of its name.
+/// The charge for a field of such a record beside its bytes and its name, in bytes: it stands for memory and time.
 const FIELD: usize = 512;
 
 /// The class of a record's fields, and the variant.
 struct NamedClass<'t> {
-    /// That of the record, or of a variant that was kept.
+    /// The class of the record, or of an unknown variant.
     class: usize,
     /// Its number in the record's class, and its name.
     variant: Option<(usize, &'t str)>,
@@ -87,7 +87,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             return Err(self.removed(class, &name));
         };
         if head.is_kept && matches!(other.field, OtherField::Kept(_)) {
-            // It goes on as it is, and is reported as a value of its class.
+            // It stays as it is, and is reported as a value of its class.
             self.tag(target, other.variant)?;
             let width = self.stored[class].form.tag_width();
             self.out.extend_from_slice(&whole[width..whole.len() - behind.len()]);
@@ -263,7 +263,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         KeptLocation::Payload(end.saturating_sub(bytes.len())..end)
     }
 
-    /// What was kept as a value of this class: its one field.
+    /// Enters the one field of an unknown value of this class.
     fn kept_field(
         &mut self,
         class: usize,

@@ -10,7 +10,7 @@ use crate::schema::walk::{fault, left_behind};
 use crate::schema::{Cursor, FieldPlace, Program, empty};
 use crate::{Error, ErrorKind, Result};
 
-/// What a field that is kept takes, in memory and in time, beside its bytes.
+/// The charge for a kept field beside its bytes, in bytes: it stands for memory and time.
 const KEPT: usize = 256;
 
 /// Bytes that are made room for at once, and those that are copied at once.
@@ -36,7 +36,7 @@ pub(super) struct RecordFrame<'t> {
     waiting: usize,
     /// Where its made-up values begin in those of all open records.
     made_up: usize,
-    /// Of an object, where its bytes begin in the payload.
+    /// The offset of an object's bytes in the payload.
     start: usize,
     /// Where the pieces lie that do not follow one another.
     places: Vec<Option<KeptLocation>>,
@@ -70,15 +70,15 @@ impl<'t> Transcoder<'t, '_, '_> {
     pub(super) fn small_elements(&mut self, of: usize, count: u64) -> Result<u64> {
         let Conversion::Class(place) = self.plans.conversions[of] else { return Ok(0) };
         if count == 0 {
-            // Nothing is asked of a class of which there is no value.
+            // A class without values is not planned: its errors do not matter.
             return Ok(0);
         }
         let Plan::Struct(plan) = self.plans.plan(place)? else { return Ok(0) };
         self.small_records(&plan, count)
     }
 
-    /// Rewrites the first of `count` records in a loop of their own, if they are small; returns how many. All others, and
-    /// those that are damaged, are left to the general path.
+    /// Rewrites the first of `count` records in a loop of their own, if they are small; returns how many. All others,
+    /// and those that are damaged, are left to the general path.
     pub(super) fn small_records(&mut self, plan: &RecordPlan, count: u64) -> Result<u64> {
         let Some(growth) = plan.growth else { return Ok(0) };
         let mut rest = self.input.rest();
@@ -96,12 +96,12 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             let length = growth + rest.len() - behind.len();
             if self.out.len() - at < length + CHUNK {
-                // More than a little would be cleared for each list anew.
+                // A larger room would be cleared again for each list.
                 self.out.resize(at + (length + CHUNK).max(ROOM), 0);
             }
             let mut free = &mut self.out[at..];
             for source in &plan.sources {
-                // What is copied too much is written over.
+                // The copy may be too long; the next field overwrites the surplus.
                 let written = match *source {
                     FieldSource::Copy(piece) => {
                         let (from, length) = pieces[piece];
@@ -307,7 +307,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let row = if is_kept { keep.kept } else { keep.dropped };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
             if record.places.is_empty() {
-                // Of the others this has been done.
+                // The other fields have been charged already.
                 self.plans.reader(&self.env.limits).charge(1, KEPT)?;
             }
             if is_kept && !plan.has_room {

@@ -18,7 +18,7 @@ pub(super) struct SkippingFrame<'t> {
     total: u64,
     /// Where it begins in the output.
     start: usize,
-    /// What there was when the element began.
+    /// The lengths of outputs when the element began.
     mark: ElementMark<'t>,
     skipped: u64,
 }
@@ -184,7 +184,7 @@ impl<'t> SkippingFrame<'t> {
         let mut input = Decoder::new(&run.out[self.start..], &Env::DEFAULT, &mut links);
         let Ok(written) = count::decode(&mut input) else { return };
         if written != self.total {
-            // Those that are no distinct ones have been dropped, too, and all others counted.
+            // Duplicates have been dropped, too, and all others counted.
             return;
         }
         let end = run.out.len() - input.rest().len();
