@@ -12,7 +12,7 @@ const VARIABLE: &str = "PERSIST_LOCK";
 
 const NOT_UPDATED: &str = "the lock was not updated: ";
 
-/// What a check does.
+/// The mode of a check: compare alone, or also write the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
@@ -52,7 +52,7 @@ impl Mode {
 ///
 /// # Errors
 ///
-/// Those of [`check_file`].
+/// Returns the same errors as [`check_file`].
 pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Result<LockReport> {
     check_file(folder.as_ref().join(FOLDER), version, registry, Mode::of_environment()?)
 }
@@ -62,7 +62,8 @@ pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Re
 ///
 /// # Errors
 ///
-/// Those of [`check_file`]; [`ErrorKind::NewerFormat`] if one of them guesses, with the whole report as its message.
+/// Returns the same errors as [`check_file`], and [`ErrorKind::NewerFormat`] if an older program would guess. The
+/// message is the whole report.
 pub fn check_downgrades(
     folder: impl AsRef<Path>,
     version: &str,
@@ -82,9 +83,10 @@ pub fn check_downgrades(
 /// # Errors
 ///
 /// If old saves do not load, or lose something: the kind of error that they get first, with the whole report as its
-/// message; [`ErrorKind::NotFound`] where they get none. [`ErrorKind::NotFound`] if there is no lock, or if it is not up to date under
-/// [`Mode::Locked`]; [`ErrorKind::Unsupported`] if [`Mode::Update`] would change the schemas of a version that is there;
-/// what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return. With an error, the file stays as it was.
+/// message; [`ErrorKind::NotFound`] where they get none. [`ErrorKind::NotFound`] if there is no lock, or if it is not
+/// up to date under [`Mode::Locked`]; [`ErrorKind::Unsupported`] if [`Mode::Update`] would change the schemas of a
+/// version that is there; what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return. With an error, the file
+/// stays as it was.
 pub fn check_file(
     path: impl AsRef<Path>,
     version: &str,
@@ -106,7 +108,7 @@ pub fn check_file(
             let is_newest = lock.newest().any(|newest| newest.version == version);
             if mode == Mode::Update && is_newest && !lock.is_current(version, registry) {
                 let report = lock.compare(registry);
-                // Whoever replaces the schemas of a released version never hears again that its saves do not load.
+                // After a released version is replaced, no test reports any more that its saves do not load.
                 let kind = broken(&report).unwrap_or(ErrorKind::Unsupported);
                 return Err(Error::new(
                     kind,
@@ -145,21 +147,23 @@ pub fn check_file(
 /// The error that old saves get first.
 fn broken(report: &LockReport) -> Option<ErrorKind> {
     let worst = report.differences().first().filter(|worst| worst.verdict.is_bad());
-    // What no sample shows was refused by the program.
+    // The program refused all samples.
     (!report.loads()).then(|| worst.map_or(ErrorKind::Refused, |worst| worst.kind))
 }
 
 /// Tests that the saves of every version in `persist.lock`, beside the `Cargo.toml` of the crate in which
 /// this stands, load with the classes of a [`Registry`].
 ///
-/// It returns the [`LockReport`], with the changes that are safe, and prints it if there are any. See [`lock`](crate::lock) for how the lock is begun and updated.
+/// It returns the [`LockReport`], with the changes that are safe, and prints it if there are any. See
+/// [`lock`](crate::lock) for how the lock is begun and updated.
 ///
-/// `assert_lock!(registry, downgrades)` also tests the way back: whether the program of each locked version refuses what
-/// this one writes, or reads it as what it is. Of those it knows what is in the lock.
+/// `assert_lock!(registry, downgrades)` also tests the way back: whether the program of each locked version refuses
+/// what this one writes, or reads it as what it is. Of those it knows what is in the lock.
 ///
 /// # Panics
 ///
-/// With the whole report if old saves do not load, if an older program would guess, if there is no lock, or if it cannot be read or written.
+/// With the whole report if old saves do not load, if an older program would guess, if there is no lock, or if it
+/// cannot be read or written.
 ///
 /// # Example
 ///

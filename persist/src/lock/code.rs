@@ -1,4 +1,4 @@
-//! What a version does to values: the attributes that change, make or refuse them.
+//! The code of a version: the attributes that convert, create or refuse values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,18 +7,18 @@ use crate::reflect::{Kind, VariantRecord};
 use crate::schema::{KindSchema, Program};
 use crate::value::{Record, Value};
 
-/// What a version does to the values of a class.
+/// The code of a class in one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ClassCode {
     /// `migrate` and `validate`, as they stand in the source.
     pub(super) attributes: Vec<String>,
-    /// Names of fields and variants that are gone for good; those of a variant's fields after its own.
+    /// The names of `removed` fields and variants. A field of a variant follows the name of the variant.
     pub(super) removed: Vec<String>,
     /// By the name of the field, after that of its variant.
     pub(super) fields: BTreeMap<String, FieldCode>,
 }
 
-/// What a version does to the values of a field.
+/// The code of a field in one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FieldCode {
     /// `with` and its like, and `default`, as they stand in the source.
@@ -65,12 +65,12 @@ pub(super) fn path(variant: Option<&str>, name: &str) -> String {
 }
 
 impl ClassCode {
-    /// What a program does, by its classes.
+    /// Returns the code of all classes of a program.
     pub(super) fn all(program: &Program) -> HashMap<usize, Self> {
         (0..program.classes.len()).map(|class| (class, Self::of(program, class))).collect()
     }
 
-    /// What a program does to the values of a class.
+    /// Returns the code of a class of a program.
     pub(super) fn of(program: &Program, class: usize) -> Self {
         let Some(target) = program.targets[class] else { return Self::default() };
         let described = target.class;
@@ -99,10 +99,10 @@ impl ClassCode {
                 });
                 let mut found =
                     FieldCode { attributes: said(number), converts: converts.collect() };
-                // What stands on its type, or on one inside of it.
+                // Attributes of its type, or of types inside of it, are code of the field.
                 let of_type = field.type_code.texts().into_iter();
                 found.attributes.extend(of_type.map(str::to_owned));
-                // That of the whole struct. Every option has one.
+                // The default of the whole struct counts, too. Every option has one, which is no code.
                 let is_given = field.has_default && !field.keeps_unknown;
                 let is_option = matches!(field.kind(), Kind::Option(_));
                 if is_given && !is_option && found.given_default().is_none() {
@@ -172,8 +172,8 @@ impl ClassCode {
         format!("#[persist({version}migrate({}))]", all.join(", "))
     }
 
-    /// What makes records of one version those of the next, by that version and by what it is: `migrate`, or the
-    /// `convert` of a field.
+    /// Returns the functions that upgrade records to the next version of the class, by the version that they take and
+    /// by their attribute: `migrate`, or the `convert` of a field.
     pub(super) fn raises(&self) -> BTreeMap<(u32, String), &str> {
         let steps = self.steps().into_iter();
         let steps = steps.map(|(step, by)| ((step, String::from("migrate")), last_part(by)));

@@ -9,7 +9,7 @@ use super::text;
 use crate::storage::{self, FILES, Past, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// What follows the version in the name of its file.
+/// The extension of a version's file.
 const ENDING: &str = "txt";
 
 /// Says to git that it joins no lines of two branches in a file of a version: they would be the schemas of no version

@@ -1,8 +1,7 @@
 //! Loading the samples of a version with the program as it is.
 //!
 //! A sample holds values that no program may have saved. So all samples first load without `validate` and `after_load`,
-//! which shows what the schemas and the code of the loads do to them. What the hooks say of them comes after that, and
-//! is a note.
+//! which shows the effect of schemas and conversions. Refusals by hooks are tried after that, and become notes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
@@ -22,10 +21,10 @@ const MOST_FAILURES: usize = 20;
 /// The most samples of a class that are asked whether it refuses them all.
 const MOST_PROBES: usize = 64;
 
-/// What the samples of a version show.
+/// The results of loading the samples of a version.
 #[derive(Default)]
 pub(super) struct Loads {
-    /// What does not load, and the error.
+    /// The samples that do not load, each with its error.
     pub(super) failures: Vec<(String, Rc<Error>)>,
     pub(super) notes: Vec<String>,
     /// True if some values of the loaded classes were not loaded.
@@ -41,14 +40,14 @@ pub(super) struct Loads {
     /// The classes whose samples all do not load though no failure says why, and whether the program refuses those of
     /// its own schemas, too.
     pub(super) not_tested: Vec<(usize, bool)>,
-    /// What the loads report.
+    /// The rows of the load reports.
     pub(super) rows: Vec<ReportRow>,
 }
 
 /// Why samples do not load.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// What players have saved does not load, either.
+    /// Saves of players do not load, either.
     Failure,
     /// Code of the program refuses what the schema of a version allows.
     Refusal,
@@ -204,7 +203,7 @@ impl Loads {
                 continue;
             }
             if of_it.is_empty() {
-                // What needs an object that does not load is as that one.
+                // An object that refers to a refused one is refused, too.
                 of_it.extend(refusals);
             }
             if of_it.iter().all(|refusal| refusal.cause != Cause::Failure) {
@@ -313,7 +312,7 @@ fn described(error: &Error) -> String {
     }
 }
 
-/// What a load of samples came to.
+/// The outcome of a load of samples.
 enum Attempt {
     Loaded(Vec<ReportRow>),
     /// A sample does not load, with the classes in it; the next attempt is without it.
@@ -325,7 +324,7 @@ enum Attempt {
 enum Refused {
     /// A basic object of this type: all of them are left out, with what needs them.
     Object(usize),
-    /// What has this, and whether it is a boundary value.
+    /// The description of the varied value, and whether it is a boundary value.
     Varied(String, bool),
 }
 

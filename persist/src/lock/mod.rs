@@ -1,9 +1,9 @@
 //! The lock: a test that says which changes break old saves, without keeping any old save.
 //!
-//! `persist.lock` is a folder that a project checks in. It has a text file for every released version, with its schemas:
-//! the registered classes, the classes of each trait, and which of them are objects. A test of one line compares them
-//! with the program and loads a sample save of each version, which the library makes from the schema alone. So a
-//! developer hears of a broken save before players do.
+//! `persist.lock` is a folder that a project checks in. It has a text file for every released version, with its
+//! schemas: the registered classes, the classes of each trait, and which of them are objects. A test of one line
+//! compares them with the program and loads a sample save of each version, which the library makes from the schema
+//! alone. So a developer hears of a broken save before players do.
 //!
 //! | | |
 //! | --- | --- |
@@ -34,8 +34,8 @@
 //! ```
 //!
 //! The test fails until there is a lock. `PERSIST_LOCK=update cargo test old_saves_load` writes the schemas of the
-//! version in `Cargo.toml` into a file of its own; once per release is enough, before the release. Versions that are there
-//! stay as they are, so branches of a project merge without a conflict.
+//! version in `Cargo.toml` into a file of its own; once per release is enough, before the release. Versions that are
+//! there stay as they are, so branches of a project merge without a conflict.
 //!
 //! | `PERSIST_LOCK` | |
 //! | --- | --- |
@@ -46,9 +46,9 @@
 //!
 //! # What is meant to be lost
 //!
-//! A change is [safe](Verdict::Safe) only if nothing that any locked version can hold is lost or changed. What is meant
-//! to be lost is said in the code, and a load then drops it: `#[persist(removed = "hp")]` on a struct, an
-//! enum or a variant, and [`Registry::removed_class`] for a class. Another kind of a field is accepted with a
+//! A change is [safe](Verdict::Safe) only if nothing that any locked version can hold is lost or changed. You accept a
+//! loss in the code, and a load then drops the content: `#[persist(removed = "hp")]` on a struct, an enum or a variant,
+//! and [`Registry::removed_class`] for a class. Another kind of a field is accepted with a
 //! `#[persist(convert = function)]`.
 //!
 //! # What it finds
@@ -66,13 +66,13 @@
 //! #[derive(Persist)]
 //! struct Hero { health: u32, name: String, mana: f32 }
 //!
-//! // What was locked when 0.1.0 was released.
+//! // The lock of release 0.1.0.
 //! let mut registry = Registry::new();
 //! registry.register::<then::Hero>()?;
 //! let mut lock = Lock::new();
 //! lock.update("0.1.0", &registry)?;
 //!
-//! // What the program has become since.
+//! // The program of today.
 //! let mut registry = Registry::new();
 //! registry.register::<Hero>()?;
 //! let report = lock.compare(&registry);
@@ -136,8 +136,9 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there is no folder; [`ErrorKind::Io`]; [`ErrorKind::Damaged`], with the file and the place, if a text is not that of a lock, or if it is
-    /// not that of the version that the file is named after; [`ErrorKind::Unsupported`] if the folder is a file.
+    /// Returns an error if the folder cannot be read ([`ErrorKind::NotFound`], [`ErrorKind::Io`]) or is a file
+    /// ([`ErrorKind::Unsupported`]). A file in it that is no lock of the version that it is named after is
+    /// [`ErrorKind::Damaged`], with the file and the place.
     pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
         folder::load(folder.as_ref())
     }
@@ -208,8 +209,8 @@ impl Lock {
     /// Compares every version with a program, and loads samples of it: whether old saves load, and
     /// what to do about it.
     ///
-    /// What the schemas do not show is not found: that a type with the same kind now means another thing, or that a
-    /// hook now refuses what was valid.
+    /// It finds neither that a type of the same kind now means something else, nor that a hook now refuses values that
+    /// were valid: schemas do not show that.
     #[must_use]
     pub fn compare(&self, registry: &Registry) -> LockReport {
         let mut report = LockReport::default();

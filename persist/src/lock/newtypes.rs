@@ -1,7 +1,7 @@
-//! What newtypes and tuple structs do to the values in them.
+//! The code inside of newtypes and tuple structs.
 //!
-//! A load takes a value out of one, or puts it into one, by position. So what stands on the fields of such a class is
-//! code of the fields that hold it, too.
+//! A load takes a value out of such a class, or puts it into one, by position. So the attributes of its fields are code
+//! of the fields that hold the class, too.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,8 @@ pub(super) struct FieldSide<'n> {
     code: Option<&'n FieldCode>,
 }
 
-/// How a field is stored on two sides: as another type, by what stands on it, or on a newtype that only one of them has.
+/// How a field is stored on two sides: as another type, by what stands on it, or on a newtype that only one of them
+/// has.
 pub(super) fn modules(
     then: FieldSide<'_>,
     now: FieldSide<'_>,
@@ -79,14 +80,14 @@ impl<'n> Newtypes<'n> {
         found
     }
 
-    /// What stands on the fields of such a class to restore them.
+    /// Returns the attributes that restore the fields of such a class.
     fn attributes(&self, class: usize) -> impl Iterator<Item = &'n String> {
         let fields = 0..self.parts(class).map_or(0, <[_]>::len);
         let codes = fields.filter_map(move |field| self.of_field(class, field));
         codes.flat_map(|code| &code.attributes).filter(|it| !it.starts_with("default"))
     }
 
-    /// What a class does to values, with what the newtypes in its fields convert.
+    /// Returns the code of a class, with the conversions of newtypes in its fields.
     pub(super) fn with_inner(&self, class: &ClassSchema, code: &ClassCode) -> ClassCode {
         let mut code = code.clone();
         let mut enter = |variant: Option<&str>, fields: &[FieldSchema]| {
@@ -108,7 +109,7 @@ impl<'n> Newtypes<'n> {
         code
     }
 
-    /// What the classes in a kind convert, where it stands without them.
+    /// Returns the conversions of the classes in a kind, as conversions of the kind without these classes.
     pub(super) fn converts(&self, kind: &KindSchema) -> Vec<ConvertCode> {
         self.converts_within(kind, DEEPEST)
     }
@@ -140,7 +141,7 @@ impl<'n> Newtypes<'n> {
     }
 }
 
-/// A kind with another one in the place of a class.
+/// Replaces a class in a kind by another kind.
 fn replaced(text: &str, class: &str, kind: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
     let mut made = String::new();

@@ -14,11 +14,11 @@ pub struct LockReport {
     pub(super) versions: usize,
     pub(super) newest: Vec<String>,
     pub(super) is_current: bool,
-    /// What the programs of the versions do to saves of this one, if that was asked for.
+    /// The way back to each version, if the check asked for it.
     pub(super) downgrades: Option<Vec<Difference>>,
 }
 
-/// What a change means for the saves of older versions.
+/// The effect of a change on the saves of older versions, from harmless to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -54,13 +54,13 @@ pub struct Difference {
     pub class: String,
     /// The field, after the name of its variant if it has one; or the variant.
     pub field: Option<String>,
-    /// What changed.
+    /// The change, in words, with its effect and what to do.
     pub change: String,
-    /// What it means for old saves.
+    /// The effect on old saves.
     pub verdict: Verdict,
     /// The attribute to paste, where one helps.
     pub attribute: Option<String>,
-    /// What it stands above: `mana: u32`, `struct Hero`.
+    /// The source line below the attribute: `mana: u32`, `struct Hero`.
     pub above: Option<String>,
     /// The function that the attribute names, where it is known what it must do.
     pub code: Option<String>,
@@ -99,7 +99,7 @@ impl Difference {
 pub struct Note {
     /// The versions that it is about.
     pub versions: Vec<String>,
-    /// What it is.
+    /// The text of the note.
     pub text: String,
 }
 
@@ -167,14 +167,13 @@ impl LockReport {
         !self.downgrades.iter().flatten().any(|found| found.verdict.is_bad())
     }
 
-    /// What changed, worst first.
+    /// Returns the changes, worst first.
     #[must_use]
     pub fn differences(&self) -> &[Difference] {
         &self.differences
     }
 
-    /// What the check could not see: boundary values that the program itself refuses, and
-    /// the like.
+    /// Returns the limits of the check, such as boundary values that the program itself refuses.
     #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
@@ -188,9 +187,10 @@ impl LockReport {
         self.not_tested.iter().map(|class| &*class.class)
     }
 
-    /// True if nothing is known for which the saves of a locked version would not load, or would lose something: no
-    /// change is worse than [`Verdict::Untested`], and no class is [not tested](Self::not_tested) but those that check their
-    /// content.
+    /// Returns true if the saves of all locked versions load and lose nothing, as far as the lock knows.
+    ///
+    /// Then no change is worse than [`Verdict::Untested`], and the only classes that are [not tested](Self::not_tested)
+    /// are those that check their content.
     #[must_use]
     pub fn loads(&self) -> bool {
         self.bad() == 0 && self.not_tested.iter().all(|class| class.is_excused)

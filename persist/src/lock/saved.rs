@@ -12,7 +12,7 @@ use crate::Document;
 use crate::reflect::ClassId;
 use crate::schema::{ClassSchema, FieldSchema, Form, VariantSchema, is_same_class};
 
-/// Which locked versions a save is of: what [`Lock::check_save`] finds.
+/// The locked versions that may have written a save, as [`Lock::check_save`] finds them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SaveCheck {
@@ -59,9 +59,9 @@ impl fmt::Display for SaveCheck {
 impl Lock {
     /// Finds out which locked versions a save is of, or how it differs from the newest one.
     ///
-    /// Neither the lock nor the save has the program's attributes. So a save of no locked version may load: by a default,
-    /// an alias, a conversion or a migration. [`Difference::verdict`] is [`Verdict::Untested`] for what one of these
-    /// helps, and [`Verdict::Breaks`] for what none does.
+    /// Neither the lock nor the save has the program's attributes. So a save of no locked version may load: by a
+    /// default, an alias, a conversion or a migration. [`Difference::verdict`] is [`Verdict::Untested`] for what one of
+    /// these helps, and [`Verdict::Breaks`] for what none does.
     ///
     /// # Example
     ///
@@ -82,7 +82,7 @@ impl Lock {
     #[must_use]
     pub fn check_save(&self, save: &Document) -> SaveCheck {
         let classes = save.classes();
-        // What programs kept for others belongs to no version.
+        // Unknown data that programs kept for others belongs to no version.
         let own: Vec<usize> = (0..classes.len())
             .filter(|class| classes[*class].kept_field().is_none())
             .filter(|class| classes[*class].kept_variant().is_none())

@@ -9,7 +9,7 @@ use crate::value::Value;
 /// The holder in which samples have components and resources. Programs have no use for it.
 pub(super) const PART: Holder = Holder::new(Pointer::Rc, Cell::RwLock);
 
-/// What a version has, by the text of what each is known by.
+/// The entries of a version, by the texts that identify them.
 pub(super) type SectionEntries = BTreeMap<String, Value>;
 
 /// The schemas of one version of the program, in the order of the entries of its text.
@@ -18,14 +18,14 @@ pub(super) struct Section {
     pub(super) version: String,
     /// The versions that were the newest of each branch when it was locked.
     pub(super) after: BTreeSet<String>,
-    /// What the rest was read from.
+    /// The entries that the other fields were read from.
     pub(super) entries: SectionEntries,
     pub(super) classes: Vec<ClassSchema>,
     /// Indices of the classes that each trait has.
     pub(super) traits: Vec<(String, Vec<usize>)>,
     /// Class and holder of what may be an object, ascending.
     pub(super) objects: Vec<(usize, Holder)>,
-    /// What the version does to the values of each class.
+    /// The code of each class in the version.
     pub(super) code: HashMap<usize, ClassCode>,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn write<'s>(sections: impl IntoIterator<Item = &'s Section>) -> Valu
     with(Record::new("Lock"), [("format", FORMAT.into()), ("versions", versions)]).into()
 }
 
-/// What a class, a trait or an object is known by in other versions.
+/// Returns the key that identifies a class, a trait or an object in other versions.
 fn known_by(entry: &Record) -> Value {
     let mut key = Record::new(entry.class());
     for name in ["name", "id", "class", "holder"] {
@@ -37,7 +37,7 @@ fn known_by(entry: &Record) -> Value {
     key.into()
 }
 
-/// What a program has.
+/// Returns the entries of a program.
 pub(super) fn entries(registry: &Registry) -> SectionEntries {
     let names = ClassNames::new(&registry.program().classes);
     let classes = registry.program().classes.iter().map(|class| names.definition(class));

@@ -19,7 +19,8 @@ fn same_names(old: &[FieldSchema], new: &[FieldSchema]) -> bool {
     old.iter().map(|field| &field.name).eq(new.iter().map(|field| &field.name))
 }
 
-/// How much two classes look alike: 2 if they have the same names, 1 if they have more names in common than apart, or 0.
+/// How much two classes look alike: 2 if they have the same names, 1 if they have more names in common than apart, or
+/// 0.
 fn likeness(old: &Form, new: &Form) -> u32 {
     fn common<T>(old: &[T], new: &[T], name: impl Fn(&T) -> &String) -> usize {
         old.iter().filter(|old| new.iter().any(|new| name(old) == name(new))).count()
@@ -40,7 +41,7 @@ fn likeness(old: &Form, new: &Form) -> u32 {
     if is_same { 2 } else { u32::from(3 * common > all) }
 }
 
-/// What is said of a name that may mean another thing than in the version that is compared.
+/// Describes a name that may mean something else than in the compared version.
 fn reused(version: &str, what: &str, name: &str, other: &str) -> String {
     format!(
         "the {what} is another; {version} had no {name}, but {other}, which may be what it was; give the new {what} another name in the save and {other} the `alias`, or the new one the `alias`, if it is the same again"
@@ -58,7 +59,7 @@ impl<'c> VersionComparison<'c> {
         let (section, program) = (self.section, self.program);
         let classes = &section.classes;
         let is_object = |class: usize| section.objects.iter().any(|(object, _)| *object == class);
-        // Other instances of generic classes are told by the fields that hold them.
+        // Other instances of generic classes are found by the fields that hold them.
         let is_by_place = |class: usize| by_place.contains(&class) && !is_object(class);
         let is_in_trait = |class: usize| section.traits.iter().any(|(_, of)| of.contains(&class));
         let open: HashMap<usize, Vec<usize>> = self
@@ -190,7 +191,7 @@ impl<'c> VersionComparison<'c> {
         Plans::new(stored, self.program, LoadOptions::default(), None)
     }
 
-    /// What is said of a class that the program has, but for its fields.
+    /// Enters the findings about a class that the program has, except those about its fields.
     pub(super) fn known_class(&mut self, class: usize, target: usize) {
         let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
         let (name, head) = (&*new.name, source::head(self.program, target));
@@ -232,7 +233,7 @@ impl<'c> VersionComparison<'c> {
         }
     }
 
-    /// What is said of migrations that are gone, and of a check that came or became another.
+    /// Enters the findings about dropped migrations, and about a `validate` that was added or changed.
     fn class_code(&mut self, class: usize, target: usize) {
         let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
         let (name, head) = (&*new.name, source::head(self.program, target));
@@ -285,8 +286,8 @@ impl<'c> VersionComparison<'c> {
         }
     }
 
-    /// What is asked if two branches raised the version of a class, each by other functions: of a record of that version
-    /// nobody knows which of them made it.
+    /// Returns the question of a class whose version two branches raised by different functions: the version of a
+    /// record does not say which of them made it.
     fn raised_twice(&self, then: &ClassCode, class: usize, target: usize) -> Option<Finding> {
         let (version, new) = (self.section.classes[class].version, &self.program.classes[target]);
         let now = self.versions.code_now(target);
@@ -350,7 +351,7 @@ impl<'c> VersionComparison<'c> {
         Some(&section.classes[other].name)
     }
 
-    /// What is wrong with the name of a class that was free in between, if another class may have been it then.
+    /// Returns the fault of a class name that was free in between, if another class may have had it then.
     fn reused_class(&self, class: usize, target: usize) -> Option<String> {
         let was = &self.section.classes[class];
         let absence = self.versions.absence_alone(self.version, &[ItemName::Now(target)])?;
@@ -506,7 +507,7 @@ impl<'c> VersionComparison<'c> {
         })
     }
 
-    /// What is wrong with the name of a variant that was free in between, if another variant may have been it then.
+    /// Returns the fault of a variant name that was free in between, if another variant may have had it then.
     fn reused_variant(
         &self,
         (class, variant): (usize, usize),

@@ -1,4 +1,4 @@
-//! What the versions and the program do to the values of a field, and what of it is gone.
+//! The code of a field over the versions and in the program, and the questions about dropped code.
 
 use super::pair::Pair;
 use super::versions::Versions;
@@ -23,11 +23,11 @@ pub(super) struct FieldHistory<'h> {
     pub(super) source: usize,
 }
 
-/// What is asked about a field, and the line by which the program answers.
+/// A question about a field, and the line by which the program answers it.
 pub(super) struct Question {
     pub(super) why: String,
     pub(super) attribute: Option<String>,
-    /// What the line stands on.
+    /// The field or the type under the line.
     pub(super) above: String,
     /// The function that it names.
     pub(super) code: Option<String>,
@@ -52,13 +52,13 @@ impl<'h> FieldHistory<'h> {
         self.section.classes[self.pair.stored.0].version
     }
 
-    /// What the version that is compared does to it.
+    /// Returns the code of the field in the compared version.
     fn then(&self) -> Option<&'h FieldCode> {
         let path = self.pair.path(&self.pair.old[self.source].name);
         self.section.code.get(&self.pair.stored.0)?.fields.get(&path)
     }
 
-    /// What the program does to it.
+    /// Returns the code of the field in the program.
     fn now(&self) -> Option<&'h FieldCode> {
         let path = self.pair.path_now(self.program, self.field);
         self.versions.code_now(self.pair.new.class).fields.get(&path)
@@ -68,7 +68,7 @@ impl<'h> FieldHistory<'h> {
         self.now().map_or(&[], |now| &now.converts)
     }
 
-    /// What each version that did not come before does to it.
+    /// Returns the code of the field in later versions, and in those of other branches.
     fn later(&self) -> impl Iterator<Item = (&'h str, &'h FieldCode)> {
         let path = self.pair.path_now(self.program, self.field);
         let later = self.versions.later_code(self.version, self.pair.new.class);
@@ -92,7 +92,7 @@ impl<'h> FieldHistory<'h> {
         then.is_none() && now.is_some()
     }
 
-    /// What is asked if a version made values of the field by code that is gone, or that runs again.
+    /// Returns the question if a version made values of the field by dropped code, or by code that runs again.
     pub(super) fn question(&self) -> Option<Question> {
         let (kind, version, converts) = (self.kind(), self.class_version(), self.converts());
         let taken = converts.iter().find(|convert| convert.takes_of(&kind, version));
@@ -209,7 +209,7 @@ impl<'h> FieldHistory<'h> {
         Some(Question { why, attribute: Some(convert(&parts)), above: self.above(), code })
     }
 
-    /// What converts the value now has made it already, where it was for an earlier version of the class.
+    /// Asks about a function that converts the value once more: an earlier version ran it for a step before this value.
     fn step_again(&self, taken: &ConvertCode) -> Option<Question> {
         let (kind, version) = (self.kind(), self.class_version());
         let own = [(&*self.section.version, self.then()?)].into_iter();
@@ -230,8 +230,8 @@ impl<'h> FieldHistory<'h> {
         Some(Question { why, attribute: Some(convert(&parts)), above: self.above(), code: None })
     }
 
-    /// What a later version did to what lies in a newtype that the program does not have: its name, the attribute, and
-    /// the function.
+    /// Returns what a later version ran on the value inside of a removed newtype: the version, the attribute and the
+    /// function.
     fn lost_with_newtype(&self) -> Option<(&'h str, &'static str, &'h str)> {
         let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
         let is_gone = |class: &usize| self.resolved[*class].is_none();
@@ -253,7 +253,7 @@ impl<'h> FieldHistory<'h> {
         })
     }
 
-    /// What is said if another function converts the value than in a later version.
+    /// Returns a remark if another function converts the value than in a later version.
     pub(super) fn other_function(&self) -> Option<String> {
         let (kind, version) = (self.kind(), self.class_version());
         let by = |code: &'h [ConvertCode]| {

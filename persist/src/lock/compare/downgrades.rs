@@ -1,5 +1,4 @@
-//! What the programs of locked versions do to saves of this one: they read them, or refuse them by name, and should
-//! guess nothing.
+//! Checks the way back: whether the programs of locked versions read saves of this one, refuse them by name, or guess.
 
 use crate::lock::code::{ClassCode, ConvertCode, FieldCode, kind_text, path};
 use crate::lock::newtypes::{Newtypes, modules};
@@ -19,7 +18,7 @@ struct Downgrade<'d> {
     newtypes: Newtypes<'d>,
 }
 
-/// What the program of a version makes of what this one writes, where it is not what it reads as its own.
+/// Returns the differences between what this program writes and what the program of a version reads.
 pub(in crate::lock) fn downgrades(section: &Section, program: &Program) -> Vec<Difference> {
     let none = ClassCode::default();
     let all_now = ClassCode::all(program);
@@ -110,7 +109,8 @@ impl Downgrade<'_> {
         difference
     }
 
-    /// What is said of the fields of a struct or a variant: the field, whether the older program guesses, and why.
+    /// Returns the findings about the fields of a struct or variant: the field, whether the older program guesses, and
+    /// why.
     fn fields(
         &self,
         variant: Option<&str>,

@@ -14,7 +14,7 @@ use crate::lock::source;
 use crate::names::is_near;
 use crate::schema::{Form, KindSchema, rust_type};
 
-/// Which field of a pair is asked for: one that went, or one that came.
+/// The side of a pair that a question is about: the removed field, or the added one.
 #[derive(Clone, Copy, PartialEq)]
 enum Asked {
     Old,
@@ -74,7 +74,7 @@ impl VersionComparison<'_> {
             let finding = self.of_stored(pair, old, Verdict::Safe, change);
             self.findings.push(Finding { is_accepted: true, ..finding });
         }
-        // Those that a save must have, and those that have a default.
+        // Added fields without and with a default.
         let (mut missing, mut came) = (Vec::new(), Vec::new());
         for (field, source) in sources.iter().enumerate() {
             let name = &pair.new.fields[field].name;
@@ -137,7 +137,7 @@ impl VersionComparison<'_> {
         }
     }
 
-    /// What is said of a stored field.
+    /// Returns a finding about a stored field.
     fn of_stored(
         &self,
         pair: &Pair<'_>,
@@ -268,7 +268,7 @@ impl VersionComparison<'_> {
         self.findings.push(finding);
     }
 
-    /// What an attribute of a whole struct or variant stands on.
+    /// Returns the struct or variant that an attribute stands on, as messages name it.
     fn owner(&self, pair: &Pair<'_>) -> String {
         match pair.variant {
             Some(variant) => format!("variant {variant}"),
@@ -311,7 +311,7 @@ impl VersionComparison<'_> {
         let (old, new) = (&pair.old[guess.old], &pair.new.fields[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
         let has_class = |kind: &KindSchema| !kind.classes().is_empty();
-        // What does not take every old value would break next; types of old classes are not there any more.
+        // A kind that does not take every old value would break next. Types of old classes do not exist any more.
         let takes_all =
             fit(&old.kind, &new.kind) == Fit::Whole || has_class(&old.kind) || has_class(&new.kind);
         if guess.fits && takes_all || old.kind.refers() {
@@ -330,7 +330,7 @@ impl VersionComparison<'_> {
     fn guess(&mut self, pair: &Pair<'_>, old: usize, new: usize) -> Option<Guess> {
         let (was, is) = (&pair.old[old], &pair.new.fields[new]);
         let gone = pair.item(ItemName::Then(was.name.clone()));
-        // What nobody knew belongs to no field.
+        // Unknown data belongs to no field.
         if was.kind == KindSchema::Unknown
             || !self.versions.may_become(self.version, &gone, &pair.now(new))
         {
@@ -391,8 +391,8 @@ impl VersionComparison<'_> {
         if is_same && reused.is_none() && !is_restored {
             return;
         }
-        // Whether the `convert` of the field takes every value of the stored kind by a function, or says that it is taken
-        // as it is.
+        // Whether the `convert` of the field takes every value of the stored kind by a function, or says that it is
+        // taken as it is.
         let kinds = self.program.old_kinds.get(&pair.place(field)).map_or(&[][..], |kinds| kinds);
         let converts = pair.new.records[field].converts.iter().zip(kinds);
         let fitting = converts.filter(|(_, taken)| {
@@ -451,7 +451,7 @@ impl VersionComparison<'_> {
         is_newtype && old.classes().is_empty() && !old.refers()
     }
 
-    /// What the versions and the program do to the values of a field.
+    /// Returns the code of a field over the versions.
     fn history<'h>(&'h self, pair: &'h Pair<'h>, field: usize, source: usize) -> FieldHistory<'h> {
         FieldHistory {
             section: self.section,
@@ -465,14 +465,14 @@ impl VersionComparison<'_> {
         }
     }
 
-    /// The first later version that says that a stored field is gone for good.
+    /// Returns the first later version that declares a stored field `removed`.
     fn said_removed(&self, pair: &Pair<'_>, source: usize) -> Option<&str> {
         let path = pair.path(&pair.old[source].name);
         let mut later = self.versions.later_code(self.version, pair.new.class);
         later.find_map(|(version, code)| code.removed.contains(&path).then_some(version))
     }
 
-    /// What is wrong with a name that was free in between, if it now seems to mean another thing.
+    /// Returns the fault of a field name that was free in between, and now seems to mean something else.
     fn reused(
         &self,
         pair: &Pair<'_>,
@@ -521,7 +521,7 @@ impl VersionComparison<'_> {
     }
 }
 
-/// The attribute by which fields are gone for good.
+/// Returns the attribute that declares fields `removed`.
 fn removed_attribute(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("removed = {name:?}")).collect();
     format!("#[persist({})]", names.join(", "))

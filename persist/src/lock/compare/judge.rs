@@ -1,4 +1,4 @@
-//! What is said of a change, and what the loads of samples show of it.
+//! Combines the findings of schemas with the loads of samples into verdicts.
 
 use crate::lock::load::Loads;
 use crate::lock::report::{Difference, Verdict};
@@ -54,14 +54,14 @@ impl Finding {
         self
     }
 
-    /// What comes of this error.
+    /// Sets the error that old saves get.
     pub(super) fn because(mut self, error: &Error) -> Self {
         self.of.kind = error.kind();
         self.cause = Some(error.message().to_owned());
         self
     }
 
-    /// Which is safe only if the samples of a stored class load.
+    /// Makes the finding safe only if the samples of a stored class load.
     pub(super) fn shown_by(self, class: usize) -> Self {
         Self { shown_by: Some(class), ..self }
     }
@@ -94,7 +94,7 @@ impl Finding {
         })
     }
 
-    /// What follows the place of a converted field in what a sample has.
+    /// Returns the rest of a sample's description after the place of this converted field.
     fn within<'w>(&self, what: &'w str) -> Option<&'w str> {
         let (class, path) = self.stored.as_ref().filter(|_| self.is_converted)?;
         let rest = what.strip_prefix(class.as_str())?;
@@ -151,7 +151,7 @@ pub(super) fn judge(
             Some(_) => {}
             // The bits are made up: no arena has to have a key for them.
             None if why.contains(BITS_OF_NO_KEY) => {}
-            // Whoever uses a type of the library cannot change what it refuses.
+            // Users cannot change what a type of the library refuses.
             None if is_of_library(what) => {}
             None => notes.push(format!("the program refuses {what}: {why}")),
         }
@@ -177,7 +177,7 @@ pub(super) fn judge(
     notes
 }
 
-/// What the report of a load says is lost, if nothing else has said it.
+/// Enters a loss that the report of a load has, unless another finding covers it.
 fn reported(findings: &mut Vec<Finding>, today: impl Fn(&str) -> String, found: &ReportRow) {
     if found.is_declared {
         return;
@@ -206,7 +206,7 @@ fn reported(findings: &mut Vec<Finding>, today: impl Fn(&str) -> String, found: 
     findings.push(finding.in_field(found.field.as_deref()));
 }
 
-/// What does not load, and has not been said to be for that reason.
+/// Enters a failed load, unless a finding has the same cause.
 fn failed(
     findings: &mut Vec<Finding>,
     today: impl Fn(&str) -> String,
@@ -243,7 +243,7 @@ fn failed(
     }
 }
 
-/// What no sample has shown.
+/// Adjusts a finding by the samples that were loaded.
 fn untested(finding: &mut Finding, loads: &Loads) {
     let Some(class) = finding.shown_by else { return };
     if finding.may_narrow && !loads.reached.contains(&class) && finding.of.verdict < Verdict::Breaks
@@ -279,7 +279,7 @@ fn untested(finding: &mut Finding, loads: &Loads) {
         );
         (finding.of.attribute, finding.of.above) = (None, None);
     }
-    // What is not safe without a sample, either.
+    // Such a finding is not safe even without a sample.
     let is_known = finding.of.verdict != Verdict::Safe && !finding.is_migrated;
     if !is_tested && !is_known {
         finding.of.verdict = Verdict::Untested;

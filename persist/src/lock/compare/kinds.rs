@@ -33,7 +33,7 @@ pub(super) fn sure(mut open: Vec<Guess>) -> Vec<Guess> {
     }
 }
 
-/// What a kind is made of, containers left out: the names of classes and traits, and a word for each other sort.
+/// Returns the contents of a kind without containers: names of classes and traits, and one word for each other sort.
 pub(super) fn atoms(kind: &KindSchema, classes: &[ClassSchema]) -> Vec<String> {
     let mut atoms = Vec::new();
     kind.visit(&mut |kind| {
@@ -60,7 +60,7 @@ pub(super) fn is_named(kind: &KindSchema, classes: &[ClassSchema]) -> bool {
     atoms(kind, classes).iter().any(|atom| !atom.starts_with(' '))
 }
 
-/// What becomes of the values of one kind in another, as far as the kinds tell.
+/// How the values of one kind fit another, as far as the kinds show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lock) enum Fit {
     /// Each becomes one of the other.

@@ -1,7 +1,7 @@
-//! What changed between a locked version and the program, and what that does to old saves.
+//! Compares a locked version with the program, and finds the effect on old saves.
 //!
-//! The plans by which a load would make the version's records the program's say what changed. What they leave open,
-//! loads of samples show.
+//! The changes are read from the plans by which a load would convert the version's records. Loads of samples answer the
+//! questions that plans leave open.
 
 mod classes;
 mod code;
@@ -55,7 +55,7 @@ struct VersionComparison<'c> {
     moves: Moves,
 }
 
-/// What was found out about a version.
+/// The result of comparing a version.
 #[derive(Default)]
 pub(super) struct Compared {
     pub(super) differences: Vec<Difference>,
@@ -106,7 +106,7 @@ pub(super) fn compare(
         today.map_or(name, |target| &*program.classes[target].name).to_owned()
     };
     let loads = Loads::new(section, with_parts, &reads);
-    // What is inside of a class of the library, or of a bare value, is that class or another one's field.
+    // Findings inside of a library class or a bare value belong to the field that holds it.
     let is_own = |class: usize| {
         let class = &section.classes[class];
         !matches!(class.form, Form::Value(_)) && !is_of_library(program, &class.name)
@@ -140,8 +140,8 @@ fn is_of_library(program: &Program, name: &str) -> bool {
         })
 }
 
-/// For each class of a version a place that holds it by value, if there is one: what the program does not know is kept of
-/// objects alone.
+/// For each class of a version a place that holds it by value, if there is one: what the program does not know is kept
+/// of objects alone.
 fn holders(section: &Section) -> Vec<Option<String>> {
     let mut places = vec![None; section.classes.len()];
     for (class, schema) in section.classes.iter().enumerate() {
@@ -159,7 +159,7 @@ fn holders(section: &Section) -> Vec<Option<String>> {
 }
 
 impl VersionComparison<'_> {
-    /// What is said of the classes that the program has.
+    /// Enters the findings about classes that the program has.
     fn known_classes(&mut self) {
         let is_migrated = |class: usize| {
             self.resolved[class].is_some_and(|target| self.plans.is_migrated(class, target))
@@ -180,7 +180,7 @@ impl VersionComparison<'_> {
         for (name, classes) in &self.section.traits {
             let now = self.registry.trait_classes().find(|(now, _)| now == name);
             let has = |target: usize| now.as_ref().is_some_and(|(_, now)| now.contains(&target));
-            // A class that is gone is told as such.
+            // A removed class is reported as such.
             for (class, target) in classes.iter().filter_map(|it| Some((*it, resolved[*it]?))) {
                 if has(target) {
                     continue;
@@ -253,8 +253,9 @@ impl VersionComparison<'_> {
         }
     }
 
-    /// What samples must show. `resolved` are the classes that a load finds, and the registry has those of worlds as
-    /// objects.
+    /// Returns the places that samples must cover.
+    ///
+    /// `resolved` are the classes that a load finds. The registry has the classes of worlds as objects.
     fn reads(&self, resolved: &[Option<usize>], registry: &Registry) -> ProgramReads {
         let (section, program) = (self.section, self.program);
         let now: Vec<_> = registry.object_types().collect();

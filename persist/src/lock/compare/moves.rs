@@ -18,7 +18,7 @@ pub(super) struct GoneField {
     pub(super) gone: ItemPath,
     pub(super) name: String,
     pub(super) kind: KindSchema,
-    /// Which finding says so.
+    /// The index of the finding about it.
     pub(super) finding: usize,
 }
 
@@ -68,7 +68,7 @@ impl Moves {
         }
     }
 
-    /// What is said of a field that seems to have been moved.
+    /// Enters the finding about a field that seems to have been moved.
     fn moved(
         &self,
         comparison: &VersionComparison<'_>,

@@ -59,7 +59,7 @@ impl<'p> Pair<'p> {
         path(variant, self.new.records[field].name)
     }
 
-    /// What is said of a field.
+    /// Returns a finding about a field.
     pub(super) fn finding(
         &self,
         field: &str,

@@ -1,4 +1,4 @@
-//! What the locked versions say of one another: which classes, variants and fields were there at once.
+//! The order of the locked versions, and the classes, variants and fields that each of them has.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -20,15 +20,15 @@ pub(super) enum ItemName {
 /// A class, a variant of one, or a field of either.
 pub(super) type ItemPath = Vec<ItemName>;
 
-/// What each locked version has.
+/// The locked versions, with the items and the code of each.
 pub(in crate::lock) struct Versions {
     versions: Vec<(String, HashSet<ItemPath>)>,
     /// For each, those that came after it.
     later: Vec<Vec<usize>>,
-    /// What each does to the values of the program's classes, and what the program does.
+    /// The code of the program's classes in each version, and in the program.
     code: Vec<HashMap<usize, ClassCode>>,
     code_now: HashMap<usize, ClassCode>,
-    /// What each does to the values of classes that the program does not have, by their names.
+    /// The code of classes that the program does not have, by their names, in each version.
     gone: Vec<HashMap<String, ClassCode>>,
 }
 
@@ -82,7 +82,7 @@ impl Versions {
         matches!(&self.later[first][..], [next, rest @ ..] if *next == second && *rest == self.later[second])
     }
 
-    /// What the program does to the values of one of its classes.
+    /// Returns the program's code of a class.
     pub(super) fn code_now(&self, class: usize) -> &ClassCode {
         &self.code_now[&class]
     }
@@ -91,8 +91,8 @@ impl Versions {
         &self.code_now
     }
 
-    /// What the versions that did not come before one did to the values of a class of the program, whose names its
-    /// fields have: those after it, and those of other branches.
+    /// Returns the code of a class of the program in all versions that did not come before one: later ones, and those
+    /// of other branches. The fields have their names in the program.
     pub(super) fn later_code(
         &self,
         version: usize,
@@ -102,7 +102,7 @@ impl Versions {
         all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
     }
 
-    /// What those versions did to the values of a class that the program does not have.
+    /// Returns the code of a class that the program does not have, in the same versions.
     pub(super) fn later_code_of_gone(
         &self,
         version: usize,
@@ -112,7 +112,7 @@ impl Versions {
         all.filter_map(move |at| Some((self.name(at), self.gone[at].get(class)?)))
     }
 
-    /// What the versions of other branches did to the values of a class of the program.
+    /// Returns the code of a class of the program in versions of other branches.
     pub(super) fn code_of_branches(
         &self,
         version: usize,
@@ -131,8 +131,10 @@ impl Versions {
         &self.versions[version].0
     }
 
-    /// True if what a version had, and the program does not, may be what came: no version had both, none after that one
-    /// had neither, and what came was on no other branch on which the other never was.
+    /// True if an item that the program lacks may have become an item that was added.
+    ///
+    /// No version has both, no later version has neither, and no other branch has the added item without ever having
+    /// had the removed one.
     pub(super) fn may_become(&self, version: usize, gone: &[ItemName], came: &[ItemName]) -> bool {
         let is_later = |at: usize, of: usize| self.later[of].contains(&at);
         let is_other_branch = |at: usize| !is_later(at, version) && !is_later(version, at);
@@ -163,7 +165,7 @@ impl Versions {
     }
 }
 
-/// What a version does to the values of the program's classes, by the names that their fields have in the program.
+/// Returns a version's code of the program's classes, by the names of their fields in the program.
 fn code(section: &Section, program: &Program) -> HashMap<usize, ClassCode> {
     let mut all = HashMap::new();
     let newtypes = Newtypes { classes: &section.classes, code: &section.code };

@@ -39,7 +39,7 @@ pub(in crate::lock) fn given(
     found
 }
 
-/// What a field's `sample` returns.
+/// Returns the value of a field's `sample`.
 fn of_field(program: &Program, field: FieldPlace) -> Option<Value> {
     let make = program.targets[field.0]?.access.make_field;
     let (limits, mut buffer) = (Limits::DEFAULT, Buffer::new());

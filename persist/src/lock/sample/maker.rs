@@ -38,10 +38,10 @@ fn is_open(holder: Holder) -> bool {
     matches!(cell, Some(Cell::RefCell | Cell::Cell | Cell::Mutex | Cell::RwLock))
 }
 
-/// Which option is chosen at a site, by its node: that of the class for the variant of an enum.
+/// The chosen option at each site, by its node. The site of an enum's variant is the node of its class.
 pub(super) type Choices = HashMap<usize, usize>;
 
-/// What can be chosen: what a report says of it, in whose values it is, and the choice.
+/// The options of a site: the text for a report, whose values it is in, and the choice.
 type Options<T> = Vec<(String, Option<Values>, T)>;
 
 const PLAIN: Option<Values> = Some(Values::Plain);
@@ -53,11 +53,12 @@ pub(super) struct Choice {
     pub(super) option: usize,
     /// The place, and what stands in it.
     pub(super) what: String,
-    /// Boundary values may be refused by the program although the schema allows them; `None` for what only leads to others.
+    /// Boundary values may be refused by the program although the schema allows them; `None` for what only leads to
+    /// others.
     pub(super) values: Option<Values>,
 }
 
-/// What was found while values were made.
+/// The findings while values were made.
 #[derive(Default)]
 pub(super) struct SampleFindings {
     /// The sites that were met: whether the program reads them, and the field in which classes become something else.
@@ -104,7 +105,7 @@ const MOST_LEVELS: usize = 400;
 struct SamplePart {
     node: usize,
     size: SampleSize,
-    /// Which of several elements it is in.
+    /// The index of the element that it is in.
     nth: u8,
     /// True if choices in it are noted.
     is_noted: bool,
@@ -113,7 +114,7 @@ struct SamplePart {
     is_unread: bool,
 }
 
-/// What the values of parts become.
+/// The value that finished parts become.
 enum PartsInto {
     Class {
         class: usize,
@@ -143,7 +144,7 @@ struct SampleFrame {
     made: Vec<Value>,
 }
 
-/// What the objects of a sample are made of.
+/// The inputs for the objects of a sample.
 pub(super) struct SampleContext<'v> {
     pub(super) section: &'v Section,
     pub(super) stored: &'v Stored,
@@ -232,7 +233,7 @@ impl<'v> Maker<'v> {
                     if let (Form::Enum(variants), Some(variant)) =
                         (&self.context.stored[class].form, variant)
                     {
-                        // What stands behind the name of a field is a part.
+                        // A part follows the name of its field.
                         place.push('.');
                         place.push_str(&variants[variant].name);
                     }
@@ -248,7 +249,7 @@ impl<'v> Maker<'v> {
         place
     }
 
-    /// What is chosen at a site; notes its options where they are new.
+    /// Returns the choice at a site, and records the options of a new site.
     fn choose<T>(
         &mut self,
         part: SamplePart,
@@ -575,7 +576,7 @@ impl<'v> Maker<'v> {
             let target = match self.basic {
                 Basic::First if is_cycle_allowed => Basic::Second,
                 Basic::Second if is_cycle_allowed => Basic::First,
-                // Those that are small refer to still smaller ones.
+                // Small objects refer to smaller ones.
                 _ => Basic::Small,
             };
             ObjectId::new(target.id(object))

@@ -5,10 +5,9 @@
 //! that a value leaves: a variant, the elements of a list, a boundary value of a number. These
 //! are small but for the way to the choice. Worlds are empty; what a world may hold is in objects of their own.
 //!
-//! The choices are found while values are made: each that is met for the first time makes one more variation for each
-//! of its options, with the choices on the way to it. So every choice in every class that objects hold by value is there
-//! once where the program reads it, once where it does not, and once in each field where the class becomes something
-//! else.
+//! The choices are found while values are made. Each new site adds one variation for each of its options, with the
+//! choices on the way to it. So every choice in every class that objects hold by value occurs several times: once where
+//! the program reads it, once where it does not, and once in each field where the class is converted.
 
 mod given;
 mod maker;
@@ -29,23 +28,22 @@ use crate::schema::{Stored, Strict, Texts, write_value};
 use crate::value::Value;
 use crate::{Limits, Result};
 
-/// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
+/// The values in a sample; see [`Lock::sample`](super::Lock::sample).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Values {
     /// Ordinary small ones, such as 1, 1.0 and "a", in every shape: each variant, each class of a
     /// trait, options with and without a value.
     Plain,
-    /// The boundaries of what each kind can have: 0, the smallest and the largest number, NaN and
-    /// infinity, texts that are empty, long or not ASCII, lists without elements, with several and with equal ones,
-    /// handles that are live or dead.
+    /// The boundaries of each kind. These are 0, the smallest and the largest number, NaN and infinity; texts that are
+    /// empty, long or not ASCII; lists without elements, with several and with equal ones; live and dead handles.
     Boundary,
 }
 
 /// Bytes of all variations; those beyond are left out.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What the program reads of the values of a version. Without more: all, and each class as one of its own.
+/// The values of a version that the program reads. The default is all of them, with each class as itself.
 #[derive(Default)]
 pub(super) struct ProgramReads {
     /// The texts that are to be names of variants, by their nodes; others are anything.
@@ -65,7 +63,7 @@ struct SampleObject {
     /// Index of its type.
     of: usize,
     payload: Vec<u8>,
-    /// What it has other than usual; `None` of a basic object.
+    /// The choice in which it differs from a basic object, or `None` for a basic object.
     varied: Option<Choice>,
     /// The classes in it that the program reads, itself among them, ascending.
     classes: Vec<usize>,
@@ -136,7 +134,7 @@ impl<'s> Samples<'s> {
             let mut classes = std::mem::take(&mut found.held);
             classes.sort_unstable();
             classes.dedup();
-            // What is missing has an id, too.
+            // A missing object has an id, too.
             this.objects.push(SampleObject { of, payload, varied, classes });
         }
         let mut inlined = vec![false; section.classes.len()];
@@ -148,7 +146,7 @@ impl<'s> Samples<'s> {
         Ok(this)
     }
 
-    /// What the object with this id is: its type, what is varied, and whether its value is a boundary of its kind.
+    /// Returns the object with this id: its type, the varied value, and whether that is a boundary of its kind.
     pub(super) fn subject(&self, id: u64) -> Option<(usize, Option<(&str, bool)>)> {
         let object = self.objects.get(usize::try_from(id.checked_sub(1)?).ok()?)?;
         let varied = object.varied.as_ref();
@@ -174,7 +172,7 @@ impl<'s> Samples<'s> {
     ) -> bool {
         match &object.varied {
             None => !self.missing.contains(&object.of),
-            // What only leads to others is none.
+            // An object that only leads to others varies nothing itself.
             Some(varied) => {
                 varied.values.is_some_and(|it| values.is_none_or(|values| it == values))
                     && !refused.contains(&varied.what)

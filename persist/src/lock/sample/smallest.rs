@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use crate::lock::section::Section;
 use crate::schema::{FieldSchema, Form, KindSchema};
 
-/// Which classes and objects have a value that ends, and how deep the smallest one is.
+/// The depth of the smallest value of each class and object; `None` if every value is infinite.
 pub(super) struct SmallestValues {
     pub(super) classes: Vec<Option<u32>>,
     pub(super) objects: Vec<Option<u32>>,
