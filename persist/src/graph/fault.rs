@@ -135,5 +135,5 @@ fn twice(program: &Program, class: usize, payload: &[u8], path: &[String]) -> Op
             None => cursor.field(name).ok()?,
         }
     }
-    cursor.twice()
+    cursor.duplicate()
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::stored::Size;
 use super::unique::Unique;
 use super::walk::{
-    Budget, Checks, LocalValue, Meet, Walk, check_count, dynamic, is_text, left_behind, reference,
+    Budget, Checks, LocalValue, Visit, Walk, check_count, dynamic, is_text, reference, surplus,
     text_bytes,
 };
 use super::{Form, KindSchema, Stored};
@@ -171,7 +171,7 @@ impl<S: Borrow<Stored>> Checker<S> {
         self.budget.empty = empty;
     }
 
-    /// Checks the payload of a record; returns how many references are in it. `meet` says whether a reference may be
+    /// Checks the payload of a record; returns how many references are in it. `visit` says whether a reference may be
     /// there, and may be asked twice.
     ///
     /// # Errors
@@ -181,19 +181,19 @@ impl<S: Borrow<Stored>> Checker<S> {
         &mut self,
         class: usize,
         payload: &[u8],
-        meet: &mut dyn FnMut(LocalValue<'_>) -> bool,
+        visit: &mut dyn FnMut(LocalValue<'_>) -> bool,
     ) -> Result<u64> {
         let (limits, budget) = (self.limits, self.budget);
         let mut links = NoLinks::default();
         let env = Env::bare(&limits);
         let mut input = Decoder::new(payload, &env, &mut links);
         let references = Cell::new(0);
-        let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
-            let is_reference = matches!(met, LocalValue::Reference { .. });
+        let mut visit = |visited: LocalValue<'_>, _: usize, _: usize| {
+            let is_reference = matches!(visited, LocalValue::Reference { .. });
             references.set(references.get() + u64::from(is_reference));
-            meet(met)
+            visit(visited)
         };
-        if self.run(class, payload, &mut input, &mut meet).is_some() && input.rest().is_empty() {
+        if self.run(class, payload, &mut input, &mut visit).is_some() && input.rest().is_empty() {
             return Ok(references.get());
         }
         references.set(0);
@@ -202,12 +202,12 @@ impl<S: Borrow<Stored>> Checker<S> {
         let stored: &Stored = self.stored.borrow();
         let mut walk = Walk::new(stored, &input, Checks::All);
         walk.budget = budget.over(payload);
-        let result = walk.all(stored.root(class), &mut input, &mut meet);
+        let result = walk.all(stored.root(class), &mut input, &mut visit);
         self.budget = walk.budget;
         let left = input.rest().len();
         let (error, left) = match result {
             Err(fail) => (walk.error(fail, &mut input).in_field(&walk.path()), walk.left),
-            Ok(()) if left > 0 => (left_behind(left), left),
+            Ok(()) if left > 0 => (surplus(left), left),
             Ok(()) => return Ok(references.get()),
         };
         Err(error.at((payload.len() - left) as u64))
@@ -219,10 +219,10 @@ impl<S: Borrow<Stored>> Checker<S> {
         class: usize,
         payload: &[u8],
         input: &mut Decoder<'_>,
-        meet: &mut Meet<'_>,
+        visit: &mut Visit<'_>,
     ) -> Option<()> {
-        let most = levels(&self.limits) / FRAME_LEVELS;
-        if most == 0 {
+        let max = levels(&self.limits) / FRAME_LEVELS;
+        if max == 0 {
             return None;
         }
         self.open.clear();
@@ -260,7 +260,7 @@ impl<S: Borrow<Stored>> Checker<S> {
                 CheckStep::Reference(node) => {
                     let id = count::decode(input).ok()?;
                     let kind = &self.stored().node(node as usize).kind;
-                    if !meet(reference(kind, id)?, 0, 0) {
+                    if !visit(reference(kind, id)?, 0, 0) {
                         return None;
                     }
                     continue;
@@ -271,11 +271,11 @@ impl<S: Borrow<Stored>> Checker<S> {
                     continue;
                 }
                 CheckStep::Walked(node) => {
-                    let around = (self.open.len() + 1) * FRAME_LEVELS;
+                    let depth = (self.open.len() + 1) * FRAME_LEVELS;
                     let mut walk =
-                        Walk::new(self.stored.borrow(), input, Checks::All).inside_of(around);
+                        Walk::new(self.stored.borrow(), input, Checks::All).inside_of(depth);
                     walk.budget = self.budget.over(input.rest());
-                    walk.all(node as usize, input, meet).ok()?;
+                    walk.all(node as usize, input, visit).ok()?;
                     self.budget = walk.budget;
                     continue;
                 }
@@ -296,15 +296,15 @@ impl<S: Borrow<Stored>> Checker<S> {
                 CheckStep::Array { node, len } => (self.node(node as usize), u64::from(len) - 1),
                 CheckStep::List(node) | CheckStep::Set(node) => {
                     let count = count::decode(input).ok()?;
-                    let least = self.stored().node(node as usize).size.least;
-                    check_count(count, u64::from(least), input).ok()?;
+                    let min = self.stored().node(node as usize).size.min;
+                    check_count(count, u64::from(min), input).ok()?;
                     let Some(left) = count.checked_sub(1) else { continue };
                     (self.node(node as usize), left)
                 }
                 CheckStep::Map(node) => {
                     let count = count::decode(input).ok()?;
-                    let least = self.stored().entry(node as usize).least;
-                    check_count(count, u64::from(least), input).ok()?;
+                    let min = self.stored().entry(node as usize).min;
+                    check_count(count, u64::from(min), input).ok()?;
                     // Keys and values are counted alike.
                     let Some(left) = count.saturating_mul(2).checked_sub(1) else { continue };
                     (self.node(node as usize), left)
@@ -323,7 +323,7 @@ impl<S: Borrow<Stored>> Checker<S> {
                         std::mem::swap(&mut frame.begin, &mut frame.next);
                     } else {
                         next = frame.back as usize;
-                        if frame.is_unique && self.unique.pop()?.has_twice(payload) {
+                        if frame.is_unique && self.unique.pop()?.has_duplicate(payload) {
                             return None;
                         }
                         self.open.pop();
@@ -331,7 +331,7 @@ impl<S: Borrow<Stored>> Checker<S> {
                     continue;
                 }
             };
-            if self.open.len() + 1 >= most {
+            if self.open.len() + 1 >= max {
                 return None;
             }
             let mut other = begin;
@@ -428,17 +428,17 @@ impl<S: Borrow<Stored>> StepLayout<'_, S> {
                 steps[at] = CheckStep::Option(index(self.whole - at - 1));
                 return;
             }
-            KindSchema::Set(_) if stored.node(first).size.least > 0 => CheckStep::Set(index(first)),
-            KindSchema::Map(_) if stored.entry(first).least > 0 => CheckStep::Map(index(first)),
+            KindSchema::Set(_) if stored.node(first).size.min > 0 => CheckStep::Set(index(first)),
+            KindSchema::Map(_) if stored.entry(first).min > 0 => CheckStep::Map(index(first)),
             KindSchema::List(_) | KindSchema::Unknown => {
                 let part = stored.node(first).size;
                 match part.width().filter(|width| *width > 0 && is_shallow(part)) {
                     Some(width) => CheckStep::ListOf { width: index(width) },
-                    None if part.least > 0 => CheckStep::List(index(first)),
+                    None if part.min > 0 => CheckStep::List(index(first)),
                     None => CheckStep::Walked(index(node)),
                 }
             }
-            KindSchema::Array(_, len) if size.least > 0 && *len < NOT_YET as usize => {
+            KindSchema::Array(_, len) if size.min > 0 && *len < NOT_YET as usize => {
                 CheckStep::Array { node: index(first), len: index(*len) }
             }
             KindSchema::Dynamic(_) => CheckStep::Dynamic,

@@ -14,7 +14,7 @@ const DEEPEST: u32 = 100;
 
 /// Pairs of kinds that are tried for one conversion. A pair is reached in several ways, and the kinds of a corrupt or
 /// malicious save have many pairs.
-const MOST_TRIES: u32 = 4000;
+const MAX_TRIES: u32 = 4000;
 
 /// How deep tuples that become structs may nest.
 const TUPLES: usize = 4;
@@ -24,7 +24,7 @@ impl Plans<'_> {
     pub(super) fn conversion(
         &mut self,
         node: usize,
-        wanted: &KindSchema,
+        expected: &KindSchema,
         place: &FieldName<'_>,
     ) -> Option<usize> {
         let all = self.stored.clone();
@@ -34,7 +34,7 @@ impl Plans<'_> {
         let found = if compiler.plans.tuples_in_tuples > TUPLES {
             None
         } else {
-            compiler.convert(node, wanted, DEEPEST)
+            compiler.convert(node, expected, DEEPEST)
         };
         self.tuples_in_tuples -= 1;
         found
@@ -48,11 +48,11 @@ impl Plans<'_> {
         place: &FieldName<'_>,
     ) -> Option<usize> {
         let program = self.program;
-        let Form::Value(wanted) = &program.classes[target].form else { return None };
+        let Form::Value(expected) = &program.classes[target].form else { return None };
         // Code of the program that restores values expects exactly the kind that it stored.
-        let is_taken = !program.restored.contains(&target)
-            || is_same_kind(self, &self.stored.node(node).kind, wanted);
-        is_taken.then(|| self.conversion(node, wanted, place)).flatten()
+        let is_accepted = !program.restored.contains(&target)
+            || is_same_kind(self, &self.stored.node(node).kind, expected);
+        is_accepted.then(|| self.conversion(node, expected, place)).flatten()
     }
 
     pub(super) fn enter(&mut self, conversion: Conversion) -> usize {
@@ -61,8 +61,8 @@ impl Plans<'_> {
     }
 
     /// True if values of the stored kind have the bytes of the program's.
-    pub(super) fn is_identical_kind(&self, stored: &KindSchema, wanted: &KindSchema) -> bool {
-        self.matched.is_compatible(stored, wanted) && self.has_same_classes(stored)
+    pub(super) fn is_identical_kind(&self, stored: &KindSchema, expected: &KindSchema) -> bool {
+        self.matched.is_compatible(stored, expected) && self.has_same_classes(stored)
     }
 
     /// True if a bare value may become a value of a class: the class has no `migrate`, which the value would have
@@ -99,10 +99,10 @@ struct Compiler<'c, 'p> {
 }
 
 impl Compiler<'_, '_> {
-    fn convert(&mut self, at: usize, w: &KindSchema, deep: u32) -> Option<usize> {
-        let deep = deep.checked_sub(1)?;
+    fn convert(&mut self, at: usize, w: &KindSchema, depth: u32) -> Option<usize> {
+        let depth = depth.checked_sub(1)?;
         self.tries += 1;
-        if self.tries > MOST_TRIES {
+        if self.tries > MAX_TRIES {
             return None;
         }
         if self.plans.is_identical_kind(&self.all.node(at).kind, w) {
@@ -110,16 +110,16 @@ impl Compiler<'_, '_> {
         }
         // Parts are values of their own.
         let crossed = self.crossed.take();
-        let made = self.direct(at, w, deep);
+        let made = self.direct(at, w, depth);
         self.crossed = crossed;
         let Some(made) = made else {
-            return self.wrapped(at, w, deep);
+            return self.wrapped(at, w, depth);
         };
         Some(self.plans.enter(made))
     }
 
     /// Conversions into something around a value, or out of it.
-    fn wrapped(&mut self, at: usize, w: &KindSchema, deep: u32) -> Option<usize> {
+    fn wrapped(&mut self, at: usize, w: &KindSchema, depth: u32) -> Option<usize> {
         use KindSchema as K;
         let (all, classes) = (self.all, &self.plans.program.classes);
         let s = &all.node(at).kind;
@@ -129,32 +129,32 @@ impl Compiler<'_, '_> {
             && !self.is_in(w, classes, &|target| self.is_related(*class, target), DEEPEST)
         {
             let part = all.first(*class, 0);
-            return self.cross(NewtypeSide::Out, |this| this.convert(part, w, deep));
+            return self.cross(NewtypeSide::Out, |this| this.convert(part, w, depth));
         }
         if let K::Class(target) = w
             && let Some(kind) = classes[*target].newtype()
             && self.plans.enters_as_it_is(*target)
             && !self.is_in(s, all, &|class| self.is_related(class, *target), DEEPEST)
         {
-            let wanted = self.plans.program.wanted(*target, 0);
-            if !wanted.records[0].names_its_kinds() {
-                return self.cross(NewtypeSide::In, |this| this.convert(at, kind, deep));
+            let expected = self.plans.program.expected(*target, 0);
+            if !expected.records[0].names_its_kinds() {
+                return self.cross(NewtypeSide::In, |this| this.convert(at, kind, depth));
             }
             // The field inside says from what it is converted: what it does not take may be around such a value.
             let place = self.place;
             let field =
-                |this: &mut Self| this.plans.field_conversion((at, None), &wanted, 0, place);
+                |this: &mut Self| this.plans.field_conversion((at, None), &expected, 0, place);
             if let Some(found) = self.cross(NewtypeSide::In, field) {
                 return Some(found);
             }
         }
         let made = match (s, w) {
-            (_, K::Option(b)) if !is_around_option(all, s) => {
-                Conversion::Some(self.convert(at, b, deep)?)
+            (_, K::Option(b)) if !wraps_option(all, s) => {
+                Conversion::Some(self.convert(at, b, depth)?)
             }
             // A wrapper around an `Option` keeps the option.
-            (K::Option(_), _) if !is_around_option(classes, w) && !is_list_of_options(w) => {
-                Conversion::Present(self.convert(self.part(at, 0), w, deep)?)
+            (K::Option(_), _) if !wraps_option(classes, w) && !is_list_of_options(w) => {
+                Conversion::Present(self.convert(self.part(at, 0), w, depth)?)
             }
             (K::Reference { holder, weak: false, class }, _)
                 if !matches!(w, K::Reference { .. } | K::TraitReference { .. })
@@ -164,7 +164,7 @@ impl Compiler<'_, '_> {
                     Form::Value(_) => all.first(*class, 0),
                     _ => all.root(*class),
                 };
-                let of = self.convert(part, w, deep)?;
+                let of = self.convert(part, w, depth)?;
                 let shared = self.row(LoadEvent::Unshared, s, w);
                 Conversion::Inline { class: *class, holder: *holder, of, shared }
             }
@@ -175,10 +175,10 @@ impl Compiler<'_, '_> {
                     Form::Value(kind) => kind.clone(),
                     _ => K::Class(*class),
                 };
-                let of = self.convert(at, &kind, deep)?;
+                let of = self.convert(at, &kind, depth)?;
                 Conversion::Share { class: *class, holder: *holder, of }
             }
-            (_, K::List(b) | K::Set(b)) => Conversion::Some(self.convert(at, b, deep)?),
+            (_, K::List(b) | K::Set(b)) => Conversion::Some(self.convert(at, b, depth)?),
             _ => return None,
         };
         Some(self.plans.enter(made))
@@ -191,13 +191,13 @@ impl Compiler<'_, '_> {
         to: NewtypeSide,
         go_on: impl FnOnce(&mut Self) -> Option<R>,
     ) -> Option<R> {
-        let before = self.crossed;
-        if before.is_some_and(|before| before != to) {
+        let previous = self.crossed;
+        if previous.is_some_and(|previous| previous != to) {
             return None;
         }
         self.crossed = Some(to);
         let found = go_on(self);
-        self.crossed = before;
+        self.crossed = previous;
         found
     }
 
@@ -207,31 +207,31 @@ impl Compiler<'_, '_> {
         kind: &KindSchema,
         classes: &[ClassSchema],
         is_it: &dyn Fn(usize) -> bool,
-        deep: u32,
+        depth: u32,
     ) -> bool {
-        let Some(deep) = deep.checked_sub(1) else { return false };
+        let Some(depth) = depth.checked_sub(1) else { return false };
         match kind {
             KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
-                self.is_in(part, classes, is_it, deep)
+                self.is_in(part, classes, is_it, depth)
             }
             KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
                 let inner = match &classes[*class].form {
                     Form::Value(kind) => Some(kind),
                     _ => classes[*class].newtype(),
                 };
-                is_it(*class) || inner.is_some_and(|kind| self.is_in(kind, classes, is_it, deep))
+                is_it(*class) || inner.is_some_and(|kind| self.is_in(kind, classes, is_it, depth))
             }
             _ => false,
         }
     }
 
     /// Conversions of kinds of one shape, and of those that hold the same.
-    fn direct(&mut self, at: usize, w: &KindSchema, deep: u32) -> Option<Conversion> {
+    fn direct(&mut self, at: usize, w: &KindSchema, depth: u32) -> Option<Conversion> {
         use KindSchema as K;
         let s = &self.all.node(at).kind;
         let part = self.part(at, 0);
         Some(match (s, w) {
-            (K::Option(_), K::Option(b)) => Conversion::Option(self.convert(part, b, deep)?),
+            (K::Option(_), K::Option(b)) => Conversion::Option(self.convert(part, b, depth)?),
             (K::List(_) | K::Set(_) | K::Array(..), K::List(b) | K::Set(b) | K::Array(b, _)) => {
                 let length = |kind: &KindSchema| match kind {
                     KindSchema::Array(_, length) => Some(*length),
@@ -241,29 +241,29 @@ impl Compiler<'_, '_> {
                 if from.is_some() && to.is_some() && from != to {
                     return None;
                 }
-                let made = self.elements(part, b, (from, to), deep)?;
+                let made = self.elements(part, b, (from, to), depth)?;
                 match (made, w) {
-                    (Conversion::Elements { least, of, from, to, .. }, K::Set(_)) => {
-                        let may_meet = self.may_meet(b);
-                        Conversion::Elements { least, of, from, to, may_meet }
+                    (Conversion::Elements { min, of, from, to, .. }, K::Set(_)) => {
+                        let may_collide = self.may_collide(b);
+                        Conversion::Elements { min, of, from, to, may_collide }
                     }
                     (made, _) => made,
                 }
             }
-            (K::Map(_), K::Map(b)) => self.map(part, &b[..], self.may_meet(&b[0]), deep)?,
-            (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), false, deep)?,
+            (K::Map(_), K::Map(b)) => self.map(part, &b[..], self.may_collide(&b[0]), depth)?,
+            (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), false, depth)?,
             (K::List(a), K::Map(b)) if is_pair(a) => {
-                self.elements(part, &K::Tuple(b.to_vec().into()), (None, None), deep)?
+                self.elements(part, &K::Tuple(b.to_vec().into()), (None, None), depth)?
             }
-            (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, deep)?,
+            (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, depth)?,
             (K::Class(class), K::Tuple(b))
                 if self.is_tuple(*class, b.len()) && self.leaves_as_it_is(*class) =>
             {
                 let first = self.all.first(*class, 0);
                 match self.all[*class].newtype() {
                     // A tuple of one part is no way from one newtype to another.
-                    Some(_) => self.cross(NewtypeSide::Out, |this| this.parts(first, b, deep))?,
-                    None => self.parts(first, b, deep)?,
+                    Some(_) => self.cross(NewtypeSide::Out, |this| this.parts(first, b, depth))?,
+                    None => self.parts(first, b, depth)?,
                 }
             }
             (K::Class(class), K::Class(target)) if self.is_related(*class, *target) => {
@@ -298,28 +298,28 @@ impl Compiler<'_, '_> {
         &mut self,
         key: usize,
         kinds: &[KindSchema],
-        may_meet: bool,
-        deep: u32,
+        may_collide: bool,
+        depth: u32,
     ) -> Option<Conversion> {
-        let Conversion::Parts(of, _) = self.parts(key, kinds, deep)? else { return None };
-        Some(Conversion::Map { least: self.all.entry(key).least, key: of, may_meet })
+        let Conversion::Parts(of, _) = self.parts(key, kinds, depth)? else { return None };
+        Some(Conversion::Map { min: self.all.entry(key).min, key: of, may_collide })
     }
 
     /// True if values of a kind of the program hold an enum whose `other` variant keeps nothing of some stored ones:
     /// several may become one.
-    fn may_meet(&self, kind: &KindSchema) -> bool {
+    fn may_collide(&self, kind: &KindSchema) -> bool {
         let (program, mut seen) = (self.plans.program, HashSet::new());
         let has_removed =
             |class: usize| program.targets[class].is_some_and(|it| !it.class.removed.is_empty());
         let (mut open, mut is_found) = (Vec::new(), false);
-        let meet = |kind: &KindSchema, open: &mut Vec<usize>| {
+        let visit = |kind: &KindSchema, open: &mut Vec<usize>| {
             kind.visit(&mut |kind| {
                 if let KindSchema::Class(class) = kind {
                     open.push(*class);
                 }
             });
         };
-        meet(kind, &mut open);
+        visit(kind, &mut open);
         while let Some(class) = open.pop().filter(|_| !is_found) {
             if seen.insert(class) {
                 let described = program.targets[class].map(|target| target.class.variants());
@@ -327,7 +327,7 @@ impl Compiler<'_, '_> {
                 is_found = variants.any(|variant| {
                     variant.other && (variant.fields.is_empty() || has_removed(class))
                 });
-                program.classes[class].kinds().for_each(|kind| meet(kind, &mut open));
+                program.classes[class].kinds().for_each(|kind| visit(kind, &mut open));
             }
         }
         is_found
@@ -339,11 +339,11 @@ impl Compiler<'_, '_> {
         part: usize,
         kind: &KindSchema,
         (from, to): (Option<usize>, Option<usize>),
-        deep: u32,
+        depth: u32,
     ) -> Option<Conversion> {
-        let of = self.convert(part, kind, deep)?;
-        let least = self.all.node(part).size.least;
-        Some(Conversion::Elements { least, of, from, to, may_meet: false })
+        let of = self.convert(part, kind, depth)?;
+        let min = self.all.node(part).size.min;
+        Some(Conversion::Elements { min, of, from, to, may_collide: false })
     }
 
     /// The fields of the struct that has the names of the tuple's parts, `0`, `1`, ..., as aliases.
@@ -370,8 +370,8 @@ impl Compiler<'_, '_> {
             version: None,
             members: &members,
         };
-        let wanted = self.plans.program.wanted(target, 0);
-        let fields = self.plans.all_fields(&given, &wanted).ok()?;
+        let expected = self.plans.program.expected(target, 0);
+        let fields = self.plans.all_fields(&given, &expected).ok()?;
         self.plans.tuples.push(Arc::new(fields));
         Some(Conversion::Struct(self.plans.tuples.len() - 1))
     }
@@ -387,8 +387,8 @@ impl Compiler<'_, '_> {
     }
 
     /// The conversions of parts, one after another.
-    fn parts(&mut self, first: usize, kinds: &[KindSchema], deep: u32) -> Option<Conversion> {
-        let parts = (first..).zip(kinds).map(|(node, kind)| self.convert(node, kind, deep));
+    fn parts(&mut self, first: usize, kinds: &[KindSchema], depth: u32) -> Option<Conversion> {
+        let parts = (first..).zip(kinds).map(|(node, kind)| self.convert(node, kind, depth));
         let parts = parts.collect::<Option<Vec<_>>>()?;
         let start = self.plans.conversions.len();
         for part in &parts {
@@ -413,13 +413,14 @@ impl Compiler<'_, '_> {
     fn leaves_as_it_is(&self, class: usize) -> bool {
         let Some(target) = self.plans.resolve(class) else { return true };
         let program = self.plans.program;
-        let means_the_same = |variant: usize, wanted: ProgramFields<'_>| {
+        let means_the_same = |variant: usize, expected: ProgramFields<'_>| {
             let members = self.all.members(class, variant);
-            let sources = pair(&members, wanted.records).sources.into_iter().enumerate();
+            let sources = pair(&members, expected.records).sources.into_iter().enumerate();
             let mut stored = sources.filter_map(|(i, source)| Some((i, members[source?].stored?)));
             stored.all(|(i, node)| {
-                let (version, record) = (Some(self.all[class].version), &wanted.records[i]);
-                let found = Meaning::of_stored(self.plans, node, version, record, wanted.place(i));
+                let (version, record) = (Some(self.all[class].version), &expected.records[i]);
+                let found =
+                    Meaning::of_stored(self.plans, node, version, record, expected.place(i));
                 found == Some(Meaning::Own)
             })
         };
@@ -463,7 +464,7 @@ fn is_pair(kind: &KindSchema) -> bool {
 }
 
 /// True for a pointer to an `Option`.
-fn is_around_option(classes: &[ClassSchema], kind: &KindSchema) -> bool {
+fn wraps_option(classes: &[ClassSchema], kind: &KindSchema) -> bool {
     match kind {
         KindSchema::Reference { class, .. } => {
             matches!(classes[*class].form, Form::Value(KindSchema::Option(_)))

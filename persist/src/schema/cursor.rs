@@ -87,9 +87,9 @@ impl<'s, 'b> Cursor<'s, 'b> {
     fn take<T>(&mut self, take: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>) -> Result<T> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(self.rest(), &Env::DEFAULT, &mut links);
-        let taken = take(&mut input).map_err(fault)?;
+        let consumed = take(&mut input).map_err(fault)?;
         self.start = self.bytes.len() - input.rest().len();
-        Ok(taken)
+        Ok(consumed)
     }
 
     fn skip(&mut self, node: usize) -> Result<()> {
@@ -113,9 +113,9 @@ impl<'s, 'b> Cursor<'s, 'b> {
             }
         }
         for _ in 0..count {
-            let before = self.start;
+            let previous = self.start;
             self.skip(node)?;
-            if self.start == before {
+            if self.start == previous {
                 break;
             }
         }
@@ -218,7 +218,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         let KindSchema::Map(kinds) = self.open()? else {
             return Err(self.no_part(&format!("element [{key}]")));
         };
-        let Some(wanted) = self.key_bytes(key) else {
+        let Some(expected) = self.key_bytes(key) else {
             let kind = kinds[0].display(self.stored);
             return Err(missing(&format!("the map has no key [{key}]; its keys are {kind}")));
         };
@@ -226,7 +226,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         for _ in 0..self.take(count::decode)? {
             let start = self.start;
             self.skip(first)?;
-            if self.bytes[start..self.start] == wanted {
+            if self.bytes[start..self.start] == expected {
                 self.node = first + 1;
                 return Ok(());
             }
@@ -236,7 +236,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// The element of a set, or key of a map, whose bytes stand twice.
-    pub(crate) fn twice(mut self) -> Option<Value> {
+    pub(crate) fn duplicate(mut self) -> Option<Value> {
         let parts = match self.open().ok()? {
             KindSchema::Set(_) => 1,
             KindSchema::Map(_) => 2,
@@ -259,9 +259,9 @@ impl<'s, 'b> Cursor<'s, 'b> {
 
     /// Where the bytes of the part are.
     pub(crate) fn range(&self) -> Result<Range<usize>> {
-        let mut behind = *self;
-        behind.skip(self.node)?;
-        Ok(self.start..behind.start)
+        let mut after = *self;
+        after.skip(self.node)?;
+        Ok(self.start..after.start)
     }
 
     /// Reads the part; also where its bytes are.
@@ -403,9 +403,9 @@ impl<'b> ListPart<'_, 'b> {
     /// All bytes without the element of this index.
     pub(crate) fn removed(&self, index: u64) -> Result<Vec<u8>> {
         let (bytes, place) = (self.element.bytes, self.place(index, false)?);
-        let behind = self.place(index + 1, true)?;
+        let after = self.place(index + 1, true)?;
         let Range { start, end } = self.elements.clone();
-        Ok(self.with(self.len - 1, &[&bytes[start..place], &bytes[behind..end]]))
+        Ok(self.with(self.len - 1, &[&bytes[start..place], &bytes[after..end]]))
     }
 
     /// All bytes with the element of one index at another.

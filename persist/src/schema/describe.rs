@@ -188,9 +188,9 @@ impl KindSchema {
     }
 
     /// Visits the kind and its parts, up to classes and pointers.
-    pub(crate) fn visit<'k>(&'k self, meet: &mut dyn FnMut(&'k Self)) {
-        meet(self);
-        self.parts().iter().for_each(|part| part.visit(meet));
+    pub(crate) fn visit<'k>(&'k self, visit: &mut dyn FnMut(&'k Self)) {
+        visit(self);
+        self.parts().iter().for_each(|part| part.visit(visit));
     }
 
     /// The classes whose values lie in those of the kind.
@@ -330,8 +330,8 @@ impl KindSchema {
 
     fn write(&self, classes: &[ClassSchema], out: &mut Short) -> fmt::Result {
         let class_name = |index: usize| classes.get(index).map_or("?", |class| &*class.name);
-        let part = |before: &str, part: &Self, out: &mut Short| {
-            out.write_str(before)?;
+        let part = |prefix: &str, part: &Self, out: &mut Short| {
+            out.write_str(prefix)?;
             part.write(classes, out)
         };
         match self {
@@ -496,7 +496,7 @@ impl ClassSchema {
 pub(crate) fn rust_type(kind: &str) -> String {
     let (mut source, kind) = (String::new(), kind.replace("compact ", ""));
     for (at, letter) in kind.char_indices() {
-        let is_inside = source.ends_with(|before: char| before.is_alphanumeric() || before == '_');
+        let is_inside = source.ends_with(|prefix: char| prefix.is_alphanumeric() || prefix == '_');
         let is_collection = ["Map<", "Set<"].iter().any(|word| kind[at..].starts_with(word));
         if is_collection && !is_inside {
             source.push_str("Hash");

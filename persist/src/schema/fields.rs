@@ -30,7 +30,7 @@ impl<'p> Plans<'p> {
         let all = self.stored.clone();
         let members = all.members(class, variant);
         let given = StoredFields::of(&all, class, variant, &members);
-        self.all_fields(&given, &self.program.wanted(target.0, target.1))
+        self.all_fields(&given, &self.program.expected(target.0, target.1))
     }
 
     /// Plans fields that follow one another.
@@ -73,11 +73,11 @@ impl<'p> Plans<'p> {
         // The fields with made-up values, and where their sources are.
         let mut made_up = Vec::new();
         for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
-            let wanted = &new.fields[field];
+            let expected = &new.fields[field];
             let Some(mut source) = source else {
                 let (source, event) = self.without_source(old, new, field)?;
                 if let Some(event) = event {
-                    plan.rows.push(self.rows.row(event, old.class, &old.path(&wanted.name), ""));
+                    plan.rows.push(self.rows.row(event, old.class, &old.path(&expected.name), ""));
                     made_up.push((field, plan.sources.len()..plan.sources.len() + 1));
                 }
                 plan.sources.push(source);
@@ -106,22 +106,22 @@ impl<'p> Plans<'p> {
                 plan.rows.push(self.rows.row(event, old.class, &path, detail));
             }
             let first = plan.sources.len();
-            let in_wanted = |error: Error| error.in_field(&old.path(&wanted.name));
+            let in_expected = |error: Error| error.in_field(&old.path(&expected.name));
             match (old.members[source].stored, conversion) {
                 (None, _) => {
                     let made = make(self, source, new.place(field));
-                    plan.sources.extend(made.map_err(in_wanted)?);
+                    plan.sources.extend(made.map_err(in_expected)?);
                 }
                 (Some(node), Some(conversion)) => {
                     let kind = &all.node(node).kind;
-                    plan.rows.extend(self.converted(kind, &wanted.kind, &place));
+                    plan.rows.extend(self.converted(kind, &expected.kind, &place));
                     plan.sources.push(match self.conversions[conversion] {
                         Conversion::Copy(_) => FieldSource::Copy(source),
                         _ => FieldSource::Convert { piece: source, conversion },
                     });
                 }
                 (Some(node), None) => {
-                    return Err(in_wanted(self.field_mismatch(old.class, node, new, field)));
+                    return Err(in_expected(self.field_mismatch(old.class, node, new, field)));
                 }
             }
             if old.members[source].is_made_up {
@@ -175,8 +175,8 @@ impl<'p> Plans<'p> {
         for (i, member) in members.iter().enumerate() {
             let joins = i > 0
                 && match (uses[i - 1], uses[i]) {
-                    (Some((before, true)), Some((this, true))) => this == before + 1,
-                    (before, this) => before.is_none() && this.is_none(),
+                    (Some((previous, true)), Some((this, true))) => this == previous + 1,
+                    (previous, this) => previous.is_none() && this.is_none(),
                 };
             match plan.pieces.last_mut().filter(|_| joins) {
                 Some(last) => last.nodes.end += 1,
@@ -217,12 +217,12 @@ impl<'p> Plans<'p> {
             }
         }
         converted.sort_unstable();
-        let (mut taken, mut written, mut early) = (0, 0, 0);
+        let (mut consumed, mut written, mut early) = (0, 0, 0);
         for (piece, field, conversion) in converted {
-            if taken < piece {
-                steps.push(RecordStep::Take(taken..piece));
+            if consumed < piece {
+                steps.push(RecordStep::Take(consumed..piece));
             }
-            taken = piece + 1;
+            consumed = piece + 1;
             let is_known = |source: &FieldSource| match *source {
                 FieldSource::Copy(of)
                 | FieldSource::Convert { piece: of, .. }
@@ -230,7 +230,7 @@ impl<'p> Plans<'p> {
                 FieldSource::Unknown => false,
                 _ => true,
             };
-            if !sources.get(written..field).is_some_and(|before| before.iter().all(is_known)) {
+            if !sources.get(written..field).is_some_and(|previous| previous.iter().all(is_known)) {
                 sources[field] = FieldSource::Early(early);
                 early += 1;
                 steps.push(RecordStep::Early(conversion));
@@ -242,8 +242,8 @@ impl<'p> Plans<'p> {
             written = field + 1;
             steps.push(RecordStep::Convert(conversion));
         }
-        if taken < pieces.len() {
-            steps.push(RecordStep::Take(taken..pieces.len()));
+        if consumed < pieces.len() {
+            steps.push(RecordStep::Take(consumed..pieces.len()));
         }
         if written < sources.len() {
             steps.push(RecordStep::Write(written..sources.len()));
@@ -275,7 +275,7 @@ impl<'p> Plans<'p> {
         let all = self.stored.clone();
         let members = all.members(class, old);
         let old = StoredFields::of(&all, class, old, &members);
-        let new = self.program.wanted(target, new);
+        let new = self.program.expected(target, new);
         let Some(source) = source.map(|source| &members[source]) else {
             return self.without_source(&old, &new, field).map(drop);
         };
@@ -305,10 +305,10 @@ impl<'p> Plans<'p> {
         if let Some(known) = self.fields.get(&key) {
             return Some(*known);
         }
-        let wanted = &new.fields[field].kind;
+        let expected = &new.fields[field].kind;
         let found = match Meaning::of_stored(self, node, version, &new.records[field], key.1)? {
             Meaning::Own => self
-                .conversion(node, wanted, place)
+                .conversion(node, expected, place)
                 .or_else(|| self.longer(node, new, field, place))?,
             Meaning::Older(number) => {
                 let of = self.conversion(node, &self.program.old_kinds[&key.1][number], place)?;
@@ -364,9 +364,9 @@ impl<'p> Plans<'p> {
         field: usize,
         place: &FieldName<'_>,
     ) -> Option<usize> {
-        let wanted = &new.fields[field].kind;
+        let expected = &new.fields[field].kind;
         let (KindSchema::Array(_, from), KindSchema::Array(part, to)) =
-            (&self.stored.node(node).kind, wanted)
+            (&self.stored.node(node).kind, expected)
         else {
             return None;
         };
@@ -413,11 +413,11 @@ impl<'p> Plans<'p> {
     pub(super) fn converted(
         &mut self,
         kind: &KindSchema,
-        wanted: &KindSchema,
+        expected: &KindSchema,
         place: &FieldName<'_>,
     ) -> Option<usize> {
-        (!self.matched.is_compatible(kind, wanted))
-            .then(|| self.kinds_row(LoadEvent::Converted, kind, wanted, place))
+        (!self.matched.is_compatible(kind, expected))
+            .then(|| self.kinds_row(LoadEvent::Converted, kind, expected, place))
     }
 
     /// The row of what happens to a value of one kind that becomes one of another.
@@ -425,12 +425,12 @@ impl<'p> Plans<'p> {
         &mut self,
         event: LoadEvent,
         stored: &KindSchema,
-        wanted: &KindSchema,
+        expected: &KindSchema,
         place: &FieldName<'_>,
     ) -> usize {
-        let (stored, wanted) =
-            (stored.display(&self.stored), wanted.display(&self.program.classes));
-        let detail = format!("{} to {}", shortened(&stored), shortened(&wanted));
+        let (stored, expected) =
+            (stored.display(&self.stored), expected.display(&self.program.classes));
+        let detail = format!("{} to {}", shortened(&stored), shortened(&expected));
         self.rows.row(event, place.class, place.field, &detail)
     }
 
@@ -443,13 +443,13 @@ impl<'p> Plans<'p> {
         field: usize,
     ) -> Error {
         let stored = &self.stored.node(node).kind;
-        let (wanted, record) = (&new.fields[field], &new.records[field]);
-        let name = &wanted.name;
+        let (expected, record) = (&new.fields[field], &new.records[field]);
+        let name = &expected.name;
         // The field inside of a newtype names the kinds that it takes, so the message is about that field.
-        if let KindSchema::Class(target) = wanted.kind
+        if let KindSchema::Class(target) = expected.kind
             && self.program.classes[target].newtype().is_some()
             && stored.classes().is_empty()
-            && let inner = self.program.wanted(target, 0)
+            && let inner = self.program.expected(target, 0)
             && inner.records[0].names_its_kinds()
             && inner.fields[0].kind != *stored
             && !record.names_its_kinds()
@@ -457,7 +457,7 @@ impl<'p> Plans<'p> {
             return self.field_mismatch(&self.program.classes[target].name, node, &inner, 0);
         }
         if !record.names_its_kinds() {
-            return self.mismatch(&format!("field {name} of {class}"), stored, &wanted.kind);
+            return self.mismatch(&format!("field {name} of {class}"), stored, &expected.kind);
         }
         let (stored, classes) = (stored.display(&self.stored), &self.program.classes);
         let old = self.program.old_kinds.get(&new.place(field)).map_or(&[][..], |old| old);
@@ -481,19 +481,19 @@ impl<'p> Plans<'p> {
             ErrorKind::KindMismatch,
             format!(
                 "the save holds {stored} where field {name} of {class} is {}{takes}; if a value of {stored} means the same, write `#[persist(convert({}))]`, else give it {cure}",
-                wanted.kind.display(classes),
+                expected.kind.display(classes),
                 parts.join(", ")
             ),
         )
     }
 
     /// The error for a value that cannot become what the program has.
-    pub(super) fn mismatch(&self, what: &str, stored: &KindSchema, wanted: &KindSchema) -> Error {
+    pub(super) fn mismatch(&self, what: &str, stored: &KindSchema, expected: &KindSchema) -> Error {
         let names =
             |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
         let is_std =
             |class: usize| self.program.targets[class].is_some_and(|target| target.class.is_std());
-        let differing = self.differing_classes(stored, wanted).filter(|(_, new)| !is_std(*new));
+        let differing = self.differing_classes(stored, expected).filter(|(_, new)| !is_std(*new));
         let instances: Vec<&str> = differing
             .filter(|(old, new)| self.matched.is_related(*old, self.program, *new))
             .into_iter()
@@ -514,7 +514,7 @@ impl<'p> Plans<'p> {
         let is_of_serde = |kind: &KindSchema, classes: &[crate::schema::ClassSchema]| matches!(kind, KindSchema::Class(class) if classes[*class].name == "persist.Any");
         let advice = match renamed.filter(|(_, new)| is_own(new.split('<').next().unwrap_or(new))) {
             _ if is_of_serde(stored, &self.stored)
-                || is_of_serde(wanted, &self.program.classes) =>
+                || is_of_serde(expected, &self.program.classes) =>
             {
                 String::from(
                     "keep `#[persist(serde)]` as it was, or give the field `#[persist(convert = function)]`, where a transparent newtype around a field with `serde` stands for that form",
@@ -531,14 +531,14 @@ impl<'p> Plans<'p> {
             {
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
-            _ if self.matched.has_other_pointer(stored, wanted) => String::from(
+            _ if self.matched.has_other_pointer(stored, expected) => String::from(
                 "an object has one sort of pointer: change it in all fields that hold the object, or keep the old type",
             ),
-            _ if stored.refers() || wanted.refers() => String::from(
+            _ if stored.refers() || expected.refers() => String::from(
                 "give the class that holds it `#[persist(version = 2, migrate(1 = function))]`, or keep the old type",
             ),
             _ if matches!(
-                (stored, wanted),
+                (stored, expected),
                 (KindSchema::Tuple(_), KindSchema::Class(class)) if !is_std(*class)
             ) =>
             {
@@ -555,7 +555,7 @@ impl<'p> Plans<'p> {
             format!(
                 "the save holds {} where {what} is {}; {advice}",
                 stored.display(&self.stored),
-                wanted.display(&self.program.classes)
+                expected.display(&self.program.classes)
             ),
         )
     }
@@ -565,10 +565,10 @@ impl<'p> Plans<'p> {
     fn differing_classes(
         &self,
         stored: &KindSchema,
-        wanted: &KindSchema,
+        expected: &KindSchema,
     ) -> Option<(usize, usize)> {
         let mut found = None;
-        stored.is_like(wanted, false, &mut |a, b| {
+        stored.is_like(expected, false, &mut |a, b| {
             let is_same = self.resolve(a) == Some(b);
             found = found.or((!is_same).then_some((a, b)));
             is_same

@@ -25,15 +25,15 @@ pub(super) struct PointerPairs {
 
 impl PointerPairs {
     /// Notes two pointers in one place; both are to trait objects if there is no class.
-    pub(super) fn note(&mut self, class: Option<usize>, stored: Holder, wanted: Holder) {
-        if !stored.may_become(wanted) {
+    pub(super) fn note(&mut self, class: Option<usize>, stored: Holder, expected: Holder) {
+        if !stored.may_become(expected) {
             return;
         }
         let known = match class {
             Some(class) => self.classes.entry((class, stored)).or_default(),
             None => self.traits.entry(stored).or_default(),
         };
-        known.insert(wanted);
+        known.insert(expected);
     }
 
     /// Notes the pointers in the classes of a save, and in which holders the program has trait objects if the save has

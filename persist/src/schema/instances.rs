@@ -60,14 +60,14 @@ impl<'s> NamedClasses<'s> {
         let mut unknown = Vec::new();
         for class in self.unresolved() {
             let stored = &self.stored[class];
-            let mut meet = |part: usize, _| holders[part].push(class);
+            let mut visit = |part: usize, _| holders[part].push(class);
             match candidates.get(&class) {
                 Some(found) => {
                     let sides = self.program.sides(stored, found[0]);
                     let kinds = sides.into_iter().flat_map(Sides::kinds);
-                    mentions(kinds.map(|(old, _)| old), &mut meet);
+                    mentions(kinds.map(|(old, _)| old), &mut visit);
                 }
-                None if is_bare(stored) => mentions(stored.kinds(), &mut meet),
+                None if is_bare(stored) => mentions(stored.kinds(), &mut visit),
                 None => unknown.push(class),
             }
         }
@@ -96,7 +96,7 @@ impl<'s> NamedClasses<'s> {
             (0..self.stored.len()).filter(|class| !is_open(*class)).collect();
         while let Some(class) = next.pop() {
             let stored = &self.stored[class];
-            let mut meet = |part: usize, is_object: bool| {
+            let mut visit = |part: usize, is_object: bool| {
                 if is_object && candidates.contains_key(&part) {
                     kept.insert(part);
                 }
@@ -108,10 +108,10 @@ impl<'s> NamedClasses<'s> {
                 (Some(_), _) if is_bare(stored) => {}
                 (Some(target), _) => {
                     let sides = self.program.sides(stored, target);
-                    mentions(sides.into_iter().flat_map(Sides::unknown), &mut meet);
+                    mentions(sides.into_iter().flat_map(Sides::unknown), &mut visit);
                 }
-                (None, Some(sides)) => mentions(sides.unknown(), &mut meet),
-                (None, None) => mentions(stored.kinds(), &mut meet),
+                (None, Some(sides)) => mentions(sides.unknown(), &mut visit),
+                (None, None) => mentions(stored.kinds(), &mut visit),
             }
         }
         kept
@@ -134,7 +134,7 @@ impl<'s> NamedClasses<'s> {
                 (target, find_variant(variant, variants)?)
             }
         };
-        let new = self.program.wanted(target, variant);
+        let new = self.program.expected(target, variant);
         Some(Sides { old: std::slice::from_ref(field), new: Some(new) })
     }
 
@@ -148,11 +148,11 @@ fn is_bare(class: &ClassSchema) -> bool {
 }
 
 /// The classes that kinds hold, and those that they refer to.
-fn mentions<'k>(kinds: impl Iterator<Item = &'k KindSchema>, meet: &mut dyn FnMut(usize, bool)) {
+fn mentions<'k>(kinds: impl Iterator<Item = &'k KindSchema>, visit: &mut dyn FnMut(usize, bool)) {
     for kind in kinds {
         kind.visit(&mut |kind| match kind {
-            KindSchema::Class(class) => meet(*class, false),
-            KindSchema::Reference { class, .. } => meet(*class, true),
+            KindSchema::Class(class) => visit(*class, false),
+            KindSchema::Reference { class, .. } => visit(*class, true),
             _ => {}
         });
     }

@@ -38,7 +38,9 @@ impl Counterparts {
     /// nothing.
     fn of_migrated(self) -> Option<Self> {
         match self {
-            Self::Classes(class, target, Meeting::Pointers(stored, wanted)) if stored != wanted => {
+            Self::Classes(class, target, Meeting::Pointers(stored, expected))
+                if stored != expected =>
+            {
                 Some(Self::Classes(class, target, Meeting::Value))
             }
             Self::Traits(..) => None,
@@ -99,15 +101,15 @@ impl Matched {
     }
 
     /// True if two kinds have different pointers to one class in one place.
-    pub(super) fn has_other_pointer(&self, stored: &KindSchema, wanted: &KindSchema) -> bool {
+    pub(super) fn has_other_pointer(&self, stored: &KindSchema, expected: &KindSchema) -> bool {
         let mut found = false;
-        in_pairs(stored, wanted, &mut |pair| {
+        in_pairs(stored, expected, &mut |pair| {
             found |= match pair {
-                Counterparts::Classes(class, target, Meeting::Pointers(stored, wanted)) => {
-                    stored != wanted && self.resolved[class] == Some(target)
+                Counterparts::Classes(class, target, Meeting::Pointers(stored, expected)) => {
+                    stored != expected && self.resolved[class] == Some(target)
                 }
                 Counterparts::Classes(..) => false,
-                Counterparts::Traits(stored, wanted) => stored != wanted,
+                Counterparts::Traits(stored, expected) => stored != expected,
             };
         });
         found
@@ -206,8 +208,8 @@ impl Matched {
         while let Some(pair) = found.pop() {
             let (class, target, meeting) = match pair {
                 Counterparts::Classes(class, target, meeting) => (class, target, meeting),
-                Counterparts::Traits(stored, wanted) => {
-                    self.pointers.note(None, stored, wanted);
+                Counterparts::Traits(stored, expected) => {
+                    self.pointers.note(None, stored, expected);
                     continue;
                 }
             };
@@ -224,10 +226,10 @@ impl Matched {
                     found.extend(self.resolved[class].map(again));
                 }
             }
-            if let Meeting::Pointers(stored, wanted) = meeting
+            if let Meeting::Pointers(stored, expected) = meeting
                 && self.resolved[class] == Some(target)
             {
-                self.pointers.note(Some(class), stored, wanted);
+                self.pointers.note(Some(class), stored, expected);
             }
             let is_field = is_related || self.resolved[class] == Some(target);
             if is_field && seen.insert((class, target)) {
@@ -403,14 +405,14 @@ fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
 }
 
 /// The classes and pointers that stand in the same place of two kinds.
-fn in_pairs(stored: &KindSchema, wanted: &KindSchema, found: &mut dyn FnMut(Counterparts)) {
+fn in_pairs(stored: &KindSchema, expected: &KindSchema, found: &mut dyn FnMut(Counterparts)) {
     use KindSchema as K;
-    match (stored, wanted) {
+    match (stored, expected) {
         (K::Option(_), K::Option(_))
         | (K::List(_) | K::Set(_) | K::Array(..), K::List(_) | K::Set(_) | K::Array(..))
         | (K::Map(_), K::Map(_))
         | (K::Tuple(_), K::Tuple(_)) => {
-            let parts = stored.parts().iter().zip(wanted.parts());
+            let parts = stored.parts().iter().zip(expected.parts());
             parts.for_each(|(a, b)| in_pairs(a, b, found));
         }
         (
@@ -508,9 +510,9 @@ impl Program {
             } else {
                 first.len_utf8()
             };
-            let (part, behind) = rest.split_at(end);
+            let (part, after) = rest.split_at(end);
             result.push_str(new_name(part).unwrap_or(part));
-            rest = behind;
+            rest = after;
         }
         result
     }

@@ -38,13 +38,13 @@ impl Meaning {
     /// Returns the meaning of a value that a migration made.
     ///
     /// `version` is the version of the class for which the migration made it, if that is known.
-    pub(super) fn of_made(
+    pub(super) fn of_migrated(
         plans: &Plans<'_>,
         value: &Value,
         version: Option<u32>,
         field: FieldPlace,
     ) -> Option<Self> {
-        let record = &plans.program.wanted(field.0, field.1).records[field.2];
+        let record = &plans.program.expected(field.0, field.1).records[field.2];
         Self::find(plans, record, field, version, &|kind| is_of_kind(plans, value, kind))
     }
 
@@ -69,8 +69,8 @@ impl Meaning {
         match fit {
             // The version tells them apart, if there is one.
             Some((_, (old, _))) if is_own && old.function.is_some() => {
-                let is_told = old.version.is_some() && version.is_some();
-                fit.filter(|_| is_told).map(|(number, _)| Meaning::Older(number))
+                let is_known = old.version.is_some() && version.is_some();
+                fit.filter(|_| is_known).map(|(number, _)| Meaning::Older(number))
             }
             Some((number, (OldKind { function: Some(_), .. }, _))) => Some(Meaning::Older(number)),
             Some(_) => Some(Meaning::Own),

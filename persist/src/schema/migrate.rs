@@ -116,7 +116,7 @@ fn waiting_converts(
         None => Some(0),
     };
     let Some(variant) = variant else { return Vec::new() };
-    let records = plans.program.wanted(class, variant).records;
+    let records = plans.program.expected(class, variant).records;
     if records.iter().all(|field| field.converts.is_empty()) {
         return Vec::new();
     }
@@ -125,7 +125,7 @@ fn waiting_converts(
     let found = sources.iter().zip(records).enumerate().filter_map(|(i, (source, field))| {
         let source = &record.fields[(*source)?];
         let place = source.place.filter(|_| !field.converts.is_empty())?;
-        match Meaning::of_made(plans, &source.value, Some(version), (class, variant, i))? {
+        match Meaning::of_migrated(plans, &source.value, Some(version), (class, variant, i))? {
             Meaning::Own => None,
             Meaning::Older(number) => Some(WaitingConvert {
                 place,
@@ -226,14 +226,14 @@ impl MigrationWriter<'_, '_> {
             None => Some(0),
         };
         let Some(variant) = variant else { return };
-        let wanted = self.plans.program.wanted(target, variant);
+        let expected = self.plans.program.expected(target, variant);
         let fields: Vec<&Field> = record.fields.iter().collect();
-        let pairing = pair(&fields, wanted.records);
+        let pairing = pair(&fields, expected.records);
         let stored = self.plans.stored.clone();
         for (i, field) in fields.iter().enumerate() {
             let is_left = field.origin == Origin::Written && !field.seen.take();
             let is_lost =
-                !pairing.sources.contains(&Some(i)) && !wanted.removed.contains(&&*field.name);
+                !pairing.sources.contains(&Some(i)) && !expected.removed.contains(&&*field.name);
             if is_left && is_lost {
                 let event = match pairing.is_superseded[i] {
                     true => LoadEvent::Superseded,
@@ -302,7 +302,7 @@ impl MigrationWriter<'_, '_> {
             return;
         };
         let variant = record.variant().and_then(|name| self.variant(target, name)).unwrap_or(0);
-        let records = self.plans.program.wanted(target, variant).records;
+        let records = self.plans.program.expected(target, variant).records;
         let is_copy = |part: &Value| {
             let class = part.as_record().and_then(|part| part.origin);
             class.is_some_and(|class| stored[class].is_made_up())
@@ -336,18 +336,18 @@ impl MigrationWriter<'_, '_> {
     /// The error for a value that is of none of the kinds that a field names.
     #[cold]
     fn other_kind(&self, value: &Value, (class, variant, field): FieldPlace) -> Error {
-        let wanted = self.plans.program.wanted(class, variant);
+        let expected = self.plans.program.expected(class, variant);
         let classes = &self.plans.program.classes;
         let old = self.plans.program.old_kinds.get(&(class, variant, field));
         let old = old.into_iter().flatten().map(|kind| kind.display(classes).to_string());
-        let own = wanted.fields[field].kind.display(classes).to_string();
+        let own = expected.fields[field].kind.display(classes).to_string();
         let kinds: Vec<_> = std::iter::once(own).chain(old).collect();
         Error::new(
             ErrorKind::KindMismatch,
             format!(
                 "`migrate` has made {} of field {} of {}, which takes {} and no other kind; make a value of one of these",
                 shown(value),
-                wanted.fields[field].name,
+                expected.fields[field].name,
                 classes[class].name,
                 kinds.join(" and ")
             ),
@@ -400,7 +400,7 @@ fn fields_of<'s>(stored: &'s Stored, class: usize, record: &Record) -> Option<&'
 impl WriteTarget for MigrationWriter<'_, '_> {
     fn check_class(&self, class: usize, record: &Record) -> Result<()> {
         let program = self.plans.program;
-        let wanted = &program.classes[class].name;
+        let expected = &program.classes[class].name;
         let is_alias = || {
             program.targets[class]
                 .is_some_and(|target| target.class.aliases.contains(&record.class()))
@@ -416,12 +416,12 @@ impl WriteTarget for MigrationWriter<'_, '_> {
                 self.plans.resolve_moved(origin).map_or_else(is_instance, |moved| moved == class)
             })
         };
-        if record.class() == wanted || is_resolved() || is_alias() {
+        if record.class() == expected || is_resolved() || is_alias() {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::KindMismatch,
-            format!("`migrate` has made a {}, where {wanted} is wanted", record.class()),
+            format!("`migrate` has made a {}, where {expected} is wanted", record.class()),
         ))
     }
 
@@ -436,14 +436,14 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         _: &mut FieldsByName<'r>,
     ) -> Option<&'r Field> {
         let fields: Vec<&Field> = record.fields.iter().collect();
-        let pairing = pair(&fields, self.plans.program.wanted(class, variant).records);
+        let pairing = pair(&fields, self.plans.program.expected(class, variant).records);
         record.fields.get(pairing.sources.get(field).copied().flatten()?)
     }
 
     fn missing(&mut self, (class, variant, field): FieldPlace, out: &mut Vec<u8>) -> Result<()> {
         let program = self.plans.program;
-        let wanted = self.plans.program.wanted(class, variant);
-        let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
+        let expected = self.plans.program.expected(class, variant);
+        let (name, record) = (&expected.fields[field].name, &expected.records[field]);
         let is_default = record.has_default && !record.keeps_unknown;
         if !is_default && !record.keeps_unknown && !self.plans.options.fill {
             return Err(Error::new(
@@ -461,7 +461,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         let mut buffer = Buffer::new();
         let encode = |out: &mut Encoder<'_>| match program.targets[class] {
             Some(target) if is_default => (target.access.make_field)(variant, field, None, out),
-            _ => empty::write(&wanted.fields[field].kind, program, &Prototypes::bare(), out),
+            _ => empty::write(&expected.fields[field].kind, program, &Prototypes::bare(), out),
         };
         let bytes = buffer.encode_with(self.env, &mut NoLinks::default(), encode)?;
         out.extend_from_slice(bytes);
@@ -508,7 +508,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
     fn field(&mut self, node: usize, value: &Value, out: &mut Vec<u8>) -> Result<bool> {
         let (since, program) = (self.since.take(), self.plans.program);
         let Some(field) = program.naming_field(node) else { return Ok(false) };
-        let number = match Meaning::of_made(self.plans, value, since, field) {
+        let number = match Meaning::of_migrated(self.plans, value, since, field) {
             Some(Meaning::Own) => return Ok(false),
             Some(Meaning::Older(number)) => number,
             None => return Err(self.other_kind(value, field)),

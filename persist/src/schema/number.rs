@@ -181,20 +181,20 @@ impl Width {
     pub(super) fn write(self, number: Number, out: &mut Vec<u8>) -> bool {
         match self {
             Self::Unsigned(bytes) => {
-                let most = u128::MAX >> (128 - 8 * bytes);
+                let max = u128::MAX >> (128 - 8 * bytes);
                 let (nearest, exact) = match number {
-                    Number::Natural(number) => (number.min(most), number <= most),
+                    Number::Natural(number) => (number.min(max), number <= max),
                     _ => (0, false),
                 };
                 out.extend_from_slice(&nearest.to_le_bytes()[..bytes]);
                 exact
             }
             Self::Signed(bytes) => {
-                let most = u128::MAX >> (129 - 8 * bytes);
-                let least = i128::MIN >> (128 - 8 * bytes);
+                let max = u128::MAX >> (129 - 8 * bytes);
+                let min = i128::MIN >> (128 - 8 * bytes);
                 let (nearest, exact) = match number {
-                    Number::Natural(number) => (number.min(most).cast_signed(), number <= most),
-                    Number::Negative(number) => (number.max(least), number >= least),
+                    Number::Natural(number) => (number.min(max).cast_signed(), number <= max),
+                    Number::Negative(number) => (number.max(min), number >= min),
                     Number::Float(_) => (0, false),
                 };
                 out.extend_from_slice(&nearest.to_le_bytes()[..bytes]);

@@ -256,13 +256,13 @@ pub(super) enum Conversion {
     Present(usize),
     /// A list, set or array to another; those of a fixed length have no count.
     Elements {
-        least: u32,
+        min: u32,
         of: usize,
         from: Option<usize>,
         to: Option<usize>,
         /// True if several may become one: they are those of a set, and hold an enum with an `other` variant without a
         /// field.
-        may_meet: bool,
+        may_collide: bool,
     },
     /// An array to a longer one, whose other elements are those of the default of this field; the
     /// run of those.
@@ -274,10 +274,10 @@ pub(super) enum Conversion {
     },
     /// The conversion of the key; that of the value follows it.
     Map {
-        least: u32,
+        min: u32,
         key: usize,
         /// As of elements, of the keys.
-        may_meet: bool,
+        may_collide: bool,
     },
     /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
     Parts(usize, usize),

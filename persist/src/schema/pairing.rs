@@ -85,7 +85,7 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
         stored,
         records,
         copies: copies(stored),
-        is_taken: vec![false; stored.len()],
+        is_accepted: vec![false; stored.len()],
         sources: vec![None; records.len()],
     };
     pairs.take(&|stored, field| stored.origin() == Origin::Made && stored.name() == field.name);
@@ -177,7 +177,7 @@ struct PairingBuilder<'a> {
     records: &'a [FieldRecord],
     /// Kept fields that are copies of another.
     copies: Vec<bool>,
-    is_taken: Vec<bool>,
+    is_accepted: Vec<bool>,
     sources: Vec<Option<usize>>,
 }
 
@@ -188,10 +188,10 @@ impl PairingBuilder<'_> {
             if source.is_some() {
                 continue;
             }
-            let free = |i: &usize| !self.is_taken[*i] && !self.copies[*i];
+            let free = |i: &usize| !self.is_accepted[*i] && !self.copies[*i];
             *source =
                 (0..self.stored.len()).filter(free).find(|stored| is(self.stored[*stored], record));
-            source.iter().for_each(|source| self.is_taken[*source] = true);
+            source.iter().for_each(|source| self.is_accepted[*source] = true);
         }
     }
 
@@ -205,17 +205,17 @@ impl PairingBuilder<'_> {
             let by_number = source
                 .filter(|source| written(source) && is_numbered(self.stored[*source], record));
             if let Some(numbered) = by_number {
-                let mut free = (0..self.stored.len()).filter(|i| !self.is_taken[*i]);
+                let mut free = (0..self.stored.len()).filter(|i| !self.is_accepted[*i]);
                 if let Some(named) = free.find(by_name) {
                     return Some(Clash::TwoSources { field, numbered, named });
                 }
             } else if source.is_none() && record.id.is_none() {
                 for (numbered, source) in self.sources.iter().enumerate() {
-                    let taken = source.filter(|source| {
+                    let consumed = source.filter(|source| {
                         by_name(source)
                             && is_numbered(self.stored[*source], &self.records[numbered])
                     });
-                    if let Some(stored) = taken {
+                    if let Some(stored) = consumed {
                         return Some(Clash::TwoFields { stored, numbered, named: field });
                     }
                 }
@@ -232,7 +232,7 @@ impl PairingBuilder<'_> {
         };
         let lost = |(i, stored): (usize, &&dyn StoredField)| {
             matches!(stored.origin(), Origin::Written | Origin::Kept | Origin::MadeUp)
-                && !self.is_taken[i]
+                && !self.is_accepted[i]
                 && (self.copies[i] || is_source(*stored))
         };
         self.stored.iter().enumerate().map(lost).collect()
@@ -370,8 +370,8 @@ mod tests {
             steps.get()
         };
         for origin in [Origin::Written, Origin::Kept, Origin::Made] {
-            let (once, twice) = (steps_for(1_000, origin), steps_for(2_000, origin));
-            assert!(twice <= 2 * once + 100, "{origin:?}: {once} and {twice} steps");
+            let (once, duplicate) = (steps_for(1_000, origin), steps_for(2_000, origin));
+            assert!(duplicate <= 2 * once + 100, "{origin:?}: {once} and {duplicate} steps");
         }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Plans<'p> {
     /// Reads what is migrated; counts the work on what is migrated and kept.
     pub(super) reader: Option<Reader>,
     /// Bytes of the payloads that were rewritten, as stored.
-    pub(super) before: u64,
+    pub(super) rewritten: u64,
     /// Bytes of the same in the program's form.
     pub(super) after: u64,
     /// Elements that were skipped since they could not be loaded.
@@ -91,7 +91,7 @@ impl<'p> Plans<'p> {
             inlined: HashMap::new(),
             empty: NoLinks::default(),
             reader: None,
-            before: 0,
+            rewritten: 0,
             after: 0,
             skipped: 0,
         }
@@ -416,9 +416,9 @@ impl<'p> Plans<'p> {
 
     /// Returns the reader of records as values. Its budget covers everything that was rewritten so far.
     pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
-        let before = self.before;
-        let reader = self.reader.get_or_insert_with(|| Reader::new(limits, before));
-        reader.allow_in_all(limits, before);
+        let rewritten = self.rewritten;
+        let reader = self.reader.get_or_insert_with(|| Reader::new(limits, rewritten));
+        reader.allow_in_all(limits, rewritten);
         reader
     }
 
@@ -444,12 +444,12 @@ impl<'p> Plans<'p> {
         reason: &str,
         object: u64,
     ) {
-        const MOST: u64 = 1000;
+        const MAX: u64 = 1000;
         self.skipped += 1;
         let program = self.program;
-        let (name, schema) = (&program.classes[class].name, program.wanted(class, variant));
+        let (name, schema) = (&program.classes[class].name, program.expected(class, variant));
         let field = &schema.fields[field].name;
-        match self.skipped <= MOST {
+        match self.skipped <= MAX {
             true => {
                 let path = format!("{field}{part}");
                 self.happened(LoadEvent::Skipped, name, &path, reason, object);

@@ -80,7 +80,7 @@ impl Program {
                 };
                 for variant in 0..variants {
                     let (records, first) =
-                        (self.wanted(class, variant).records, stored.first(class, variant));
+                        (self.expected(class, variant).records, stored.first(class, variant));
                     let fields = records.iter().enumerate();
                     let fields = fields.filter(|(_, record)| record.names_its_kinds());
                     naming.extend(fields.map(|(i, _)| (first + i, (class, variant, i))));
@@ -102,11 +102,11 @@ impl Program {
         variant: usize,
         field: usize,
     ) -> Option<&KindSchema> {
-        self.wanted(class, variant).fields.get(field).map(|field| &field.kind)
+        self.expected(class, variant).fields.get(field).map(|field| &field.kind)
     }
 
     /// The fields of a struct (`variant` is 0) or of a variant.
-    pub(super) fn wanted(&self, class: usize, variant: usize) -> ProgramFields<'_> {
+    pub(super) fn expected(&self, class: usize, variant: usize) -> ProgramFields<'_> {
         let target = self.targets[class].map(|target| target.class);
         let (fields, records, removed) = match (&self.classes[class].form, target) {
             (Form::Struct(fields), Some(target)) => (&fields[..], target.fields(), target.removed),
@@ -125,12 +125,12 @@ impl Program {
         let described = self.targets[target].map(|target| target.class);
         match (&stored.form, &self.classes[target].form, described) {
             (Form::Struct(old), Form::Struct(_), Some(_)) => {
-                vec![Sides { old, new: Some(self.wanted(target, 0)) }]
+                vec![Sides { old, new: Some(self.expected(target, 0)) }]
             }
             (Form::Enum(old), Form::Enum(_), Some(class)) => {
                 let sides = old.iter().map(|old| {
                     let found = find_variant(&old.name, class.variants());
-                    let new = found.map(|variant| self.wanted(target, variant));
+                    let new = found.map(|variant| self.expected(target, variant));
                     Sides { old: &old.fields, new }
                 });
                 sides.collect()

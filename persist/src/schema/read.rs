@@ -6,7 +6,7 @@
 use std::mem::size_of;
 use std::sync::Arc;
 
-use super::walk::{Budget, Checks, FrameParts, Walk, WalkFrame, fault, is_key, left_behind};
+use super::walk::{Budget, Checks, FrameParts, Walk, WalkFrame, fault, is_key, surplus};
 use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
@@ -29,13 +29,13 @@ pub(crate) struct Reader {
     budget: Budget,
     /// Bytes that trees may still take, and those that they could take.
     room: u64,
-    most: u64,
+    max: u64,
 }
 
 impl Reader {
     /// The allowance for a save, or a record, of this many bytes.
     pub(crate) fn new(limits: &Limits, bytes: u64) -> Self {
-        let mut reader = Self { names: Vec::new(), budget: Budget::BUILT, room: 0, most: 0 };
+        let mut reader = Self { names: Vec::new(), budget: Budget::BUILT, room: 0, max: 0 };
         reader.allow(limits, bytes);
         reader
     }
@@ -48,8 +48,8 @@ impl Reader {
     /// Allows as much memory as `bytes` bytes of a save may take, from now on.
     pub(crate) fn allow(&mut self, limits: &Limits, bytes: u64) {
         let times = limits.expansion.saturating_mul(TIMES_EXPANSION);
-        self.most = bytes.saturating_mul(times).max(FREE_MEMORY);
-        self.room = self.most;
+        self.max = bytes.saturating_mul(times).max(FREE_MEMORY);
+        self.room = self.max;
     }
 
     /// Reads the payload of a record of a stored class.
@@ -77,7 +77,7 @@ impl Reader {
         let result = self.value(stored, node, &mut input);
         let left = input.rest().len();
         let result = match result {
-            Ok(_) if left > 0 => Err(left_behind(left)),
+            Ok(_) if left > 0 => Err(surplus(left)),
             result => result,
         };
         result.map_err(|error| error.at((payload.len() - left) as u64))
@@ -107,7 +107,7 @@ impl Reader {
     ) -> Result<Value> {
         let mut open: Vec<PartialValue> = Vec::new();
         loop {
-            let before = input.rest();
+            let previous = input.rest();
             if stored.node(node).kind.has_parts() {
                 let step = walk.step(node, input, &mut |_, _, _| true);
                 node = step.map_err(|fail| walk.error(fail, input))?;
@@ -116,7 +116,7 @@ impl Reader {
             if let Some(last) = walk.open.get(open.len()) {
                 open.push(PartialValue::new(self, stored, node, last)?);
             } else {
-                input.go_back(before);
+                input.go_back(previous);
                 whole = Some(leaf(&stored.node(node).kind, input).map_err(fault)?);
             }
             let next = walk.next(input).map_err(|fail| walk.error(fail, input))?;
@@ -137,9 +137,9 @@ impl Reader {
 
     /// Allows all values that were read so far as much memory as `bytes` bytes of a save may take.
     pub(crate) fn allow_in_all(&mut self, limits: &Limits, bytes: u64) {
-        let used = self.most - self.room;
+        let used = self.max - self.room;
         self.allow(limits, bytes);
-        self.room = self.most.saturating_sub(used);
+        self.room = self.max.saturating_sub(used);
     }
 
     /// The names in values of a class, which these share.
@@ -158,7 +158,7 @@ impl Reader {
                 self.room = room;
                 Ok(())
             }
-            None => Err(too_large(self.most)),
+            None => Err(too_large(self.max)),
         }
     }
 }
@@ -253,7 +253,7 @@ impl PartialValue {
                 Self::Tuple(Vec::with_capacity(count))
             }
             _ => {
-                let has_bytes = stored.node(frame.first()).size.least > 0;
+                let has_bytes = stored.node(frame.first()).size.min > 0;
                 let is_sure = has_bytes && !matches!(kind, KindSchema::Array(..));
                 let is_set = matches!(kind, KindSchema::Set(_));
                 let sure = if is_sure { count } else { 0 };
@@ -343,13 +343,13 @@ fn leaf(kind: &KindSchema, input: &mut Decoder<'_>) -> Result<Value, Fail> {
             Value::Ref(ObjectId::new(count::decode(input)?))
         }
         KindSchema::Handle(arena) => {
-            let before = input.rest();
+            let previous = input.rest();
             Value::Handle(match (input.value()?, input.value()?) {
                 (0_u8, 0) => HandleValue::Null,
                 (1, bits) if is_key(arena, bits) => HandleValue::Live(bits),
                 (2, bits) => HandleValue::Dead(bits),
                 _ => {
-                    input.go_back(before);
+                    input.go_back(previous);
                     return Err(Fail::Value);
                 }
             })
@@ -369,11 +369,11 @@ fn leaf(kind: &KindSchema, input: &mut Decoder<'_>) -> Result<Value, Fail> {
 }
 
 #[cold]
-fn too_large(most: u64) -> Error {
+fn too_large(max: u64) -> Error {
     Error::new(
         ErrorKind::TooLarge,
         format!(
-            "the values of the save take over {most} bytes without their types, the limit for a save of its size; raise `Limits::expansion`"
+            "the values of the save take over {max} bytes without their types, the limit for a save of its size; raise `Limits::expansion`"
         ),
     )
 }

@@ -17,7 +17,7 @@ pub(crate) fn same_classes(
     is_new: &mut dyn FnMut(usize, usize) -> Option<bool>,
 ) -> bool {
     let mut pairs = ClassPairs { is_new, next: Vec::new() };
-    if !pairs.meet(a, b) {
+    if !pairs.visit(a, b) {
         return false;
     }
     while let Some((a, b)) = pairs.next.pop() {
@@ -52,7 +52,7 @@ struct ClassPairs<'n> {
 
 impl ClassPairs<'_> {
     /// False if they cannot be the same.
-    fn meet(&mut self, a: usize, b: usize) -> bool {
+    fn visit(&mut self, a: usize, b: usize) -> bool {
         let is_new = (self.is_new)(a, b);
         if is_new == Some(true) {
             self.next.push((a, b));
@@ -68,6 +68,6 @@ impl ClassPairs<'_> {
     }
 
     fn kind(&mut self, a: &KindSchema, b: &KindSchema) -> bool {
-        a.is_like(b, true, &mut |a, b| self.meet(a, b))
+        a.is_like(b, true, &mut |a, b| self.visit(a, b))
     }
 }

@@ -84,10 +84,10 @@ fn skip_each(
 ) -> Result<(), Fail> {
     input.nested(|input| {
         for _ in 0..count {
-            let before = input.rest().len();
+            let previous = input.rest().len();
             parts.iter().try_for_each(|part| skip(plans, part, input))?;
             // Any number of values without bytes is none.
-            if input.rest().len() == before {
+            if input.rest().len() == previous {
                 break;
             }
         }

@@ -47,7 +47,7 @@ pub(crate) struct Node {
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     /// The fewest, as `Persist::__MIN`; 0 if there are none at all.
-    pub(super) least: u32,
+    pub(super) min: u32,
     /// How many every value has, if all have as many; else [`VARIES`](Self::VARIES), as if they are very many.
     span: u32,
     /// The levels that every value opens, if it is not looked into.
@@ -63,7 +63,7 @@ impl Size {
     const NONE: Self = Self::number(0);
 
     const fn number(width: u32) -> Self {
-        Self { least: width, span: width, levels: 0, is_any: true, has_empty: false }
+        Self { min: width, span: width, levels: 0, is_any: true, has_empty: false }
     }
 
     /// The size of a value of fixed width whose bytes are not all valid, such as a `bool`.
@@ -71,14 +71,14 @@ impl Size {
         Self { is_any: false, ..Self::number(span) }
     }
 
-    const fn at_least(least: u32) -> Self {
-        Self { span: Self::VARIES, ..Self::fixed(least) }
+    const fn at_least(min: u32) -> Self {
+        Self { span: Self::VARIES, ..Self::fixed(min) }
     }
 
     // A size that varies is the largest number, and saturates.
     fn and(self, next: Self) -> Self {
         Self {
-            least: self.least.saturating_add(next.least),
+            min: self.min.saturating_add(next.min),
             span: self.span.saturating_add(next.span),
             levels: self.levels.max(next.levels),
             is_any: self.is_any && next.is_any,
@@ -91,8 +91,8 @@ impl Size {
             return Self::NONE;
         }
         let times = |bytes: u32| bytes.saturating_mul(u32::try_from(len).unwrap_or(u32::MAX));
-        let has_empty = self.has_empty || self.least == 0;
-        Self { least: times(self.least), span: times(self.span), has_empty, ..self }
+        let has_empty = self.has_empty || self.min == 0;
+        Self { min: times(self.min), span: times(self.span), has_empty, ..self }
     }
 
     /// The size of a value that holds parts of this size.
@@ -141,7 +141,7 @@ impl Stored {
         let mut this = Self { classes, nodes, blocks, made, variants, fields: by_name };
         // A class comes after those that every value of it holds.
         for class in inner_first(&this.classes).unwrap_or_default() {
-            let start = class.checked_sub(1).map_or(this.classes.len(), |before| ends[before]);
+            let start = class.checked_sub(1).map_or(this.classes.len(), |previous| ends[previous]);
             this.measure(start..ends[class]);
             this.nodes[class].size = this.size_of_class(class);
         }
@@ -195,7 +195,7 @@ impl Stored {
             Form::Value(_) => self.nodes[self.first(class, 0)].size,
         };
         // It is walked through, so that an error says where it is.
-        Size { is_any: size.is_any && size.least == 0, ..size }
+        Size { is_any: size.is_any && size.min == 0, ..size }
     }
 
     /// True if there are references in the classes.
@@ -230,13 +230,13 @@ impl Stored {
             return Ok(());
         }
         let found = found.0.around_class(false, &self[found.1].name);
-        let wanted = match class {
+        let expected = match class {
             Some(class) => KindSchema::Reference { holder, weak, class }.display(self),
             None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
         };
         Err(error!(
             ErrorKind::WrongClass,
-            "object {id} is in {found}, {wanted} does not lead there"
+            "object {id} is in {found}, {expected} does not lead there"
         ))
     }
 
@@ -474,7 +474,7 @@ impl Stored {
             KindSchema::Option(_) if first == 1 => each(node.first()..node.first() + 1, 1),
             // Of elements without bytes there may be any number.
             KindSchema::List(_) | KindSchema::Set(_)
-                if first <= SHORT && self.nodes[node.first()].size.least > 0 =>
+                if first <= SHORT && self.nodes[node.first()].size.min > 0 =>
             {
                 let (part, count) = (node.first(), usize::from(first));
                 match self.nodes[part].size.span() {

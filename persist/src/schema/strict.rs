@@ -94,13 +94,13 @@ impl<'s> Strict<'s> {
 
 impl WriteTarget for Strict<'_> {
     fn check_class(&self, class: usize, record: &Record) -> Result<()> {
-        let wanted = &self.stored[class].name;
-        if record.class() == wanted {
+        let expected = &self.stored[class].name;
+        if record.class() == expected {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::KindMismatch,
-            format!("the value is of class {}, {wanted} is wanted", record.class()),
+            format!("the value is of class {}, {expected} is wanted", record.class()),
         ))
     }
 

@@ -30,9 +30,9 @@ pub(crate) fn texts_and_classes_by_place(plans: &mut Plans<'_>) -> (Texts, HashS
     let mut next: Vec<(usize, usize)> = resolved.collect();
     let mut seen: HashSet<(usize, usize)> = next.iter().copied().collect();
     while let Some((class, target)) = next.pop() {
-        let before = plans.conversions.len();
+        let previous = plans.conversions.len();
         convert_fields(plans, class, target);
-        for conversion in &plans.conversions[before..] {
+        for conversion in &plans.conversions[previous..] {
             match *conversion {
                 Conversion::Variant { node, class, .. } => {
                     texts.extend(names(plans.program, class).map(|names| (node, names)));
@@ -60,9 +60,9 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
     }
     let (is_migrated, version) = (plans.is_migrated(class, target), all[class].version);
     for (variant, side) in program.sides(&all[class], target).into_iter().enumerate() {
-        let Some(wanted) = side.new else { continue };
+        let Some(expected) = side.new else { continue };
         let members = all.members(class, variant);
-        let sources = pair(&members, wanted.records).sources;
+        let sources = pair(&members, expected.records).sources;
         let is_free = |source: &usize| !sources.contains(&Some(*source));
         let free: Vec<usize> = (0..members.len()).filter(is_free).collect();
         let pairs = sources.iter().enumerate().flat_map(|(field, source)| {
@@ -73,7 +73,7 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
         for (field, source) in pairs {
             let place = FieldName { class: &all[class].name, field: &members[source].name };
             if let Some(node) = members[source].stored {
-                plans.field_conversion((node, Some(version)), &wanted, field, &place);
+                plans.field_conversion((node, Some(version)), &expected, field, &place);
             }
         }
     }

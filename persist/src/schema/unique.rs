@@ -44,7 +44,7 @@ impl Unique {
     }
 
     /// True if one of them is there twice.
-    pub(super) fn has_twice(&self, bytes: &[u8]) -> bool {
+    pub(super) fn has_duplicate(&self, bytes: &[u8]) -> bool {
         let last = self.marks.len().saturating_sub(self.span);
         let range = |at: usize| self.marks[at] as usize..self.marks[at + self.span] as usize;
         let parts = (0..last).step_by(self.step).map(range);

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::walk::{Checks, FrameParts, LocalValue, Walk, WalkFrame, fault, left_behind, path};
+use super::walk::{Checks, FrameParts, LocalValue, Walk, WalkFrame, fault, path, surplus};
 use super::{Alone, KindSchema, Stored};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
@@ -10,8 +10,8 @@ use crate::{Limits, Result};
 
 /// How many fields are counted apart, and how deep; those beyond count as what they are in. A hostile save has any number of
 /// fields, and a tree of a class in itself as many as it is deep.
-const MOST_PARTS: usize = 1 << 16;
-const MOST_LEVELS: usize = 24;
+const MAX_PARTS: usize = 1 << 16;
+const MAX_LEVELS: usize = 24;
 
 /// How many of the longest texts and lists are kept.
 const LONGEST: usize = 10;
@@ -71,21 +71,21 @@ impl UsageTree {
         let mut open: Vec<u32> = Vec::new();
         let mut next = Some(stored.root(class));
         while let Some(node) = next {
-            let (before, levels) = (input.rest(), walk.open.len());
+            let (previous, levels) = (input.rest(), walk.open.len());
             open.truncate(levels);
             let part = self.part(node, (open.last().copied(), levels), walk.open.last(), stored);
             // The class of a trait object, which is a part of its own.
             let mut class_of = None;
-            let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
-                if let LocalValue::Class(class) = met {
+            let mut visit = |visited: LocalValue<'_>, _: usize, _: usize| {
+                if let LocalValue::Class(class) = visited {
                     class_of = Some(class);
                 }
                 true
             };
-            let result = walk.step(node, &mut input, &mut meet);
-            let taken = before.len() - input.rest().len();
+            let result = walk.step(node, &mut input, &mut visit);
+            let consumed = previous.len() - input.rest().len();
             let kind = result.map_err(|fail| {
-                let at = (payload.len() - before.len()) as u64;
+                let at = (payload.len() - previous.len()) as u64;
                 fault(fail).in_field(&walk.path()).at(at)
             })?;
             let part = match class_of {
@@ -97,14 +97,14 @@ impl UsageTree {
             };
             let found = &mut self.parts[part as usize];
             found.count += 1;
-            found.bytes += taken as u64;
+            found.bytes += consumed as u64;
             #[expect(clippy::cast_precision_loss, reason = "a share of what is stored")]
-            let share = taken as f64 * ratio;
+            let share = consumed as f64 * ratio;
             found.stored += share;
             if walk.open.len() > levels {
                 open.push(part);
             }
-            let (is_text, length) = length_of(kind, taken, walk.open.get(levels), stored);
+            let (is_text, length) = length_of(kind, consumed, walk.open.get(levels), stored);
             let longest = if is_text { &mut self.texts } else { &mut self.lists };
             if longest.len() < LONGEST && length > 0
                 || longest.last().is_some_and(|last| last.length < length)
@@ -120,7 +120,7 @@ impl UsageTree {
         }
         match input.rest().len() {
             0 => Ok(()),
-            left => Err(left_behind(left).at((payload.len() - left) as u64)),
+            left => Err(surplus(left).at((payload.len() - left) as u64)),
         }
     }
 
@@ -135,7 +135,7 @@ impl UsageTree {
         if let Some(part) = self.places.get(&(inside, node)) {
             return *part;
         }
-        let is_full = self.parts.len() >= MOST_PARTS || levels > MOST_LEVELS;
+        let is_full = self.parts.len() >= MAX_PARTS || levels > MAX_LEVELS;
         if let Some(inside) = inside.filter(|_| is_full) {
             return inside;
         }
@@ -170,18 +170,18 @@ fn name_of(frame: &WalkFrame, node: usize, stored: &Stored) -> String {
 /// Whether a value that was taken is a text, and the bytes of the text, or the elements of a list, a set or a map.
 fn length_of(
     node: usize,
-    taken: usize,
+    consumed: usize,
     opened: Option<&WalkFrame>,
     stored: &Stored,
 ) -> (bool, u64) {
     let found = stored.node(node);
     match (&found.kind, opened) {
-        (KindSchema::Text, _) => (true, taken as u64),
+        (KindSchema::Text, _) => (true, consumed as u64),
         (KindSchema::Map(_), Some(frame)) => (false, frame.count / 2),
         (KindSchema::List(_) | KindSchema::Set(_), Some(frame)) => (false, frame.count),
         (KindSchema::List(_) | KindSchema::Set(_), None) => {
             let width = stored.node(found.first()).size.width().unwrap_or(0);
-            (false, taken.checked_div(width).unwrap_or(0) as u64)
+            (false, consumed.checked_div(width).unwrap_or(0) as u64)
         }
         _ => (false, 0),
     }

@@ -27,7 +27,7 @@ pub(crate) enum LocalValue<'s> {
 
 /// Called with what a walk meets, and how many bytes were left before and after it;
 /// says whether it may be there.
-pub(crate) type Meet<'t> = dyn FnMut(LocalValue<'_>, usize, usize) -> bool + 't;
+pub(crate) type Visit<'t> = dyn FnMut(LocalValue<'_>, usize, usize) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes but for texts; where it
 /// fails, the frames say in which part.
@@ -53,7 +53,7 @@ pub(crate) fn length(
     stored: &Stored,
     bytes: &[u8],
     limits: &Limits,
-    meet: &mut Meet<'_>,
+    visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
@@ -70,7 +70,7 @@ pub(crate) fn length(
         }
     };
     for node in nodes {
-        Walk::new(stored, &input, Checks::Texts).all(node, &mut input, meet).map_err(fault)?;
+        Walk::new(stored, &input, Checks::Texts).all(node, &mut input, visit).map_err(fault)?;
     }
     Ok(bytes.len() - input.rest().len())
 }
@@ -78,35 +78,35 @@ pub(crate) fn length(
 /// Finds the fault in the payload of a record, if the schema shows it: what,
 /// how far in, and in which field.
 ///
-/// `meet` says whether a reference may be there.
+/// `visit` says whether a reference may be there.
 pub(crate) fn locate(
     class: usize,
     stored: &Stored,
     payload: &[u8],
     limits: &Limits,
-    meet: &mut Meet<'_>,
+    visit: &mut Visit<'_>,
 ) -> Option<(Error, usize)> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
     let mut input = Decoder::new(payload, &env, &mut links);
     let mut walk = Walk::new(stored, &input, Checks::Texts);
-    let result = walk.all(stored.root(class), &mut input, meet);
+    let result = walk.all(stored.root(class), &mut input, visit);
     let left = input.rest().len();
     let error = match result {
         Err(fail) => fault(fail),
-        Ok(()) if left > 0 => left_behind(left),
+        Ok(()) if left > 0 => surplus(left),
         Ok(()) => return None,
     };
     Some((error.in_field(&walk.path()), payload.len() - left))
 }
 
-/// The paths of what `wanted` picks of all that a walk over the payload of a record meets, in order.
+/// The paths of what `expected` picks of all that a walk over the payload of a record meets, in order.
 pub(crate) fn paths(
     class: usize,
     stored: &Stored,
     payload: &[u8],
     limits: &Limits,
-    mut wanted: impl FnMut(&LocalValue<'_>) -> bool,
+    mut expected: impl FnMut(&LocalValue<'_>) -> bool,
 ) -> Result<Vec<String>> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
@@ -115,13 +115,13 @@ pub(crate) fn paths(
     let mut walk = Walk::new(stored, &input, Checks::Texts);
     let mut next = Some(stored.root(class));
     while let Some(node) = next {
-        let mut is_wanted = false;
-        let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
-            is_wanted |= wanted(&met);
+        let mut is_expected = false;
+        let mut visit = |visited: LocalValue<'_>, _: usize, _: usize| {
+            is_expected |= expected(&visited);
             true
         };
-        walk.step(node, &mut input, &mut meet).map_err(fault)?;
-        if is_wanted {
+        walk.step(node, &mut input, &mut visit).map_err(fault)?;
+        if is_expected {
             found.push(walk.path());
         }
         next = walk.next(&input).map_err(fault)?;
@@ -156,7 +156,7 @@ pub(super) fn fault(fail: Fail) -> Error {
 }
 
 /// The error for bytes after the last field.
-pub(super) fn left_behind(bytes: usize) -> Error {
+pub(super) fn surplus(bytes: usize) -> Error {
     not_as_written(&left_over(bytes))
 }
 
@@ -212,11 +212,11 @@ impl Budget {
     /// The steps for the bytes since the last ones.
     #[cold]
     fn refill(&mut self, left: usize) -> Result<(), Fail> {
-        let taken = self.left.saturating_sub(left);
-        if taken == 0 {
+        let consumed = self.left.saturating_sub(left);
+        if consumed == 0 {
             return Err(Fail::Limit);
         }
-        (self.steps, self.left) = (Self::STEPS_PER_BYTE.saturating_mul(taken as u64), left);
+        (self.steps, self.left) = (Self::STEPS_PER_BYTE.saturating_mul(consumed as u64), left);
         Ok(())
     }
 }
@@ -228,7 +228,7 @@ pub(super) struct Walk<'s, 'd> {
     payload: &'d [u8],
     checks: Checks,
     /// How many levels may be open.
-    most: u32,
+    max: u32,
     pub(super) open: Vec<WalkFrame>,
     /// The keys and elements of the open maps and sets.
     unique: Vec<Unique>,
@@ -239,12 +239,12 @@ pub(super) struct Walk<'s, 'd> {
 
 impl<'s, 'd> Walk<'s, 'd> {
     pub(super) fn new(stored: &'s Stored, input: &Decoder<'d>, checks: Checks) -> Self {
-        let most = u32::try_from(levels(input.limits())).unwrap_or(u32::MAX);
+        let max = u32::try_from(levels(input.limits())).unwrap_or(u32::MAX);
         Self {
             stored,
             payload: input.rest(),
             checks,
-            most: if checks >= Checks::All { most } else { u32::MAX },
+            max: if checks >= Checks::All { max } else { u32::MAX },
             open: Vec::new(),
             unique: Vec::new(),
             left: input.rest().len(),
@@ -255,7 +255,7 @@ impl<'s, 'd> Walk<'s, 'd> {
     /// A walk of a value that has at most `levels` levels around it.
     pub(super) fn inside_of(self, levels: usize) -> Self {
         let levels = u32::try_from(levels).unwrap_or(u32::MAX);
-        Self { most: self.most.saturating_sub(levels), ..self }
+        Self { max: self.max.saturating_sub(levels), ..self }
     }
 
     /// The path of the part that is being walked.
@@ -277,11 +277,11 @@ impl<'s, 'd> Walk<'s, 'd> {
         &mut self,
         node: usize,
         input: &mut Decoder<'d>,
-        meet: &mut Meet<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<(), Fail> {
         let mut next = Some(node);
         while let Some(node) = next {
-            self.step(node, input, meet)?;
+            self.step(node, input, visit)?;
             next = self.next(input)?;
         }
         Ok(())
@@ -320,7 +320,7 @@ impl<'s, 'd> Walk<'s, 'd> {
             }
             if self.open.pop().is_some_and(|open| open.is_unique)
                 && let Some(unique) = self.unique.pop()
-                && unique.has_twice(self.payload)
+                && unique.has_duplicate(self.payload)
             {
                 self.left = self.payload.len() - unique.begin;
                 return Err(Fail::Duplicate);
@@ -335,11 +335,11 @@ impl<'s, 'd> Walk<'s, 'd> {
         &mut self,
         mut node: usize,
         input: &mut Decoder<'d>,
-        meet: &mut Meet<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<usize, Fail> {
-        let mut around = self.open.last().map_or(0, |open| open.levels);
-        while !self.scalar(&mut node, &mut around, input, meet)?
-            && !self.opens(&mut node, &mut around, input, meet)?
+        let mut depth = self.open.last().map_or(0, |open| open.levels);
+        while !self.scalar(&mut node, &mut depth, input, visit)?
+            && !self.opens(&mut node, &mut depth, input, visit)?
         {}
         Ok(node)
     }
@@ -349,19 +349,19 @@ impl<'s, 'd> Walk<'s, 'd> {
     fn scalar(
         &mut self,
         node: &mut usize,
-        around: &mut u32,
+        depth: &mut u32,
         input: &mut Decoder<'d>,
-        meet: &mut Meet<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<bool, Fail> {
         loop {
-            let before = input.rest();
-            self.left = before.len();
+            let previous = input.rest();
+            self.left = previous.len();
             let at = self.stored.node(*node);
             if let Some(width) = at.size.width()
                 && !(self.checks == Checks::Each && at.kind.has_parts())
                 && !(self.checks == Checks::All && at.size.has_empty)
             {
-                self.check_levels(*around, at.size.levels)?;
+                self.check_levels(*depth, at.size.levels)?;
                 return input.take(width).map(|_| true);
             }
             let is_good = match &at.kind {
@@ -375,24 +375,26 @@ impl<'s, 'd> Walk<'s, 'd> {
                 }
                 KindSchema::Handle(arena) => {
                     let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
-                    let met = LocalValue::Handle { arena, bits };
+                    let visited = LocalValue::Handle { arena, bits };
                     match state {
                         0 => bits == 0,
                         1 if self.checks >= Checks::All => {
-                            is_key(arena, bits) && meet(met, before.len(), input.rest().len())
+                            is_key(arena, bits)
+                                && visit(visited, previous.len(), input.rest().len())
                         }
-                        1 => meet(met, before.len(), input.rest().len()),
+                        1 => visit(visited, previous.len(), input.rest().len()),
                         _ => state == 2,
                     }
                 }
                 KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
-                    let met = reference(&at.kind, count::decode(input)?);
-                    met.is_some_and(|met| meet(met, before.len(), input.rest().len()))
+                    let visited = reference(&at.kind, count::decode(input)?);
+                    visited
+                        .is_some_and(|visited| visit(visited, previous.len(), input.rest().len()))
                 }
                 KindSchema::Option(_) if self.checks != Checks::Each => {
-                    self.check_levels(*around, 1)?;
+                    self.check_levels(*depth, 1)?;
                     if input.value::<bool>()? {
-                        (*node, *around) = (at.first(), *around + 1);
+                        (*node, *depth) = (at.first(), *depth + 1);
                         continue;
                     }
                     true
@@ -402,7 +404,7 @@ impl<'s, 'd> Walk<'s, 'd> {
             if is_good {
                 return Ok(true);
             }
-            input.go_back(before);
+            input.go_back(previous);
             return Err(Fail::Value);
         }
     }
@@ -411,9 +413,9 @@ impl<'s, 'd> Walk<'s, 'd> {
     fn opens(
         &mut self,
         node: &mut usize,
-        around: &mut u32,
+        depth: &mut u32,
         input: &mut Decoder<'d>,
-        meet: &mut Meet<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<bool, Fail> {
         let (stored, opens_each) = (self.stored, self.checks == Checks::Each);
         let at = stored.node(*node);
@@ -424,7 +426,7 @@ impl<'s, 'd> Walk<'s, 'd> {
             *node = stored.first(*class, 0);
             return Ok(false);
         }
-        self.check_levels(*around, 1)?;
+        self.check_levels(*depth, 1)?;
         let begin = self.payload.len() - self.left;
         let (mut unique, checks_all) = (None, self.checks >= Checks::All);
         let frame = match kind {
@@ -436,9 +438,9 @@ impl<'s, 'd> Walk<'s, 'd> {
             }
             KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Unknown => {
                 let count = count::decode(input)?;
-                check_count(count, u64::from(stored.node(first).size.least), input)?;
+                check_count(count, u64::from(stored.node(first).size.min), input)?;
                 let is_set = checks_all && matches!(kind, KindSchema::Set(_));
-                if self.takes_all(first, is_set, *around + 1, count, input)? {
+                if self.takes_all(first, is_set, *depth + 1, count, input)? {
                     return Ok(true);
                 }
                 unique = is_set.then(|| Unique::new(begin, 1));
@@ -446,9 +448,9 @@ impl<'s, 'd> Walk<'s, 'd> {
             }
             KindSchema::Map(_) => {
                 let count = count::decode(input)?;
-                let least = stored.entry(first).least;
-                check_count(count, u64::from(least), input)?;
-                if least == 0 {
+                let min = stored.entry(first).min;
+                check_count(count, u64::from(min), input)?;
+                if min == 0 {
                     self.charge(count, input)?;
                     if !checks_all {
                         return Ok(true);
@@ -459,7 +461,7 @@ impl<'s, 'd> Walk<'s, 'd> {
             }
             KindSchema::Array(_, len) => {
                 let count = *len as u64;
-                if self.takes_all(first, false, *around + 1, count, input)? {
+                if self.takes_all(first, false, *depth + 1, count, input)? {
                     return Ok(true);
                 }
                 WalkFrame::elements(first, count)
@@ -480,34 +482,34 @@ impl<'s, 'd> Walk<'s, 'd> {
                 WalkFrame::fields(stored, *class, variant)
             }
             KindSchema::Dynamic(_) => {
-                let before = input.rest().len();
+                let previous = input.rest().len();
                 let class = dynamic(stored, input)?;
-                if !meet(LocalValue::Class(class), before, input.rest().len()) {
+                if !visit(LocalValue::Class(class), previous, input.rest().len()) {
                     return Err(Fail::Value);
                 }
                 *node = stored.root(class);
                 // A bare value stands in a record.
                 let Form::Value(_) = stored[class].form else { return Ok(false) };
-                *around += 1;
+                *depth += 1;
                 if !opens_each {
                     return Ok(false);
                 }
-                self.open(WalkFrame::one(stored.first(class, 0)), *around, None);
+                self.open(WalkFrame::one(stored.first(class, 0)), *depth, None);
                 return Ok(true);
             }
             // It has no parts.
             _ => return Err(Fail::Value),
         };
-        self.open(frame, *around + 1, unique);
+        self.open(frame, *depth + 1, unique);
         Ok(true)
     }
 
     #[inline(always)]
-    fn check_levels(&self, around: u32, more: u16) -> Result<(), Fail> {
+    fn check_levels(&self, depth: u32, more: u16) -> Result<(), Fail> {
         // A saturated depth is above all limits.
         let more = if more == u16::MAX { u32::MAX } else { more.into() };
-        let is_too_deep = more > 0 && around.saturating_add(more) > self.most;
-        if is_too_deep { Err(Fail::Depth) } else { Ok(()) }
+        let is_beyond_max = more > 0 && depth.saturating_add(more) > self.max;
+        if is_beyond_max { Err(Fail::Depth) } else { Ok(()) }
     }
 
     fn open(&mut self, frame: WalkFrame, levels: u32, unique: Option<Unique>) {
@@ -520,12 +522,12 @@ impl<'s, 'd> Walk<'s, 'd> {
         &mut self,
         part: usize,
         is_set: bool,
-        around: u32,
+        depth: u32,
         count: u64,
         input: &mut Decoder<'d>,
     ) -> Result<bool, Fail> {
         let Node { kind, size, .. } = self.stored.node(part);
-        if size.least == 0 {
+        if size.min == 0 {
             self.charge(count, input)?;
         }
         let Some(width) = size.width() else {
@@ -540,7 +542,7 @@ impl<'s, 'd> Walk<'s, 'd> {
             return Ok(false);
         }
         if count > 0 {
-            self.check_levels(around, size.levels)?;
+            self.check_levels(depth, size.levels)?;
         }
         let count = usize::try_from(count).map_err(|_| Fail::Count)?;
         let bytes = input.take(count.checked_mul(width).ok_or(Fail::Count)?)?;
@@ -549,8 +551,8 @@ impl<'s, 'd> Walk<'s, 'd> {
         }
         let mut seen = [false; 256];
         let is_seen = |byte: &u8| std::mem::replace(&mut seen[usize::from(*byte)], true);
-        let is_twice = width == 0 && count > 1 || bytes.iter().any(is_seen);
-        if is_twice { Err(Fail::Duplicate) } else { Ok(true) }
+        let is_duplicate = width == 0 && count > 1 || bytes.iter().any(is_seen);
+        if is_duplicate { Err(Fail::Duplicate) } else { Ok(true) }
     }
 
     /// Counts elements without bytes.
@@ -591,11 +593,11 @@ pub(super) fn tag(form: &Form, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     }
 }
 
-/// Checks that the bytes can hold `count` elements of at least `least` bytes
+/// Checks that the bytes can hold `count` elements of at least `min` bytes
 /// each; for elements without bytes, checks the limit.
-pub(super) fn check_count(count: u64, least: u64, input: &Decoder<'_>) -> Result<(), Fail> {
-    match (input.rest().len() as u64).checked_div(least) {
-        Some(most) if count > most => Err(Fail::Count),
+pub(super) fn check_count(count: u64, min: u64, input: &Decoder<'_>) -> Result<(), Fail> {
+    match (input.rest().len() as u64).checked_div(min) {
+        Some(max) if count > max => Err(Fail::Count),
         None if count > input.limits().empty_elements as u64 => Err(Fail::Limit),
         _ => Ok(()),
     }

@@ -228,17 +228,17 @@ impl<'r> ValueWriter<'r> {
     fn check_length(
         &self,
         kind: &KindSchema,
-        wanted: usize,
+        expected: usize,
         found: usize,
         value: &Value,
     ) -> Result<()> {
-        if wanted == found {
+        if expected == found {
             return Ok(());
         }
         let (value, kind) = (shown(value), kind.display(self.stored));
         Err(Error::new(
             ErrorKind::KindMismatch,
-            format!("the value is {value}, {kind} has {wanted} parts"),
+            format!("the value is {value}, {kind} has {expected} parts"),
         ))
     }
 
@@ -256,7 +256,7 @@ impl<'r> ValueWriter<'r> {
             _ => return Err(self.mismatch(kind, value)),
         };
         match kind {
-            KindSchema::Array(_, wanted) => self.check_length(kind, *wanted, len, value)?,
+            KindSchema::Array(_, expected) => self.check_length(kind, *expected, len, value)?,
             _ => count::push(len as u64, self.out),
         }
         let (is_map, is_set) =
@@ -273,7 +273,7 @@ impl<'r> ValueWriter<'r> {
             Value::Map(_) => {
                 let key = if is_map { first } else { part.first() };
                 if !is_map && !is_pair(&part.kind) && len > 0 {
-                    let error = self.wanted("a key with its value", &part.kind);
+                    let error = self.expected("a key with its value", &part.kind);
                     return Err(error.in_element(0));
                 }
                 frame = WalkFrame::entries(key, len as u64);
@@ -323,7 +323,7 @@ impl<'r> ValueWriter<'r> {
 
     /// Checks that no element of a set, or key of a map, stands twice.
     fn check_different(&self, unique: &Unique, what: &str) -> Result<()> {
-        if unique.has_twice(self.out) {
+        if unique.has_duplicate(self.out) {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!("{what} stands twice; remove one"),
@@ -354,7 +354,7 @@ impl<'r> ValueWriter<'r> {
                 self.target.check_rest(class, variant, 0, &record)?;
                 return Ok(None);
             }
-            _ => return Err(self.wanted(&shown(value), &KindSchema::Class(class))),
+            _ => return Err(self.expected(&shown(value), &KindSchema::Class(class))),
         };
         let frame = WalkFrame::fields(stored, class, variant);
         Ok(Some(WriteFrame::new(
@@ -461,11 +461,11 @@ impl<'r> ValueWriter<'r> {
 
     #[cold]
     fn mismatch(&self, kind: &KindSchema, value: &Value) -> Error {
-        self.wanted(&shown(value), kind)
+        self.expected(&shown(value), kind)
     }
 
     #[cold]
-    fn wanted(&self, what: &str, kind: &KindSchema) -> Error {
+    fn expected(&self, what: &str, kind: &KindSchema) -> Error {
         let kind = kind.display(self.stored);
         Error::new(ErrorKind::KindMismatch, format!("the value is {what}, {kind} is wanted"))
     }

@@ -70,8 +70,8 @@ impl OfRecord {
         let copy = |it: MadeUp| {
             let (class, bytes) = (layout.made_up_field(fields + it.field?), &out[it.bytes]);
             // Live handles, ids of objects and numbers of classes are those of this save, and mean nothing in a copy.
-            let mut is_same_anywhere = |met: LocalValue<'_>, _, _| {
-                matches!(met, LocalValue::Reference { id: 0, weak: true, .. })
+            let mut is_same_anywhere = |visited: LocalValue<'_>, _, _| {
+                matches!(visited, LocalValue::Reference { id: 0, weak: true, .. })
             };
             let length = length(class, layout, bytes, limits, &mut is_same_anywhere);
             (length.ok() == Some(bytes.len())).then(|| (class, bytes.to_vec()))

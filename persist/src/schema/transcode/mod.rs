@@ -23,8 +23,7 @@ use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
 use super::pairing::find_variant;
 use super::plan::ClassPlan;
 use super::walk::{
-    FrameParts, LONGEST_PATH, WalkFrame, check_count, dynamic, fault, left_behind, push_name, skip,
-    tag,
+    FrameParts, LONGEST_PATH, WalkFrame, check_count, dynamic, fault, push_name, skip, surplus, tag,
 };
 use super::{FieldPlace, Form, LoadEvent, Plans, Stored, VariantSchema};
 use crate::codec::{Buffer, Decoder, Fail, LoadLinks, NoLinks, count};
@@ -71,8 +70,8 @@ pub(crate) fn transcode<'s>(
     let payload = source.payload;
     let (mut links, chain) = (NoLinks::default(), ByteChain::default());
     let start = out.len();
-    plans.before += payload.len() as u64;
-    let most = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
+    plans.rewritten += payload.len() as u64;
+    let max = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
     let mut run = Transcoder {
         plans,
         stored: &stored,
@@ -86,7 +85,7 @@ pub(crate) fn transcode<'s>(
         start,
         skipped: Vec::new(),
         records: 0,
-        most,
+        max,
         pieces: Vec::new(),
         waiting: Vec::new(),
         early: Vec::new(),
@@ -111,7 +110,7 @@ pub(crate) fn transcode<'s>(
             plans.after += (out.len() - start) as u64;
             return Ok(extras);
         }
-        Ok(()) => left_behind(left),
+        Ok(()) => surplus(left),
         Err(error) => error.in_field(&path(&frames, &run.skipped, &stored)),
     };
     let is_apart =
@@ -141,7 +140,7 @@ struct Transcoder<'t, 's, 'p> {
     /// How many frames are records, and how many may be: a class holds another of itself
     /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
-    most: u64,
+    max: u64,
     /// The pieces of the open records.
     pieces: Vec<&'t [u8]>,
     /// Where each of their converted pieces that are not wanted yet begins in `early`.
@@ -178,7 +177,7 @@ enum TranscodeFrame<'t> {
     Skipping(Box<SkippingFrame<'t>>),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
-        behind: &'t [u8],
+        after: &'t [u8],
     },
     /// A value that is an object now, and where its bytes begin.
     Shared {
@@ -278,12 +277,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             }
             TranscodeFrame::Distinct(distinct) => return Ok(distinct.next(self)),
             TranscodeFrame::Skipping(skipping) => skipping.end(self),
-            TranscodeFrame::Inlined { behind } => {
+            TranscodeFrame::Inlined { after } => {
                 let left = self.input.rest().len();
                 if left > 0 {
-                    return Err(left_behind(left));
+                    return Err(surplus(left));
                 }
-                self.input.go_back(behind);
+                self.input.go_back(after);
                 self.inlined.pop();
             }
             TranscodeFrame::Shared { class, holder, start } => {
@@ -324,10 +323,10 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
-                Conversion::Elements { least, of, from, to, may_meet } => {
+                Conversion::Elements { min, of, from, to, may_collide } => {
                     let start = self.out.len();
-                    let count = self.length(least, from, to)?;
-                    if may_meet {
+                    let count = self.length(min, from, to)?;
+                    if may_collide {
                         let parts = WalkFrame::elements(of, count);
                         frames.push(TranscodeFrame::Distinct(Box::new(DistinctParts::open(
                             parts, start, self,
@@ -342,11 +341,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     frames.push(TranscodeFrame::Longer { from, field });
                     inner
                 }
-                Conversion::Map { least, key, may_meet } => {
+                Conversion::Map { min, key, may_collide } => {
                     let start = self.out.len();
-                    let count = self.length(least, None, None)?;
+                    let count = self.length(min, None, None)?;
                     let parts = WalkFrame::entries(key, count);
-                    frames.push(match may_meet {
+                    frames.push(match may_collide {
                         true => TranscodeFrame::Distinct(Box::new(DistinctParts::open(
                             parts, start, self,
                         ))),
@@ -457,7 +456,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     VariantPlan::Other(other) => {
                         let first = self.stored.first(class, number);
-                        let bytes = self.taken(first, schema.fields.len())?;
+                        let bytes = self.consume(first, schema.fields.len())?;
                         self.other_variant(target, *other, bytes)?;
                     }
                     VariantPlan::Removed => return Err(self.removed(class, &schema.name)),
@@ -469,13 +468,13 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     /// Takes over the value of a node as it is.
     fn copy(&mut self, node: usize) -> Result<()> {
-        let bytes = self.taken(node, 1)?;
+        let bytes = self.consume(node, 1)?;
         self.out.extend_from_slice(bytes);
         Ok(())
     }
 
     /// The bytes of the values of `nodes` nodes.
-    fn taken(&mut self, first: usize, nodes: usize) -> Result<&'t [u8]> {
+    fn consume(&mut self, first: usize, nodes: usize) -> Result<&'t [u8]> {
         let whole = self.input.rest();
         for node in first..first + nodes {
             skip(node, self.stored, &mut self.input, &mut self.skipped).map_err(fault)?;
@@ -489,7 +488,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let after = end - self.start + self.early.len() + self.shared_bytes;
         let after = after.saturating_add(defaulted.saturating_mul(size_of::<DefaultedField>()));
         let after = self.plans.after + after as u64;
-        self.env.limits.check_rewritten(self.plans.before, after)
+        self.env.limits.check_rewritten(self.plans.rewritten, after)
     }
 
     /// Rewrites a number.
@@ -643,12 +642,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             self.plans.after += COPY;
         } else {
             self.plans.inlined.insert(id, (shared, self.id));
-            self.plans.before += payload.len() as u64;
+            self.plans.rewritten += payload.len() as u64;
         }
         self.check(self.out.len().saturating_add(payload.len()))?;
-        let behind = self.input.rest();
+        let after = self.input.rest();
         self.input.go_back(payload);
-        Ok((TranscodeFrame::Inlined { behind }, kept))
+        Ok((TranscodeFrame::Inlined { after }, kept))
     }
 
     /// Makes an object of the last bytes.
@@ -716,22 +715,22 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         Ok(())
     }
 
-    /// Takes over the length of a list of elements of at least `least` bytes each.
-    fn length(&mut self, least: u32, from: Option<usize>, to: Option<usize>) -> Result<u64> {
+    /// Takes over the length of a list of elements of at least `min` bytes each.
+    fn length(&mut self, min: u32, from: Option<usize>, to: Option<usize>) -> Result<u64> {
         let count = match from {
             Some(count) => {
-                if least == 0 {
+                if min == 0 {
                     self.charge_empty(count)?;
                 }
                 count as u64
             }
-            None => self.read_count(least)?,
+            None => self.read_count(min)?,
         };
         match to {
-            Some(wanted) if wanted as u64 != count => Err(Error::new(
+            Some(expected) if expected as u64 != count => Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!(
-                    "the save holds {count} elements where the program has an array of {wanted}; give the field a `convert`, or make it a `Vec`"
+                    "the save holds {count} elements where the program has an array of {expected}; give the field a `convert`, or make it a `Vec`"
                 ),
             )),
             Some(_) => Ok(count),
@@ -743,12 +742,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// Reads a count; elements without bytes are limited in number over the whole save.
-    fn read_count(&mut self, least: u32) -> Result<u64> {
+    fn read_count(&mut self, min: u32) -> Result<u64> {
         let count = count::decode(&mut self.input).map_err(fault)?;
-        if least == 0 {
+        if min == 0 {
             self.charge_empty(usize::try_from(count).unwrap_or(usize::MAX))?;
         } else {
-            check_count(count, u64::from(least), &self.input).map_err(fault)?;
+            check_count(count, u64::from(min), &self.input).map_err(fault)?;
         }
         Ok(count)
     }

@@ -48,9 +48,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         let head = self.head(class, target)?;
         let start = self.input.rest();
         let mut found = self.found(&head)?;
-        let behind = self.input.rest();
+        let after = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
-            self.plans.before += bytes.len() as u64;
+            self.plans.rewritten += bytes.len() as u64;
             let (variant, place) = (head.variant.map(|(_, name)| name), KeptLocation::Kept(i));
             found.extend(self.kept_field(*class, variant, bytes, place));
         }
@@ -90,10 +90,10 @@ impl<'t> Transcoder<'t, '_, '_> {
             // It stays as it is, and is reported as a value of its class.
             self.tag(target, other.variant)?;
             let width = self.stored[class].form.tag_width();
-            self.out.extend_from_slice(&whole[width..whole.len() - behind.len()]);
+            self.out.extend_from_slice(&whole[width..whole.len() - after.len()]);
             return Ok(());
         }
-        self.other_variant(target, other, &start[..start.len() - behind.len()])
+        self.other_variant(target, other, &start[..start.len() - after.len()])
     }
 
     /// Opens a record of what was found.
@@ -117,7 +117,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             version: Some(stored[class].version),
             members: &found,
         };
-        let wanted = plans.program.wanted(target.0, target.1);
+        let expected = plans.program.expected(target.0, target.1);
         let mut make = |plans: &mut Plans<'_>, member: usize, field: FieldPlace| {
             let node = plans.program.layout().first(field.0, field.1) + field.2;
             let member: &Member<'_> = &found[member];
@@ -146,7 +146,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             steps.push(FieldSource::Copy(add(&bytes[start..])));
             Ok(steps)
         };
-        let mut plan = plans.fields(&given, &wanted, &mut make)?;
+        let mut plan = plans.fields(&given, &expected, &mut make)?;
         plan.rows.extend(newer);
         plan.pieces = named;
         plan.steps.push(RecordStep::Write(0..plan.sources.len()));
@@ -168,7 +168,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             return Ok(NamedClass { class, variant: None, number: 0, is_kept: false });
         }
         let (number, schema) = self.read_tag(class)?;
-        let before = self.input.rest();
+        let previous = self.input.rest();
         if let [FieldSchema { kind: KindSchema::Unknown, .. }] = &schema.fields[..]
             && count::decode(&mut self.input).map_err(fault)? == 1
         {
@@ -185,7 +185,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 return Ok(NamedClass { class: kept, variant, number: 0, is_kept: !is_known });
             }
         }
-        self.input.go_back(before);
+        self.input.go_back(previous);
         Ok(NamedClass { class, variant: Some((number, &schema.name)), number, is_kept: false })
     }
 
@@ -201,7 +201,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 self.kept_fields(head.variant.map(|(_, name)| name), &mut kept)?;
                 continue;
             }
-            let bytes = self.taken(node, 1)?;
+            let bytes = self.consume(node, 1)?;
             found.push(Member {
                 name: name.clone(),
                 number: *number,
@@ -222,7 +222,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let count = count::decode(&mut self.input).map_err(fault)?;
         for _ in 0..count {
             let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
-            let bytes = self.taken(self.stored.root(class), 1)?;
+            let bytes = self.consume(self.stored.root(class), 1)?;
             let member = self.kept_field(class, variant, bytes, self.place_of(bytes));
             found.push(member.ok_or_else(|| fault(Fail::Value))?);
         }
@@ -365,7 +365,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Vec<Member<'t>> {
         let number = self.target_variant(target, variant);
         let records =
-            number.map_or(&[][..], |number| self.plans.program.wanted(target, number).records);
+            number.map_or(&[][..], |number| self.plans.program.expected(target, number).records);
         let pairing = pair(found, records);
         let mut withheld = Vec::new();
         for (i, field) in std::mem::take(found).into_iter().enumerate() {

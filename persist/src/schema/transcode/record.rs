@@ -6,7 +6,7 @@ use super::{DefaultedField, KeptLocation, TranscodeFrame, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::fields::PIECES;
 use crate::schema::ops::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
-use crate::schema::walk::{fault, left_behind};
+use crate::schema::walk::{fault, surplus};
 use crate::schema::{Cursor, FieldPlace, Program, empty};
 use crate::{Error, ErrorKind, Result};
 
@@ -87,14 +87,14 @@ impl<'t> Transcoder<'t, '_, '_> {
         // Each with all that follows it, so that copies have a fixed length: they are no calls, and need no branches.
         let mut pieces: [(&[u8], usize); PIECES] = [(&[], 0); PIECES];
         'records: while done < count {
-            let mut behind = rest;
+            let mut after = rest;
             for (of, piece) in plan.pieces.iter().zip(&mut pieces) {
-                let length = of.length(self.stored, behind).unwrap_or(usize::MAX);
-                let Some(left) = behind.get(length..) else { break 'records };
-                *piece = (behind, length);
-                behind = left;
+                let length = of.length(self.stored, after).unwrap_or(usize::MAX);
+                let Some(left) = after.get(length..) else { break 'records };
+                *piece = (after, length);
+                after = left;
             }
-            let length = growth + rest.len() - behind.len();
+            let length = growth + rest.len() - after.len();
             if self.out.len() - at < length + CHUNK {
                 // A larger room would be cleared again for each list.
                 self.out.resize(at + (length + CHUNK).max(ROOM), 0);
@@ -124,7 +124,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             // A piece that no field takes leaves room.
             let left = free.len();
             at = self.out.len() - left;
-            rest = behind;
+            rest = after;
             done += 1;
         }
         self.out.truncate(at);
@@ -173,7 +173,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     pub(super) fn count_record(&mut self) -> Result<()> {
-        if self.records >= self.most {
+        if self.records >= self.max {
             return Err(Fail::Depth.into());
         }
         self.records += 1;
@@ -202,18 +202,18 @@ impl<'t> Transcoder<'t, '_, '_> {
                 self.out.truncate(start);
                 self.pieces.push(&all[..all.len() - left.len()]);
             }
-            PieceOrder::Apart(_) if !left.is_empty() => return Err(left_behind(left.len())),
+            PieceOrder::Apart(_) if !left.is_empty() => return Err(surplus(left.len())),
             PieceOrder::Apart(rest) => self.input.go_back(rest),
         }
         let RecordFrame { plan, step, field, first, piece, order, waiting, .. } = record;
         while let Some(next) = plan.steps.get(*step) {
             match next {
                 RecordStep::Take(pieces) => {
-                    let taken = self.take(&plan.pieces[pieces.clone()]);
-                    if taken.is_err() {
+                    let consumed = self.take(&plan.pieces[pieces.clone()]);
+                    if consumed.is_err() {
                         *piece = Some(self.pieces.len() - *first);
                     }
-                    taken?;
+                    consumed?;
                 }
                 RecordStep::Convert(conversion) | RecordStep::Early(conversion) => {
                     let rest = self.input.rest();
@@ -288,7 +288,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let length = piece.length(self.stored, self.input.rest());
             let bytes = match length.and_then(|length| self.input.take(length).ok()) {
                 Some(bytes) => bytes,
-                None => self.taken(piece.nodes.start, piece.nodes.len())?,
+                None => self.consume(piece.nodes.start, piece.nodes.len())?,
             };
             self.pieces.push(bytes);
         }
@@ -375,7 +375,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Notes that what comes next, from `defaults`, is the default of a field that a module stores.
     fn note_default(&mut self, (class, variant): (usize, usize), source: &FieldSource) {
         let FieldSource::Default(field) = *source else { return };
-        if self.plans.program.wanted(class, variant).records[field].has_module {
+        if self.plans.program.expected(class, variant).records[field].has_module {
             let start = self.out.len();
             let bytes = start..start + self.defaults.len();
             self.extras.defaulted.push(DefaultedField { bytes, field: (class, variant, field) });
@@ -389,7 +389,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             FieldSource::Default(field) => self.default((class, variant, field)),
             FieldSource::Empty(field) => {
                 let program = self.plans.program;
-                let kind = &program.wanted(class, variant).fields[field].kind;
+                let kind = &program.expected(class, variant).fields[field].kind;
                 let result = self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
                     empty::write(kind, program, &Prototypes::bare(), out)
                 });
@@ -448,6 +448,6 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Names of a field of the program and of its class.
     fn field_of(&self, (class, variant, field): FieldPlace) -> (&'t str, &'t str) {
         let program: &'t Program = self.plans.program;
-        (&program.wanted(class, variant).fields[field].name, &program.classes[class].name)
+        (&program.expected(class, variant).fields[field].name, &program.classes[class].name)
     }
 }

@@ -97,10 +97,10 @@ impl<'t> SkippingFrame<'t> {
 
     /// Notes where an element begins, if one does.
     pub(super) fn begin(frames: &mut [TranscodeFrame<'t>], run: &Transcoder<'t, '_, '_>) {
-        let Some((container, before)) = frames.split_last_mut() else { return };
-        let mut before = before.iter_mut().rev();
-        let before = before.find(|frame| !matches!(frame, TranscodeFrame::Inlined { .. }));
-        let Some(TranscodeFrame::Skipping(skipping)) = before else { return };
+        let Some((container, previous)) = frames.split_last_mut() else { return };
+        let mut previous = previous.iter_mut().rev();
+        let previous = previous.find(|frame| !matches!(frame, TranscodeFrame::Inlined { .. }));
+        let Some(TranscodeFrame::Skipping(skipping)) = previous else { return };
         if skipping.is_option {
             return;
         }
